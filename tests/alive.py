@@ -10,14 +10,14 @@ from uuid import uuid4
 
 def running(word: str) -> list[int]:
     """The processes with this word in their command line."""
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and word.encode() in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
+                pids.append(int(entry.name))
         except OSError:
             continue
-    return found
+    return pids
 
 
 def gone(word: str) -> bool:

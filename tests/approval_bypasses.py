@@ -217,41 +217,41 @@ class Result:
     harm: str
 
 
-def attempt(one: Attempt) -> Result:
+def attempt(attempted: Attempt) -> Result:
     """The attempt, made in a workspace of its own."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (root / "tools.py").write_text(TOOLS)
         (root / "llmdo.toml").write_text("")
-        if one.prepare:
-            one.prepare(root)
-        script(root, main=[[(tool, dict(arguments))] for tool, arguments in one.calls] + ["{results}"])  # type: ignore[arg-type,operator]
+        if attempted.prepare:
+            attempted.prepare(root)
+        script(root, main=[[(tool, dict(arguments))] for tool, arguments in attempted.calls] + ["{results}"])  # type: ignore[arg-type,operator]
         before = _files(root)
-        outcome = _run(one, root)
+        outcome = _run(attempted, root)
         harm = sorted(path for path in {*before, *_files(root)} if before.get(path) != _files(root).get(path))
         denied = {call.decision for call in outcome.denied}
         blocked = "blocked" in denied or "Unknown tool name" in (outcome.output or "")
         ending: Ending = "ran" if harm else "blocked" if blocked else "no"
-        return Result(one, ending, ", ".join(harm))
+        return Result(attempted, ending, ", ".join(harm))
 
 
 def _files(root: Path) -> dict[str, bytes]:
-    found = (path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
+    paths = (path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
 
 
-def _team(one: Attempt) -> Graph:
+def _team(attempted: Attempt) -> Graph:
     sly = Tool(name="act", capabilities=capabilities(["x.sly"]) or (), hook=True)
-    made = toolset("sly", f"tools.py:{one.toolset}", is_class=True, act=sly)
-    return graph(worker("main", use("filesystem", write=["**"]), "sly"), made, **one.team)
+    made = toolset("sly", f"tools.py:{attempted.toolset}", is_class=True, act=sly)
+    return graph(worker("main", use("filesystem", write=["**"]), "sly"), made, **attempted.team)
 
 
-def _run(one: Attempt, root: Path) -> RunOutcome:
-    tightening = rules(one.tightening, "your policy.toml")
-    if one.typed is None:
-        return go(_team(one), root, approver=one.approver, tightening=tightening)
+def _run(attempted: Attempt, root: Path) -> RunOutcome:
+    tightening = rules(attempted.tightening, "your policy.toml")
+    if attempted.typed is None:
+        return go(_team(attempted), root, approver=attempted.approver, tightening=tightening)
     master, slave = pty.openpty()
-    typed = one.typed
+    typed = attempted.typed
 
     class Screen:
         """The program's end of the terminal, whose person types the same at every prompt, then Enter."""
@@ -277,16 +277,16 @@ def _run(one: Attempt, root: Path) -> RunOutcome:
         stack.callback(os.close, master)
         source = stack.enter_context(os.fdopen(slave, encoding="utf-8"))
         screen: Any = Screen()
-        return go(_team(one), root, approver=AskOnTerminal(source, screen), tightening=tightening)
+        return go(_team(attempted), root, approver=AskOnTerminal(source, screen), tightening=tightening)
 
 
 def table(results: Iterable[Result]) -> Iterator[str]:
     """The rows of the table."""
     yield "| kind | attempt | what happened | harm |"
     yield "| --- | --- | --- | --- |"
-    for one in results:
-        text = one.attempt.text.replace("|", "\\|")
-        yield f"| {one.attempt.kind} | {text} | {one.ending} | {one.harm or 'none'} |"
+    for result in results:
+        text = result.attempt.text.replace("|", "\\|")
+        yield f"| {result.attempt.kind} | {text} | {result.ending} | {result.harm or 'none'} |"
 
 
 PAGE = Path(__file__).parent.parent / "docs/security.md"

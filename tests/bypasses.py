@@ -248,16 +248,16 @@ def attempt(
 
 def harm_done(root: Path, text: str) -> str:
     """What the attacker got, so far; what was made is removed again."""
-    found = []
+    harm = []
     if CANARY in text:
-        found.append("the secret was read")
+        harm.append("the secret was read")
     made = [path for path in root.parent.rglob(MADE) if not path.is_symlink()]
     for path in made:
-        found.append("a program of the attacker ran, or a file was written")
+        harm.append("a program of the attacker ran, or a file was written")
         path.unlink()
     if not (root / "README.md").exists():
-        found.append("files were deleted")
-    return ", ".join(sorted(set(found)))
+        harm.append("files were deleted")
+    return ", ".join(sorted(set(harm)))
 
 
 @cache
@@ -294,14 +294,14 @@ def _attempted(isolation: IsolationMode, *, is_apart: bool) -> Iterator[Result]:
 def table() -> Iterator[str]:
     """The lines of a Markdown table of all attempts, as far as this machine can make them."""
     modes: list[IsolationMode] = ["off", *(["require"] if shutil.which("bwrap") else [])]
-    found = [results(mode) for mode in modes]
+    by_mode = [results(mode) for mode in modes]
     yield "| kind | command | without isolation | under bubblewrap | harm |"
     yield "| --- | --- | --- | --- | --- |"
-    for row in zip(*found, strict=True):
+    for row in zip(*by_mode, strict=True):
         command = row[0].command if isinstance(row[0].command, str) else str(row[0].command)
         shown = ascii(command)[1:-1] if isinstance(row[0].command, str) else ascii(row[0].command)
-        outcomes = [one.outcome for one in row] + ["not tried"] * (2 - len(row))
-        harm = "; ".join(sorted({one.harm for one in row if one.harm})) or "none"
+        outcomes = [result.outcome for result in row] + ["not tried"] * (2 - len(row))
+        harm = "; ".join(sorted({result.harm for result in row if result.harm})) or "none"
         yield f"| {row[0].kind} | `` {shown.replace('|', chr(92) + '|')} `` | {outcomes[0]} | {outcomes[1]} | {harm} |"
 
 

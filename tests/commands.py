@@ -32,8 +32,8 @@ def llmdo(
         redirect_stderr(err),
     ):
         code = main()
-    said = [stream.buffer.getvalue().decode() for stream in (out, err)]
-    return subprocess.CompletedProcess(["llmdo", *words], code, *said)
+    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]
+    return subprocess.CompletedProcess(["llmdo", *words], code, *texts)
 
 
 def process(root: Path, *words: str) -> subprocess.CompletedProcess[str]:

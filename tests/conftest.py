@@ -33,9 +33,9 @@ settings.load_profile("brief")
 @cache
 def bubblewrap_works() -> bool:
     """Whether this machine can isolate a command at all."""
-    found = shutil.which("bwrap")
-    words = [found or "", "--unshare-all", "--ro-bind", "/", "/", "true"]
-    return found is not None and subprocess.run(words, capture_output=True).returncode == 0
+    bwrap = shutil.which("bwrap")
+    words = [bwrap or "", "--unshare-all", "--ro-bind", "/", "/", "true"]
+    return bwrap is not None and subprocess.run(words, capture_output=True).returncode == 0
 
 
 def pytest_configure() -> None:
@@ -101,7 +101,7 @@ def _forgets_workspaces() -> Iterator[None]:
     """Runs in this process import from their workspaces: no test finds what another one's were."""
     path, before = [*sys.path], {*sys.modules}
     yield
-    added = tuple(f"{one}{os.sep}" for one in {*sys.path}.difference(path))
+    added = tuple(f"{path_entry}{os.sep}" for path_entry in {*sys.path}.difference(path))
     sys.path[:] = path
     for name in {*sys.modules}.difference(before) if added else ():
         if (getattr(sys.modules[name], "__file__", None) or "").startswith(added):

@@ -44,16 +44,16 @@ patterns = capabilities([*NAMES, "fs", "proc", "agent.delegate"])
 
 
 def rules(origin: str) -> st.SearchStrategy[tuple[Rule, ...]]:
-    one = st.builds(Rule, patterns, decisions, st.just(origin))
-    return st.lists(one, max_size=2, unique_by=lambda rule: rule.capability).map(tuple)
+    rule_strategy = st.builds(Rule, patterns, decisions, st.just(origin))
+    return st.lists(rule_strategy, max_size=2, unique_by=lambda rule: rule.capability).map(tuple)
 
 
-ceilings = st.none() | st.lists(patterns, max_size=3).map(lambda found: tuple(sorted(set(found), key=str)))
+ceilings = st.none() | st.lists(patterns, max_size=3).map(lambda chosen: tuple(sorted(set(chosen), key=str)))
 tools = st.builds(
     Tool,
     name=st.just("tool"),
     capabilities=st.lists(capabilities(), min_size=1, max_size=2, unique=True).map(
-        lambda found: tuple(sorted(found, key=str))
+        lambda chosen: tuple(sorted(chosen, key=str))
     ),
     hook=st.booleans(),
 )
@@ -115,11 +115,11 @@ def graphs(draw: st.DrawFn) -> Graph:
             recursive=True,
             uses=tuple(
                 Use(
-                    name=one,
-                    config={"read": ["in/**"], "write": ["out/**"]} if one == "filesystem" else {},
+                    name=toolset,
+                    config={"read": ["in/**"], "write": ["out/**"]} if toolset == "filesystem" else {},
                     at=NOWHERE,
                 )
-                for one in sorted(used)
+                for toolset in sorted(used)
             ),
             may=draw(ceilings),
             approvals=draw(rules(f"worker `{name}`")),

@@ -82,11 +82,11 @@ def check(root: Path, report: Path, *words: str, before: str = "", seconds: floa
             "PYTHONDONTWRITEBYTECODE": "1",
         },
     )
-    told = json.loads(report.read_text(encoding="utf-8"))
+    measured = json.loads(report.read_text(encoding="utf-8"))
     return Checked(
         code=done.returncode,
         out=done.stdout.decode(),
         err=done.stderr.decode(),
-        peak=told["peak"],
-        events=[(event, argument) for event, argument in told["events"]],
+        peak=measured["peak"],
+        events=[(event, argument) for event, argument in measured["events"]],
     )

@@ -107,23 +107,23 @@ def parsed(path: Path) -> ast.Module:
 @cache
 def imports(path: Path, *, types: bool = False) -> frozenset[str]:
     """The dotted modules that a file imports when it runs; with `types`, also what only a type checker sees."""
-    found: set[str] = set()
+    modules: set[str] = set()
 
     def visit(node: ast.AST) -> None:
         is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         if is_for_types and not types:
             return
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            modules.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 within = f"{node.module}.{alias.name}"
-                found.add(within if within in MODULES else node.module)
+                modules.add(within if within in MODULES else node.module)
         for child in ast.iter_child_nodes(node):
             visit(child)
 
     visit(parsed(path))
-    return frozenset(found)
+    return frozenset(modules)
 
 
 def test_the_ground_floor_holds_packages_alone() -> None:

@@ -70,7 +70,7 @@ def test_a_file_arrives_through_the_path_map_and_content_as_it_is(root: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("entry", "limits", "attached", "told"),
+    ("entry", "limits", "attached", "problem"),
     [
         ("go", "{max: 1}", ["input/deck.txt", "other/deck.txt"], "takes at most 1 attachments, not 2"),
         ("go", "{max: 0}", [BinaryContent(b"x", media_type="image/png")], "takes at most 0 attachments"),
@@ -86,17 +86,17 @@ def test_a_file_arrives_through_the_path_map_and_content_as_it_is(root: Path) ->
     ],
 )
 def test_what_may_not_be_handed_over_ends_the_run_before_a_model_is_asked(
-    entry: str, limits: str, attached: list[str | BinaryContent], told: str, root: Path
+    entry: str, limits: str, attached: list[str | BinaryContent], problem: str, root: Path
 ) -> None:
     limit(root, limits)
     try:
         outcome = llmdo.run(root, entry, attachments=attached)
     except llmdo.LlmdoError as error:
-        said = error.message
+        message = error.message
     else:
-        said = str(outcome.error)
+        message = str(outcome.error)
         assert (outcome.status, outcome.usage.requests) == ("failed", 0)
-    assert told in said
+    assert problem in message
 
 
 def test_what_is_within_the_limits_arrives_and_is_no_tool_call(root: Path) -> None:

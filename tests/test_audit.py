@@ -45,9 +45,9 @@ HEAD = read(FIVE).last.head
 
 
 def test_a_whole_chain_holds() -> None:
-    found = read(FIVE, HEAD)
-    assert (found.faults, len(found.records), found.last.number) == ((), 6, 6)
-    assert found.records[0]["prev"] == START
+    audited = read(FIVE, HEAD)
+    assert (audited.faults, len(audited.records), audited.last.number) == ((), 6, 6)
+    assert audited.records[0]["prev"] == START
 
 
 @given(st.integers(0, 5), st.data())
@@ -112,9 +112,9 @@ def start(
 def audit_of(root: Path, run: str = "r") -> Audit:
     """The audit of a run, which says what the journal does."""
     with Runs(root).read(run) as journal:
-        found = read(journal.lines())
-        assert list(disagreements(journal, found.records)) == []
-    return found
+        audited = read(journal.lines())
+        assert list(disagreements(journal, audited.records)) == []
+    return audited
 
 
 def test_a_run_leaves_a_record_of_every_decision_and_result(tmp_path: Path) -> None:
@@ -128,15 +128,15 @@ def test_a_run_leaves_a_record_of_every_decision_and_result(tmp_path: Path) -> N
     )
     made = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write:b.txt": "blocked"})
     start(made, tmp_path, approver=ApproveAll(), mode="approve-all")
-    found = audit_of(tmp_path)
-    assert found.faults == ()
-    kinds = [record["kind"] for record in found.records]
+    audited = audit_of(tmp_path)
+    assert audited.faults == ()
+    kinds = [record["kind"] for record in audited.records]
     assert (kinds[0], kinds[-1]) == ("run_started", "run_finished")
     assert sorted(kinds[1:5]) == ["decided", "decided", "tool_finished", "tool_finished"]
     assert kinds[5:-1] == ["decided", "tool_finished"]
-    asked = next(record for record in found.records if record.get("tool") == "write_file")
-    blocked, refused = found.records[-3:-1]
-    said = {
+    asked = next(record for record in audited.records if record.get("tool") == "write_file")
+    blocked, refused = audited.records[-3:-1]
+    expected = {
         "path": "main/write_file#1",
         "worker": "main",
         "toolset": "filesystem",
@@ -150,12 +150,12 @@ def test_a_run_leaves_a_record_of_every_decision_and_result(tmp_path: Path) -> N
         "arguments": {"path": "a.txt", "content": "x"},
         "changed": None,
     }
-    assert said.items() <= asked.items()
+    assert expected.items() <= asked.items()
     assert asked["time"].endswith("+00:00")
     assert (blocked["decision"], blocked["allowed"], blocked["by"]) == ("blocked", False, "rules")
     assert blocked["reasons"] == ['`fs.write:b.txt`: "fs.write:b.txt" = "blocked" (llmdo.toml)']
     assert refused["outcome"] == "denied"
-    assert "sk-abc" not in "".join(map(str, found.records))
+    assert "sk-abc" not in "".join(map(str, audited.records))
 
 
 class Asked:
@@ -176,7 +176,7 @@ def test_a_changed_call_is_recorded_before_and_after(tmp_path: Path) -> None:
         Answer(allowed=False, by="ada", arguments=other, at_terminal=True), Answer(allowed=True, by="ada")
     )
     start(made, tmp_path, approver=person)
-    first, second = (one for one in audit_of(tmp_path).records if one["kind"] == "decided")
+    first, second = (record for record in audit_of(tmp_path).records if record["kind"] == "decided")
     assert (first["arguments"]["content"], first["changed"]) == ("x", other)
     assert (second["arguments"], second["changed"]) == (other, None)
 
@@ -194,7 +194,9 @@ def test_delegates_and_all_endings_are_recorded_once_however_often_a_run_goes_on
     made = graph(worker("main", "helper", use("filesystem", write=["**"])), worker("helper"))
     start(made, tmp_path)
     before = audit_of(tmp_path)
-    came = sorted((one["path"], one["outcome"]) for one in before.records if one["kind"] == "tool_finished")
+    came = sorted(
+        (record["path"], record["outcome"]) for record in before.records if record["kind"] == "tool_finished"
+    )
     assert came == [
         ("main/helper#1", "success"),
         ("main/helper#2", "success"),
@@ -215,8 +217,12 @@ def test_a_person_who_ends_a_run_is_recorded_and_asked_again(tmp_path: Path) -> 
     start(made, tmp_path, approver=Asked(Answer(allowed=False, by="ada", stops=True)))
     with Runs(tmp_path).open("r") as journal:
         go(made, tmp_path, run="r", approver=ApproveAll(), recorder=Recorder(journal, NOTHING))
-    said = [(one["by"], one["allowed"]) for one in audit_of(tmp_path).records if one["kind"] == "decided"]
-    assert said == [("ada", False), ("approve-all", True)]
+    answers = [
+        (record["by"], record["allowed"])
+        for record in audit_of(tmp_path).records
+        if record["kind"] == "decided"
+    ]
+    assert answers == [("ada", False), ("approve-all", True)]
 
 
 def test_a_record_is_on_disk_before_the_call_that_it_is_about_runs(tmp_path: Path) -> None:
@@ -283,8 +289,8 @@ def test_what_only_the_journal_or_only_the_audit_says_is_found(tmp_path: Path) -
             "WHERE kind = 'decision'"
         )
     with Runs(tmp_path).read("r") as journal:
-        [found] = disagreements(journal, read(journal.lines()).records)
-    assert found == (
+        [disagreement] = disagreements(journal, read(journal.lines()).records)
+    assert disagreement == (
         "main/write_file#1: the audit does not hold the decision raises ['fs.write:a.txt'], tool write_file, "
         "decision needs_approval, by reject-all, allowed True, which the journal does"
     )
@@ -310,7 +316,11 @@ def test_nothing_runs_once_the_audit_cannot_be_written(tmp_path: Path) -> None:
     with sqlite3.connect(journal.path) as connection:
         connection.execute("DROP TRIGGER t")
     connection.close()
-    assert [one["kind"] for one in audit_of(tmp_path).records] == ["run_started", "decided", "tool_finished"]
+    assert [record["kind"] for record in audit_of(tmp_path).records] == [
+        "run_started",
+        "decided",
+        "tool_finished",
+    ]
 
 
 MANIFEST = """
@@ -410,8 +420,8 @@ def test_an_audit_that_somebody_made_up_is_shown_without_harm(tmp_path: Path) ->
         for name in ("time", "path", "reasons", "arguments", "outcome", "capabilities", "changed")
         for value in (None, 1, [], {}, "\x1b[2J\u202e", [["x"]], [None])
     ]
-    found = audit.read([chained(record, Link())[0] for record in odd])
-    assert all(line.isprintable() for line in decisions(found))
+    audited = audit.read([chained(record, Link())[0] for record in odd])
+    assert all(line.isprintable() for line in decisions(audited))
 
 
 def test_the_isolation_in_force_is_told_first_and_recorded(workspace: Path) -> None:
@@ -420,11 +430,11 @@ def test_the_isolation_in_force_is_told_first_and_recorded(workspace: Path) -> N
     header = (workspace / "main.worker").read_text().replace("toolsets: {", "toolsets: {shell: {}, ")
     (workspace / "main.worker").write_text(header)
     first = llmdo(workspace, "run", "main", "x").stderr.splitlines()
-    told = next(line for line in first if line.startswith("run "))
-    assert 'isolation of commands: none; does not cover: the manifest says `isolation = "off"`' in told
-    assert "files outside the workspace, the network" in told
+    line_of_run = next(line for line in first if line.startswith("run "))
+    assert 'isolation of commands: none; does not cover: the manifest says `isolation = "off"`' in line_of_run
+    assert "files outside the workspace, the network" in line_of_run
     records = json.loads(llmdo(workspace, "audit", "last", "--format", "json").stdout)["records"]
-    assert told.endswith(records[0]["isolation"])
+    assert line_of_run.endswith(records[0]["isolation"])
     assert {record["isolation"] for record in records if record["kind"] == "decided"} == {
         records[0]["isolation"]
     }

@@ -97,7 +97,7 @@ def test_another_ceiling_never_loosens(calls, ceiling, authority) -> None:
 @given(raised, st.lists(patterns, max_size=3), authorities)
 def test_what_was_not_declared_is_blocked(call, declared, authority) -> None:
     verdict = decide([call], declared, authority)
-    if not any(one.contains(call) for one in declared):
+    if not any(capability.contains(call) for capability in declared):
         assert verdict.decision == "blocked"
         assert verdict.reasons[0].capability.name == UNDECLARED
 
@@ -139,15 +139,15 @@ def test_a_call_that_raises_nothing_is_allowed(authority) -> None:
 
 
 @given(scopes, scopes, scopes)
-def test_containment_of_scopes_is_transitive_and_two_scopes_are_nested_or_apart(one, two, three) -> None:
-    if scope_contains(one, two) and scope_contains(two, three):
-        assert scope_contains(one, three)
-    assert scopes_meet(one, two) == scopes_meet(two, one)
+def test_containment_of_scopes_is_transitive_and_two_scopes_are_nested_or_apart(first, second, third) -> None:
+    if scope_contains(first, second) and scope_contains(second, third):
+        assert scope_contains(first, third)
+    assert scopes_meet(first, second) == scopes_meet(second, first)
 
 
 @given(patterns, raised)
-def test_what_contains_a_capability_stands_around_it(one, other) -> None:
-    assert (one in set(other.around)) == one.contains(other)
+def test_what_contains_a_capability_stands_around_it(container, other) -> None:
+    assert (container in set(other.around)) == container.contains(other)
 
 
 def test_a_capability_covers_whole_labels_only() -> None:
@@ -275,15 +275,25 @@ def test_a_tool_that_narrows_its_calls_is_hidden_exactly_where_all_of_them_are_b
 ) -> None:
     group = st.lists(st.sampled_from(declared), min_size=1, max_size=3) if declared else st.nothing()
     least = data.draw(st.lists(group, max_size=2) if declared else st.just([]))
-    mildest = [[one for one in EVERYTHING if any(most.contains(one) for most in group)] for group in least]
+    mildest = [
+        [capability for capability in EVERYTHING if any(most.contains(capability) for most in group)]
+        for group in least
+    ]
     runs = [
-        next((one for one in group if decide([one], declared, authority).decision != "blocked"), None)
+        next(
+            (
+                capability
+                for capability in group
+                if decide([capability], declared, authority).decision != "blocked"
+            ),
+            None,
+        )
         for group in mildest
     ]
     hidden = never_runs(declared, authority, least)
     assert hidden == (None in runs)
     if not hidden:  # the call that raises no more than it must is let through, or asked about
-        call = [one for one in runs if one is not None]
+        call = [capability for capability in runs if capability is not None]
         assert decide(call, declared, authority).decision != "blocked"
 
 

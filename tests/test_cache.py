@@ -82,9 +82,9 @@ def remembered(root: Path, *words: str) -> str | None:
 
 def known_answer(root: Path, *words: str, colour: bool = False) -> tuple[int, str] | None:
     """The exit code and the text that are remembered."""
-    found = quick.options(["--project", str(root), *words])
-    assert found is not None
-    return quick.remembered(found, os.environ, colour=colour)
+    options = quick.options(["--project", str(root), *words])
+    assert options is not None
+    return quick.remembered(options, os.environ, colour=colour)
 
 
 def memory(tmp_path: Path) -> Path:
@@ -356,10 +356,10 @@ def folder_replaced_by_a_copy(root: Path) -> None:
 
 
 def two_files_swapped(root: Path) -> None:
-    one, other = worker(root), root / "more" / "deep" / "other.worker"
-    one.rename(root / "aside")
-    other.rename(one)
-    (root / "aside").rename(other)
+    first, second = worker(root), root / "more" / "deep" / "other.worker"
+    first.rename(root / "aside")
+    second.rename(first)
+    (root / "aside").rename(second)
 
 
 def appended(path: str, text: str) -> Callable[[Path], object]:
@@ -432,9 +432,9 @@ def random_edits(root: Path, dice: random.Random, count: int) -> Iterator[str]:
                 else:
                     EDITS[name](root)
         for left in ("outside", "workers"):
-            found = root.parent / left
-            if found.is_dir() and not (root / "workers").is_symlink():
-                shutil.rmtree(found)
+            folder = root.parent / left
+            if folder.is_dir() and not (root / "workers").is_symlink():
+                shutil.rmtree(folder)
         yield name
         count -= 1
 

@@ -19,7 +19,7 @@ from llmdo.foreign import findings
 from llmdo.workspace import project
 
 CASES = Path(__file__).parent / "cases"
-FOREIGN = {one.__name__.replace("_", "-") for one in findings.ALL}
+FOREIGN = {check.__name__.replace("_", "-") for check in findings.ALL}
 """The checks of foreign projects, whose cases are in `foreign/`."""
 ALL = sorted(path for path in CASES.glob("*/*") if path.is_dir())
 
@@ -27,12 +27,12 @@ ALL = sorted(path for path in CASES.glob("*/*") if path.is_dir())
 def checked(root: Path, code: str) -> tuple[str, set[str]]:
     """What `check --locked` says; of the lock only in the cases about it, since the others have none."""
     read = project.read(root)
-    found = [
-        one
-        for one in checks.reported(read, checks.check(read, locked=True))
-        if one.code != "LDO402" or code.startswith("LDO4")
+    diagnostics = [
+        diagnostic
+        for diagnostic in checks.reported(read, checks.check(read, locked=True))
+        if diagnostic.code != "LDO402" or code.startswith("LDO4")
     ]
-    return rendered(found, root, "text"), {one.code for one in found}
+    return rendered(diagnostics, root, "text"), {diagnostic.code for diagnostic in diagnostics}
 
 
 def copied(case: Path, root: Path) -> None:

@@ -30,7 +30,7 @@ COMMAND = re.compile(r"(?:^|[\s$`-])(llmdo (?!:)[a-z][^|>`#\n]*)", re.MULTILINE)
 
 
 def commands(text: str) -> list[list[str]]:
-    return [shlex.split(found.strip()) for found in COMMAND.findall(text)]
+    return [shlex.split(command.strip()) for command in COMMAND.findall(text)]
 
 
 def blocks(page: str) -> str:
@@ -191,9 +191,9 @@ def test_the_lock_is_derived_without_the_secrets_of_the_job(runner: Runner) -> N
     manifest.write_text(text, encoding="utf-8")
     runner.environment["SECRET_TOKEN"] = "canary"
     done = runner.run("Derive the lock anew")
-    said = done.stdout + done.stderr
-    assert "were seen" in said
-    assert "SECRET_TOKEN" not in said
+    output = done.stdout + done.stderr
+    assert "were seen" in output
+    assert "SECRET_TOKEN" not in output
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,11 @@ def test_of_very_many_findings_of_a_kind_the_first_are_shown_and_the_last_says_t
 ) -> None:
     monkeypatch.setattr(checks, "MAX_OF_A_KIND", 5)
     manifest(tmp_path, 9)
-    found = [one for one in checks.check(project.read(tmp_path)) if one.code == "LDO203"]
-    assert len(found) == 6
-    assert ["findings of this kind are shown" in one.message for one in found] == [False] * 5 + [True]
+    findings = [finding for finding in checks.check(project.read(tmp_path)) if finding.code == "LDO203"]
+    assert len(findings) == 6
+    assert ["findings of this kind are shown" in finding.message for finding in findings] == [False] * 5 + [
+        True
+    ]
 
 
 def test_what_is_accepted_hides_nothing_that_comes_after_it(
@@ -79,9 +81,9 @@ def test_what_is_accepted_hides_nothing_that_comes_after_it(
         f'[[check.accept]]\ncode = "LDO501"\nentry = "e{number:04}"\nreason = "x"\n' for number in range(8)
     )
     manifest(tmp_path, 9, accepted)
-    found = [one for one in checks.check(project.read(tmp_path)) if one.code == "LDO501"]
-    assert found
-    assert {one.subject for one in found} == {"e0008"}
+    findings = [finding for finding in checks.check(project.read(tmp_path)) if finding.code == "LDO501"]
+    assert findings
+    assert {finding.subject for finding in findings} == {"e0008"}
 
 
 REMEDY = re.compile(

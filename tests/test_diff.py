@@ -35,7 +35,7 @@ def deeds(graph: Graph, named: Set[str | None], through: str = "w0") -> dict[Dee
 
     Of a call of a worker by its name, where that is `named`; on paths `through` a worker.
     """
-    found: dict[Deed, int] = {}
+    mildest: dict[Deed, int] = {}
     for path in call_paths(graph):
         if through not in path:
             continue
@@ -50,16 +50,16 @@ def deeds(graph: Graph, named: Set[str | None], through: str = "w0") -> dict[Dee
                     if decision != "blocked":
                         strictness = STRICTNESS[strictest([decision, *gates])]
                         for deed in done_by(raised, named):
-                            found[deed] = min(strictness, found.get(deed, 2))
-    return found
+                            mildest[deed] = min(strictness, mildest.get(deed, 2))
+    return mildest
 
 
 def done_by(raised: frozenset[Capability], named: Set[str | None]) -> Iterator[Deed]:
-    for one in raised:
-        if one.name.startswith("fs"):
-            yield from ((one.name, path) for path in PATHS if scope_contains(one.scope, path))
+    for capability in raised:
+        if capability.name.startswith("fs"):
+            yield from ((capability.name, path) for path in PATHS if scope_contains(capability.scope, path))
         else:
-            yield one.name, one.scope if one.scope in named else None
+            yield capability.name, capability.scope if capability.scope in named else None
 
 
 def named_in(graph: Graph) -> Set[str | None]:
@@ -86,7 +86,9 @@ def test_a_row_widens_exactly_where_a_call_can_do_more_or_with_fewer_questions(b
         name, path = deed
         change = new.get(deed, 2) - old.get(deed, 2)
         is_wider, is_narrower = (
-            any(one.covers_name(name) and scope_contains(one.scope, path) for one in side)
+            any(
+                capability.covers_name(name) and scope_contains(capability.scope, path) for capability in side
+            )
             for side in (wider, narrower)
         )
         assert is_wider or change >= 0, deed
@@ -243,7 +245,7 @@ def worker(name: str, *uses: str, **more) -> Worker:
         path=f"{name}.worker",
         config="",
         prompt="",
-        uses=tuple(Use(name=one, config={}, at=NOWHERE) for one in uses),
+        uses=tuple(Use(name=used, config={}, at=NOWHERE) for used in uses),
         **more,
     )
 
@@ -251,7 +253,7 @@ def worker(name: str, *uses: str, **more) -> Worker:
 def graph_of(*workers: Worker, entry: Entry = ENTRY, toolset: Toolset = CONSOLE, **more) -> Graph:
     return Graph(
         settings=Settings(name="w", built_in=2, default="needs_approval", max_depth=5),
-        workers={one.name: one for one in workers},
+        workers={member.name: member for member in workers},
         entries={entry.name: entry},
         toolsets={toolset.name: toolset},
         **more,
@@ -298,15 +300,15 @@ def test_every_limit_that_goes_up_or_away_widens() -> None:
 
 
 def test_what_runs_say_leaving_the_machine_widens() -> None:
-    told = Notify(url_env="A_WEBHOOK", secret_env="A_SECRET")
-    whole = replace(told, content=True)
-    by_notify = {None: PLAIN, **{each: replace(PLAIN, notify=each) for each in (told, whole)}}
-    another = replace(PLAIN, notify=replace(told, url_env="ANOTHER"))
+    plain = Notify(url_env="A_WEBHOOK", secret_env="A_SECRET")
+    whole = replace(plain, content=True)
+    by_notify = {None: PLAIN, **{each: replace(PLAIN, notify=each) for each in (plain, whole)}}
+    another = replace(PLAIN, notify=replace(plain, url_env="ANOTHER"))
     assert [
         diff(by_notify[before], by_notify[after]).verdict
-        for before, after in ((None, told), (told, whole), (None, whole), (whole, told), (whole, None))
+        for before, after in ((None, plain), (plain, whole), (None, whole), (whole, plain), (whole, None))
     ] == ["changed", "widened", "widened", "narrowed", "narrowed"]
-    assert diff(by_notify[told], another).verdict == "widened"
+    assert diff(by_notify[plain], another).verdict == "widened"
 
 
 def test_a_schedule_is_told_of_with_the_entry_that_it_starts() -> None:

@@ -43,8 +43,8 @@ def root(tmp_path: Path) -> Path:
     ],
 )
 def test_a_glob_names_its_files_and_no_hidden_ones(pattern: str, paths: list[str], root: Path) -> None:
-    (found,) = find(root, [pattern], never).values()
-    assert (found.paths, found.refused) == (paths, [])
+    (glob,) = find(root, [pattern], never).values()
+    assert (glob.paths, glob.refused) == (paths, [])
 
 
 def test_several_globs_are_looked_for_together_and_each_gets_its_own(root: Path) -> None:
@@ -54,20 +54,20 @@ def test_several_globs_are_looked_for_together_and_each_gets_its_own(root: Path)
 
 
 def test_what_is_ignored_is_not_entered_and_not_named(root: Path) -> None:
-    found = find(root, ["**/*.worker"], lambda path: path in ("w/x/", "a.worker"))
-    assert found["**/*.worker"].paths == ["w/b.worker"]
+    globs = find(root, ["**/*.worker"], lambda path: path in ("w/x/", "a.worker"))
+    assert globs["**/*.worker"].paths == ["w/b.worker"]
 
 
 def test_what_a_glob_names_but_nothing_may_read_is_told(root: Path) -> None:
     (root / "w" / "link.worker").symlink_to(root / "a.worker")
     (root / "w" / "a:b.worker").touch()
     (root / "w" / "other").symlink_to(root)
-    found = find(root, ["w/*.worker", "w/*.py"], never)
-    assert [(path, one.code) for path, one in found["w/*.worker"].refused] == [
+    globs = find(root, ["w/*.worker", "w/*.py"], never)
+    assert [(path, problem.code) for path, problem in globs["w/*.worker"].refused] == [
         ("w/a:b.worker", "LDO105"),
         ("w/link.worker", "LDO107"),
     ]
-    assert found["w/*.py"].refused == []
+    assert globs["w/*.py"].refused == []
 
 
 def test_a_glob_that_starts_in_a_link_says_so(root: Path) -> None:
@@ -81,8 +81,8 @@ def test_a_name_is_fit_exactly_where_the_formats_can_say_it(name: str) -> None:
     if name.startswith("."):
         return  # hidden: never looked at
     (matches,) = (note for note in fields.Path.__metadata__ if isinstance(note, fields.Matches))
-    said = re.fullmatch(matches.pattern, name) is not None and not re.search("[\ud800-\udfff]", name)
-    assert (discovery.unfit(name) is None) == said
+    is_fit = re.fullmatch(matches.pattern, name) is not None and not re.search("[\ud800-\udfff]", name)
+    assert (discovery.unfit(name) is None) == is_fit
 
 
 def test_no_glob_is_slow_on_any_name(root: Path) -> None:

@@ -43,8 +43,8 @@ def test_the_manifest_in_the_page_about_the_shell_is_right(tmp_path: Path) -> No
     head = 'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\n'
     (tmp_path / "llmdo.toml").write_text(head + block, encoding="utf-8")
     (tmp_path / "main.worker").write_text("---\nname: main\nentry: true\ntoolsets: [shell]\n---\nGo.\n")
-    found = checks.check(project.read(tmp_path))
-    assert [one.code for one in found] == ["LDO402"]
+    findings = checks.check(project.read(tmp_path))
+    assert [finding.code for finding in findings] == ["LDO402"]
 
 
 def test_the_order_of_gravity_in_the_page_is_that_of_the_code() -> None:

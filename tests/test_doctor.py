@@ -52,17 +52,17 @@ def named(root: Path | None, environ: dict[str, str]) -> dict[str, Item]:
 
 @pytest.mark.long
 def test_a_key_is_named_and_never_shown(root: Path, environ: dict[str, str]) -> None:
-    found = named(root, environ | {"OPENAI_API_KEY": "sk-very-secret"})
-    assert found["extras/openai"].state == "installed, OPENAI_API_KEY is set"
-    assert "sk-very" not in str(found)
+    items = named(root, environ | {"OPENAI_API_KEY": "sk-very-secret"})
+    assert items["extras/openai"].state == "installed, OPENAI_API_KEY is set"
+    assert "sk-very" not in str(items)
     assert named(root, environ)["extras/openai"].state == "installed, OPENAI_API_KEY not set"
-    assert found["extras/google"].hint == "`pip install 'llmdo-workspace[google]'`"
+    assert items["extras/google"].hint == "`pip install 'llmdo-workspace[google]'`"
 
 
 def test_what_a_workspace_needs_and_lacks_is_a_problem(root: Path, environ: dict[str, str]) -> None:
-    found = named(root, environ)
-    assert "needs the environment variable `OPENAI_API_KEY`" in (found["models/openai:gpt-5"].problem or "")
-    assert found["workspace/lock"].state == "missing"
+    items = named(root, environ)
+    assert "needs the environment variable `OPENAI_API_KEY`" in (items["models/openai:gpt-5"].problem or "")
+    assert items["workspace/lock"].state == "missing"
     assert not (root / "ran").exists()
     assert named(None, environ).keys() & {"workspace/folder", "models/openai:gpt-5"} == set()
 
@@ -72,9 +72,9 @@ def test_a_workspace_that_has_all_lacks_nothing(
     root: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "x")
-    found = named(root, environ)
-    assert [item for item in found.values() if item.problem] == []
-    assert found["models/openai:gpt-5"].state == "can be asked"
+    items = named(root, environ)
+    assert [item for item in items.values() if item.problem] == []
+    assert items["models/openai:gpt-5"].state == "can be asked"
 
 
 def test_a_model_of_the_workspaces_own_code_is_not_made(root: Path, environ: dict[str, str]) -> None:
@@ -100,7 +100,8 @@ def test_without_a_manifest_nothing_is_said_to_require_isolation(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     items = {
-        f"{one.section}/{one.name}": one for one in examine(None, {**environ, "HOME": "/dev/null/nobody"})
+        f"{examined.section}/{examined.name}": examined
+        for examined in examine(None, {**environ, "HOME": "/dev/null/nobody"})
     }
     item = items["machine/isolation"]
     assert item.problem is None

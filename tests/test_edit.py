@@ -92,8 +92,8 @@ def says(root: Path, *route: str) -> Any:
 
 
 def errors(root: Path) -> list[str]:
-    found = checks.check(project.read(root))
-    return [f"{one.code} {one.message}" for one in found if one.severity == "error"]
+    findings = checks.check(project.read(root))
+    return [f"{finding.code} {finding.message}" for finding in findings if finding.severity == "error"]
 
 
 def refusal(change: Callable[..., object], *words: object, **options: object) -> LlmdoError:
@@ -479,7 +479,7 @@ def manifests(draw: st.DrawFn) -> str:
         if form == "inline":
             lines += [*draw(NOISE), draw(st.sampled_from(INLINE[name])) + draw(TAIL)]
         elif form == "dotted":
-            lines += [line for one in DOTTED[name] for line in [*draw(NOISE), *one.split("\n")]]
+            lines += [line for text in DOTTED[name] for line in [*draw(NOISE), *text.split("\n")]]
     workers = draw(pairs("workers", draw(ARRAYS)))
     sections = [
         ["[workspace]", *draw(pairs("name", '"x"')), *draw(NOISE), *workers],
@@ -518,8 +518,10 @@ def are_left_in_order(short: str, long: str) -> bool:
 
 def without_empty_tables(table: dict[str, Any]) -> dict[str, Any]:
     """What is said at all: whether a table that says nothing is written is not told apart."""
-    parts = {key: without_empty_tables(one) if isinstance(one, dict) else one for key, one in table.items()}
-    return {key: one for key, one in parts.items() if one != {}}
+    parts = {
+        key: without_empty_tables(value) if isinstance(value, dict) else value for key, value in table.items()
+    }
+    return {key: value for key, value in parts.items() if value != {}}
 
 
 @tried(100)

@@ -165,7 +165,7 @@ def test_findings_and_missing_entries_are_value_errors(team: Path) -> None:
         llmdo.InvalidTeamError, match=r"greeter.worker: `greeter` uses `filesytem`"
     ) as unsound:
         llmdo.run(team)
-    assert [one.code for one in unsound.value.findings] == ["LDO202"]
+    assert [finding.code for finding in unsound.value.findings] == ["LDO202"]
 
 
 def test_locked_refuses_without_a_lock(team: Path) -> None:
@@ -181,10 +181,10 @@ def test_run_in_a_loop_says_what_to_use(team: Path) -> None:
         asyncio.run(inside())
 
 
-def build(*files: str, **said: object) -> llmdo.services.embedding.BuiltEntry:
+def build(*files: str, **options: object) -> llmdo.services.embedding.BuiltEntry:
     workers = [file for file in files if file.endswith(".worker")]
     python = [file for file in files if file.endswith(".py")]
-    return asyncio.run(llmdo.build_entry(workers, python, **said))  # type: ignore[arg-type]
+    return asyncio.run(llmdo.build_entry(workers, python, **options))  # type: ignore[arg-type]
 
 
 def answer(built: llmdo.services.embedding.BuiltEntry, text: str) -> str | None:
@@ -265,7 +265,7 @@ def test_a_missing_entry_lists_those_there_are(team: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "entry", "said"),
+    ("files", "entry", "message"),
     [
         ([], "main", "no files were given"),
         (["team/gone.worker"], "main", "there is no file `gone.worker`"),
@@ -277,7 +277,9 @@ def test_a_missing_entry_lists_those_there_are(team: Path) -> None:
         (["team/helper.worker", "team/broken.py"], "helper", "this is not valid Python"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_built_is_a_value_error(files: list[str], entry: str, said: str, team: Path) -> None:
+def test_what_cannot_be_built_is_a_value_error(
+    files: list[str], entry: str, message: str, team: Path
+) -> None:
     (team / "helpr.worker").write_text(WORKER.format(name="helper", more=""), encoding="utf-8")
     (team / "start.worker").write_text(WORKER.format(name="start", more=""), encoding="utf-8")
     (team / "lost.worker").write_text(
@@ -286,7 +288,7 @@ def test_what_cannot_be_built_is_a_value_error(files: list[str], entry: str, sai
     (team / "broken.py").write_text("def (", encoding="utf-8")
     workers = [file for file in files if not file.endswith(".py")]
     python = [file for file in files if file.endswith(".py")]
-    with pytest.raises(ValueError, match=re.escape(said)) as raised:
+    with pytest.raises(ValueError, match=re.escape(message)) as raised:
         asyncio.run(llmdo.build_entry(workers, python, entry_name=entry))
     assert isinstance(raised.value, llmdo.LlmdoError)
 
@@ -307,13 +309,13 @@ def test_a_misspelt_argument_starts_nothing(name: str, team: Path) -> None:
         asked.append(info)
         return ModelResponse(parts=[TextPart(str(messages))])
 
-    said = f"` has no argument `{name}`: {MISSPELT[name]}"
-    with pytest.raises(TypeError, match=re.escape(f"`run{said}")):
+    problem = f"` has no argument `{name}`: {MISSPELT[name]}"
+    with pytest.raises(TypeError, match=re.escape(f"`run{problem}")):
         llmdo.run(team, model=FunctionModel(model), **{name: None})  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=re.escape(f"`run_async{said}")):
+    with pytest.raises(TypeError, match=re.escape(f"`run_async{problem}")):
         asyncio.run(llmdo.run_async(team, model=FunctionModel(model), **{name: None}))  # type: ignore[arg-type]
     entry = build("team/helper.worker", entry_name="helper", model=FunctionModel(model)).entry
-    with pytest.raises(TypeError, match=re.escape(f"`run{said}")):
+    with pytest.raises(TypeError, match=re.escape(f"`run{problem}")):
         asyncio.run(entry.run("hi", **{name: None}))  # type: ignore[arg-type]
     assert asked == []
 
@@ -418,7 +420,7 @@ def test_a_run_keeps_a_journal_where_it_is_asked_for(
     assert outcome.status == "waiting"
     assert Runs(team).names() == [outcome.run]
     with Runs(team).read(outcome.run) as journal:
-        assert [one.record["tool"] for one in waiting(journal).values()] == ["write_file"]
+        assert [question.record["tool"] for question in waiting(journal).values()] == ["write_file"]
         assert "AskLater, from Python" in "".join(journal.lines())
     # The command line goes on with it.
     monkeypatch.chdir(team)

@@ -120,7 +120,9 @@ def test_a_deck_by_another_name_can_be_mapped(tmp_path: Path) -> None:
 def test_every_run_of_an_example_is_repeated_from_its_journal(name: str, tmp_path: Path) -> None:
     root = copied(name, tmp_path)
     entries = tomllib.loads((root / "llmdo.toml").read_text(encoding="utf-8")).get("entries", {})
-    for entry in [one for one, said in entries.items() if "input" in said] or WORDS.get(name, ["main"]):
+    for entry in [candidate for candidate, table in entries.items() if "input" in table] or WORDS.get(
+        name, ["main"]
+    ):
         done = llmdo(root, "run", entry, "--approve-all")
         if not list((root / ".llmdo" / "runs").glob("*.sqlite")):
             continue  # it could not begin here

@@ -85,8 +85,8 @@ def fuzz_manifests(chance: random.Random, count: int, root: Path) -> None:
     files = seeds("*/llmdo.toml")
     for _ in range(count):
         (root / "llmdo.toml").write_bytes(mutated(chance.choice(files), chance))
-        found = checks.check(project.read(root))
-        rendered(Report(findings=found), "text")
+        findings = checks.check(project.read(root))
+        rendered(Report(findings=findings), "text")
 
 
 @pytest.mark.long

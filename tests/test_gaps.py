@@ -16,7 +16,7 @@ from tests.commands import llmdo
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
-def found(root: Path) -> tuple[Diagnostic, ...]:
+def findings(root: Path) -> tuple[Diagnostic, ...]:
     return checks.check(project.read(root), locked=True)
 
 
@@ -40,16 +40,16 @@ def test_a_file_that_cannot_be_read_adds_only_what_is_wrong_with_it(
     root = Path(shutil.copytree(EXAMPLES / example, tmp_path / "w"))
     if not has_lock:
         (root / "llmdo.lock").unlink()
-    whole = set(found(root))
+    whole = set(findings(root))
     workspace = project.read(root).workspace
     workers = (worker.document.source.path for worker in workspace.workers)
     for name in {"llmdo.toml", *workers, *workspace.modules, *(["llmdo.lock"] if has_lock else [])}:
         path = root / name
         content = path.read_bytes()
         path.write_bytes(broken(content))
-        new = [one for one in found(root) if one not in whole]
+        new = [finding for finding in findings(root) if finding not in whole]
         path.write_bytes(content)
-        assert [one.at.path for one in new] == [name], f"{name}: {new}"
+        assert [finding.at.path for finding in new] == [name], f"{name}: {new}"
         assert new[0].severity == "error"
 
 
@@ -67,7 +67,7 @@ def workspace(root: Path, **files: str) -> Path:
 
 def codes(root: Path) -> list[tuple[str, str]]:
     """Code and path of what is found besides that there is no lock."""
-    return [(one.code, one.at.path) for one in found(root) if one.code != "LDO402"]
+    return [(finding.code, finding.at.path) for finding in findings(root) if finding.code != "LDO402"]
 
 
 def test_what_cannot_be_read_comes_first(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_what_follows_from_a_part_of_a_manifest_that_was_left_out_is_not_said(
     manifest: str, code: str, tmp_path: Path
 ) -> None:
     text = f'schema = 1\n\n[workspace]\nname = "w"\n{manifest}'
-    assert [one for one, _ in codes(workspace(tmp_path, **{"llmdo.toml": text}))] == [code]
+    assert [reported for reported, _ in codes(workspace(tmp_path, **{"llmdo.toml": text}))] == [code]
 
 
 def test_what_follows_from_a_part_of_a_header_that_was_left_out_is_not_said(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_no_hint_widens_a_ceiling_before_the_lock_is_current(tmp_path: Path) -> 
     )
 
     def hints() -> set[str]:
-        return {one.hint or "" for one in found(root) if one.code == "LDO501"}
+        return {finding.hint or "" for finding in findings(root) if finding.code == "LDO501"}
 
     assert hints()
     assert not any("to its `may`" in hint for hint in hints())
@@ -147,9 +147,9 @@ def test_no_hint_widens_a_ceiling_before_the_lock_is_current(tmp_path: Path) -> 
 def test_tools_that_the_manifest_includes_are_judged_without_a_lock(tmp_path: Path) -> None:
     root = Path(shutil.copytree(EXAMPLES / "mcp_notes", tmp_path / "w"))
     (root / "llmdo.lock").unlink()
-    assert [one.code for one in found(root)] == ["LDO402"]
+    assert [finding.code for finding in findings(root)] == ["LDO402"]
     manifest = (root / "llmdo.toml").read_text(encoding="utf-8")
     for wider in ('["add_note", "delete_note"]', '["*_note"]'):
         (root / "llmdo.toml").write_text(manifest.replace('["add_note"]', wider), encoding="utf-8")
-        outside = [one for one in found(root) if one.code == "LDO501"]
-        assert ["mcp.call" in one.message for one in outside] == [True], wider
+        outside = [finding for finding in findings(root) if finding.code == "LDO501"]
+        assert ["mcp.call" in finding.message for finding in outside] == [True], wider

@@ -132,12 +132,12 @@ def test_links_are_findings_and_followed_nowhere(root: Path) -> None:
     write(root, "llmdo.toml", MANIFEST.replace('["**/*.worker"]', globs))
     done = checked(root)
     assert done.code == 1
-    found = [
+    messages = [
         finding["message"] for finding in json.loads(done.out)["findings"] if finding["code"] == "LDO107"
     ]
-    assert sum("is a link" in message for message in found) == 8
-    assert sum("through the link" in message for message in found) == 2
-    assert sum("leaves the workspace" in message for message in found) == 2
+    assert sum("is a link" in message for message in messages) == 8
+    assert sum("through the link" in message for message in messages) == 2
+    assert sum("leaves the workspace" in message for message in messages) == 2
     outside = (str(root.parent / "outside"), "/dev/", "/proc/self/mem")
     assert not [
         argument for event, argument in done.events if event == "open" and argument.startswith(outside)

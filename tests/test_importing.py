@@ -88,8 +88,8 @@ def test_the_original_is_not_touched_and_the_target_has_to_be_empty(tmp_path: Pa
 def test_what_cannot_be_carried_over_is_said_with_its_place(tmp_path: Path) -> None:
     agent(tmp_path / "p", "my.agent", "tools: Read\nmodel: opus\nhooks: {}\n")
     done = import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "i")
-    told = [(one.at.span.line if one.at.span else 0, one.text) for one in done.remarks]
-    assert [each for each in told if each[0] != 2 or "my.agent" in each[1]] == [
+    remarks = [(remark.at.span.line if remark.at.span else 0, remark.text) for remark in done.remarks]
+    assert [each for each in remarks if each[0] != 2 or "my.agent" in each[1]] == [
         (2, "`my.agent` is called `my-agent`"),
         (4, "`Read` has still to be written: `Read` stands in for it"),
         (5, "`model` of `my.agent` is not carried over"),
@@ -113,7 +113,7 @@ def test_any_name_becomes_one_of_ours(tmp_path: Path, name: str) -> None:
 
 
 def test_an_import_can_be_locked_and_the_code_in_it_declares_what_the_files_say(tmp_path: Path) -> None:
-    case = next(one for one in ALL if one.name == "claude-gain")
+    case = next(folder for folder in ALL if folder.name == "claude-gain")
     words = ["import", "claude", str(case), "--to", "imported"]
     for command in (words, ["lock", "--project", "imported"], ["check", "--project", "imported", "--locked"]):
         done = commands.llmdo(tmp_path, *command)

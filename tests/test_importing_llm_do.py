@@ -72,7 +72,7 @@ def agent(folder: Path, name: str, header: str, suffix: str = "agent") -> None:
 
 
 def manifest(folder: Path, *, runtime: Any = None, entry: Any = None, **more: Any) -> None:
-    said = {
+    project = {
         "version": 1,
         "runtime": {"approval_mode": "prompt", "max_depth": 3, **(runtime or {})},
         "entry": entry or {"agent": "main", "args": {"input": "Count."}},
@@ -80,7 +80,7 @@ def manifest(folder: Path, *, runtime: Any = None, entry: Any = None, **more: An
         "python_files": sorted(path.name for path in folder.glob("*.py")),
         **more,
     }
-    (folder / "project.json").write_text(json.dumps(said), encoding="utf-8")
+    (folder / "project.json").write_text(json.dumps(project), encoding="utf-8")
 
 
 @pytest.fixture
@@ -103,8 +103,8 @@ def imported(folder: Path) -> tuple[Imported, Path]:
     return done, target
 
 
-def said(done: Imported) -> list[str]:
-    return [one.text for one in done.remarks]
+def remarks(done: Imported) -> list[str]:
+    return [remark.text for remark in done.remarks]
 
 
 def lock(target: Path) -> None:
@@ -132,10 +132,10 @@ def scripted(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     ]
     if calls and not back:
         return ModelResponse(parts=calls)
-    told = " + ".join(str(part.content) for part in back) or str(
+    answer = " + ".join(str(part.content) for part in back) or str(
         getattr(messages[0].parts[-1], "content", "")
     )
-    return ModelResponse(parts=[TextPart(told)])
+    return ModelResponse(parts=[TextPart(answer)])
 
 
 def run(
@@ -181,7 +181,7 @@ def test_headers_and_the_manifest_say_what_the_original_says(shop: Path) -> None
 def test_an_agent_that_only_code_calls_is_a_delegate_and_that_is_said(shop: Path) -> None:
     done, target = imported(shop)
     assert "writer" in (target / "workers/main.worker").read_text(encoding="utf-8")
-    assert "`writer`, which the code of `counting` calls, is offered to the model as well" in said(done)
+    assert "`writer`, which the code of `counting` calls, is offered to the model as well" in remarks(done)
 
 
 def test_code_that_calls_agents_by_names_which_nobody_can_read_may_call_each_of_them(shop: Path) -> None:
@@ -231,7 +231,7 @@ def test_projects_of_other_depths_are_told_of_the_deepest(tmp_path: Path) -> Non
         manifest(tmp_path / "shop" / name, runtime={"max_depth": depth})
     done, target = imported(tmp_path / "shop")
     assert manifest_of(target)["workspace"]["max-depth"] == 8
-    assert [(one.at.path, one.text) for one in done.remarks if "depth" in one.text] == [
+    assert [(remark.at.path, remark.text) for remark in done.remarks if "depth" in remark.text] == [
         ("flat/project.json", "a workspace has one depth: here agents may nest 8 deep, and not 1")
     ]
 
@@ -270,9 +270,9 @@ def test_a_function_that_starts_the_run_starts_it_here(tmp_path: Path) -> None:
     assert (entry["function"], entry["calls"]) == ("begin.py:llmdo_begin", ["writer"])
     assert (
         "what `begin.py:begin` does itself stands before no gate: only the agents that it calls do"
-        in said(done)
+        in remarks(done)
     )
-    assert not any("may hand over" in one for one in said(done))
+    assert not any("may hand over" in remark for remark in remarks(done))
     assert not (target / "log.txt").exists()
     lock(target)
     assert run(target, "begin-py-begin", ("clerk", "writer")) == "QUIETLY"
@@ -289,7 +289,7 @@ def test_files_that_a_function_hands_over_have_to_be_said_by_a_person(tmp_path: 
     assert manifest_of(target)["entries"]["begin-py-begin"]["may"] == []
     assert (
         "which files `begin.py:begin` may hand over has to be declared in [paths] and its entry's `may`"
-        in said(done)
+        in remarks(done)
     )
 
 
@@ -314,7 +314,7 @@ def test_what_is_not_carried_over_is_said(shop: Path) -> None:
         "`unused.py` shows neither a toolset nor what starts a run, so it is not copied",
         "`writer.agent` is in no `agent_files`, so llm-do leaves it out; here it is a worker",
         "`counting` is copied with `tools.py`, unexecuted: `llmdo lock` says whether it loads",
-    } <= set(said(done))
+    } <= set(remarks(done))
 
 
 @pytest.mark.parametrize(
@@ -329,9 +329,9 @@ def test_code_that_cannot_lie_in_the_workspace_is_stood_in_for(tmp_path: Path, p
     manifest(folder, python_files=[path])
     target = tmp_path / "imported"
     done = import_project(foreign.read("llm-do", folder), target)
-    assert "`counting` has still to be written: `counting` stands in for it" in said(done)
+    assert "`counting` has still to be written: `counting` stands in for it" in remarks(done)
     assert (target / MODULE).is_file()
-    assert "it ran" not in "".join(one.read_text(encoding="utf-8") for one in target.rglob("*.py"))
+    assert "it ran" not in "".join(source.read_text(encoding="utf-8") for source in target.rglob("*.py"))
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,9 @@ def test_a_tool_of_the_provider_keeps_its_options_or_is_stood_in_for(
     text = (target / "workers/main.worker").read_text(encoding="utf-8")
     assert (written or "name: main\n") in text
     assert written or "native_tools" not in text
-    assert bool(written) is not any("not carried over" in one or "stands in" in one for one in said(done))
+    assert bool(written) is not any(
+        "not carried over" in remark or "stands in" in remark for remark in remarks(done)
+    )
 
 
 @pytest.mark.parametrize("model", ["python:evil.py:model", "replay:evil.sqlite", "home:grown", "fast"])
@@ -367,7 +369,7 @@ def test_only_a_model_of_a_provider_is_carried_over(tmp_path: Path, model: str) 
     agent(folder, "main", f"name: main\nmodel: {model}")
     done, target = imported(folder)
     assert model not in (target / "workers/main.worker").read_text(encoding="utf-8")
-    assert "`model` of `main` is not carried over" in said(done)
+    assert "`model` of `main` is not carried over" in remarks(done)
 
 
 CLASSES = """
@@ -404,7 +406,9 @@ def test_a_class_that_a_header_names_by_its_path_takes_its_configuration(
     )
     done, target = imported(folder)
     assert not (target / MODULE).exists()
-    assert f"`_approval_config` of `{form}` is not carried over: rules decide which calls ask" in said(done)
+    assert f"`_approval_config` of `{form}` is not carried over: rules decide which calls ask" in remarks(
+        done
+    )
     assert manifest_of(target)["toolsets"]["Calculator"]["python"] == "tools/calc.py:llmdo_Calculator"
     assert 'Calculator: {"precision": 1}' in (target / "workers/junior.worker").read_text(encoding="utf-8")
     lock(target)
@@ -428,7 +432,9 @@ def test_a_class_that_is_installed_is_declared_and_one_that_is_built_in_is_ours(
     header = (target / "workers/main.worker").read_text(encoding="utf-8")
     assert 'FunctionToolset: {"max_retries": 2}' in header
     assert "filesystem: " in header
-    assert "the configuration of `filesystem_cwd` is not carried over" in said(done)
-    assert any("so it has to be installed: `llmdo lock` says whether it loads" in text for text in said(done))
+    assert "the configuration of `filesystem_cwd` is not carried over" in remarks(done)
+    assert any(
+        "so it has to be installed: `llmdo lock` says whether it loads" in text for text in remarks(done)
+    )
     lock(target)
     assert run(target, "main", ("main",), "Count.") == "Count."

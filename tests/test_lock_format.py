@@ -57,7 +57,10 @@ def test_version_1_revision_1_means_what_it_meant() -> None:
     assert go.input == 'Say "hello"\n\tand \\ more.'
     assert [(str(rule.capability), rule.decision) for rule in go.approvals] == [("net", "blocked")]
     assert (other.declared, other.worker.name) == (False, "other")
-    assert [(one.code, one.entry, one.gated, one.reason) for one in graph.acceptances] == [
+    assert [
+        (acceptance.code, acceptance.entry, acceptance.gated, acceptance.reason)
+        for acceptance in graph.acceptances
+    ] == [
         (None, None, True, "people look"),
         ("LDO510", "go", False, "ours"),
     ]

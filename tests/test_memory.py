@@ -75,7 +75,7 @@ def write(root: Path, path: str, text: str) -> None:
     target.write_bytes(text.encode("utf-8", "surrogatepass"))
 
 
-def found(root: Path, memory: Memory | None = None) -> tuple[Diagnostic, ...]:
+def findings(root: Path, memory: Memory | None = None) -> tuple[Diagnostic, ...]:
     read = project.read(root, memory=memory)
     return checks.reported(read, checks.check(read))
 
@@ -98,7 +98,7 @@ def test_any_edits_give_the_findings_of_a_cold_check(
     root = Path(shutil.copytree(made, folder / "w"))
     memory = Memory()
     try:
-        assert found(root, memory) == found(root) == ()
+        assert findings(root, memory) == findings(root) == ()
         for where, path, text in sequence:
             if where == "editor" and text is not None:
                 memory.buffers[path] = text
@@ -112,7 +112,7 @@ def test_any_edits_give_the_findings_of_a_cold_check(
             for each, shown in memory.buffers.items():
                 if (plain / each).exists():
                     write(plain, each, shown)
-            assert found(root, memory) == found(plain)
+            assert findings(root, memory) == findings(plain)
             shutil.rmtree(plain)
     finally:
         shutil.rmtree(folder)
@@ -138,13 +138,13 @@ def test_a_file_of_the_same_size_and_time_is_read_again(made: Path, tmp_path: Pa
     root = Path(shutil.copytree(made, tmp_path / "w"))
     time.sleep(0.12)
     memory = Memory()
-    assert found(root, memory) == ()
+    assert findings(root, memory) == ()
     worker = root / "workers" / "other.worker"
     before = worker.stat()
     write(root, "workers/other.worker", OTHER.replace("kit", "kat"))
     os.utime(worker, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert worker.stat().st_size == before.st_size
-    assert "LDO202" in {finding.code for finding in found(root, memory)}
+    assert "LDO202" in {finding.code for finding in findings(root, memory)}
 
 
 def test_a_file_that_changed_just_now_is_not_remembered(made: Path, tmp_path: Path) -> None:
@@ -170,8 +170,8 @@ def test_a_text_of_an_editor_stands_for_no_link_and_for_no_file_that_is_gone(
     (root / "workers" / "other.worker").symlink_to(outside)
     memory = Memory()
     memory.buffers["workers/other.worker"] = OTHER
-    assert found(root, memory) == found(root)
-    assert "LDO107" in {finding.code for finding in found(root, memory)}
+    assert findings(root, memory) == findings(root)
+    assert "LDO107" in {finding.code for finding in findings(root, memory)}
 
 
 def test_a_text_that_is_too_large_or_no_text_is_a_finding(made: Path, tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_text_that_is_too_large_or_no_text_is_a_finding(made: Path, tmp_path: 
     memory = Memory()
     for text in (OTHER + "x" * 2**20, OTHER + "\ud800", OTHER + "\0"):
         memory.buffers["workers/other.worker"] = text
-        codes = {finding.code for finding in found(root, memory)}
+        codes = {finding.code for finding in findings(root, memory)}
         assert "LDO105" in codes
     memory.buffers = {"llmdo.toml": MANIFEST + "#" * 2**18}
-    assert {finding.code for finding in found(root, memory)} >= {"LDO105"}
+    assert {finding.code for finding in findings(root, memory)} >= {"LDO105"}

@@ -135,7 +135,7 @@ def files_of(team: dict[str, Any]) -> Files:
     lines += [f'"{name}" = "{decision}"' for name, decision in sorted(team["rules"].items())]
     for name, entry in sorted(team["entries"].items()):
         lines += ["", f"[entries.{name}]", f'worker = "{entry["worker"]}"']
-        lines += ["may = [", *(f'    "{one}",' for one in sorted(entry["may"])), "]"]
+        lines += ["may = [", *(f'    "{pattern}",' for pattern in sorted(entry["may"])), "]"]
         lines += [f"limits = {{ requests = {entry['requests']} }}"]
     for code, reason in team["accept"]:
         lines += ["", "[[check.accept]]", f'code = "{code}"', f'reason = "{reason}"']
@@ -158,11 +158,11 @@ def worker_file(name: str, worker: dict[str, Any]) -> str:
     ]
     lines += [
         "approvals:",
-        *(f"  {one}: {decision}" for one, decision in sorted(worker["approvals"].items())),
+        *(f"  {pattern}: {decision}" for pattern, decision in sorted(worker["approvals"].items())),
     ]
     lines[-1:] = lines[-1:] if worker["approvals"] else ["approvals: {}"]
     if worker["may"]:
-        lines += ["may:", *(f"  - {one}" for one in sorted(worker["may"]))]
+        lines += ["may:", *(f"  - {pattern}" for pattern in sorted(worker["may"]))]
     return "\n".join([*lines, "---", *worker["prompt"]]) + "\n"
 
 
@@ -198,19 +198,19 @@ def merged_text(folder: Path, base: str | None, ours: str | None, theirs: str | 
 
 
 def merged_files(folder: Path, base: Files, ours: Files, theirs: Files) -> Files:
-    found = {
+    merged = {
         path: merged_text(folder, base.get(path), ours.get(path), theirs.get(path))
         for path in sorted({*base, *ours, *theirs})
     }
-    return {path: text for path, text in found.items() if text is not None}
+    return {path: text for path, text in merged.items() if text is not None}
 
 
 def graph_of(root: Path, files: Files) -> tuple[Graph, bool]:
     """The graph of `files`, and whether `llmdo lock` would lock it."""
     write(root, files)
     read = project.read(root)
-    errors = [one for one in checks.check(read, locked=True) if one.severity == "error"]
-    return read.graph, all(one.code.startswith(("LDO4", "LDO5")) for one in errors)
+    errors = [finding for finding in checks.check(read, locked=True) if finding.severity == "error"]
+    return read.graph, all(finding.code.startswith(("LDO4", "LDO5")) for finding in errors)
 
 
 def one_merge(chance: random.Random, folder: Path) -> str:
@@ -239,17 +239,17 @@ def one_merge(chance: random.Random, folder: Path) -> str:
     if lock.read(Source("llmdo.lock", text or "")).graph == right:
         return "lock is right"
     write(folder / "merged", {"llmdo.lock": text or ""})
-    found = checks.check(project.read(folder / "merged"), locked=True)
-    assert any(one.code in ("LDO401", "LDO405") and one.severity == "error" for one in found)
+    findings = checks.check(project.read(folder / "merged"), locked=True)
+    assert any(finding.code in ("LDO401", "LDO405") and finding.severity == "error" for finding in findings)
     return "lock is wrong and called stale"
 
 
 def merges(number: int, seed: int, tmp_path: Path) -> Counter[str]:
     ends: Counter[str] = Counter()
-    for one in range(number):
-        folder = tmp_path / str(one)
+    for index in range(number):
+        folder = tmp_path / str(index)
         folder.mkdir()
-        ends[one_merge(random.Random(f"{seed}-{one}"), folder)] += 1
+        ends[one_merge(random.Random(f"{seed}-{index}"), folder)] += 1
     print(dict(ends))
     return ends
 
@@ -281,7 +281,9 @@ def test_where_the_lock_of_a_clean_merge_cannot_be_right_it_is_called_stale(tmp_
     merged = merged_files(tmp_path, base, ours, theirs)
     text = merged_text(tmp_path, *locks)
     write(tmp_path / "merged", {**merged, "llmdo.lock": text or ""})
-    found = checks.check(project.read(tmp_path / "merged"), locked=True)
-    assert {one.code for one in found if one.severity == "error" and one.code.startswith("LDO4")} == {
-        "LDO401"
-    }
+    findings = checks.check(project.read(tmp_path / "merged"), locked=True)
+    assert {
+        finding.code
+        for finding in findings
+        if finding.severity == "error" and finding.code.startswith("LDO4")
+    } == {"LDO401"}

@@ -34,7 +34,9 @@ def assert_that_every_name_is_answered(analysis: Analysis) -> None:
             assert not row.elsewhere or answer == [row]
             paths = every_path(analysis, entry, target_of(graph, printed))
             mildest = min((path.decision for path in paths), key=STRICTNESS.__getitem__)
-            assert mildest == min((one.decision for one in answer), key=STRICTNESS.__getitem__), printed
+            assert mildest == min((answered.decision for answered in answer), key=STRICTNESS.__getitem__), (
+                printed
+            )
             for hop in row.path[:-1]:
                 (worker,) = origins_of(graph, hop.name)[:1]
                 assert rows_to(analysis, worker, target_of(graph, str(row.capability))), (hop.name, printed)
@@ -47,9 +49,9 @@ def assert_that_every_name_is_answered(analysis: Analysis) -> None:
             if end in graph.workers:
                 continue
             named = rows_to(analysis, entry, target_of(graph, f"tool:{row.tool}"))
-            assert row.capability in {one.capability for one in named}, (row.tool, printed)
-            raised = [one.capability for one in rows_to(analysis, entry, target_of(graph, end))]
-            assert any(one.touches(row.capability) for one in raised), (end, printed)
+            assert row.capability in {listed.capability for listed in named}, (row.tool, printed)
+            raised = [listed.capability for listed in rows_to(analysis, entry, target_of(graph, end))]
+            assert any(capability.touches(row.capability) for capability in raised), (end, printed)
             target = replace(target_of(graph, str(row.capability)), toolset=end)
             assert any(rows_to(analysis, origin, target) for origin in origins_of(graph, end)), (end, printed)
 

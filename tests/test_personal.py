@@ -63,7 +63,7 @@ def test_a_policy_says_what_it_forbids_and_where(environ: dict[str, str]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "schema"),
         ("schema = 1\n[approvals", "line 2"),
@@ -80,11 +80,13 @@ def test_a_policy_says_what_it_forbids_and_where(environ: dict[str, str]) -> Non
         ("schema = 1\n[rules]\nnet = 'blocked'\n", "rules"),
     ],
 )
-def test_a_policy_that_is_wrong_is_told_and_not_used(environ: dict[str, str], text: str, said: str) -> None:
+def test_a_policy_that_is_wrong_is_told_and_not_used(
+    environ: dict[str, str], text: str, message: str
+) -> None:
     write(environ, text)
     with pytest.raises(LlmdoError) as raised:
         personal.read(environ)
-    assert said in raised.value.message
+    assert message in raised.value.message
     assert "nobody knows what it forbids" in raised.value.message
 
 

@@ -107,11 +107,11 @@ def test_every_call_that_can_be_made_is_inside_reach(graph) -> None:
                     if decision == "blocked":
                         continue
                     whole = strictest([decision, *gates])
-                    for one in raised:
-                        covering = [row for row in rows if row.capability.contains(one)]
-                        assert covering, (path, one)
+                    for capability in raised:
+                        covering = [row for row in rows if row.capability.contains(capability)]
+                        assert covering, (path, capability)
                         mildest = min(STRICTNESS[row.decision] for row in covering)
-                        assert mildest <= STRICTNESS[whole], (path, one)
+                        assert mildest <= STRICTNESS[whole], (path, capability)
 
 
 @tried(150)
@@ -175,11 +175,11 @@ def test_the_mildest_of_all_the_paths_that_are_listed_is_what_reach_says(graph, 
     if alone:
         walk, rows = analysis.walk_below("w0"), analysis.of_worker("w0")
     listed = list(paths_to(walk, Target(wanted)))
-    lengths = [len(one.hops) for one in listed]
+    lengths = [len(path.hops) for path in listed]
     assert lengths == sorted(lengths)
     meant = [row for row in rows if wanted.touches(row.capability) or row.capability.touches(wanted)]
     mildest = [
-        min((one.decision for one in side), key=STRICTNESS.get, default="blocked") for side in (listed, meant)
+        min((row.decision for row in side), key=STRICTNESS.get, default="blocked") for side in (listed, meant)
     ]
     assert mildest[0] == mildest[1]
 
@@ -208,15 +208,15 @@ def test_an_edge_says_the_mildest_decision_over_its_calls_on_all_paths_to_it(gra
             for row in rows:
                 assert row.decision == mildest.get((name, used, row.capability), "blocked")
             shown = [row.capability for row in rows]
-            for origin, target, one in mildest:
+            for origin, target, capability in mildest:
                 if (origin, target) == (name, used):
-                    around = [row for row in rows if row.capability.contains(one)]
+                    around = [row for row in rows if row.capability.contains(capability)]
                     milder = [
                         row
                         for row in around
-                        if STRICTNESS[row.decision] <= STRICTNESS[mildest[name, used, one]]
+                        if STRICTNESS[row.decision] <= STRICTNESS[mildest[name, used, capability]]
                     ]
-                    assert one in shown or milder
+                    assert capability in shown or milder
 
 
 @tried(100)
@@ -252,10 +252,13 @@ def test_nothing_is_reached_that_lies_outside_the_bound(graph) -> None:
     for name in graph.workers:
         inside = analysis.bounds.of([name])
         for row in analysis.of_worker(name):
-            assert inside & analysis.bounds.rows_where(lambda one, row=row: one == row.capability)
+            assert inside & analysis.bounds.rows_where(
+                lambda capability, row=row: capability == row.capability
+            )
     for row in analysis.of(graph.entries["e"], ceiling=False):
         assert analysis.may_reach(
-            graph.entries["e"], analysis.bounds.rows_where(lambda one, row=row: one == row.capability)
+            graph.entries["e"],
+            analysis.bounds.rows_where(lambda capability, row=row: capability == row.capability),
         )
 
 
@@ -266,7 +269,7 @@ def test_nothing_is_reached_that_lies_outside_the_bound(graph) -> None:
 )
 def test_every_name_gathers_what_all_names_below_it_have(edges, bits) -> None:
     own = dict(zip(sorted(edges), bits, strict=True))
-    found = topology.gathered(edges, own)
+    gathered = topology.gathered(edges, own)
     for name in edges:
         below, waiting, expected = set(), [name], 0
         while waiting:
@@ -275,7 +278,7 @@ def test_every_name_gathers_what_all_names_below_it_have(edges, bits) -> None:
                 below.add(at)
                 expected |= own[at]
                 waiting.extend(edges[at])
-        assert found[name] == expected
+        assert gathered[name] == expected
 
 
 @tried(100)
@@ -298,8 +301,8 @@ def test_files_that_may_be_handed_over_are_told_as_secrets_by_either_of_their_na
     main = building.worker("main", building.use("b"))
     paths = {"id_rsa": "in/deck.txt", "notes": "in/.env", "deck": "in/a"}
     graph = building.graph(main, building.worker("b"), paths=paths)
-    found = [str(row.capability) for row in Analysis(graph).of(graph.entries["go"])]
-    assert [one for one in found if "protected" in one] == [
+    printed = [str(row.capability) for row in Analysis(graph).of(graph.entries["go"])]
+    assert [text for text in printed if "protected" in text] == [
         "fs.read.protected:in/.env",
         "fs.read.protected:in/deck.txt",
     ]
@@ -309,8 +312,8 @@ def test_a_delegate_without_files_does_not_hide_those_that_another_one_is_handed
     first = building.worker("a", attachments={"max": 0})
     main = building.worker("main", building.use("a"), building.use("b"))
     graph = building.graph(main, first, building.worker("b"), paths={"decks/": "in/"})
-    found = [str(row.capability) for row in Analysis(graph).of(graph.entries["go"])]
-    assert found == ["fs.read:in/**", "agent.delegate", "fs.read.protected:in/**"]
+    printed = [str(row.capability) for row in Analysis(graph).of(graph.entries["go"])]
+    assert printed == ["fs.read:in/**", "agent.delegate", "fs.read.protected:in/**"]
 
 
 def test_a_path_around_a_ceiling_is_a_shortest_one() -> None:

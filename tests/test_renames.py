@@ -26,7 +26,7 @@ chosen = st.sets(st.sampled_from(sorted(RENAMES)), min_size=1)
 
 def prompted(graph: Graph) -> Graph:
     """The graph with a prompt of its own for each worker: by that it is known again."""
-    workers = {name: replace(one, prompt=f"sha256:{name}") for name, one in graph.workers.items()}
+    workers = {name: replace(member, prompt=f"sha256:{name}") for name, member in graph.workers.items()}
     return replace(graph, workers=workers)
 
 
@@ -70,7 +70,7 @@ def test_what_is_added_below_an_agent_widens_whoever_is_renamed_at_the_same_time
     )
     before = replace(
         before,
-        workers={name: replace(one, may=None, approvals=()) for name, one in before.workers.items()},
+        workers={name: replace(member, may=None, approvals=()) for name, member in before.workers.items()},
         settings=replace(before.settings, default="needs_approval", max_depth=4),
     )
     reached, waiting = set(), ["w0"]
@@ -235,7 +235,8 @@ def test_agents_of_one_name_are_told_apart_by_their_files() -> None:
         ]
         graph = graph_of(*workers)
         entries = {
-            one.name: Entry(name=one.name, at=NOWHERE, worker=Reference(one.name, NOWHERE)) for one in workers
+            member.name: Entry(name=member.name, at=NOWHERE, worker=Reference(member.name, NOWHERE))
+            for member in workers
         }
         return replace(graph, entries=entries, read_from="claude")
 

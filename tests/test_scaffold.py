@@ -243,4 +243,6 @@ def test_an_unknown_template_gets_the_nearest_name(tmp_path: Path) -> None:
 def test_the_name_of_a_workspace_comes_from_its_folder(tmp_path: Path, folder: str, name: str) -> None:
     assert workspace_name(tmp_path / folder) == name
     scaffold.init(tmp_path / folder, "minimal", force=False)
-    assert not [one for one in checks.check(project.read(tmp_path / folder)) if one.severity == "error"]
+    assert not [
+        finding for finding in checks.check(project.read(tmp_path / folder)) if finding.severity == "error"
+    ]

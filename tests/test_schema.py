@@ -358,7 +358,7 @@ def judged(text: str, form: Format) -> Judged:
     return judge(toml.parse(Source("llmdo.toml", text)), form)
 
 
-def told(judged: Judged) -> list[str]:
+def lines_of(judged: Judged) -> list[str]:
     """Each finding on a line: its place, its code, its sentence and, in brackets, its hint."""
     lines = []
     for problem in sorted(judged.problems, key=lambda problem: problem.order):
@@ -371,12 +371,12 @@ def told(judged: Judged) -> list[str]:
 
 def of_manifest(text: str) -> list[str]:
     """What is told about a manifest that is sound up to line 3 and goes on with `text`."""
-    return told(judged(f'schema = 1\n[workspace]\nname = "w"\n{text}', "manifest"))
+    return lines_of(judged(f'schema = 1\n[workspace]\nname = "w"\n{text}', "manifest"))
 
 
 def of_header(text: str) -> list[str]:
     """What is told about a header that is sound up to line 2 and goes on with `text`."""
-    return told(judged(f"---\nname: main\n{text}\n---\nPrompt.\n", "worker"))
+    return lines_of(judged(f"---\nname: main\n{text}\n---\nPrompt.\n", "worker"))
 
 
 def test_a_sound_document_is_its_own_data() -> None:
@@ -411,21 +411,21 @@ def test_an_unknown_key_like_no_other_is_shown_with_the_few_that_are_known() -> 
 
 
 def test_a_misspelt_required_key_is_one_finding() -> None:
-    assert told(judged('schema = 1\n[workspace]\nnmae = "w"\n', "manifest")) == [
+    assert lines_of(judged('schema = 1\n[workspace]\nnmae = "w"\n', "manifest")) == [
         "3:1 LDO102 unknown key `nmae` in `[workspace]`, where `name` is missing (did you mean `name`?)"
     ]
-    assert told(judged("schema = 1\n[workspace]\nother = 1\n", "manifest")) == [
+    assert lines_of(judged("schema = 1\n[workspace]\nother = 1\n", "manifest")) == [
         "2:2 LDO104 missing key `name` in `[workspace]`",
         "3:1 LDO102 unknown key `other` in `[workspace]`",
     ]
 
 
 def test_a_missing_key_is_shown_at_its_table() -> None:
-    assert told(judged("", "manifest")) == [
+    assert lines_of(judged("", "manifest")) == [
         "- LDO104 missing key `schema` at the top level",
         "- LDO104 missing key `workspace` at the top level",
     ]
-    assert told(judged("---\nentry: true\n---\nPrompt.\n", "worker")) == [
+    assert lines_of(judged("---\nentry: true\n---\nPrompt.\n", "worker")) == [
         "- LDO104 missing key `name` in the header"
     ]
     assert of_manifest('[[check.accept]]\ncode = "LDO510"\n') == [
@@ -493,19 +493,21 @@ def test_a_value_outside_its_limits_is_shown_with_the_limit() -> None:
     ]
     assert of_manifest('workers = [""]\n') == ["4:12 LDO103 an item of `workers` is empty"]
     assert of_header("model: ''") == ["3:8 LDO103 `model` is empty"]
-    assert told(judged('schema = 2\n[workspace]\nname = "w"\n', "manifest")) == [
+    assert lines_of(judged('schema = 2\n[workspace]\nname = "w"\n', "manifest")) == [
         "1:10 LDO103 `schema` is 2, not 1"
     ]
 
 
 def test_a_text_that_does_not_match_is_shown_with_what_it_should_be() -> None:
-    assert told(judged('schema = 1\n[workspace]\nname = "a b"\n', "manifest")) == [
+    assert lines_of(judged('schema = 1\n[workspace]\nname = "a b"\n', "manifest")) == [
         "3:8 LDO103 `a b` is not a name (a letter, then up to 63 letters, digits, `_` and `-`)"
     ]
-    assert told(judged('schema = 1\n[workspace]\nname = "w\\n"\n', "manifest")) == [
+    assert lines_of(judged('schema = 1\n[workspace]\nname = "w\\n"\n', "manifest")) == [
         "3:8 LDO103 `w\\u{a}` is not a name (a letter, then up to 63 letters, digits, `_` and `-`)"
     ]
-    assert told(judged('schema = 1\n[workspace]\nname = ""\n', "manifest")) == ["3:8 LDO103 `name` is empty"]
+    assert lines_of(judged('schema = 1\n[workspace]\nname = ""\n', "manifest")) == [
+        "3:8 LDO103 `name` is empty"
+    ]
 
 
 def test_a_key_that_does_not_match_is_shown_at_the_key() -> None:

@@ -44,5 +44,5 @@ def test_a_folder_may_hold_any_name() -> None:
 
 
 def test_the_list_is_written_as_names_are_compared() -> None:
-    assert all(is_secret(one.replace("*", "x")) for one in SECRET_FILES)
-    assert all(one == one.casefold() for one in SECRET_FILES)
+    assert all(is_secret(pattern.replace("*", "x")) for pattern in SECRET_FILES)
+    assert all(pattern == pattern.casefold() for pattern in SECRET_FILES)

@@ -28,14 +28,14 @@ ADD = Definition(
 
 
 def facts(*tools: str) -> ToolsetFacts:
-    said = {
+    tool_facts = {
         name: ToolFacts(digest=servers.digest_of(name, ADD), capabilities=None, hook=False, definition=ADD)
         for name in tools
     }
     return ToolsetFacts(
         is_class=False,
         dynamic=False,
-        tools=said,
+        tools=tool_facts,
         identity=Identity(name="calc", version="1.0", instructions="Be nice.\nAlways."),
     )
 
@@ -50,7 +50,8 @@ def graph_of(root: Path, table: str, known: ToolsetFacts | None = None) -> Graph
 
 def raised(graph: Graph) -> dict[str, list[str]]:
     return {
-        name: [str(one) for one in tool.capabilities] for name, tool in graph.toolsets["calc"].tools.items()
+        name: [str(capability) for capability in tool.capabilities]
+        for name, tool in graph.toolsets["calc"].tools.items()
     }
 
 
@@ -58,8 +59,8 @@ def test_whether_a_tool_may_run_twice_is_said_as_what_it_raises_is_and_locked(tm
     stated = '{ get = "safe", "get_*" = "safe", "*_all" = "ask", "*" = "safe", set = "ask" }'
     tools = ("get", "get_all", "get_one", "set", "other")
     graph = graph_of(tmp_path, f'mcp = {{ command = "calc" }}\nretry = {stated}', facts(*tools))
-    said = {name: tool.retry for name, tool in graph.toolsets["calc"].tools.items()}
-    assert said == {"get": "safe", "get_all": "ask", "get_one": "safe", "other": "safe", "set": "ask"}
+    retries = {name: tool.retry for name, tool in graph.toolsets["calc"].tools.items()}
+    assert retries == {"get": "safe", "get_all": "ask", "get_one": "safe", "other": "safe", "set": "ask"}
     assert lock.read(Source("llmdo.lock", lock.dump(graph))).graph == graph
     silent = graph_of(tmp_path, 'mcp = { command = "calc" }', facts(*tools))
     assert {tool.retry for tool in silent.toolsets["calc"].tools.values()} == {None}
@@ -135,7 +136,7 @@ def test_a_text_edited_in_the_lock_makes_it_stale(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["a\u202eb", "tag \U000e0041", "\\U0001f600 \\\U000e0041", "é ok", "\u00a0"])
 def test_what_does_not_show_is_spelled_out_in_a_lock_and_read_back(text: str) -> None:
     written = layout({"version": 1, "revision": 1, "a": [text]})
-    assert all(one.isprintable() or one == "\n" for one in written)
+    assert all(character.isprintable() or character == "\n" for character in written)
     assert (read_lines(written) or {})["a"] == [text]
 
 

@@ -84,7 +84,7 @@ def extend(root: Path, *names: str) -> None:
     (root / "llmdo.toml").write_text(MANIFEST.format(extends=", ".join(f'"{name}"' for name in names)))
 
 
-def found(root: Path) -> list[str]:
+def findings(root: Path) -> list[str]:
     read = project.read(root)
     return [
         f"{each.at.path}:{each.at.span.line if each.at.span else 0} {each.code} {each.message}"
@@ -136,7 +136,7 @@ def test_policies_extend_others_relative_to_themselves(root: Path) -> None:
     (root / "policies/base.toml").write_text('schema = 1\nextends = ["more/strict.toml"]\n')
     (root / "policies/more").mkdir()
     (root / "policies/more/strict.toml").write_text(BLOCKING)
-    assert found(root) == []
+    assert findings(root) == []
     names = [policy.name for policy in project.read(root).graph.policies]
     assert names == ["policies/base.toml", "policies/more/strict.toml"]
     assert "policies/more/strict.toml:3" in llmdo(root, "run", "main", "x").stdout
@@ -144,7 +144,7 @@ def test_policies_extend_others_relative_to_themselves(root: Path) -> None:
 
 def test_a_package_brings_a_policy_and_is_not_imported(root: Path, packages: Path, tmp_path: Path) -> None:
     extend(root, "package:acme_policy/base.toml")
-    assert found(root) == []
+    assert findings(root) == []
     assert "package:acme_policy/base.toml:3" in llmdo(root, "run", "main", "x").stdout
     assert "acme_policy" not in sys.modules
     assert not (tmp_path / "canary").exists()
@@ -158,7 +158,7 @@ def test_a_folder_of_the_workspace_is_no_installed_package(
     (root / "acme_policy/base.toml").write_text("schema = 1\n")
     monkeypatch.syspath_prepend(str(root))
     extend(root, "package:acme_policy/base.toml")
-    assert found(root) == [
+    assert findings(root) == [
         "llmdo.toml:7 LDO106 there is no package `acme_policy` for `package:acme_policy/base.toml`"
     ]
 
@@ -171,7 +171,7 @@ def test_a_folder_that_python_would_import_but_nobody_installed_is_no_package(
 ) -> None:
     extend(root, "package:acme_policy/base.toml")
     (packages / "acme_policy-1.0.dist-info/RECORD").write_text("acme_other/__init__.py,,\n")
-    assert found(root) == [f"llmdo.toml:7 LDO106 {NOT_THERE}"]
+    assert findings(root) == [f"llmdo.toml:7 LDO106 {NOT_THERE}"]
     assert not (tmp_path / "canary").exists()
 
 
@@ -210,10 +210,10 @@ def test_a_package_that_is_installed_in_place_is_found_by_its_metadata(
     facts = packages / "acme_policy-1.0.dist-info"
     (facts / "RECORD").write_text("acme_policy.pth,,\n")
     extend(root, "package:acme_policy/base.toml")
-    assert found(root) == [f"llmdo.toml:7 LDO106 {NOT_THERE}"]
+    assert findings(root) == [f"llmdo.toml:7 LDO106 {NOT_THERE}"]
     url = (tmp_path / "source").as_uri()
     (facts / "direct_url.json").write_text(json.dumps({"url": url, "dir_info": {"editable": True}}))
-    assert found(root) == []
+    assert findings(root) == []
     for odd in (
         "{",
         "[]",
@@ -221,7 +221,7 @@ def test_a_package_that_is_installed_in_place_is_found_by_its_metadata(
         '{"url": "file:///x", "dir_info": 1}',
     ):
         (facts / "direct_url.json").write_text(odd)
-        assert found(root) == [f"llmdo.toml:7 LDO106 {NOT_THERE}"]
+        assert findings(root) == [f"llmdo.toml:7 LDO106 {NOT_THERE}"]
 
 
 WRONG = {
@@ -248,7 +248,7 @@ def test_what_is_extended_and_is_not_there_is_found_where_it_is_named(
 ) -> None:
     name, expected = WRONG[case]
     extend(root, name)
-    problems = found(root)
+    problems = findings(root)
     assert len(problems) == 1
     assert problems[0].startswith(expected)
     done = llmdo(root, "run", "main", "x")
@@ -274,7 +274,7 @@ BROKEN = {
 @pytest.mark.parametrize("text", BROKEN)
 def test_what_is_wrong_in_a_policy_is_found_there_and_nothing_runs(root: Path, text: str) -> None:
     (root / "policies/base.toml").write_text(text)
-    problems = found(root)
+    problems = findings(root)
     assert [problem.startswith(BROKEN[text]) for problem in problems] == [True], problems
     assert llmdo(root, "run", "main", "x").returncode == 1
 
@@ -282,20 +282,20 @@ def test_what_is_wrong_in_a_policy_is_found_there_and_nothing_runs(root: Path, t
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x00" * 10, b"schema = 1 #" + b" " * 2_000_000])
 def test_a_policy_that_is_no_text_or_huge_is_found(root: Path, content: bytes) -> None:
     (root / "policies/base.toml").write_bytes(content)
-    assert [problem.split()[1] for problem in found(root)] == ["LDO105"]
+    assert [problem.split()[1] for problem in findings(root)] == ["LDO105"]
 
 
 def test_a_circle_over_several_is_found_once_and_ends(root: Path) -> None:
     (root / "policies/base.toml").write_text('schema = 1\nextends = ["a.toml"]\n')
     (root / "policies/a.toml").write_text('schema = 1\nextends = ["base.toml"]\n')
-    assert len(found(root)) == 1
+    assert len(findings(root)) == 1
 
 
 def test_very_many_policies_are_too_many(root: Path) -> None:
     for number in range(60):
         (root / f"policies/{number}.toml").write_text("schema = 1\n")
     extend(root, *(f"policies/{number}.toml" for number in range(60)))
-    assert {problem.partition(" ")[2] for problem in found(root)} == {
+    assert {problem.partition(" ")[2] for problem in findings(root)} == {
         "LDO103 more than 50 policies are extended"
     }
 
@@ -304,7 +304,7 @@ def test_a_link_is_no_policy(root: Path, tmp_path: Path) -> None:
     (tmp_path / "outside.toml").write_text("schema = 1\n")
     (root / "policies/base.toml").unlink()
     (root / "policies/base.toml").symlink_to(tmp_path / "outside.toml")
-    assert [problem.split()[1] for problem in found(root)] == ["LDO107"]
+    assert [problem.split()[1] for problem in findings(root)] == ["LDO107"]
 
 
 def test_the_lock_holds_a_policy_and_is_stale_when_that_changes(root: Path) -> None:

@@ -34,7 +34,7 @@ def digests(texts: Mapping[str, str]) -> Mapping[str, str]:
         lock=None,
         problems=(),
     )
-    return {path.removesuffix(".py"): found for path, found in resolve(workspace).modules.items()}
+    return {path.removesuffix(".py"): digest for path, digest in resolve(workspace).modules.items()}
 
 
 def written(imports: Mapping[str, list[str]], last: str = "") -> dict[str, str]:
@@ -58,7 +58,7 @@ def test_a_digest_changes_exactly_where_a_file_changes_that_is_imported(
     for name in imports:
         below, waiting = {name}, [name]
         while waiting:
-            new = {one for one in imports[waiting.pop()] if one in imports} - below
+            new = {imported for imported in imports[waiting.pop()] if imported in imports} - below
             below |= new
             waiting.extend(new)
         assert (before[name] != after[name]) == (edited in below)

@@ -37,27 +37,27 @@ def test_what_is_printed_is_toml_that_says_what_was_raised(raised, name) -> None
     graph = building.graph(building.worker("main"))
     entry = graph.entries["go"]
     raised = [*raised, Capability("fs.write", f"out/{name}")]
-    found = suggest_for(Analysis(graph), entry, raised, raised)
-    table = tomllib.loads(suggestion(found))
-    may = [Capability.parse(one) for one in table["entries"]["go"]["may"]]
-    assert tuple(may) == found.may
-    for one in raised:
-        assert one.name in ONLY_BY_FULL_NAME or any(most.contains(one) for most in may)
+    suggested = suggest_for(Analysis(graph), entry, raised, raised)
+    table = tomllib.loads(suggestion(suggested))
+    may = [Capability.parse(text) for text in table["entries"]["go"]["may"]]
+    assert tuple(may) == suggested.may
+    for capability in raised:
+        assert capability.name in ONLY_BY_FULL_NAME or any(most.contains(capability) for most in may)
     rules = table.get("approvals", {}).get("rules", {})
-    assert tuple(map(Capability.parse, rules)) == found.rules
+    assert tuple(map(Capability.parse, rules)) == suggested.rules
 
 
 def test_two_spellings_of_everywhere_are_one_line_of_a_ceiling() -> None:
     graph = building.graph(building.worker("main"))
     everywhere = [Capability("fs.write"), Capability("fs.write", "**"), Capability("fs.write", "out/**")]
-    found = suggest_for(Analysis(graph), graph.entries["go"], everywhere, ())
-    assert list(map(str, found.may)) == ["fs.write"]
+    suggested = suggest_for(Analysis(graph), graph.entries["go"], everywhere, ())
+    assert list(map(str, suggested.may)) == ["fs.write"]
 
 
 def test_no_rule_is_suggested_that_would_withdraw_or_never_override_a_built_in_one() -> None:
     graph = building.graph(building.worker("main"))
     asked = [Capability.parse(f"{name}:a.md") for name in ("fs.read", "fs.write", "fs.write.protected")]
-    found = suggest_for(Analysis(graph), graph.entries["go"], asked, asked)
-    assert list(map(str, found.rules)) == ["fs.write:a.md"]
+    suggested = suggest_for(Analysis(graph), graph.entries["go"], asked, asked)
+    assert list(map(str, suggested.rules)) == ["fs.write:a.md"]
     ruled = replace(graph, rules=(Rule(Capability("fs.write"), "needs_approval", "llmdo.toml"),))
     assert suggest_for(Analysis(ruled), ruled.entries["go"], asked, asked).rules == ()

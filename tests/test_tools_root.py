@@ -117,7 +117,7 @@ def calling(team: Path, *calls: tuple[str, dict[str, object]]) -> str:
 
 def test_tools_work_on_the_root_and_the_journal_stays_in_the_workspace(team: Path) -> None:
     site = team.parent / "site"
-    told = calling(
+    answer = calling(
         team,
         ("read_file", {"path": "deck.txt"}),
         ("list_files", {}),
@@ -125,10 +125,10 @@ def test_tools_work_on_the_root_and_the_journal_stays_in_the_workspace(team: Pat
         ("shell", {"command": "cat input/deck.txt"}),
         ("root", {}),
     )
-    assert told.count("of the site") == 2
-    assert "input/deck.txt" in told
-    assert told.endswith("[success: site]")
-    assert "team" not in told
+    assert answer.count("of the site") == 2
+    assert "input/deck.txt" in answer
+    assert answer.endswith("[success: site]")
+    assert "team" not in answer
     assert (site / "out/a.txt").read_text(encoding="utf-8") == "made"
     assert not (team / "out").exists()
     assert len(Runs(team).names()) == 1
@@ -146,9 +146,9 @@ def test_an_isolated_command_sees_the_root_and_not_the_workspace(team: Path) -> 
     manifest = team / "llmdo.toml"
     rules = '"proc" = "allowed"\n"fs.read.protected" = "allowed"\n'
     manifest.write_text(manifest.read_text().replace('"x" = "allowed"\n', f'"x" = "allowed"\n{rules}'))
-    told = str(llmdo.run(team, "go", approver=ApproveAll()).output)
-    assert "of the site" in told
-    assert told.count("No such file or directory") == 2
+    output = str(llmdo.run(team, "go", approver=ApproveAll()).output)
+    assert "of the site" in output
+    assert output.count("No such file or directory") == 2
 
 
 @pytest.mark.needs_bwrap
@@ -200,15 +200,15 @@ def test_a_root_that_becomes_a_link_is_not_opened(team: Path) -> None:
 )
 def test_no_tool_reads_or_writes_outside_of_the_root(team: Path, path: str) -> None:
     (team.parent / "site/link").symlink_to("../private")
-    told = calling(
+    answer = calling(
         team,
         ("read_file", {"path": path}),
         ("write_file", {"path": path, "content": "harm"}),
         ("list_files", {"path": path.rpartition("/")[0]}),
         ("shell", {"command": ["cat", path]}),
     )
-    assert "private" not in told.replace("../private", "")
-    assert "success" not in told
+    assert "private" not in answer.replace("../private", "")
+    assert "success" not in answer
     assert (team.parent / "private/secret.txt").read_text(encoding="utf-8") == "private"
     assert "harm" not in (team / "llmdo.toml").read_text(encoding="utf-8")
 
@@ -322,14 +322,17 @@ def test_no_run_starts_in_a_root_that_is_no_project(
 )
 def test_a_root_has_one_form(team: Path, root: str) -> None:
     written(team, root=root.replace("\\", "\\\\"), paths="")
-    found = [(one.code, one.at.span.line if one.at.span else 0) for one in llmdo.check(llmdo.read(team))]
-    assert ("LDO103", 7) in found
+    findings = [
+        (finding.code, finding.at.span.line if finding.at.span else 0)
+        for finding in llmdo.check(llmdo.read(team))
+    ]
+    assert ("LDO103", 7) in findings
 
 
 def test_a_root_is_a_text(team: Path) -> None:
     manifest = written(team, paths="") / "llmdo.toml"
     manifest.write_text(manifest.read_text(encoding="utf-8").replace('"../site"', "5"), encoding="utf-8")
-    assert "LDO103" in {one.code for one in llmdo.check(llmdo.read(team))}
+    assert "LDO103" in {finding.code for finding in llmdo.check(llmdo.read(team))}
 
 
 def test_another_root_is_drift_and_counts_as_widening(team: Path) -> None:
@@ -367,10 +370,10 @@ def test_what_shows_reach_says_whose_files_are_meant(team: Path) -> None:
 
 
 def test_a_run_is_repeated_where_its_root_is_not(team: Path) -> None:
-    told = calling(team, ("read_file", {"path": "deck.txt"}), ("shell", {"command": "cat input/deck.txt"}))
+    answer = calling(team, ("read_file", {"path": "deck.txt"}), ("shell", {"command": "cat input/deck.txt"}))
     (team.parent / "site").rename(team.parent / "moved")
     outcome = llmdo.replay(team, "last")
-    assert (outcome.status, outcome.output) == ("completed", told)
+    assert (outcome.status, outcome.output) == ("completed", answer)
 
 
 def test_a_root_above_is_judged_by_its_name_as_well(team: Path) -> None:

@@ -44,36 +44,36 @@ def test_a_class_does_what_the_standard_one_does(options: dict[str, bool]) -> No
     ours = values.dataclass(plain(values.field), **options)
     theirs = dataclasses.dataclass(plain(dataclasses.field), **options)
     for made in (ours, theirs):
-        one, same = made(name="a", at=1), made(name="a", at=2)
+        value, same = made(name="a", at=1), made(name="a", at=2)
         other = made(name="b", at=1, more=("x",), table={"y": 1})
-        assert (one == same) == options.get("eq", True)
-        assert one != other
-        assert one != "a"
-        assert one.table == {}
-        assert one.table is not same.table
+        assert (value == same) == options.get("eq", True)
+        assert value != other
+        assert value != "a"
+        assert value.table == {}
+        assert value.table is not same.table
         assert repr(other) == "Plain(name='b', more=('x',), table={'y': 1})"
         assert dataclasses.is_dataclass(made)
-        assert dataclasses.replace(one, name="b", more=("x",), table={"y": 1}) == other or not options.get(
+        assert dataclasses.replace(value, name="b", more=("x",), table={"y": 1}) == other or not options.get(
             "eq", True
         )
-        assert [field.name for field in dataclasses.fields(one)] == ["name", "at", "more", "table"]
+        assert [field.name for field in dataclasses.fields(value)] == ["name", "at", "more", "table"]
         fields = values.fields(made) if made is ours else dataclasses.fields(made)
         assert [dict(field.metadata) for field in fields] == [{}, {}, {"word": "more"}, {}]
         assert dataclasses.asdict(other) == {"name": "b", "at": 1, "more": ("x",), "table": {"y": 1}}
         assert made.__match_args__ == (() if options.get("kw_only") else ("name", "at", "more", "table"))
-        assert hasattr(one, "__dict__") == (not options.get("slots"))
+        assert hasattr(value, "__dict__") == (not options.get("slots"))
         if options.get("order"):
-            assert one < other <= other
-            assert other > one >= one
+            assert value < other <= other
+            assert other > value >= value
         if options.get("frozen"):
             with pytest.raises(AttributeError, match="cannot assign to field"):
-                one.name = "c"
+                value.name = "c"
             with pytest.raises(AttributeError, match="cannot delete field"):
-                del one.name
+                del value.name
         else:
-            one.name = "c"
+            value.name = "c"
             with pytest.raises(TypeError, match="unhashable"):
-                hash(one)
+                hash(value)
         with pytest.raises(TypeError):
             made(name="a", at=1, unknown=1)
         with pytest.raises(TypeError):

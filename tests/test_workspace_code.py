@@ -59,30 +59,30 @@ def write_lock(root: Path) -> None:
 
 
 def test_sources_that_no_text_names_are_named_by_the_manifest_locked_and_run(root: Path) -> None:
-    said = llmdo(root, "lock")
-    assert said.returncode == 2
+    done = llmdo(root, "lock")
+    assert done.returncode == 2
     assert (
-        "`plugins/round.py` is imported as `plugins.round`, and the text of no module says so" in said.stderr
+        "`plugins/round.py` is imported as `plugins.round`, and the text of no module says so" in done.stderr
     )
     name_sources(root)
     write_lock(root)
     toolset = project.read(root).graph.toolsets["calc"]
     assert toolset.sources == ("plugins/round.py",)
-    assert [str(one) for one in toolset.tools["rounded"].capabilities] == ["net.connect"]
+    assert [str(capability) for capability in toolset.tools["rounded"].capabilities] == ["net.connect"]
     assert llmdo(root, "check", "--locked").returncode == 0
     assert llmdo(root, "run", "--locked", "main", "go").stdout == "rounded\n"
     (root / "plugins/round.py").write_text(ROUND.replace("rounded", "renamed"))
-    said = llmdo(root, "check", "--locked")
-    assert said.returncode == 1
-    assert "toolset `calc`: its source changed" in said.stdout
+    done = llmdo(root, "check", "--locked")
+    assert done.returncode == 1
+    assert "toolset `calc`: its source changed" in done.stdout
 
 
 def test_a_new_file_among_the_sources_makes_the_lock_stale(root: Path) -> None:
     name_sources(root)
     write_lock(root)
     (root / "plugins/other.py").write_text("")
-    said = llmdo(root, "check", "--locked").stdout
-    assert "`sources` +`plugins/other.py`" in said
+    printed = llmdo(root, "check", "--locked").stdout
+    assert "`sources` +`plugins/other.py`" in printed
 
 
 def test_what_was_learnt_by_importing_is_forgotten_when_the_source_changes(root: Path) -> None:
@@ -97,7 +97,7 @@ def test_what_was_learnt_by_importing_is_forgotten_when_the_source_changes(root:
         write_lock(root)
     (root / "plugins/round.py").write_text(ROUND.replace("net.connect", "proc.exec"))
     tool = locking.derive(project.read(root)).toolsets["calc"].tools["rounded"]
-    assert [str(one) for one in tool.capabilities] == ["proc.exec"]
+    assert [str(capability) for capability in tool.capabilities] == ["proc.exec"]
 
 
 @pytest.mark.parametrize("path", ["helpers/__init__.py", "plugins/__init__.py", "tools/__init__.py"])
@@ -109,8 +109,8 @@ def test_a_new_package_where_an_import_looks_makes_the_lock_stale(root: Path, pa
     assert llmdo(root, "check", "--locked").returncode == 0
     (root / path).parent.mkdir(exist_ok=True)
     (root / path).write_text("")
-    said = llmdo(root, "check", "--locked")
-    assert (said.returncode, "its source changed" in said.stdout) == (1, True)
+    checked = llmdo(root, "check", "--locked")
+    assert (checked.returncode, "its source changed" in checked.stdout) == (1, True)
 
 
 UNREAD = [
@@ -126,17 +126,19 @@ def test_lock_imports_before_it_judges_what_the_text_cannot_say(root: Path, made
     (root / "shared.py").write_text("from pydantic_ai import FunctionToolset\ntoolset = FunctionToolset()\n")
     tool = "@calc.tool_plain\ndef add(n: int) -> int:\n    return n\n"
     (root / "tools/calc.py").write_text(f"from pydantic_ai import FunctionToolset\n{made}{tool}")
-    said = llmdo(root, "check").stdout
+    printed = llmdo(root, "check").stdout
     assert (
-        "`main` uses `calc`, which is bound in `tools/calc.py`, whose text does not show that it is" in said
+        "`main` uses `calc`, which is bound in `tools/calc.py`, whose text does not show that it is"
+        in printed
     )
-    assert "annotate it" in said
+    assert "annotate it" in printed
     assert llmdo(root, "lock").returncode == 0
     assert llmdo(root, "check", "--locked").returncode == 0
     (root / "tools/calc.py").write_text((root / "tools/calc.py").read_text() + "# edited\n")
-    said = llmdo(root, "check").stdout
+    printed = llmdo(root, "check").stdout
     assert (
-        "which is locked as `tools/calc.py:calc` and cannot be read from the text of `tools/calc.py`" in said
+        "which is locked as `tools/calc.py:calc` and cannot be read from the text of `tools/calc.py`"
+        in printed
     )
     assert llmdo(root, "lock").returncode == 0
     assert llmdo(root, "check", "--locked").returncode == 0
@@ -144,6 +146,6 @@ def test_lock_imports_before_it_judges_what_the_text_cannot_say(root: Path, made
 
 def test_lock_still_refuses_a_name_that_importing_does_not_show(root: Path) -> None:
     (root / "tools/calc.py").write_text("other = 1\n")
-    said = llmdo(root, "lock")
-    assert said.returncode == 1
-    assert "`main` uses `calc`, which is neither a toolset nor a worker" in said.stderr
+    refused = llmdo(root, "lock")
+    assert refused.returncode == 1
+    assert "`main` uses `calc`, which is neither a toolset nor a worker" in refused.stderr

@@ -33,8 +33,8 @@ def llmdo(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
         monkeypatch.setattr(sys, "argv", ["llmdo", *words])
         capsys.readouterr()
         code = main()
-        said = capsys.readouterr()
-        return Done(code, said.out, said.err)
+        captured = capsys.readouterr()
+        return Done(code, captured.out, captured.err)
 
     return run
 

@@ -83,8 +83,8 @@ def test_a_run_stops_at_all_its_questions_and_goes_on_with_the_answers(llmdo: Ll
     assert asked.code == 3
     assert asked.out.splitlines()[0].startswith('main/writer#1/write_file#1: write_file {"path": "out/0.txt"')
     path = "main/writer#{}/write_file#1"
-    one = llmdo("approve", "last", "--yes", path.format(1), "--by", "ada", cwd=asking)
-    assert one.code == 3
+    allowed = llmdo("approve", "last", "--yes", path.format(1), "--by", "ada", cwd=asking)
+    assert allowed.code == 3
     again = llmdo("resume", "last", cwd=asking)
     assert again.code == 3
     assert (requests(asking), files(asking)) == (5, ["0.txt"])
@@ -107,8 +107,8 @@ def test_a_bot_answers_in_json_and_has_to_say_what_it_answers(llmdo: Llmdo, aski
     asked = json.loads(llmdo("approve", "last", "--format", "json", cwd=asking).out)
     assert asked["questions"] == json.loads(stopped.out)["questions"]
     answers = [
-        {"path": one["path"], "digest": one["digest"], "allowed": True, "by": "bot"}
-        for one in asked["questions"]
+        {"path": question["path"], "digest": question["digest"], "allowed": True, "by": "bot"}
+        for question in asked["questions"]
     ]
     (asking / "answers.json").write_text(json.dumps([{**answers[0], "digest": "sha256:0"}]))
     refused = llmdo("approve", "last", "--answers", "answers.json", cwd=asking)
@@ -198,7 +198,7 @@ def test_a_question_takes_one_answer(llmdo: Llmdo, asking: Path) -> None:
     path = "main/writer#1/write_file#1"
     (asking / "answers.json").write_text(llmdo("approve", "last", "--format", "json", cwd=asking).out)
     given = json.loads((asking / "answers.json").read_text())["questions"]
-    (asking / "answers.json").write_text(json.dumps([{**one, "allowed": False} for one in given]))
+    (asking / "answers.json").write_text(json.dumps([{**question, "allowed": False} for question in given]))
     for words in (["--yes", path, "--no", path], ["--yes", path, "--answers", "answers.json"]):
         refused = llmdo("approve", "last", *words, cwd=asking)
         assert refused.code == 2

@@ -254,9 +254,9 @@ def test_what_is_not_as_it_was_on_the_other_machine_is_told(
         file,
         "UPDATE entry SET body = replace(body, '\"python\":\"', '\"python\":\"2.7.') WHERE kind = 'session'",
     )
-    told = llmdo("runs", "import", str(file), cwd=moved_on(asking, tmp_path)).err
-    assert "imports `a_package_that_nobody_has`, which is not installed here" in told
-    assert "warning: it ran with python 2.7." in told
+    stderr = llmdo("runs", "import", str(file), cwd=moved_on(asking, tmp_path)).err
+    assert "imports `a_package_that_nobody_has`, which is not installed here" in stderr
+    assert "warning: it ran with python 2.7." in stderr
 
 
 def change(file: Path, statement: str, *values: object) -> None:
@@ -268,8 +268,8 @@ def files_of(file: Path) -> dict[str, str]:
     connection = sqlite3.connect(file)
     body = connection.execute("SELECT body FROM entry WHERE kind = 'sources'").fetchone()[0]
     connection.close()
-    found: dict[str, str] = json.loads(body)["files"]
-    return found
+    by_path: dict[str, str] = json.loads(body)["files"]
+    return by_path
 
 
 def with_files(file: Path, files: object) -> None:
@@ -292,7 +292,7 @@ def with_text(text: str) -> Callable[[Path], None]:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "problem"),
     [
         ("{}", "it lacks `entry`"),
         ("[", "is damaged"),
@@ -303,7 +303,7 @@ def with_text(text: str) -> Callable[[Path], None]:
     ],
 )
 def test_a_file_that_says_something_else_is_refused_in_a_sentence(
-    llmdo: Llmdo, asking: Path, tmp_path: Path, exported: Path, body: str, told: str
+    llmdo: Llmdo, asking: Path, tmp_path: Path, exported: Path, body: str, problem: str
 ) -> None:
     if not exported.exists():
         stopped(llmdo, asking, exported)
@@ -311,9 +311,9 @@ def test_a_file_that_says_something_else_is_refused_in_a_sentence(
     change(file, "UPDATE entry SET body = ? WHERE kind = 'run'", body)
     for words in (["replay", str(file)], ["replay", str(file), "--sources", "run"]):
         refused = llmdo(*words, cwd=asking)
-        assert (refused.code, told in refused.err) == (2, True), refused.err
+        assert (refused.code, problem in refused.err) == (2, True), refused.err
     held = llmdo("test", str(file), cwd=asking)
-    assert (held.code, told in held.out) == (1, True)
+    assert (held.code, problem in held.out) == (1, True)
 
 
 def test_what_governs_the_workspace_is_protected_from_a_run_that_came_from_elsewhere(
@@ -391,12 +391,12 @@ def test_a_hostile_bundle_is_refused_and_leaves_nothing(
     if not exported.exists():
         stopped(llmdo, asking, exported)
     file = Path(shutil.copy(exported, tmp_path / "hostile.sqlite"))
-    edit, told = HOSTILE[case]
+    edit, problem = HOSTILE[case]
     edit(file)
     clone = moved_on(asking, tmp_path)
     refused = llmdo("runs", "import", str(file), cwd=clone)
     assert refused.code == 2
-    assert told in refused.err
+    assert problem in refused.err
     folder = Runs(clone).folder
     assert not folder.exists() or not list(folder.iterdir())
     assert not (tmp_path / "elsewhere" / "evil.py").exists()

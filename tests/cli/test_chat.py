@@ -127,7 +127,7 @@ def chat_in(root: Path, run: str | None = None, entry: str | None = "main") -> C
     return open_chat(ChatRequest(start=start, continues=run), host())
 
 
-def said(chat: Chat, text: str) -> str | None:
+def answer_to(chat: Chat, text: str) -> str | None:
     return chat.say(text, host(approve_all=True)).outcome.output
 
 
@@ -183,7 +183,7 @@ def test_a_chat_at_a_terminal(team: Path) -> None:
 
 def test_each_turn_is_a_run_bound_to_the_one_before(team: Path) -> None:
     chat = chat_in(team)
-    assert [said(chat, text) for text in ("one", "two", "three")] == [
+    assert [answer_to(chat, text) for text in ("one", "two", "three")] == [
         "heard one",
         "heard one+two",
         "heard one+two+three",
@@ -200,7 +200,7 @@ def test_each_turn_is_a_run_bound_to_the_one_before(team: Path) -> None:
     assert command(team, "replay", str(exported)).stdout == "heard one+two+three\n"
     again = chat_in(team, "last", entry=None)
     assert [turn.input for turn in again.turns] == ["one", "two", "three"]
-    assert said(again, "four") == "heard one+two+three+four"
+    assert answer_to(again, "four") == "heard one+two+three+four"
 
 
 @pytest.mark.long
@@ -210,7 +210,7 @@ def test_a_chat_in_a_store_goes_on_and_so_does_a_run_from_it(
 ) -> None:
     monkeypatch.setenv("LLMDO_STORE", store)
     chat = chat_in(team)
-    assert [said(chat, text) for text in ("one", "two")] == ["heard one", "heard one+two"]
+    assert [answer_to(chat, text) for text in ("one", "two")] == ["heard one", "heard one+two"]
     assert Runs(team).names() == []
     names = runs_of(team).names()
     with runs_of(team).read(names[1]) as journal:
@@ -218,7 +218,7 @@ def test_a_chat_in_a_store_goes_on_and_so_does_a_run_from_it(
     assert end is not None
     assert (end.run, end.turn) == (names[0], 2)
     again = chat_in(team, "last", entry=None)
-    assert said(again, "three") == "heard one+two+three"
+    assert answer_to(again, "three") == "heard one+two+three"
     done = command(team, "run", "--continue", "last", "--input", "four")
     assert (done.returncode, done.stdout) == (0, "heard one+two+three+four\n"), done.stderr
     assert command(team, "replay", "last").stdout == "heard one+two+three+four\n"
@@ -228,11 +228,11 @@ def test_undo_takes_a_turn_from_the_model_and_leaves_what_it_did(
     team: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chat = chat_in(team)
-    said(chat, "one")
-    assert said(chat, "pay") == "heard one+pay"
+    answer_to(chat, "one")
+    assert answer_to(chat, "pay") == "heard one+pay"
     obey("/undo", chat)
     assert "what it did stays done" in capsys.readouterr().err
-    assert said(chat, "two") == "heard one+two"
+    assert answer_to(chat, "two") == "heard one+two"
     assert (team / "effects.log").read_text() == "paid\n"
     obey("/cost", chat)
     listed = capsys.readouterr().out.splitlines()
@@ -242,12 +242,12 @@ def test_undo_takes_a_turn_from_the_model_and_leaves_what_it_did(
         obey("/undo", chat)
     with pytest.raises(LlmdoError, match="there is no turn to take back"):
         obey("/undo", chat)
-    assert said(chat, "anew") == "heard anew"
+    assert answer_to(chat, "anew") == "heard anew"
 
 
 def test_another_model_is_judged_and_recorded(team: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chat = chat_in(team)
-    said(chat, "one")
+    answer_to(chat, "one")
     for model, problem in (
         ("openai:gpt-5", "worker `main` does not work with `openai:gpt-5`"),
         ("nobody=python:models.py:other", "`nobody`, which is not a worker"),
@@ -255,10 +255,10 @@ def test_another_model_is_judged_and_recorded(team: Path, capsys: pytest.Capture
     ):
         with pytest.raises(LlmdoError, match=problem):
             obey(f"/model {model}", chat)
-    assert said(chat, "two") == "heard one+two"
+    assert answer_to(chat, "two") == "heard one+two"
     obey("/model python:models.py:other", chat)
     assert capsys.readouterr().out.splitlines()[-1] == "main: python:models.py:other"
-    assert said(chat, "three") == "other heard 3"
+    assert answer_to(chat, "three") == "other heard 3"
     with Runs(team).read(Runs(team).find("last")) as journal:
         assert binding_of(journal).models == {"main": "python:models.py:other"}
 
@@ -268,7 +268,7 @@ def test_what_was_said_is_saved_without_secrets(
 ) -> None:
     monkeypatch.setenv("DESK_TOKEN", "opensesame-1")
     chat = chat_in(team)
-    said(chat, "the word is opensesame-1")
+    answer_to(chat, "the word is opensesame-1")
     file = tmp_path / "chat.md"
     obey(f"/save {file}", chat)
     assert file.read_text().splitlines()[:3] == [

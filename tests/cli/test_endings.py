@@ -159,9 +159,9 @@ def test_a_recording_of_a_waiting_run_is_held_against_the_workspace(llmdo: Llmdo
     assert llmdo("test", str(recording), cwd=team).code == 0
     text = (team / "tools.py").read_text()
     (team / "tools.py").write_text(text.replace("def look() ", "def look(hard: bool = False) "))
-    told = llmdo("test", str(recording), cwd=team)
-    assert told.code == 1
-    assert "request 1 is not the recorded one: its tools changed" in told.out
+    tested = llmdo("test", str(recording), cwd=team)
+    assert tested.code == 1
+    assert "request 1 is not the recorded one: its tools changed" in tested.out
 
 
 def test_what_goes_on_beside_a_place_where_the_run_ended_is_still_compared(llmdo: Llmdo, team: Path) -> None:
@@ -171,9 +171,9 @@ def test_what_goes_on_beside_a_place_where_the_run_ended_is_still_compared(llmdo
             "UPDATE entry SET digest = '', body = replace(body, '\"settings\":\"', '\"settings\":\"another ')"
             " WHERE path = 'main/helper#2' AND kind = 'request' AND step = 2"
         )
-    told = llmdo("replay", "last", cwd=team)
-    assert told.code == 1
-    assert "main/helper#2: request 2 is not the recorded one" in told.err
+    replayed = llmdo("replay", "last", cwd=team)
+    assert replayed.code == 1
+    assert "main/helper#2: request 2 is not the recorded one" in replayed.err
 
 
 def test_a_replay_decides_on_nothing(llmdo: Llmdo, team: Path) -> None:
@@ -182,8 +182,8 @@ def test_a_replay_decides_on_nothing(llmdo: Llmdo, team: Path) -> None:
     log = team / "events.jsonl"
     llmdo("replay", "last", "--log-events", str(log), cwd=team)
     events = [json.loads(line) for line in log.read_text().splitlines()]
-    assert "decided" not in {one["event"] for one in events}
-    ended = next(one for one in events if one["event"] == "run_finished")
+    assert "decided" not in {event["event"] for event in events}
+    ended = next(event for event in events if event["event"] == "run_finished")
     assert (ended["status"], ended["error"]) == ("waiting", "1 question waits for an answer")
     with Runs(team).read(Runs(team).find("last")) as journal:
         assert journal.counted().get("decision", 0) == 0

@@ -570,7 +570,10 @@ def test_check_tells_only_of_what_is_selected(llmdo: Llmdo, deputy: Path) -> Non
     (deputy / "workers/lonely.worker").write_text("---\nname: lonely\n---\nGo.\n", encoding="utf-8")
 
     def codes(*words: str) -> set[str]:
-        return {one["code"] for one in json.loads(llmdo("check", *words, "--format", "json").out)["findings"]}
+        return {
+            finding["code"]
+            for finding in json.loads(llmdo("check", *words, "--format", "json").out)["findings"]
+        }
 
     assert codes() == {"LDO303", "LDO402", "LDO502"}
     assert codes("--select", "lonely") == {"LDO303"}

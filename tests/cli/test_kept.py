@@ -135,10 +135,10 @@ def test_damaged_code_is_refused(llmdo: Llmdo, noting: Path, tmp_path: Path, dam
     elif damage == "link":
         (tmp_path / "linked").write_text(text)
         path.symlink_to(tmp_path / "linked")
-    said = {"changed": "is damaged", "missing": "`helpers/words.py` is missing", "link": "cannot be read"}
+    problems = {"changed": "is damaged", "missing": "`helpers/words.py` is missing", "link": "cannot be read"}
     for words in (("resume", run, "--sources", "run"), ("runs", "export", run, str(tmp_path / "run.sqlite"))):
         refused = llmdo(*words, cwd=noting)
-        assert (refused.code, said[damage] in refused.err) == (2, True), refused.err
+        assert (refused.code, problems[damage] in refused.err) == (2, True), refused.err
     assert not (tmp_path / "run.sqlite").exists()
     shutil.rmtree(store(noting))
     assert llmdo("runs", "export", run, str(tmp_path / "run.sqlite"), cwd=noting).code == 0

@@ -28,7 +28,7 @@ def test_settings_are_in_the_lock_and_a_change_of_one_is_named(llmdo: Llmdo, wor
 
 
 @pytest.mark.parametrize(
-    ("settings", "code", "told"),
+    ("settings", "code", "message"),
     [
         ("{ temprature: 0.5 }", "LDO102", "`temperature`"),
         ("{ temperature: warm }", "LDO103", "temperature"),
@@ -38,10 +38,10 @@ def test_settings_are_in_the_lock_and_a_change_of_one_is_named(llmdo: Llmdo, wor
     ],
 )
 def test_a_setting_that_is_none_is_a_finding(
-    settings: str, code: str, told: str, llmdo: Llmdo, workspace: Path
+    settings: str, code: str, message: str, llmdo: Llmdo, workspace: Path
 ) -> None:
     say(workspace, settings)
     done = llmdo("check", cwd=workspace)
     assert done.code == 1
     assert f"error[{code}]" in done.out
-    assert told in done.out
+    assert message in done.out

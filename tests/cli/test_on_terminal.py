@@ -113,7 +113,9 @@ def test_an_error_steers_nothing(team: Path) -> None:
 @given(st.text(), st.booleans())
 def test_nothing_but_line_breaks_and_tabs_steers(text: str, in_json: bool) -> None:
     shown = unsteering(json.dumps(text, ensure_ascii=False) if in_json else text, in_json=in_json)
-    assert not any(category(one) in ("Cc", "Cs", "Zl", "Zp") for one in shown if one not in "\n\t")
+    assert not any(
+        category(character) in ("Cc", "Cs", "Zl", "Zp") for character in shown if character not in "\n\t"
+    )
     if in_json:
         assert json.loads(shown) == text
 
@@ -136,8 +138,12 @@ def test_results_are_printed_in_one_place() -> None:
     for file in sorted(PACKAGE.rglob("*.py")):
         name = file.relative_to(PACKAGE).as_posix()
         if name.startswith("cli/") or name == "__main__.py":
-            calls = [one for one in ast.walk(ast.parse(file.read_text())) if isinstance(one, ast.Call)]
-            printing = [ast.unparse(one.func) for one in calls]
+            calls = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
+            printing = [ast.unparse(call.func) for call in calls]
             assert "print" not in printing or name in ("cli/console.py", "__main__.py"), name
-            writing = [one for one in printing if one.startswith(("sys.stdout.write", "sys.stderr.write"))]
+            writing = [
+                function
+                for function in printing
+                if function.startswith(("sys.stdout.write", "sys.stderr.write"))
+            ]
             assert not writing or name in PAINTERS, name

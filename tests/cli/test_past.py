@@ -103,8 +103,8 @@ def test_a_tool_that_ended_the_run_runs_again_where_that_is_said(llmdo: Llmdo, n
     assert first.code == 1
     run = Runs(noting).find("last")
     assert f"hint: `llmdo resume {run} --again main/note#1` runs it again" in first.err
-    told = llmdo("resume", run, cwd=noting)
-    assert (told.code, told.err.splitlines()[-4:]) == (1, first.err.splitlines()[-4:])
+    resumed = llmdo("resume", run, cwd=noting)
+    assert (resumed.code, resumed.err.splitlines()[-4:]) == (1, first.err.splitlines()[-4:])
     for words in (["--give-up", "main/note#1"], ["--again", "main/note#2"]):
         refused = llmdo("resume", run, *words, cwd=noting)
         assert (refused.code, "is no call that was started and did not finish" in refused.err) == (2, True)
@@ -227,7 +227,7 @@ def test_runs_are_listed_shown_and_removed(llmdo: Llmdo, workspace: Path) -> Non
         llmdo("run", "main", text, cwd=workspace)
     listed = json.loads(llmdo("runs", "list", "--format", "json", cwd=workspace).out)
     assert listed["schema"] == "llmdo.runs/1"
-    assert [one["status"] for one in listed["runs"]] == ["completed", "completed"]
+    assert [run["status"] for run in listed["runs"]] == ["completed", "completed"]
     assert llmdo("runs", "list", "--status", "failed", cwd=workspace).out == ""
     assert llmdo("runs", "list", "--limit", "1", cwd=workspace).out.count("\n") == 1
     shown = llmdo("runs", "show", "last", cwd=workspace).out
@@ -285,8 +285,8 @@ def test_a_list_is_the_same_with_and_without_the_command_line_library(
         code = app.run(["runs", *words])
     except LlmdoError as error:
         code = error.exit_code
-    said = capsys.readouterr()
-    assert (quickly.code, quickly.out) == (code, said.out)
+    captured = capsys.readouterr()
+    assert (quickly.code, quickly.out) == (code, captured.out)
     assert quickly.code == (2 if quickly.err and not quickly.err.startswith("no such run") else 0)
 
 

@@ -16,9 +16,9 @@ RECORDED = "recordings/write.sqlite"
 SAID = "write_file:out/a.txt:hello"
 
 
-def record(llmdo: Llmdo, root: Path, said: str) -> str:
+def record(llmdo: Llmdo, root: Path, message: str) -> str:
     """Records a run, and has the recording be the model of everything; what the run said."""
-    done = llmdo("run", "main", said, "--approve-all", cwd=root)
+    done = llmdo("run", "main", message, "--approve-all", cwd=root)
     (root / "recordings").mkdir()
     assert llmdo("runs", "export", "last", RECORDED, cwd=root).code == 0
     manifest = root / "llmdo.toml"
@@ -82,11 +82,11 @@ def test_each_of_several_delegates_gets_its_own_answers(llmdo: Llmdo, workspace:
     (workspace / "writer.worker").write_text(
         '---\nname: writer\ntoolsets:\n  filesystem: { write: ["out/**"] }\n---\nWrite.\n'
     )
-    said = record(llmdo, workspace, "go")
+    answer = record(llmdo, workspace, "go")
     for path in (workspace / "out").iterdir():
         path.unlink()
     before = requests(workspace)
-    assert llmdo("run", "main", "go", "--approve-all", cwd=workspace).out == said
+    assert llmdo("run", "main", "go", "--approve-all", cwd=workspace).out == answer
     assert files(workspace) == ["0.txt", "1.txt", "2.txt"]
     assert requests(workspace) == before
 
@@ -121,8 +121,8 @@ def test_a_recording_on_the_command_line_lies_in_the_workspace(
 
 
 def test_doctor_knows_that_a_recording_needs_no_key(llmdo: Llmdo, played: Path) -> None:
-    said = json.loads(llmdo("doctor", "--format", "json", cwd=played).out)
-    [item] = [one for one in said["items"] if one["section"] == "models"]
+    report = json.loads(llmdo("doctor", "--format", "json", cwd=played).out)
+    [item] = [entry for entry in report["items"] if entry["section"] == "models"]
     assert (item["name"], item["problem"]) == (f"replay:{RECORDED}", None)
     assert "no key is needed" in item["state"]
 

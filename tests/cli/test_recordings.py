@@ -160,19 +160,19 @@ def test_a_secret_in_a_path_is_in_no_scope_that_is_kept(
 
 
 def test_what_past_runs_needed_is_suggested(llmdo: Llmdo, recorded: Path) -> None:
-    said = llmdo("suggest", "main", "--from-runs", cwd=recorded).out
-    assert 'may = ["fs.read:a.txt"]' in said
-    assert "secret" not in said
-    assert '# main: may = ["fs.read:a.txt"]' in said
+    suggested = llmdo("suggest", "main", "--from-runs", cwd=recorded).out
+    assert 'may = ["fs.read:a.txt"]' in suggested
+    assert "secret" not in suggested
+    assert '# main: may = ["fs.read:a.txt"]' in suggested
 
 
 def test_results_are_a_document_and_a_junit_report_too(llmdo: Llmdo, recorded: Path) -> None:
     (recorded / "recordings" / "damaged.sqlite").write_text("damaged")
     worker = recorded / "main.worker"
     worker.write_text(worker.read_text().replace("Go.", "Go on."))
-    said = llmdo("test", "--format", "json", cwd=recorded)
-    document = json.loads(said.out)
-    assert (said.code, document["schema"], document["failed"]) == (1, "llmdo.test/1", 2)
+    tested = llmdo("test", "--format", "json", cwd=recorded)
+    document = json.loads(tested.out)
+    assert (tested.code, document["schema"], document["failed"]) == (1, "llmdo.test/1", 2)
     damaged, read = document["recordings"]
     assert (damaged["status"], damaged["run"]) == ("error", None)
     assert "is damaged" in damaged["error"]

@@ -41,7 +41,7 @@ def test_the_input_of_a_typed_entry_is_json(llmdo: Llmdo, typed: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "problem"),
     [
         (
             '{"word": "x", "times": "many"}',
@@ -50,10 +50,12 @@ def test_the_input_of_a_typed_entry_is_json(llmdo: Llmdo, typed: Path) -> None:
         ("do it", "the input of `main` is not JSON"),
     ],
 )
-def test_an_input_that_does_not_fit_is_one_sentence(text: str, told: str, llmdo: Llmdo, typed: Path) -> None:
+def test_an_input_that_does_not_fit_is_one_sentence(
+    text: str, problem: str, llmdo: Llmdo, typed: Path
+) -> None:
     done = llmdo("run", "main", "--input", text, cwd=typed)
     assert (done.code, done.out) == (2, "")
-    assert told in done.err
+    assert problem in done.err
     assert "give a JSON object with what `Word` has: `word`, `times`" in done.err
     assert "Traceback" not in done.err
 

@@ -85,16 +85,16 @@ def test_on_a_pipe_a_run_says_how_it_starts_and_what_it_used(llmdo: Llmdo, works
 
 def test_verbose_tells_of_workers_and_twice_of_every_call(llmdo: Llmdo, workspace: Path) -> None:
     call = "write_file:out/a.txt:text"
-    told = [
+    by_detail = [
         llmdo("run", "--approve-all", *flags, "--input", call, cwd=workspace).err
         for flags in ([], ["-v"], ["-vv"])
     ]
-    assert "main ..." not in told[0]
-    assert "main ...\n" in told[1]
-    assert "main: done\n" in told[1]
-    assert "write_file#1" not in told[1]
-    assert 'main/write_file#1: write_file {"path": "out/a.txt", "content": "text"}\n' in told[2]
-    assert "main/write_file#1: allowed by approve-all\n" in told[2]
+    assert "main ..." not in by_detail[0]
+    assert "main ...\n" in by_detail[1]
+    assert "main: done\n" in by_detail[1]
+    assert "write_file#1" not in by_detail[1]
+    assert 'main/write_file#1: write_file {"path": "out/a.txt", "content": "text"}\n' in by_detail[2]
+    assert "main/write_file#1: allowed by approve-all\n" in by_detail[2]
 
 
 def test_usage_by_worker_is_in_the_document(llmdo: Llmdo, workspace: Path) -> None:
@@ -115,7 +115,7 @@ def test_the_log_and_the_trace_are_written_where_they_are_wanted(llmdo: Llmdo, w
     again = llmdo("run", *words, "--trace-content", cwd=workspace)
     assert again.code == 0
     assert len((workspace / "events.jsonl").read_text().splitlines()) == 2 * len(records)
-    assert any("main.worker" in one.read_text() for one in (workspace / "traces").iterdir())
+    assert any("main.worker" in path.read_text() for path in (workspace / "traces").iterdir())
 
 
 def test_a_log_that_cannot_be_opened_stops_before_anything_runs(llmdo: Llmdo, workspace: Path) -> None:

@@ -136,15 +136,15 @@ def test_an_editor_asks_and_is_answered_and_no_code_of_the_workspace_runs(root: 
                 await client.text_document_rename_async(
                     types.RenameParams(new_name="main", **shown.at("main.worker", 4, 4))
                 )
-            found = await client.text_document_code_action_async(
+            actions = await client.text_document_code_action_async(
                 types.CodeActionParams(
                     types.TextDocumentIdentifier(shown.uri("other.worker")),
                     finding.range,
                     types.CodeActionContext([finding]),
                 )
             )
-            assert [each.title for each in found] == ["Write `kit` for `kitt`", "Fix all that is certain"]
-            (fixed,) = found[0].edit.changes[shown.uri("other.worker")]
+            assert [each.title for each in actions] == ["Write `kit` for `kitt`", "Fix all that is certain"]
+            (fixed,) = actions[0].edit.changes[shown.uri("other.worker")]
             assert (fixed.new_text, fixed.range) == ("kit", finding.range)
             (lens,) = await client.text_document_code_lens_async(
                 types.CodeLensParams(types.TextDocumentIdentifier(shown.uri("main.worker")))

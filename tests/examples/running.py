@@ -34,13 +34,13 @@ def copied(name: str, folder: Path) -> Path:
 
 def sessions(text: str) -> list[tuple[str, str]]:
     """Command and expected output of every `$ ` line in the console blocks of `text`."""
-    found: list[tuple[str, str]] = []
+    commands: list[tuple[str, str]] = []
     for indent, indented in re.findall(r"^( *)```console\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE):
         block = re.sub(rf"^{indent}", "", indented, flags=re.MULTILINE)
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
-            found.append((command, output.rstrip("\n")))
-    return found
+            commands.append((command, output.rstrip("\n")))
+    return commands
 
 
 CALLER = '''
@@ -78,4 +78,4 @@ def attempted(
     done = llmdo(root, "run", entry, "--model", "python:caller.py:model", *flags)
     assert "Traceback" not in done.stderr
     assert done.stdout, done.stderr
-    return [(outcome, said) for outcome, said in json.loads(done.stdout)]
+    return [(outcome, answer) for outcome, answer in json.loads(done.stdout)]

@@ -83,7 +83,7 @@ def test_whatever_does_not_read_is_denied_also_where_all_questions_are_answered_
         ["sort", "-o", "project/pwned", "project/README.txt"],
         ["sh", "-c", "touch project/pwned"],
     )
-    calls: list[tuple[str, dict[str, object]]] = [("shell", {"command": one}) for one in commands]
+    calls: list[tuple[str, dict[str, object]]] = [("shell", {"command": command}) for command in commands]
     calls += [
         ("shell", {"command": "grep TODO project/web/app.js > project/pwned"}),
         ("write_file", {"path": "project/pwned", "content": ""}),

@@ -70,8 +70,8 @@ def test_without_a_yes_nothing_is_moved(root: Path) -> None:
 def test_a_plan_moves_nothing_whatever_its_model_calls(root: Path) -> None:
     before = files(root)
     pair = ("inbox/song.mp3", "sorted/audio/song.mp3")
-    [(_, said)] = attempted(root, "plan", [move(pair)], "--approve-all")
-    assert said.startswith("`move_files` is blocked:")
+    [(_, answer)] = attempted(root, "plan", [move(pair)], "--approve-all")
+    assert answer.startswith("`move_files` is blocked:")
     assert files(root) == before
 
 
@@ -86,8 +86,8 @@ def test_moves_from_or_to_elsewhere_are_blocked_whoever_says_yes(root: Path, tmp
         move(("inbox/song.mp3", f"{tmp_path}/song.mp3")),
         move(("inbox/song.mp3", "sorted/audio/song.mp3"), ("models.py", "sorted/code/models.py")),
     ]
-    for _, said in attempted(root, "organize", calls, "--approve-all"):
-        assert said.startswith("`move_files` is blocked:")
+    for _, answer in attempted(root, "organize", calls, "--approve-all"):
+        assert answer.startswith("`move_files` is blocked:")
     for path, content in before.items():
         assert path.read_bytes() == content
     assert not (root / "sorted").exists()
@@ -113,9 +113,9 @@ def test_what_the_gate_cannot_see_the_tool_refuses(root: Path, tmp_path: Path) -
         ("inbox/nothing", "sorted/other/nothing"),
     ]
     before = files(root)
-    [(outcome, said)] = attempted(root, "organize", [move(*refused)], "--approve-all")
+    [(outcome, answer)] = attempted(root, "organize", [move(*refused)], "--approve-all")
     assert outcome == "success"
-    assert ": moved" not in said
+    assert ": moved" not in answer
     assert files(root) == before
     assert (root / "sorted/data/budget.csv").read_text(encoding="utf-8") == "kept\n"
     assert not (tmp_path / "song.mp3").exists()

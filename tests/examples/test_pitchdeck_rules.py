@@ -63,8 +63,8 @@ def report_on(deck: str | bytes, name: str = "decks/deck.md", media_type: str = 
 
 
 def verdict(report: str) -> str:
-    (found,) = re.findall(r"^\*\*Verdict: (.*)$", report, re.MULTILINE)
-    return str(found).replace("**", "")
+    (text,) = re.findall(r"^\*\*Verdict: (.*)$", report, re.MULTILINE)
+    return str(text).replace("**", "")
 
 
 def section(report: str, heading: str) -> str:
@@ -78,8 +78,8 @@ def flags(report: str) -> list[str]:
 
 
 def key_figure(report: str, name: str) -> str:
-    (found,) = re.findall(rf"^- {name}: (.*)$", report, re.MULTILINE)
-    return str(found)
+    (figure,) = re.findall(rf"^- {name}: (.*)$", report, re.MULTILINE)
+    return str(figure)
 
 
 def quotes(report: str) -> list[tuple[int, str]]:

@@ -110,6 +110,6 @@ def test_a_call_that_does_not_fit_is_corrected_and_not_made(root: Path) -> None:
         f'{manifest}\n[entries.call]\nworker = "caller"\ninput = "Go."\nmay = []\n', encoding="utf-8"
     )
     calls: list[tuple[str, dict[str, object]]] = [("decomposer", {"title": "", "parts": "many"})]
-    [(outcome, said)] = attempted(root, "call", calls)
+    [(outcome, answer)] = attempted(root, "call", calls)
     assert outcome == "retried"
-    assert "`decomposer` was not called, its arguments do not fit" in said
+    assert "`decomposer` was not called, its arguments do not fit" in answer

@@ -104,7 +104,7 @@ def test_a_deck_that_cannot_be_read_or_filed_leaves_the_others_alone(
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("judgement", "why"),
     [
         ("problem: 1", "the judge left out solution, team, market, traction, finances, ask"),
         (
@@ -119,9 +119,9 @@ def test_a_deck_that_cannot_be_read_or_filed_leaves_the_others_alone(
     ],
     ids=["some", "beyond", "blank", "none"],
 )
-def test_what_a_judge_makes_up_is_not_filed(root: Path, mine: Path, said: str, why: str) -> None:
+def test_what_a_judge_makes_up_is_not_filed(root: Path, mine: Path, judgement: str, why: str) -> None:
     (mine / "deck.md").write_text("# Deck\n\nFarms lose 8% of their milk.\n", encoding="utf-8")
-    done = llmdo(root, "run", "stabilized", *answering(root, said))
+    done = llmdo(root, "run", "stabilized", *answering(root, judgement))
     assert done.stdout.startswith(f"input/deck.md: not evaluated, {why}")
     assert reports(root) == {}
 

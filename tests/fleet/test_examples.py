@@ -28,8 +28,8 @@ def test_systemd_takes_the_unit(tmp_path: Path, is_whole: bool) -> None:
     ended = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", str(path)], capture_output=True, text=True, check=False
     )
-    said = [line for line in ended.stderr.splitlines() if path.name in line]
-    assert bool(said) is not is_whole, ended
+    complaints = [line for line in ended.stderr.splitlines() if path.name in line]
+    assert bool(complaints) is not is_whole, ended
 
 
 def test_the_unit_starts_a_worker_as_the_command_line_has_it() -> None:

@@ -62,8 +62,8 @@ def stop(*workers: Any) -> None:
     """Returns once they ended as they were asked to."""
     for each in workers:
         os.kill(each.pid, signal.SIGTERM)
-    told = [each.communicate(timeout=LONGEST)[1] for each in workers]
-    assert [each.returncode for each in workers] == [0] * len(workers), told
+    outputs = [each.communicate(timeout=LONGEST)[1] for each in workers]
+    assert [each.returncode for each in workers] == [0] * len(workers), outputs
 
 
 @pytest.fixture

@@ -89,8 +89,8 @@ def test_a_batch_is_carried_out_by_workers_and_its_answers_are_waited_for(
 ) -> None:
     inputs(workspace, "effect a", "effect b", "hello", "careful c", "wrong d")
     with working(workspace, fleet) as worker:
-        code, told = batch(workspace, fleet, "--out", "out.jsonl")
-        assert (code, "1 failed, 3 completed, 1 waiting" in told) == (1, True), told
+        code, printed = batch(workspace, fleet, "--out", "out.jsonl")
+        assert (code, "1 failed, 3 completed, 1 waiting" in printed) == (1, True), printed
         assert [(row["key"], row["state"], row["output"]) for row in written(workspace)] == [
             ("1", "completed", "did a"),
             ("2", "completed", "did b"),
@@ -239,8 +239,8 @@ def test_what_has_not_begun_is_cancelled_and_what_is_urgent_comes_first(
 def test_a_batch_stops_once_as_much_has_failed_as_may(fleet: str, workspace: Path, rows: Rows) -> None:
     inputs(workspace, "wrong a", "effect b", "effect c")
     with working(workspace, fleet, jobs=1):
-        code, told = batch(workspace, fleet, "--max-failures", "1")
-        assert (code, "1 items failed, as many as `--max-failures` says" in told) == (1, True), told
+        code, printed = batch(workspace, fleet, "--max-failures", "1")
+        assert (code, "1 items failed, as many as `--max-failures` says" in printed) == (1, True), printed
         assert rows(STATES) == [("1", "failed"), ("2", "queued"), ("3", "queued")]
         assert effects(workspace) == []
         resumed = llmdo(workspace, "batch", "resume", "last", "--fleet", fleet)

@@ -23,7 +23,7 @@ from tests.test_cases import copied
 
 CASES = Path(__file__).parent / "cases"
 ALL = sorted(path.parent for path in CASES.glob("*/*/expect.txt"))
-NAMES = {one.__name__.replace("_", "-") for one in findings.ALL}
+NAMES = {check.__name__.replace("_", "-") for check in findings.ALL}
 FOREIGN = [code for code, (name, _) in CODES.items() if name in NAMES]
 
 
@@ -38,18 +38,18 @@ def test_what_is_said_is_what_the_case_expects(case: Path, tmp_path: Path) -> No
     copied(case, root)
     (root / "page.md").unlink(missing_ok=True)
     read = foreign.read(format_of(case), root)
-    found = findings.check(read)
+    diagnostics = findings.check(read)
     reached = render.alike((name, read.analysis.of(entry)) for name, entry in read.graph.entries.items())
     if (case / "page.md").exists():
-        drawn = page(read, summary_of(read, found), list(reached))
+        drawn = page(read, summary_of(read, diagnostics), list(reached))
         if os.environ.get("LLMDO_ACCEPT"):
             (case / "page.md").write_text(drawn, encoding="utf-8")
         assert drawn == (case / "page.md").read_text(encoding="utf-8")
-    text = f"{rendered(found, root, 'text')}\n{render.text(read.team.format, reached)}"
+    text = f"{rendered(diagnostics, root, 'text')}\n{render.text(read.team.format, reached)}"
     if os.environ.get("LLMDO_ACCEPT"):
         (case / "expect.txt").write_text(text, encoding="utf-8")
     assert text == (case / "expect.txt").read_text(encoding="utf-8")
-    codes = {one.code for one in found}
+    codes = {diagnostic.code for diagnostic in diagnostics}
     assert (case.parent.name in codes) is not case.name.startswith("passes-")
 
 

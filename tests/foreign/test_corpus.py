@@ -29,7 +29,7 @@ def test_all_agents_of_a_large_collection_are_read() -> None:
     assert len(read.graph.entries) == 200
     assert [agent.name for agent in read.team.agents if not agent.path] == ["general-purpose"]
     assert sum(agent.inherits for agent in read.team.agents) == 185
-    assert {one.code for one in read.team.problems} <= {"LDO250"}
+    assert {diagnostic.code for diagnostic in read.team.problems} <= {"LDO250"}
 
 
 @needs_corpus
@@ -44,17 +44,17 @@ def test_a_plugin_comes_with_its_servers_and_the_project_with_its_session() -> N
     assert len(own) == 20
     servers = {grant.tool for agent in own for grant in agent.grants if grant.server}
     assert servers == {f"mcp__plugin_superclaude_{name}" for name in ("context7", "sequential-thinking")}
-    assert {one.code for one in findings.check(read)} == {"LDO551"}
+    assert {diagnostic.code for diagnostic in findings.check(read)} == {"LDO551"}
 
 
 @needs_corpus
 def test_roots_that_gain_a_shell_or_files_only_through_another_agent_are_found_with_the_way() -> None:
     read = foreign.read("docker-agent", DOCKER)
     gained = {}
-    for one in findings.foreign_delegate_gain(read):
-        team, _, agent = (one.subject or "").rpartition("/")
-        if agent == "root" and ("`fs.write`" in one.message or "`proc.exec" in one.message):
-            path = one.message.rpartition(": ")[2].strip("`")
+    for diagnostic in findings.foreign_delegate_gain(read):
+        team, _, agent = (diagnostic.subject or "").rpartition("/")
+        if agent == "root" and ("`fs.write`" in diagnostic.message or "`proc.exec" in diagnostic.message):
+            path = diagnostic.message.rpartition(": ")[2].strip("`")
             gained[team] = path.replace(f"{team}/", "")
     assert gained == GAINS
 
@@ -81,9 +81,11 @@ def test_workflows_reach_what_their_own_compiler_gives_them() -> None:
 
 @needs_corpus
 def test_the_one_circle_is_found_and_the_agents_that_nothing_calls() -> None:
-    found = findings.check(foreign.read("docker-agent", DOCKER))
-    assert [one.at.path for one in found if one.code == "LDO350"] == ["examples/handoff.yaml"]
-    assert [one.subject for one in found if one.code == "LDO351"] == [
+    diagnostics = findings.check(foreign.read("docker-agent", DOCKER))
+    assert [diagnostic.at.path for diagnostic in diagnostics if diagnostic.code == "LDO350"] == [
+        "examples/handoff.yaml"
+    ]
+    assert [diagnostic.subject for diagnostic in diagnostics if diagnostic.code == "LDO351"] == [
         "examples/custom_provider/subagent",
         "examples/tic-tac-toe-mcp/player_blue",
         "examples/tic-tac-toe-mcp/player_red",
@@ -96,7 +98,7 @@ def test_the_one_circle_is_found_and_the_agents_that_nothing_calls() -> None:
 @pytest.mark.parametrize("path", sorted(DOCKER.rglob("*.yaml")), ids=lambda path: path.stem)
 def test_every_team_file_is_read_alone_and_every_edge_has_a_place(path: object) -> None:
     read = foreign.read("docker-agent", DOCKER / str(path))
-    assert not [one for one in read.team.problems if one.severity == "error"]
+    assert not [diagnostic for diagnostic in read.team.problems if diagnostic.severity == "error"]
     for worker in read.graph.workers.values():
         for use in worker.uses:
             assert use.at.location.span is not None

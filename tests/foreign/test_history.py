@@ -23,7 +23,7 @@ def git(folder: Path, *words: str) -> None:
     [foreign.AUTO, *(pytest.param(form, marks=pytest.mark.long) for form in foreign.FORMATS)],
 )
 def test_a_revision_is_read_as_the_same_files_on_disk(form: str, tmp_path: Path) -> None:
-    for case in (one for one in ALL if format_of(one) == form):
+    for case in (folder for folder in ALL if format_of(folder) == form):
         shutil.copytree(case, tmp_path / "all" / case.parent.name / case.name)
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", "-A")
@@ -45,8 +45,8 @@ def test_a_link_in_a_revision_is_not_followed_and_a_file_that_is_too_large_not_r
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", "-A")
     git(tmp_path, "commit", "-qm", "m")
-    found = findings.check(foreign.read("claude", tmp_path, "HEAD"))
-    assert {(one.code, one.at.path) for one in found} == {
+    diagnostics = findings.check(foreign.read("claude", tmp_path, "HEAD"))
+    assert {(diagnostic.code, diagnostic.at.path) for diagnostic in diagnostics} == {
         ("LDO105", ".claude/agents/large.md"),
         ("LDO154", ".claude/agents/link.md"),
     }

@@ -98,10 +98,10 @@ def answered(form: str, root: Path) -> None:
         read = foreign.read(form, root)
     except LlmdoError:
         return
-    found = findings.check(read)
+    diagnostics = findings.check(read)
     reached = render.alike((name, read.analysis.of(entry)) for name, entry in read.graph.entries.items())
     assert render.text(form, reached)
-    outcome = ScanOutcome(project=read, summary=summary_of(read, found), failing=())
+    outcome = ScanOutcome(project=read, summary=summary_of(read, diagnostics), failing=())
     assert page(read, outcome.summary, reached)
     assert scans.rendered(outcome, "text", Screen(plain, 40))
     assert json.loads(scans.rendered(outcome, "json"))
@@ -109,7 +109,9 @@ def answered(form: str, root: Path) -> None:
         with tempfile.TemporaryDirectory() as target:
             done = import_project(read, Path(target))
             assert (done.wider, done.narrower) == ((), ()), done
-            assert not [one for one in done.findings if one.severity == "error"], done.findings
+            assert not [diagnostic for diagnostic in done.findings if diagnostic.severity == "error"], (
+                done.findings
+            )
 
 
 def write(root: Path, path: str, content: bytes) -> None:
@@ -192,7 +194,7 @@ def test_no_link_is_followed(form: str, tmp_path: Path) -> None:
         return
     assert read.team.agents == ()
     # A link in place of an agent is left out and named; one in place of settings is an error, for these may allow.
-    codes = {one.code for one in findings.check(read)}
+    codes = {diagnostic.code for diagnostic in findings.check(read)}
     assert codes
     assert codes <= {"LDO107", "LDO154"}
 
@@ -202,7 +204,7 @@ def test_a_pipe_and_a_folder_in_place_of_a_file_are_refused(tmp_path: Path) -> N
     os.mkfifo(tmp_path / ".claude" / "agents" / "pipe.md")
     os.mkfifo(tmp_path / ".mcp.json")
     read = foreign.read("claude", tmp_path)
-    assert {(one.code, one.at.path) for one in findings.check(read)} == {
+    assert {(diagnostic.code, diagnostic.at.path) for diagnostic in findings.check(read)} == {
         ("LDO105", ".claude/agents/pipe.md"),
         ("LDO105", ".mcp.json"),
     }

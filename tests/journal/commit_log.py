@@ -378,15 +378,15 @@ class CommitLogs:
         with (self.folder / "order").open("a", encoding="ascii") as file:
             file.write(f"{run}\n")
 
-    def find(self, said: str) -> str:
+    def find(self, part: str) -> str:
         names = self.names()
-        if said == "last" and names:
+        if part == "last" and names:
             begun = [journal.run for journal in self.each() if journal.last("run")]
             return (begun or names)[-1]
-        matching = [name for name in names if said and (name.startswith(said) or name.endswith(said))]
-        if said in names or len(matching) == 1:
-            return said if said in names else matching[0]
-        raise LlmdoError(f"`{said}` is {len(matching)} runs")
+        matching = [name for name in names if part and (name.startswith(part) or name.endswith(part))]
+        if part in names or len(matching) == 1:
+            return part if part in names else matching[0]
+        raise LlmdoError(f"`{part}` is {len(matching)} runs")
 
     def prepare(self) -> Path:
         self.folder.mkdir(exist_ok=True)

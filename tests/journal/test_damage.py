@@ -70,7 +70,7 @@ def bytes_of(journal: Path) -> dict[str, bytes]:
 
 def steps(journal: Path) -> list[int]:
     with open_journal(journal) as opened:
-        return [one.data["step"] for one in opened.entries()]
+        return [entry.data["step"] for entry in opened.entries()]
 
 
 def test_what_a_killed_process_left_is_whole(killed: Path, tmp_path: Path) -> None:
@@ -208,11 +208,11 @@ EDITS: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edit_is_found_wherever_it_is(killed: Path, tmp_path: Path, edit: str) -> None:
     journal = copied(killed, tmp_path)
-    statement, told = EDITS[edit]
+    statement, problem = EDITS[edit]
     with closing(sqlite3.connect(journal)) as connection:
         connection.execute(statement)
         connection.commit()
-    with pytest.raises(JournalError, match=told):
+    with pytest.raises(JournalError, match=problem):
         open_journal(journal)
     refused(journal)
 
@@ -235,9 +235,12 @@ def test_entries_that_were_chained_anew_are_not_those_that_the_audit_follows(
     path_of(journal).write_bytes(path_of(killed).read_bytes())
     with pytest.raises(JournalError, match="held more of the run"):
         read_journal(journal)
-    with closing(sqlite3.connect(journal)) as connection, closing(sqlite3.connect(tmp_path / "one")) as one:
-        connection.backup(one)
-        one.execute("PRAGMA journal_mode = DELETE")
+    with (
+        closing(sqlite3.connect(journal)) as connection,
+        closing(sqlite3.connect(tmp_path / "one")) as rebuilt,
+    ):
+        connection.backup(rebuilt)
+        rebuilt.execute("PRAGMA journal_mode = DELETE")
     (tmp_path / "one").rename(tmp_path / "one.sqlite")
     with read_journal(tmp_path / "one.sqlite") as read:
         assert "record 3 of the audit follows other entries" in next(read.faults())
@@ -256,7 +259,7 @@ def test_whatever_byte_of_a_file_changes_it_is_refused_or_says_the_same(
         file = folder / "r.sqlite"
         file.write_bytes(content)
         with suppress(JournalError), read_journal(file, whole=True) as journal:
-            assert [one.data["step"] for one in journal.entries()] == list(range(1, ENTRIES + 1))
+            assert [entry.data["step"] for entry in journal.entries()] == list(range(1, ENTRIES + 1))
             assert journal.content(digest_of(b"x")) == b"x"
 
 
@@ -289,7 +292,7 @@ def test_an_export_takes_secrets_out_and_its_chain_still_holds(tmp_path: Path) -
     assert b"my secret" not in exported
     with read_journal(tmp_path / "copy.sqlite", whole=True) as copy:
         assert (list(copy.faults()), copy.redacted()) == ([], 2)
-        assert [one.body for one in copy.entries()] == [b'{"said":"a [redacted]"}', b"{}"]
+        assert [entry.body for entry in copy.entries()] == [b'{"said":"a [redacted]"}', b"{}"]
         assert copy.get("main", "request", 2) is not None
         for needed in (lambda: copy.get("main", "request"), lambda: copy.content(digest_of(b"my secret"))):
             with pytest.raises(JournalError, match="is needed, and the export took"):

@@ -198,9 +198,9 @@ def test_a_process_ends_itself_before_its_lease_does(own_cluster: postgres.Clust
     )
     until(lambda: rows(store, COUNTED)[0][0])
     own_cluster.stop()
-    _, told = child.communicate()
+    _, stderr = child.communicate()
     own_cluster.start()
-    assert (child.returncode, "could not be renewed" in told) == (2, True), told
+    assert (child.returncode, "could not be renewed" in stderr) == (2, True), stderr
 
 
 @pytest.mark.long

@@ -71,9 +71,9 @@ def data(leaves: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
 def strings(value: object) -> list[str]:
     match value:
         case dict():
-            return [text for pair in value.items() for one in pair for text in strings(one)]
+            return [text for pair in value.items() for part in pair for text in strings(part)]
         case list():
-            return [text for one in value for text in strings(one)]
+            return [text for item in value for text in strings(item)]
         case bool() | None:
             return []
     return [str(value)]
@@ -154,7 +154,7 @@ def test_a_journal_holds_no_byte_of_a_secret_and_gives_it_back(tmp_path: Path) -
     path = journal_of(tmp_path, {"said": [ODD, {PLAIN: int(PIN)}], "json": written(PLAIN)}, content)
     for file in tmp_path.rglob("*.*"):
         if file.is_file():
-            assert not [one for one in SECRETS if one.encode() in file.read_bytes()], file
+            assert not [secret for secret in SECRETS if secret.encode() in file.read_bytes()], file
     for known, is_there in (
         (Known.of({**ENVIRON, "X": "x"}), True),
         (Known.of({**ENVIRON, "B_TOKEN": "another one"}), False),
@@ -169,10 +169,10 @@ def test_a_journal_holds_no_byte_of_a_secret_and_gives_it_back(tmp_path: Path) -
                     "as json": "[redacted A_KEY]", "coded": "[redacted A_KEY]", "in": "[redacted A_KEY]",
                 }),
             }  # fmt: skip
-            said = journal.whole(entry)
-            assert said["said"][1] == {PLAIN: int(PIN)}
-            assert (said["said"][0] == ODD) == is_there
-            assert secrets.lacks(said) == (None if is_there else "B_TOKEN")
+            body = journal.whole(entry)
+            assert body["said"][1] == {PLAIN: int(PIN)}
+            assert (body["said"][0] == ODD) == is_there
+            assert secrets.lacks(body) == (None if is_there else "B_TOKEN")
             [name] = [name for (name,) in journal._read("SELECT digest FROM content")]
             assert (journal.content(name) == content) == is_there
             assert secrets.lacks(journal.content(name)) == (None if is_there else "B_TOKEN")
@@ -234,9 +234,9 @@ def test_a_forged_journal_gets_no_value_of_a_variable(tmp_path: Path, forge: str
         secrets = journal.know(KNOWN)
         entry = journal.get("main", "request")
         assert entry is not None
-        said = journal.whole(entry)
-        assert not [text for text in strings(said) for secret in SECRETS if secret in text]
-        assert secrets.lacks(said)
+        body = journal.whole(entry)
+        assert not [text for text in strings(body) for secret in SECRETS if secret in text]
+        assert secrets.lacks(body)
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_neither_an_export_nor_an_import_knows_a_secret(tmp_path: Path) -> None:
     path = journal_of(tmp_path, {"worker": "main", "input": ODD, "depth": 0}, PLAIN.encode(), "call")
     exported = tmp_path / "out.sqlite"
     with read_journal(path) as journal:
-        digests = [one.digest for one in journal.secrets.registered]
+        digests = [secret.digest for secret in journal.secrets.registered]
         journal.copy_to(exported)
     elsewhere = tmp_path / "elsewhere"
     raw = tmp_path / "raw.sqlite"
@@ -291,12 +291,12 @@ def test_neither_an_export_nor_an_import_knows_a_secret(tmp_path: Path) -> None:
     elsewhere.mkdir()
     take_in(Runs(elsewhere), raw)
     for file in (exported, Runs(elsewhere).path("r")):
-        assert not [one for one in digests if one in file.read_bytes()]
+        assert not [digest for digest in digests if digest in file.read_bytes()]
         with read_journal(file, whole=True) as journal:
             journal.know(KNOWN)
             assert (journal.secrets.registered, journal.redacted()) == ([], 3)
-            [said] = [entry.data["input"] for entry in journal.entries("call")]
-            assert said == "[redacted B_TOKEN]"
+            [text] = [entry.data["input"] for entry in journal.entries("call")]
+            assert text == "[redacted B_TOKEN]"
         with (
             read_journal(file) as journal,
             pytest.raises(JournalError, match="is needed, and the export took a secret out of it"),

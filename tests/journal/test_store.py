@@ -59,9 +59,9 @@ def test_what_was_committed_is_there_in_its_order(tmp_path: Path) -> None:
         journal.commit()
         journal.add(entry("lost"))
     with Runs(tmp_path).read("r") as journal:
-        assert [one.path for one in journal.entries()] == ["b", "a/x#1", "a"]
-        assert [one.path for one in journal.entries(below="a")] == ["a/x#1"]
-        assert [one.path for one in journal.entries("call")] == []
+        assert [stored.path for stored in journal.entries()] == ["b", "a/x#1", "a"]
+        assert [stored.path for stored in journal.entries(below="a")] == ["a/x#1"]
+        assert [stored.path for stored in journal.entries("call")] == []
         assert journal.get("lost", "request") is None
 
 
@@ -74,7 +74,7 @@ def test_nothing_that_is_recorded_can_be_recorded_again(tmp_path: Path) -> None:
         with pytest.raises(JournalError, match="UNIQUE"):
             journal.commit()
     with Runs(tmp_path).read("r") as journal:
-        assert [one.path for one in journal.entries()] == ["main"]
+        assert [stored.path for stored in journal.entries()] == ["main"]
 
 
 def test_questions_come_in_the_order_of_their_calls_not_of_their_arrival(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ os.kill(os.getpid(), 9)
 """
     assert subprocess.run([sys.executable, "-c", script]).returncode == -9
     with Runs(tmp_path).open("r") as journal:
-        assert [one.step for one in journal.entries()] == list(range(20))
+        assert [stored.step for stored in journal.entries()] == list(range(20))
 
 
 DYING = """
@@ -317,9 +317,9 @@ def test_a_run_is_found_by_what_only_its_id_holds(tmp_path: Path) -> None:
         begun(runs, name)
     assert runs.find("last") == "20260102T000000-ab"
     assert runs.find("aa") == runs.find("20260101") == "20260101T000000-aa"
-    for said, problem in (("2026", "may be 2 runs"), ("zz", "there is no run"), ("../x", "there is no run")):
+    for part, problem in (("2026", "may be 2 runs"), ("zz", "there is no run"), ("../x", "there is no run")):
         with pytest.raises(LlmdoError, match=problem):
-            runs.find(said)
+            runs.find(part)
     with pytest.raises(LlmdoError, match="not the id"):
         runs.path("../x")
 

@@ -35,9 +35,9 @@ def remote() -> Iterator[Remote]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if self.path == "/elsewhere":
-                said.elsewhere.append(body.decode())
+                remote_server.elsewhere.append(body.decode())
                 return self.reply(404, {})
-            said.headers.append({key.lower(): value for key, value in self.headers.items()})
+            remote_server.headers.append({key.lower(): value for key, value in self.headers.items()})
             message = json.loads(body)
             if "id" not in message:
                 return self.reply(202, None)
@@ -74,11 +74,11 @@ def remote() -> Iterator[Remote]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    said = Remote(f"http://127.0.0.1:{server.server_port}/mcp")
+    remote_server = Remote(f"http://127.0.0.1:{server.server_port}/mcp")
     thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
-        yield said
+        yield remote_server
     finally:
         server.shutdown()
         server.server_close()

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-SAYS = dict(one.split("=", 1) for one in sys.argv[1:])
+SAYS = dict(word.split("=", 1) for word in sys.argv[1:])
 TEXT = {"type": "object", "properties": {"text": {"type": "string", "default": None}}}
 NOTHING = {"type": "object", "properties": {}}
 
@@ -52,8 +52,8 @@ def send(**message: object) -> None:
     sys.stdout.flush()
 
 
-def text(said: str) -> dict[str, object]:
-    return {"content": [{"type": "text", "text": said}]}
+def text(content: str) -> dict[str, object]:
+    return {"content": [{"type": "text", "text": content}]}
 
 
 def call(number: object, name: str, arguments: dict[str, str]) -> dict[str, object] | None:
@@ -125,7 +125,7 @@ def answer(message: dict) -> None:
     elif method == "ping":
         send(id=number, result={})
     elif method == "tools/list":
-        send(id=number, result={"tools": [{"name": name, **said} for name, said in TOOLS.items()]})
+        send(id=number, result={"tools": [{"name": name, **tool} for name, tool in TOOLS.items()]})
     elif method == "tools/call":
         result = call(number, params["name"], params.get("arguments") or {})
         if result is not None:

@@ -35,7 +35,7 @@ def test_a_command_becomes_a_server(root: Path) -> None:
         "mcp": {"command": "npx", "args": ["-y", "x@1.2.3", "notes"], "env": ["A", "B"]}
     }
     assert change.written == ("llmdo.toml",)
-    assert {one.code for one in checks.check(project.read(root))} <= {"LDO304", "LDO402"}
+    assert {finding.code for finding in checks.check(project.read(root))} <= {"LDO304", "LDO402"}
 
 
 def test_an_address_becomes_a_server(root: Path) -> None:
@@ -44,7 +44,7 @@ def test_an_address_becomes_a_server(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "problem"),
     [
         ({"name": "old", "command": ["x"]}, "`old` is a toolset already"),
         ({"name": "shell", "command": ["x"]}, "`shell` is a built-in toolset"),
@@ -56,8 +56,8 @@ def test_an_address_becomes_a_server(root: Path) -> None:
         ({"name": "a b", "command": ["x"]}, "a name"),
     ],
 )
-def test_what_cannot_be_added_changes_nothing(root: Path, words: dict[str, object], told: str) -> None:
-    with pytest.raises(LlmdoError, match=told):
+def test_what_cannot_be_added_changes_nothing(root: Path, words: dict[str, object], problem: str) -> None:
+    with pytest.raises(LlmdoError, match=problem):
         add_server(root, **words)  # type: ignore[arg-type]
     assert (root / "llmdo.toml").read_text() == START
 
@@ -89,16 +89,16 @@ def test_the_servers_of_a_desktop_client_are_taken_over_without_secrets_and_appr
     text = (root / "llmdo.toml").read_text()
     assert "ghp_" not in text
     assert "abcdefgh1" not in text
-    found = toolsets(root)
-    assert list(found) == ["old", "files", "git-hub", "far"]
-    assert found["git-hub"]["mcp"]["env"] == {"GITHUB_TOKEN": "${GITHUB_TOKEN}", "LEVEL": "debug"}  # type: ignore[index]
-    assert found["far"]["mcp"]["headers"] == {"Authorization": "Bearer ${FAR_AUTHORIZATION}"}  # type: ignore[index]
-    told = "\n".join(change.lines)
-    assert "`git hub` is called `git-hub`" in told
-    assert "`git-hub`: left out: `autoApprove`, `disabled`" in told
-    assert "put the value of `GITHUB_TOKEN` into the variable `GITHUB_TOKEN`" in told
-    assert "`nothing` is left out" in told
-    codes = {one.code for one in checks.check(project.read(root))}
+    imported = toolsets(root)
+    assert list(imported) == ["old", "files", "git-hub", "far"]
+    assert imported["git-hub"]["mcp"]["env"] == {"GITHUB_TOKEN": "${GITHUB_TOKEN}", "LEVEL": "debug"}  # type: ignore[index]
+    assert imported["far"]["mcp"]["headers"] == {"Authorization": "Bearer ${FAR_AUTHORIZATION}"}  # type: ignore[index]
+    printed = "\n".join(change.lines)
+    assert "`git hub` is called `git-hub`" in printed
+    assert "`git-hub`: left out: `autoApprove`, `disabled`" in printed
+    assert "put the value of `GITHUB_TOKEN` into the variable `GITHUB_TOKEN`" in printed
+    assert "`nothing` is left out" in printed
+    codes = {finding.code for finding in checks.check(project.read(root))}
     assert "LDO534" in codes
     assert "LDO537" not in codes
 
@@ -161,9 +161,9 @@ def test_in_place_of_each_secret_stands_a_variable(
     (root / "mcp.json").write_text(json.dumps({"mcpServers": {"a": {**start, **entry}}}))
     import_servers(root, root / "mcp.json")
     assert toolsets(root)["a"]["mcp"] == {**start, **taken}
-    assert "LDO537" not in {one.code for one in checks.check(project.read(root))}
+    assert "LDO537" not in {finding.code for finding in checks.check(project.read(root))}
     (root / "llmdo.toml").write_text(START + f"[toolsets.a]\nmcp = {inline({**start, **entry})}\n")
-    assert "LDO537" in {one.code for one in checks.check(project.read(root))}
+    assert "LDO537" in {finding.code for finding in checks.check(project.read(root))}
 
 
 def inline(value: object) -> str:
@@ -192,7 +192,7 @@ def test_what_is_no_secret_is_taken_over_as_it_is(root: Path, words: list[str]) 
     (root / "mcp.json").write_text(json.dumps({"mcpServers": {"b": {"command": "x", "args": words}}}))
     import_servers(root, root / "mcp.json")
     assert toolsets(root)["a"]["mcp"]["args"] == toolsets(root)["b"]["mcp"]["args"] == words  # type: ignore[index]
-    assert "LDO537" not in {one.code for one in checks.check(project.read(root))}
+    assert "LDO537" not in {finding.code for finding in checks.check(project.read(root))}
 
 
 @pytest.mark.parametrize(

@@ -38,11 +38,11 @@ def test_the_lock_says_what_the_server_says(tmp_path: Path) -> None:
     assert read.is_current
     toolset = read.graph.toolsets["raw"]
     assert list(toolset.tools) == ["echo"]
-    said = toolset.tools["echo"].definition
-    assert said is not None
-    assert (said.title, said.description) == ("Echo", "Returns the text.")
-    assert '"default": null' in said.input
-    assert said.hints == ("openWorldHint: false", "readOnlyHint: true")
+    definition = toolset.tools["echo"].definition
+    assert definition is not None
+    assert (definition.title, definition.description) == ("Echo", "Returns the text.")
+    assert '"default": null' in definition.input
+    assert definition.hints == ("openWorldHint: false", "readOnlyHint: true")
     assert toolset.identity is not None
     assert (toolset.identity.name, toolset.identity.version) == ("raw", "1.0")
     assert toolset.identity.instructions is not None
@@ -77,7 +77,7 @@ def test_offline_keeps_what_is_known_and_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("says", "told"),
+    ("says", "problem"),
     [
         ("start=die", "is dead: it ended with status 1; it printed: no token"),
         pytest.param("start=noise", "that are no message", marks=pytest.mark.long),
@@ -89,14 +89,14 @@ def test_offline_keeps_what_is_known_and_says_so(tmp_path: Path) -> None:
     ],
 )
 def test_a_server_that_cannot_be_asked_is_told_with_the_reason(
-    tmp_path: Path, says: str, told: str, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, says: str, problem: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     root = workspace(tmp_path)
     server = (root / "server.py").read_text()
     (root / "server.py").write_text(server.replace("sys.argv[1:])", f"[{says!r}])"))
     with pytest.raises(LlmdoError) as error:
         locked(root)
-    assert told in str(error.value)
+    assert problem in str(error.value)
     assert error.value.at is not None
     assert not (root / "llmdo.lock").exists()
     assert capfd.readouterr() == ("", ""), "nothing of it reaches the terminal by another way"
@@ -122,9 +122,9 @@ def test_a_server_sees_nothing_of_our_environment_but_what_it_was_given(
     spy = "TOOLS['echo']['description'] = ' '.join(sorted(os.environ))\nmain()"
     (root / "server.py").write_text(server.replace("\n\nmain()", f"\n\n{spy}"))
     locked(root)
-    said = project.read(root).graph.toolsets["raw"].tools["echo"].definition
-    assert said is not None
-    assert set((said.description or "").split()) <= {
+    definition = project.read(root).graph.toolsets["raw"].tools["echo"].definition
+    assert definition is not None
+    assert set((definition.description or "").split()) <= {
         "HOME",
         "LANG",
         "LC_CTYPE",
@@ -157,15 +157,15 @@ def test_a_lock_leaves_no_process_behind(tmp_path: Path) -> None:
 
 def processes_with(word: str) -> list[str]:
     """The command lines that hold `word`, but for those of tests."""
-    found = []
+    matching = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = entry.read_bytes().replace(b"\0", b" ").decode()
         except OSError:
             continue
         if word in line and "pytest" not in line and str(os.getpid()) != entry.parent.name:
-            found.append(line)
-    return found
+            matching.append(line)
+    return matching
 
 
 def test_a_workspace_without_servers_does_not_load_the_client(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def root_with(tmp_path: Path, program: Path, *args: str, table: str = "", rules:
     lines = (root / "llmdo.toml").read_text().splitlines()
     mcp = f'mcp = {{ command = "{program}", args = [{words}] }}'
     (root / "llmdo.toml").write_text(
-        "\n".join(mcp if one.startswith("mcp =") else one for one in lines) + "\n"
+        "\n".join(mcp if line.startswith("mcp =") else line for line in lines) + "\n"
     )
     return root
 
@@ -67,7 +67,10 @@ def test_the_filesystem_server_reads_and_writes_as_declared(tmp_path: Path, file
     read = tools["read_text_file"].definition
     assert read is not None
     assert "readOnlyHint: true" in read.hints
-    assert [str(one) for one in tools["read_text_file"].capabilities] == ["data.untrusted", "mcp.read"]
+    assert [str(capability) for capability in tools["read_text_file"].capabilities] == [
+        "data.untrusted",
+        "mcp.read",
+    ]
     assert "hello" in called(root, "read_text_file", path=str(notes / "a.txt"))
     assert "success" in called(root, "write_file", path=str(notes / "b.txt"), content="bye")
     assert (notes / "b.txt").read_text() == "bye"

@@ -26,28 +26,28 @@ def root(tmp_path: Path, server: Remote, monkeypatch: pytest.MonkeyPatch) -> Pat
     root = workspace(tmp_path, rules='"mcp" = "allowed"\n"net" = "allowed"')
     text = (root / "llmdo.toml").read_text().splitlines()
     mcp = f'mcp = {{ url = "{server.url}", headers = {{ X-Team = "a" }}, auth = "${{REMOTE_TOKEN}}" }}'
-    said = [mcp if line.startswith("mcp =") else line for line in text]
-    (root / "llmdo.toml").write_text("\n".join(said) + "\n")
+    lines = [mcp if line.startswith("mcp =") else line for line in text]
+    (root / "llmdo.toml").write_text("\n".join(lines) + "\n")
     return locked(root)
 
 
 def test_a_remote_server_is_locked_and_called_with_what_was_declared(root: Path, server: Remote) -> None:
     toolset = project.read(root).graph.toolsets["raw"]
     assert list(toolset.tools) == ["broken", "elsewhere", "hello", "huge"]
-    assert [str(one) for one in toolset.tools["hello"].capabilities] == [
+    assert [str(capability) for capability in toolset.tools["hello"].capabilities] == [
         "data.untrusted",
         "mcp.call",
         "net.connect",
     ]
     assert called(root, "hello") == "[success: hello]"
-    assert {one.get("authorization") for one in server.headers} == {"Bearer s3cret"}
-    assert {one.get("x-team") for one in server.headers} == {"a"}
+    assert {headers.get("authorization") for headers in server.headers} == {"Bearer s3cret"}
+    assert {headers.get("x-team") for headers in server.headers} == {"a"}
     assert "s3cret" not in (root / "llmdo.lock").read_text()
 
 
 def test_a_redirect_to_another_server_is_not_followed(root: Path, server: Remote) -> None:
-    said = called(root, "elsewhere")
-    assert said.startswith("[failed: ")
+    result = called(root, "elsewhere")
+    assert result.startswith("[failed: ")
     assert server.elsewhere == []
 
 
@@ -64,7 +64,9 @@ def test_an_error_of_the_server_is_told(root: Path) -> None:
 def test_an_address_where_nobody_is_cannot_be_locked(tmp_path: Path) -> None:
     root = workspace(tmp_path)
     text = (root / "llmdo.toml").read_text().splitlines()
-    said = ['mcp = { url = "http://127.0.0.1:1/mcp" }' if line.startswith("mcp =") else line for line in text]
-    (root / "llmdo.toml").write_text("\n".join(said) + "\n")
+    lines = [
+        'mcp = { url = "http://127.0.0.1:1/mcp" }' if line.startswith("mcp =") else line for line in text
+    ]
+    (root / "llmdo.toml").write_text("\n".join(lines) + "\n")
     with pytest.raises(LlmdoError, match="the MCP server `raw` is dead"):
         locked(root)

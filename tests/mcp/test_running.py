@@ -67,8 +67,8 @@ def test_a_server_is_given_the_key_of_each_call_beside_its_arguments(tmp_path: P
     root = workspace(tmp_path)
     text = (root / "server.py").read_text()
     given = 'call(number, params["name"], params.get("arguments") or {})'
-    said = "text(f\"{params['_meta']['llmdo/call-key']} {params['arguments']}\")"
-    (root / "server.py").write_text(text.replace(given, said))
+    answer = "text(f\"{params['_meta']['llmdo/call-key']} {params['arguments']}\")"
+    (root / "server.py").write_text(text.replace(given, answer))
     locked(root)
     calls = [("echo", {"text": "a"}), ("echo", {"text": "a"})]
     outcome = go(root, calls, "{results}", run="r7.2")
@@ -119,15 +119,15 @@ def test_one_process_serves_all_workers_and_calls_of_a_run_and_ends_with_it(tmp_
 
 def processes_with(word: str, program: str = "server.py") -> set[int]:
     """The processes that run `program` itself with this word."""
-    found = set()
+    pids = set()
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = entry.read_bytes().decode().split("\0")
         except OSError:
             continue
-        if "python" in words[0] and program in words and any(word in one for one in words):
-            found.add(int(entry.parent.name))
-    return found
+        if "python" in words[0] and program in words and any(word in argument for argument in words):
+            pids.add(int(entry.parent.name))
+    return pids
 
 
 def test_models_see_what_was_locked_and_no_server_is_started_for_that(root: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_start_stands_behind_the_gate_as_well(tmp_path: Path, rules: str, why:
     root = locked(workspace(tmp_path, f"name={tmp_path.name}", rules=rules))
     calls: Calls = [("echo", {"text": "a"}), ("echo", {"text": "b"})]
     outcome = go(root, calls, "{results}")
-    assert {one.path for one in outcome.denied} == {"main/raw(start)"}
+    assert {call.path for call in outcome.denied} == {"main/raw(start)"}
     assert why in " ".join(outcome.denied[0].why)
     assert outcome.output is not None
     assert "success" not in outcome.output
@@ -184,7 +184,7 @@ def test_a_changed_tool_is_refused_with_the_difference_and_who_uses_it(tmp_path:
     assert denied.path == "main/echo#1"
     assert "its description changed: -`Returns the text.` +`" in denied.reasons[0]
     assert "it is used by `main`" in denied.reasons[0]
-    assert [one.message for one in noticed if isinstance(one, ServerNoticed)] == list(denied.why)
+    assert [event.message for event in noticed if isinstance(event, ServerNoticed)] == list(denied.why)
     with pytest.raises(LlmdoError, match="its description changed"):
         go(root, "never asked", locked=True)
 
@@ -197,9 +197,9 @@ def test_a_new_tool_is_never_offered_and_a_gone_one_is_refused(tmp_path: Path) -
     outcome = go(root, [("echo", {"text": "x"}), ("evil", {})], "{results} {tools}", on_event=noticed.append)
     assert outcome.output is not None
     assert "Unknown tool name" in outcome.output or "evil" not in outcome.output.split(" ")[-1]
-    told = [one.message for one in noticed if isinstance(one, ServerNoticed)]
-    assert any("`echo`" in one and "it is gone" in one for one in told)
-    assert any("`evil`" in one and "it is new" in one for one in told)
+    messages = [event.message for event in noticed if isinstance(event, ServerNoticed)]
+    assert any("`echo`" in message and "it is gone" in message for message in messages)
+    assert any("`evil`" in message and "it is new" in message for message in messages)
 
 
 def test_a_tool_that_changes_during_the_run_is_refused_from_then_on(root: Path) -> None:
@@ -236,8 +236,8 @@ def test_a_server_that_misbehaves_is_contained_and_reported(root: Path, impatien
     assert outcome.output is not None
     assert outcome.output.startswith("[failed: ")
     assert MISBEHAVIOUR[tool] in outcome.output
-    told = [one.message for one in noticed if isinstance(one, ServerNoticed)]
-    assert len(told) == ("is dead" in MISBEHAVIOUR[tool])
+    messages = [event.message for event in noticed if isinstance(event, ServerNoticed)]
+    assert len(messages) == ("is dead" in MISBEHAVIOUR[tool])
 
 
 def test_a_dead_server_stays_dead_for_the_run(tmp_path: Path) -> None:
@@ -253,9 +253,9 @@ def test_a_little_noise_is_no_harm(root: Path) -> None:
 
 
 def test_a_long_result_is_cut_and_says_so(root: Path) -> None:
-    said = called(root, "long")
-    assert len(said) < 101_000
-    assert "[1,900,000 more characters were left out]" in said
+    result = called(root, "long")
+    assert len(result) < 101_000
+    assert "[1,900,000 more characters were left out]" in result
 
 
 def test_a_picture_becomes_an_attachment(root: Path) -> None:
@@ -372,7 +372,7 @@ def daemon_of(log: Path) -> int | None:
 
 def waited_for(look: Any, seconds: float) -> Any:
     deadline = time.monotonic() + seconds
-    while not (found := look()) and time.monotonic() < deadline:
+    while not (value := look()) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert found
-    return found
+    assert value
+    return value

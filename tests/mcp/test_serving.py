@@ -115,8 +115,8 @@ def test_a_call_is_a_run_with_progress(root: Path, mode: str) -> None:
         steps.append(message or "")
 
     call = lambda client: client.call_tool("ask", {"input": "hello"}, progress_callback=hear)  # noqa: E731
-    said = using(root, call, mode=mode)
-    assert said.content[0].text == "done hello"
+    result = using(root, call, mode=mode)
+    assert result.content[0].text == "done hello"
     assert "main ..." in " ".join(steps)
     assert any("list_files#1: success" in step for step in steps)
     assert steps[-1] == "main: done", "all of it came before the result"
@@ -126,8 +126,8 @@ def test_a_call_is_a_run_with_progress(root: Path, mode: str) -> None:
 def test_a_typed_entry_takes_and_gives_data(root: Path) -> None:
     bill = [("final_result", {"total": 6})]
     script(root, main=["x"], typed=[bill])
-    said = using(root, lambda client: client.call_tool("typed", {"item": "a", "number": 2}))
-    assert said.structured_content == {"total": 6}
+    result = using(root, lambda client: client.call_tool("typed", {"item": "a", "number": 2}))
+    assert result.structured_content == {"total": 6}
     wrong = using(root, lambda client: client.call_tool("typed", {"item": "a"}))
     assert wrong.is_error
     assert "number" in wrong.content[0].text
@@ -365,9 +365,9 @@ def test_what_only_a_terminal_may_allow_is_not_asked(root: Path) -> None:
     async def elicit(*_: Any) -> Any:
         return ElicitResult(action="accept", content={"allow": True})
 
-    said = using(root, lambda client: client.call_tool("ask", {"input": "x"}), elicitation_callback=elicit)
-    assert "needs approval, which was not given" in said.content[0].text
-    assert said.content[1].text.startswith("refused: main/write_file#1: ")
+    result = using(root, lambda client: client.call_tool("ask", {"input": "x"}), elicitation_callback=elicit)
+    assert "needs approval, which was not given" in result.content[0].text
+    assert result.content[1].text.startswith("refused: main/write_file#1: ")
     assert "schema = 1" in (root / "llmdo.toml").read_text()
     for mode in ("legacy", "auto"):
         call = lambda client: client.call_tool("ask", {"input": "x"})  # noqa: E731
@@ -376,7 +376,7 @@ def test_what_only_a_terminal_may_allow_is_not_asked(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "told"),
+    ("tool", "arguments", "problem"),
     [
         ("nobody", {}, "there is no entry `nobody`"),
         ("ask", {"input": 3}, "the text `input`"),
@@ -385,12 +385,12 @@ def test_what_only_a_terminal_may_allow_is_not_asked(root: Path) -> None:
     ],
 )
 def test_what_cannot_be_called_is_an_error_of_the_tool(
-    root: Path, tool: str, arguments: dict[str, Any], told: str
+    root: Path, tool: str, arguments: dict[str, Any], problem: str
 ) -> None:
     script(root, main=["x"], typed=["x"])
-    said = using(root, lambda client: client.call_tool(tool, arguments))
-    assert said.is_error
-    assert told in said.content[0].text
+    result = using(root, lambda client: client.call_tool(tool, arguments))
+    assert result.is_error
+    assert problem in result.content[0].text
 
 
 WORDS = [sys.executable, "-m", "llmdo", "serve", "mcp"]
@@ -425,12 +425,12 @@ def test_a_client_over_http_needs_the_token(root: Path) -> None:
     )
     try:
         assert running.stderr is not None
-        said = ""
-        while "serving at" not in said:
-            said = running.stderr.readline()
-            assert said, "it ended"
-        url = said.split("serving at ")[1].split(";")[0]
-        assert "s3cret" not in said
+        line = ""
+        while "serving at" not in line:
+            line = running.stderr.readline()
+            assert line, "it ended"
+        url = line.split("serving at ")[1].split(";")[0]
+        assert "s3cret" not in line
 
         async def session(token: str) -> Any:
             headers = {"Authorization": f"Bearer {token}"}

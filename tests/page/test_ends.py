@@ -90,9 +90,9 @@ def test_a_run_whose_page_is_ended_waits_for_nobody(tmp_path: Path, number: int)
         until(lambda: is_over(page))
         assert process.wait(PATIENCE) != 0
         assert process.stderr
-        told = process.stderr.read()
-    assert "the page was closed while a question waited there" in told
-    assert "Traceback" not in told
+        stderr = process.stderr.read()
+    assert "the page was closed while a question waited there" in stderr
+    assert "Traceback" not in stderr
     assert files(root) == {}
 
 
@@ -110,9 +110,9 @@ def test_a_server_ends_though_somebody_watches_a_run(tmp_path: Path, number: int
             assert connection.getresponse().readline()
             server.send_signal(number)
             try:
-                _, told = server.communicate(timeout=PATIENCE)
+                _, stderr = server.communicate(timeout=PATIENCE)
             except subprocess.TimeoutExpired:
                 pytest.fail("it goes on")
-            assert "Traceback" not in told
+            assert "Traceback" not in stderr
             connection.close()
         process.kill()

@@ -105,12 +105,12 @@ class Server:
 
     def of(self, worker: str) -> list[Asked]:
         """The requests of one worker."""
-        return [one for one in self.asked if one.worker == worker]
+        return [request for request in self.asked if request.worker == worker]
 
     def next(self, path: str, body: dict[str, Any]) -> Answer:
         """The next answer for the worker that asks; the end of its script is a mistake in the test."""
-        found = re.search(r"You are (\w+)\.", json.dumps(body))
-        worker = found[1] if found else "nobody"
+        match = re.search(r"You are (\w+)\.", json.dumps(body))
+        worker = match[1] if match else "nobody"
         with self._lock:
             self.asked.append(Asked(path, body.get("model", ""), worker, body, time.monotonic()))
             self._lock.notify_all()

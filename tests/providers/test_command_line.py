@@ -100,7 +100,9 @@ def test_a_team_works_from_the_command_line(
     assert (tmp_path / "out/summary.txt").read_text() == "It is a note."
     assert len(asked) == 6
     handed = ("The note itself.", base64.b64encode(b"The note itself.").decode())
-    assert all(any(form in str(one.body) for form in handed) for one in asked if one.worker == "helper")
+    assert all(
+        any(form in str(request.body) for form in handed) for request in asked if request.worker == "helper"
+    )
     assert "is asked again in" in done.stderr
     assert "Traceback" not in done.stderr
     log = (tmp_path / "events.jsonl").read_text()

@@ -93,16 +93,16 @@ def test_what_is_set_already_is_left_as_it_is_and_not_noted(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [(b"A=1\nsecret words\n", "line 2 of"), (b"1A=x", "line 1 of"), (b"\xff", "it is no text"), (None, "cannot be read")],
 )  # fmt: skip
 def test_a_file_that_is_none_of_variables_is_refused_without_a_value(
-    content: bytes | None, said: str, tmp_path: Path
+    content: bytes | None, message: str, tmp_path: Path
 ) -> None:
     if content is not None:
         (tmp_path / "vars").write_bytes(content)
     environ: dict[str, str] = {}
-    with pytest.raises(LlmdoError, match=said) as refused:
+    with pytest.raises(LlmdoError, match=message) as refused:
         load(tmp_path / "vars", environ)
     assert "secret words" not in refused.value.message
     assert environ == {}
@@ -150,6 +150,6 @@ def test_an_entry_that_is_open_serves_many_requests_at_once(tmp_path: Path, serv
 
     team(tmp_path)
     assert asyncio.run(requests()) == ["fine"] * 50
-    told = sorted(json.dumps(asked.body["messages"][-1]["content"]) for asked in server.asked)
-    assert told == sorted(json.dumps(f"guest {number}") for number in range(50))
+    prompts = sorted(json.dumps(asked.body["messages"][-1]["content"]) for asked in server.asked)
+    assert prompts == sorted(json.dumps(f"guest {number}") for number in range(50))
     assert os.environ["OPENAI_BASE_URL"] == f"{server.url}/v1"

@@ -35,7 +35,7 @@ def test_a_failure_that_passes_is_asked_again_as_often_as_allowed(
     events: list[Event] = []
     outcome = go(graph(worker("main", model=model)), tmp_path, on_event=events.append)
     assert (outcome.output, outcome.usage.requests) == ("Done.", 3)
-    assert [(one.path, one.attempt, one.wait) for one in failures(events)] == [
+    assert [(failure.path, failure.attempt, failure.wait) for failure in failures(events)] == [
         ("main", 1, 0.01),
         ("main", 2, 0.01),
     ]
@@ -84,7 +84,7 @@ def test_the_provider_says_how_long_to_wait(serve: Serve, tmp_path: Path) -> Non
     assert go(graph(worker("main", model=CHAT)), tmp_path, on_event=events.append).output == "Done."
     first, second, _ = server.asked
     assert second.at - first.at >= 0.25
-    assert [one.wait for one in failures(events)] == [0.25, 0.0]
+    assert [failure.wait for failure in failures(events)] == [0.25, 0.0]
 
 
 def test_a_provider_that_asks_for_a_long_wait_is_not_waited_for(serve: Serve, tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_cut_connection_is_asked_again_and_no_tool_runs_twice(
     outcome = go(graph(worker("main", "calc", model=model), CALC), tmp_path)
     assert (outcome.output, outcome.error) == ("Done.", None)
     assert outcome.usage.tool_calls == 2
-    assert [one for one in str(server.asked[-1].body).split("'") if one == "1"] == ["1"]
+    assert [part for part in str(server.asked[-1].body).split("'") if part == "1"] == ["1"]
     assert len(server.asked) == 4
 
 
@@ -174,7 +174,7 @@ def test_a_provider_that_is_too_slow_is_given_up(
     outcome = go(made, tmp_path, on_event=events.append)
     assert outcome.status == "failed"
     assert "did not answer in time" in (outcome.error or "")
-    assert [one.attempt for one in failures(events)] == [1]
+    assert [failure.attempt for failure in failures(events)] == [1]
     assert server.waited_for(2)
     assert len(server.asked) == 2
 
@@ -234,7 +234,9 @@ def test_a_missing_library_is_one_sentence(
 ) -> None:
     import sys
 
-    for name in [one for one in sys.modules if one.split(".")[0] == library or f".{library}" in one]:
+    for name in [
+        module for module in sys.modules if module.split(".")[0] == library or f".{library}" in module
+    ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(LlmdoError) as refused:

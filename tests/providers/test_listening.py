@@ -70,14 +70,14 @@ def test_text_and_calls_arrive_in_pieces_and_are_the_answer(model: str, serve: S
     assert text_of(events) == f"I ask.{STORY}"
     pieces = [event for event in events if isinstance(event, ToolCallDelta)]
     assert {piece.tool for piece in pieces} == {"helper"}
-    written = ["".join(one.arguments for one in pieces if one.index == number) for number in (0, 1)]
+    written = ["".join(piece.arguments for piece in pieces if piece.index == number) for number in (0, 1)]
     assert [json.loads(text) for text in written] == [{"input": "one"}, {"input": "two"}]
     if model == CHAT:
-        assert len([one for one in events if isinstance(one, TextDelta) and one.path == "main"]) == 14
+        assert len([event for event in events if isinstance(event, TextDelta) and event.path == "main"]) == 14
         assert len(pieces) > 10
-    assert all(one.body["stream"] for one in server.asked)
+    assert all(request.body["stream"] for request in server.asked)
     [*answered] = [event for event in events if isinstance(event, ModelResponded)]
-    assert {(one.input_tokens, one.output_tokens) for one in answered} == {(100, 10)}
+    assert {(answer.input_tokens, answer.output_tokens) for answer in answered} == {(100, 10)}
     assert (outcome.usage.requests, outcome.usage.input_tokens) == (4, 400)
     assert outcome.usage.cost_usd
 
@@ -162,7 +162,7 @@ def test_a_refusal_before_the_first_piece_voids_nothing(serve: Serve, tmp_path: 
 def test_nobody_streams_where_nobody_listens(serve: Serve, tmp_path: Path) -> None:
     server = serve(main=[Say(STORY)])
     assert llmdo.run(team(tmp_path, CHAT)).output == STORY
-    assert [bool(one.body.get("stream")) for one in server.asked] == [False]
+    assert [bool(request.body.get("stream")) for request in server.asked] == [False]
 
 
 @pytest.mark.long

@@ -93,9 +93,9 @@ def test_a_tool_that_needs_approval_is_asked_about_once_and_before_it_is_offered
     approver = Counting()
     requests = sent(serve, searcher("needs_approval"), tmp_path, approver)
     assert all("web_search" in request for request in requests)
-    assert [(one.path, one.tool, [*map(str, one.capabilities)]) for one in approver.asked] == [
-        ("main/web_search", "web_search", ["data.untrusted", "net.search"])
-    ]
+    assert [
+        (question.path, question.tool, [*map(str, question.capabilities)]) for question in approver.asked
+    ] == [("main/web_search", "web_search", ["data.untrusted", "net.search"])]
 
 
 def test_a_tool_that_was_not_approved_is_in_no_request(serve: Serve, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_tool_that_was_not_approved_is_in_no_request(serve: Serve, tmp_path: P
     server = serve(main=[Say("Done.")])
     outcome = go(searcher("needs_approval"), tmp_path, approver=RejectAll())
     assert "web_search" not in json.dumps(server.asked[0].body)
-    assert [(one.path, one.decision) for one in outcome.denied] == [("main/web_search", "needs_approval")]
+    assert [(call.path, call.decision) for call in outcome.denied] == [("main/web_search", "needs_approval")]
 
 
 @pytest.mark.parametrize("chain", [("openai-chat:gpt-5-mini",), (RESPONSES, "openai-chat:gpt-5-mini")])
@@ -112,8 +112,8 @@ def test_a_model_without_the_tool_is_told_before_anything_is_asked(
 ) -> None:
     server = serve(main=[])
     made = graph(worker("main", SEARCH, model="some"), aliases={"some": chain})
-    said = "worker `main` names the provider-side tool `web_search`, which `openai-chat:gpt-5-mini` does not offer"
-    with pytest.raises(LlmdoError, match=said):
+    message = "worker `main` names the provider-side tool `web_search`, which `openai-chat:gpt-5-mini` does not offer"
+    with pytest.raises(LlmdoError, match=message):
         go(made, tmp_path)
     assert server.asked == []
 
@@ -126,8 +126,8 @@ def test_a_model_that_brings_tools_along_in_its_settings_is_refused(serve: Serve
         "sly = OpenAIResponsesModel('gpt-5-mini', settings=settings)\n"
     )
     made = graph(worker("main", model="python:models.py:sly"), approvals={"net": "blocked"})
-    said = "settings of `python:models.py:sly` hold tools in `openai_native_tools`"
-    with pytest.raises(LlmdoError, match=said):
+    message = "settings of `python:models.py:sly` hold tools in `openai_native_tools`"
+    with pytest.raises(LlmdoError, match=message):
         go(made, tmp_path)
     assert server.asked == []
 
@@ -212,14 +212,14 @@ def test_check_reach_and_lock_know_them(tmp_path: Path) -> None:
         "---\nname: main\nentry: true\nnative_tools: [web_search, code_execution]\n---\nGo.\n",
         encoding="utf-8",
     )
-    found = project.read(tmp_path)
-    rows = Analysis(found.graph).of(found.graph.entries["main"])
+    read = project.read(tmp_path)
+    rows = Analysis(read.graph).of(read.graph.entries["main"])
     assert {str(row.capability): (row.decision, row.tool) for row in rows} == {
         "data.untrusted": ("needs_approval", "web_search"),
         "net.connect": ("needs_approval", "code_execution"),
         "net.search": ("needs_approval", "web_search"),
     }
-    lock.write(tmp_path, found.graph)
+    lock.write(tmp_path, read.graph)
     assert project.read(tmp_path).is_current
     text = (tmp_path / "llmdo.lock").read_text(encoding="utf-8")
     assert 'native-tools = [\n    "code_execution",\n    "web_search",\n]\n' in text

@@ -33,8 +33,8 @@ def test_a_stream_that_was_refused_is_asked_for_again(
     )
     assert (outcome.output, outcome.error) == ("Done.", None)
     assert (len(server.asked), outcome.usage.requests) == (3, 3)
-    assert [one.attempt for one in failures(events)] == [1, 2]
-    assert all(one.body["stream"] for one in server.asked)
+    assert [failure.attempt for failure in failures(events)] == [1, 2]
+    assert all(request.body["stream"] for request in server.asked)
     [answered] = [event for event in events if isinstance(event, ModelResponded)]
     assert (answered.text, answered.input_tokens, answered.output_tokens) == ("Done.", 100, 10)
     assert answered.cost_usd
@@ -113,7 +113,7 @@ def test_a_stream_that_stalls_is_given_up_after_the_workers_timeout(
     outcome = go(made, tmp_path, instruments=(streaming(),), on_event=events.append)
     assert outcome.status == "failed"
     assert "did not answer in time" in (outcome.error or "")
-    assert [one.attempt for one in failures(events)] == [1]
+    assert [failure.attempt for failure in failures(events)] == [1]
     assert server.waited_for(2)
     assert len(server.asked) == 2
 

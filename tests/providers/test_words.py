@@ -51,8 +51,8 @@ def test_a_refused_key_names_its_variable_and_shows_no_part_of_it(
 
 @pytest.mark.parametrize("model", MODELS)
 def test_whatever_else_is_quoted_holds_no_part_of_a_key(model: str, serve: Serve, tmp_path: Path) -> None:
-    said = f"{REFUSED_KEY} Or {KEY}; or {KEY[:6]}...{KEY[-4:]}, for us"
-    outcome = failed(serve, tmp_path, model, Fail(400, {}, "bad", said))
+    words = f"{REFUSED_KEY} Or {KEY}; or {KEY[:6]}...{KEY[-4:]}, for us"
+    outcome = failed(serve, tmp_path, model, Fail(400, {}, "bad", words))
     error = outcome.error or ""
     assert error.endswith("Incorrect API key provided: [redacted]. Or [redacted]; or [redacted], for us")
     assert not any(KEY[at : at + 4] in error for at in range(3, len(KEY) - 3))
@@ -116,7 +116,7 @@ def test_a_page_instead_of_an_answer_is_asked_again(
     server = serve(main=[Raw(PAGE, media_type=media_type), Say("Done.")])
     outcome = go(graph(worker("main", model=model, **WHOLE)), tmp_path, on_event=events.append)
     assert (outcome.output, len(server.asked)) == ("Done.", 2)
-    [event] = [one for one in events if isinstance(one, ModelFailed)]
+    [event] = [failed_event for failed_event in events if isinstance(failed_event, ModelFailed)]
     assert event.error.startswith(f"the answer of `{named(model)}` cannot be read: ")
     assert "<" not in event.error
 

@@ -54,10 +54,10 @@ def test_every_report_is_well_formed_and_shows_nothing_raw(form: Format, given: 
 @tried(40)
 @given(words=st.text(min_size=1, max_size=20))
 def test_any_message_path_and_hint_is_well_formed(words: str) -> None:
-    one = finding("LDO103", at(f"a{words}", 1, 1, 1, 2), words, hint=words)
+    diagnostic = finding("LDO103", at(f"a{words}", 1, 1, 1, 2), words, hint=words)
     for form in MACHINE:
-        assert None not in parsed(form, rendered(report(one), form))
-    jsonschema.validate(json.loads(rendered(report(one), "sarif")), SCHEMA)
+        assert None not in parsed(form, rendered(report(diagnostic), form))
+    jsonschema.validate(json.loads(rendered(report(diagnostic), "sarif")), SCHEMA)
 
 
 def test_json_says_where_and_how_to_mend_it() -> None:
@@ -143,16 +143,16 @@ def test_gitlab_knows_a_finding_again_when_its_line_moved() -> None:
     def issues(line: int) -> list[dict[str, Any]]:
         twice = [finding("LDO103", at("a", line + number, 1, line, 2), "wrong") for number in range(2)]
         other = finding("LDO103", at("b", line, 1, line, 2), "wrong")
-        found: list[dict[str, Any]] = json.loads(rendered(report(*twice, other), "gitlab"))
-        return found
+        reported: list[dict[str, Any]] = json.loads(rendered(report(*twice, other), "gitlab"))
+        return reported
 
-    one, moved = issues(3), issues(30)
-    assert [issue["fingerprint"] for issue in one] == [issue["fingerprint"] for issue in moved]
-    assert len({issue["fingerprint"] for issue in one}) == 3
+    original, moved = issues(3), issues(30)
+    assert [issue["fingerprint"] for issue in original] == [issue["fingerprint"] for issue in moved]
+    assert len({issue["fingerprint"] for issue in original}) == 3
     assert [issue["location"]["lines"]["begin"] for issue in moved] == [30, 31, 30]
     in_folder = json.loads(rendered(report(finding("LDO103", at("a"), "wrong"), folder="x/"), "gitlab"))
     assert in_folder[0]["location"] == {"path": "x/a", "lines": {"begin": 1}}
-    assert in_folder[0]["fingerprint"] not in {issue["fingerprint"] for issue in one}
+    assert in_folder[0]["fingerprint"] not in {issue["fingerprint"] for issue in original}
 
 
 def test_gitlab_has_a_severity_for_each_of_ours() -> None:
@@ -201,16 +201,16 @@ def test_sarif_names_every_rule_and_places_every_result() -> None:
     ]
     assert rules[0]["help"]["text"] == documentation("LDO101")
     assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in run["results"])
-    whole, _, one, several = run["results"]
+    whole, _, placed, several = run["results"]
     assert whole["locations"][0]["physicalLocation"] == {
         "artifactLocation": {"uri": "a%23b/llmdo.lock", "uriBaseId": "%SRCROOT%"},
         "region": {"startLine": 1},
     }
-    place = one["locations"][0]["physicalLocation"]
+    place = placed["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "a%23b/workers/%C3%A4%20b.worker"
     assert place["region"] == {"startLine": 3, "startColumn": 5, "endLine": 3, "endColumn": 8}
-    assert one["relatedLocations"][0]["message"] == {"text": "`calc` is here"}
-    assert one["fixes"][0]["artifactChanges"][0]["replacements"][0]["insertedContent"] == {"text": "calc"}
+    assert placed["relatedLocations"][0]["message"] == {"text": "`calc` is here"}
+    assert placed["fixes"][0]["artifactChanges"][0]["replacements"][0]["insertedContent"] == {"text": "calc"}
     assert "\\](http://e) {{0}}" in several["message"]["text"]
     assert (run["columnKind"], run["invocations"]) == ("unicodeCodePoints", [{"executionSuccessful": True}])
 

@@ -243,8 +243,8 @@ SECRET = ToolCalled(path="main/t#1", worker="m", toolset="t", tool="t", argument
     ],
 )
 def test_each_event_has_its_level_of_detail(event: Event, least: int) -> None:
-    said = [narration.line(event, detail, NOTHING) is not None for detail in range(3)]
-    assert said == [detail >= least for detail in range(3)]
+    is_shown = [narration.line(event, detail, NOTHING) is not None for detail in range(3)]
+    assert is_shown == [detail >= least for detail in range(3)]
 
 
 def test_a_long_call_is_shortened_and_says_so_and_holds_no_secret() -> None:

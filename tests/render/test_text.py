@@ -14,8 +14,8 @@ from .reports import HOSTILE, at
 
 def marked(line: str, column: int, end_column: int, end_line: int = 1) -> tuple[str, str]:
     """The source line and the line of marks below it, as text shows them, both without their margin."""
-    one = finding("LDO103", at("a", 1, column, end_line, end_column), "it is wrong")
-    shown = text([one], lambda _path: line.split("\n"))
+    diagnostic = finding("LDO103", at("a", 1, column, end_line, end_column), "it is wrong")
+    shown = text([diagnostic], lambda _path: line.split("\n"))
     _, _, _, source, marks, *_ = shown.split("\n")
     assert source.startswith("1 | ")
     assert marks.startswith("  | ")
@@ -62,14 +62,14 @@ def test_an_empty_span_is_one_mark_and_one_at_the_end_of_a_line_stands_behind_it
 
 
 def test_a_span_at_the_end_of_the_file_is_marked() -> None:
-    one = finding("LDO101", at("a", 3, 1, 3, 1), "it ends here")
-    assert text([one], lambda _path: ["x", "y", ""]).split("\n")[3:5] == ["3 | ", "  | ^"]
+    diagnostic = finding("LDO101", at("a", 3, 1, 3, 1), "it ends here")
+    assert text([diagnostic], lambda _path: ["x", "y", ""]).split("\n")[3:5] == ["3 | ", "  | ^"]
 
 
 def test_a_span_outside_the_file_is_a_place_without_an_excerpt_and_keeps_its_note() -> None:
     related = [Related(at("a", 8, 1, 8, 2), "here")]
-    one = finding("LDO101", at("a", 9, 1, 9, 2), "it is gone", related=related)
-    assert text([one], lambda _path: ["x"]) == (
+    diagnostic = finding("LDO101", at("a", 9, 1, 9, 2), "it is gone", related=related)
+    assert text([diagnostic], lambda _path: ["x"]) == (
         "error[LDO101]: it is gone\n --> a:9:1\n ::: a:8:1\n  = here\n\n1 error\n"
     )
 
@@ -107,26 +107,26 @@ def test_a_line_that_just_fits_is_shown_whole() -> None:
 
 def test_thousands_of_findings_in_one_long_line_are_quick() -> None:
     line = "x" * 1_000_000
-    found = [finding("LDO103", at("a", 1, n * 100 + 1, 1, n * 100 + 5), "wrong") for n in range(5_000)]
-    assert text(found, lambda _path: [line]).count("^^^^") == 5_000
+    diagnostics = [finding("LDO103", at("a", 1, n * 100 + 1, 1, n * 100 + 5), "wrong") for n in range(5_000)]
+    assert text(diagnostics, lambda _path: [line]).count("^^^^") == 5_000
 
 
 def test_places_in_a_file_with_crlf_are_those_of_the_file_with_lf() -> None:
     source = Source("a", "ab\r\ncd\r\n".replace("\r\n", "\n"))
-    one = finding("LDO103", Location("a", Span(2, 1, 2, 3)), "wrong")
-    assert "2 | cd\n  | ^^\n" in text([one], lambda _path: source.text.split("\n"))
+    diagnostic = finding("LDO103", Location("a", Span(2, 1, 2, 3)), "wrong")
+    assert "2 | cd\n  | ^^\n" in text([diagnostic], lambda _path: source.text.split("\n"))
 
 
 def test_nothing_of_a_message_reaches_the_terminal_raw() -> None:
-    one = finding(
+    diagnostic = finding(
         "LDO103", at(HOSTILE, 1, 1, 1, 9), HOSTILE, hint=HOSTILE, related=[Related(at("a"), HOSTILE)]
     )
-    for shown in (text([one], lambda _path: [HOSTILE]), concise([one])):
+    for shown in (text([diagnostic], lambda _path: [HOSTILE]), concise([diagnostic])):
         assert all(character == "\n" or character.isprintable() for character in shown)
         assert len(shown.split("\n")) < 15
 
 
 def test_there_is_colour_only_where_it_is_asked_for() -> None:
-    one = finding("LDO103", at("a", 1, 1, 1, 2), "wrong")
-    assert "\x1b[31;1merror[LDO103]\x1b[0m: wrong" in text([one], lambda _path: ["x"], colour=True)
-    assert "\x1b" not in text([one], lambda _path: ["x"])
+    diagnostic = finding("LDO103", at("a", 1, 1, 1, 2), "wrong")
+    assert "\x1b[31;1merror[LDO103]\x1b[0m: wrong" in text([diagnostic], lambda _path: ["x"], colour=True)
+    assert "\x1b" not in text([diagnostic], lambda _path: ["x"])

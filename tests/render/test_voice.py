@@ -86,16 +86,16 @@ def test_a_terminal_without_the_letters_gets_them_spelled_out() -> None:
 
 def test_what_delegates_say_is_told_in_lines_without_the_secrets_that_pieces_share() -> None:
     overheard = OverheardText(Redaction.of({"A_PASSWORD": SECRET}))
-    one, two = "main/helper#1", "main/helper#2"
+    first, second = "main/helper#1", "main/helper#2"
     events: list[Event] = [
-        piece("It is cor", one), piece("Well", two), piece("rect horse, bat", one), piece("tery\nand ", one),
-        piece("mine", "main"), piece("\x1b[2J.\n\n", two), piece("so on", one), whole("", two), whole("", one),
+        piece("It is cor", first), piece("Well", second), piece("rect horse, bat", first), piece("tery\nand ", first),
+        piece("mine", "main"), piece("\x1b[2J.\n\n", second), piece("so on", first), whole("", second), whole("", first),
     ]  # fmt: skip
     lines = [line for event in events for line in overheard.take(event)]
     assert lines == [
-        f"{one}: It is [redacted A_PASSWORD]",
-        f"{two}: Well\\u{{1b}}[2J.",
-        f"{one}: and so on",
+        f"{first}: It is [redacted A_PASSWORD]",
+        f"{second}: Well\\u{{1b}}[2J.",
+        f"{first}: and so on",
     ]
 
 

@@ -69,7 +69,7 @@ def script(root: Path, **scripts: Sequence[Step]) -> None:
 
 def worker(name: str, *uses: str | Use, **more: Any) -> Worker:
     """A worker whose model is the script of its name, unless `model` says otherwise."""
-    lines = (one if isinstance(one, Use) else use(one) for one in uses)
+    lines = (item if isinstance(item, Use) else use(item) for item in uses)
     return Worker(
         name=name,
         at=HERE,
@@ -104,8 +104,10 @@ def rules(table: Mapping[str, Decision], origin: str = "llmdo.toml") -> tuple[Ru
 def toolset(name: str, python: str, *, is_class: bool = False, **tools: Sequence[str] | Tool) -> Toolset:
     """A Python toolset; each tool by its capabilities, or whole."""
     declared = {
-        tool: said if isinstance(said, Tool) else Tool(name=tool, capabilities=capabilities(said) or ())
-        for tool, said in tools.items()
+        tool: declaration
+        if isinstance(declaration, Tool)
+        else Tool(name=tool, capabilities=capabilities(declaration) or ())
+        for tool, declaration in tools.items()
     }
     return Toolset(name=name, kind="python", at=HERE, python=python, is_class=is_class, tools=declared)
 
@@ -118,7 +120,7 @@ def graph(
     **entry: Any,
 ) -> Graph:
     """A graph whose entry `go` starts the first worker, or as `entry` says."""
-    workers = {one.name: one for one in members if isinstance(one, Worker)}
+    workers = {member.name: member for member in members if isinstance(member, Worker)}
     first = next(iter(workers))
     table = {"worker": first, "input": "go", **entry}
     starting = Entry(
@@ -126,7 +128,7 @@ def graph(
         at=HERE,
         worker=reference(None if "function" in table else table["worker"]),
         function=reference(table.get("function")),
-        calls=tuple(Reference(one, HERE) for one in table.get("calls", ())),
+        calls=tuple(Reference(called, HERE) for called in table.get("calls", ())),
         input=table["input"],
         model=reference(table.get("model")),
         may=capabilities(table.get("may")),
@@ -146,7 +148,7 @@ def graph(
         paths=table.get("paths", {}),
         entries={"go": starting},
         workers=dict(sorted(workers.items())),
-        toolsets={one.name: one for one in members if isinstance(one, Toolset)},
+        toolsets={member.name: member for member in members if isinstance(member, Toolset)},
     )
 
 

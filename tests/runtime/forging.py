@@ -35,21 +35,21 @@ def cut(root: Path, *kinds: str, requests: int = 1) -> None:
 def edit(root: Path, kind: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Puts what `change` makes of the body of every entry of `kind` in its place."""
     with opened(root) as journal:
-        found = journal.execute("SELECT seq, body FROM entry WHERE kind = ?", (kind,)).fetchall()
-        for seq, body in found:
-            said = json.dumps(change(json.loads(body))).encode()
-            journal.execute("UPDATE entry SET body = ? WHERE seq = ?", (said, seq))
+        rows = journal.execute("SELECT seq, body FROM entry WHERE kind = ?", (kind,)).fetchall()
+        for seq, body in rows:
+            changed = json.dumps(change(json.loads(body))).encode()
+            journal.execute("UPDATE entry SET body = ? WHERE seq = ?", (changed, seq))
 
 
 def raising(*capabilities: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Makes of a decision one that let a call through which raised these."""
     allowed = {"decision": "allowed", "allowed": True, "by": "rules", "refusal": None, "changed": None}
-    return lambda said: {**said, **allowed, "raised": list(capabilities), "declared": list(capabilities)}
+    return lambda body: {**body, **allowed, "raised": list(capabilities), "declared": list(capabilities)}
 
 
 def allow_twice(root: Path) -> None:
     """Lets every call through by two decisions of which each is like the first."""
-    edit(root, "decision", lambda said: {**said, **raising(*said["raised"])(said)})
+    edit(root, "decision", lambda body: {**body, **raising(*body["raised"])(body)})
     with opened(root) as journal:
         journal.execute("DELETE FROM entry WHERE kind = 'decision' AND step > 1")
         for (path,) in journal.execute("SELECT path FROM entry WHERE kind = 'decision'").fetchall():
@@ -57,11 +57,11 @@ def allow_twice(root: Path) -> None:
 
 
 def add(
-    root: Path, path: str, kind: str, said: dict[str, Any], outcome: str = "success", step: int = 1
+    root: Path, path: str, kind: str, body: dict[str, Any], outcome: str = "success", step: int = 1
 ) -> None:
     """Puts one more entry into the journal."""
     with opened(root) as journal:
         journal.execute(
             "INSERT INTO entry (head, path, kind, step, outcome, digest, body, at) VALUES ('', ?, ?, ?, ?, '', ?, 0)",
-            (path, kind, step, outcome, json.dumps(said).encode()),
+            (path, kind, step, outcome, json.dumps(body).encode()),
         )

@@ -155,7 +155,7 @@ def test_code_that_calls_an_adopted_agent_is_given_the_instance(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("output", "said"),
+    ("output", "problem"),
     [
         ("[str, shout]", "its output `shout` is a function"),
         ("TextOutput(shout)", "its output `shout` is a function"),
@@ -169,11 +169,11 @@ def test_code_that_calls_an_adopted_agent_is_given_the_instance(tmp_path: Path) 
         ),
     ],
 )
-def test_an_output_that_no_worker_can_give_is_refused(output: str, said: str, tmp_path: Path) -> None:
+def test_an_output_that_no_worker_can_give_is_refused(output: str, problem: str, tmp_path: Path) -> None:
     adopting(tmp_path, f"agent = Agent(own, output_type={output})", "x")
     with pytest.raises(LlmdoError) as refused:
         locking.derive(project.read(tmp_path))
-    assert said in refused.value.message
+    assert problem in refused.value.message
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_a_lock_holds_what_makes_the_deps_and_follows_its_file(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("deps", "said"),
+    ("deps", "problem"),
     [
         ("def make():\n    return 3\n", "`deps.py:make` made a `int`, and the agent takes a `Db`"),
         (
@@ -357,11 +357,11 @@ def test_a_lock_holds_what_makes_the_deps_and_follows_its_file(tmp_path: Path) -
         ),
     ],
 )
-def test_deps_that_cannot_be_made_fail_the_run(deps: str, said: str, tmp_path: Path) -> None:
+def test_deps_that_cannot_be_made_fail_the_run(deps: str, problem: str, tmp_path: Path) -> None:
     needy(tmp_path, "done", deps=deps)
     outcome = go(tmp_path)
     assert outcome.status == "failed"
-    assert said in (outcome.error or "")
+    assert problem in (outcome.error or "")
 
 
 @pytest.mark.parametrize("deps", ["make = 3\n", "def make(a):\n    return a\n"])
@@ -410,7 +410,7 @@ def test_what_a_program_overrides_holds_in_the_runs_that_it_starts(
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "problem"),
     [
         ({"tools": [print]}, "it replaces its `tools`, which are locked"),
         ({"toolsets": []}, "it replaces its `toolsets`, which are locked"),
@@ -422,13 +422,13 @@ def test_what_a_program_overrides_holds_in_the_runs_that_it_starts(
     ],
 )
 def test_what_is_locked_cannot_be_overridden(
-    more: dict[str, Any], said: str, tmp_path: Path, imported: Callable[[], Any]
+    more: dict[str, Any], problem: str, tmp_path: Path, imported: Callable[[], Any]
 ) -> None:
     needy(tmp_path, CALLS, "{results}")
     agents = imported()
     with agents.agent.override(**more), pytest.raises(LlmdoError) as refused:
         go(tmp_path)
-    assert said in refused.value.message
+    assert problem in refused.value.message
 
 
 INSIDE = """

@@ -122,7 +122,7 @@ def effects(root: Path) -> list[str]:
 
 def decisions(root: Path, path: str) -> list[str]:
     with Runs(root).read("r") as journal:
-        return [one.outcome for one in journal.entries("decision") if one.path == path]
+        return [entry.outcome for entry in journal.entries("decision") if entry.path == path]
 
 
 def test_a_tool_that_raised_is_told_as_it_was_until_it_is_to_run_again(root: Path) -> None:
@@ -132,8 +132,8 @@ def test_a_tool_that_raised_is_told_as_it_was_until_it_is_to_run_again(root: Pat
     first = go(made, root)
     assert (first.status, first.hint) == ("failed", "`llmdo resume r --again main/work#2` runs it again")
     assert "raised ZeroDivisionError: oh (tools.py:" in (first.error or "")
-    told = go(made, root)
-    assert (told.status, told.error, told.hint, told.frames) == (
+    failed_again = go(made, root)
+    assert (failed_again.status, failed_again.error, failed_again.hint, failed_again.frames) == (
         "failed",
         first.error,
         first.hint,

@@ -12,13 +12,13 @@ from tests import approval_bypasses as bypasses
 
 @pytest.fixture(scope="module")
 def results() -> list[bypasses.Result]:
-    return [bypasses.attempt(one) for one in bypasses.ATTEMPTS]
+    return [bypasses.attempt(attempt) for attempt in bypasses.ATTEMPTS]
 
 
 @pytest.mark.long
 def test_no_attempt_gets_past_its_approval(results: list[bypasses.Result]) -> None:
     assert len(results) > 75
-    assert [one for one in results if one.harm or one.ending != one.attempt.expected] == []
+    assert [result for result in results if result.harm or result.ending != result.attempt.expected] == []
 
 
 @pytest.mark.parametrize(

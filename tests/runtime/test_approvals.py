@@ -212,7 +212,7 @@ def test_a_command_is_another_one_when_the_file_that_it_runs_has_changed(tmp_pat
 
 
 def question(*asking: str, **more: Any) -> Question:
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "path": "main/x#1",
         "worker": "main",
         "toolset": "t",
@@ -224,7 +224,7 @@ def question(*asking: str, **more: Any) -> Question:
         "advice": (),
         "terminal_only": False,
     }
-    return Question(**(said | more))
+    return Question(**(fields | more))
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_approve_lifts_no_block_and_no_ceiling(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (ApprovalOptions(approve=("fs.wirte",)), "`--approve` names `fs.wirte`, which is not a capability"),
         (ApprovalOptions(approve=("fs.write:../x",)), "is not a capability, perhaps with"),
@@ -285,8 +285,8 @@ def test_approve_lifts_no_block_and_no_ceiling(tmp_path: Path) -> None:
         (ApprovalOptions(reject_all=True, approve_all=True), "conflicts with"),
     ],
 )
-def test_flags_that_mean_nothing_are_refused(options: ApprovalOptions, said: str) -> None:
-    with pytest.raises(LlmdoError, match=said.replace("(", "\\(")):
+def test_flags_that_mean_nothing_are_refused(options: ApprovalOptions, message: str) -> None:
+    with pytest.raises(LlmdoError, match=message.replace("(", "\\(")):
         approving(options, graph(worker("main")), NOBODY)
 
 
@@ -307,7 +307,7 @@ def test_no_workspace_can_approve_for_the_person_who_runs_it(tmp_path: Path, key
     name = "" if "workspace" in table else "[workspace]\nname='w'\n"
     own = "name='w'\n" if "workspace" in table else ""
     (tmp_path / "llmdo.toml").write_text(f"schema = 1\n{name}{table}\n{own}{key} = true\n")
-    assert "LDO102" in {one.code for one in checks.check(projects.read(tmp_path))}
+    assert "LDO102" in {finding.code for finding in checks.check(projects.read(tmp_path))}
 
 
 def test_no_variable_of_the_environment_approves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,8 +335,10 @@ def spelled(value: object) -> str:
 
 
 @given(VALUES, VALUES)
-def test_two_values_have_one_canonical_form_only_where_they_are_the_same(one: object, other: object) -> None:
-    assert (canonical(one) == canonical(other)) == (spelled(one) == spelled(other))
+def test_two_values_have_one_canonical_form_only_where_they_are_the_same(
+    value: object, other: object
+) -> None:
+    assert (canonical(value) == canonical(other)) == (spelled(value) == spelled(other))
 
 
 def test_one_in_its_four_forms_has_four_canonical_forms() -> None:

@@ -65,7 +65,7 @@ def test_an_empty_file_is_told_not_sent(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "limits", "told"),
+    ("path", "limits", "problem"),
     [
         ("input/none.txt", {}, "`input/none.txt` does not exist"),
         (
@@ -84,10 +84,10 @@ def test_an_empty_file_is_told_not_sent(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_cannot_be_handed_over_is_told_to_the_caller(
-    tmp_path: Path, path: str, limits: dict[str, Any], told: str
+    tmp_path: Path, path: str, limits: dict[str, Any], problem: str
 ) -> None:
     outcome = handed(tmp_path, path, limits=limits)
-    assert told in (outcome.output or "")
+    assert problem in (outcome.output or "")
     assert str(tmp_path) not in (outcome.output or "")
     assert "helper" not in outcome.usage_by_worker
 
@@ -166,7 +166,7 @@ def test_handing_over_what_mostly_holds_secrets_asks_at_a_terminal_only(
     for approver in (RejectAll(), ApproveAll(), some):
         outcome = go(made, tmp_path, approver=approver)
         assert "canary" not in str(outcome.output)
-        assert [one.decision for one in outcome.denied] == ["needs_approval"]
+        assert [call.decision for call in outcome.denied] == ["needs_approval"]
         assert "fs.read.protected" in outcome.denied[0].reasons[0]
     asked: list[Question] = []
 

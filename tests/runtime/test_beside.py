@@ -80,14 +80,14 @@ async def kept(_: Question) -> None:
 
 def test_the_first_answer_counts_wherever_it_comes_from(ends: Ends) -> None:
     async def work() -> None:
-        told: list[str] = []
+        messages: list[str] = []
         terminal = Terminal()
-        beside = AskBeside(ends[0], terminal, told.append)
+        beside = AskBeside(ends[0], terminal, messages.append)
         asking = asyncio.create_task(beside.ask(question()))
         assert await send(ends[1], "allow") == {"id": 7, "ok": True}
         answer = await asking
         assert (answer.allowed, answer.by, answer.at_terminal) == (True, "ada in the page", False)
-        assert told == ["\nmain/act#1: allowed by ada in the page"]
+        assert messages == ["\nmain/act#1: allowed by ada in the page"]
         again = asyncio.create_task(beside.ask(question()))
         terminal.answers.put_nowait(Answer(allowed=False, by="a person at the terminal", at_terminal=True))
         assert (await again).by == "a person at the terminal"

@@ -80,7 +80,7 @@ def parallel(
 def test_parallel_delegates_never_send_a_request_too_many(limit: int, tmp_path: Path) -> None:
     outcome = parallel(tmp_path, requests=limit)
     assert outcome.usage.requests <= limit
-    assert outcome.usage.requests == sum(one.requests for one in outcome.usage_by_worker.values())
+    assert outcome.usage.requests == sum(usage.requests for usage in outcome.usage_by_worker.values())
     if limit == 1:
         assert outcome.status == "failed"
         assert outcome.error == "the run's limit of 1 request is reached"
@@ -124,7 +124,7 @@ def test_a_limit_on_tokens_cannot_hold_for_a_script(tmp_path: Path) -> None:
     made = graph(worker("main", "helper"), worker("helper"), limits={"total_tokens": 1, "cost_usd": 1.0})
     outcome = go(made, tmp_path, on_event=events.append)
     assert outcome.output == "done"
-    loose = {(one.limit, one.reason) for one in events if isinstance(one, LimitLoosened)}
+    loose = {(event.limit, event.reason) for event in events if isinstance(event, LimitLoosened)}
     assert loose == {("tokens", "it is scripted and does not say how many it used")}
 
 
@@ -139,7 +139,7 @@ def test_a_delegate_at_a_limit_is_told_of_and_its_callers_can_finish(tmp_path: P
         "main: [failed: `helper` failed: the run's limit of 4 requests is reached, "
         "but for 1 that is kept for the callers to finish; finish with what you have]"
     )
-    assert [(one.path, one.decision) for one in outcome.denied] == [
+    assert [(call.path, call.decision) for call in outcome.denied] == [
         ("main/helper#1/leaf#1", "blocked"),
         ("main/helper#1/leaf#2", "blocked"),
     ]
@@ -257,13 +257,13 @@ def test_no_minute_holds_more_requests_than_allowed() -> None:
     clock, started, events = Clock(), [], []
     shared = budget(clock, events.append, requests=500, requests_per_minute=7)
 
-    async def one() -> None:
+    async def request() -> None:
         await shared.reserve(frame())
         started.append(clock.now)
 
     async def parts() -> None:
         for size in (3, 1, 20, 5):
-            await asyncio.gather(*(one() for _ in range(size)))
+            await asyncio.gather(*(request() for _ in range(size)))
             clock.now += 11
 
     asyncio.run(parts())
@@ -353,8 +353,8 @@ def test_a_limit_that_cannot_hold_for_a_model_is_told_once() -> None:
         shared.look_at("main", model, RequestUsage(input_tokens=1))
     shared.look_at("main", "acme:dumb", RequestUsage(unmeasured_requests=1, cost=Decimal(1)))
     shared.look_at("main", "function:rules", RequestUsage(unmeasured_requests=1))
-    told = [(one.model, one.limit) for one in events if isinstance(one, LimitLoosened)]
-    assert told == [
+    loosened = [(event.model, event.limit) for event in events if isinstance(event, LimitLoosened)]
+    assert loosened == [
         ("acme:new", "cost-usd"),
         ("acme:other", "cost-usd"),
         ("acme:dumb", "tokens"),

@@ -139,8 +139,8 @@ def test_every_call_has_a_key_of_its_own_wherever_its_tool_looks_for_it(root: Pa
     paths = [f"main/{name}" for name in ("plain#1", "plain#2", "in_thread#1", "later#1")]
     inner = key_of(run, "main/calling#1/keys.plain#1", 1)
     expected = [*(key_of(run, path, 1) for path in paths), inner]
-    *found, shell = json.loads(done.stdout)
-    assert found == expected
+    *tool_keys, shell = json.loads(done.stdout)
+    assert tool_keys == expected
     assert key_of(run, "main/shell#1", 1) in shell
     assert sorted(keys(root)) == sorted([*expected, key_of(run, "main/calling#1", 1)])
     assert len({*keys(root)}) == 6

@@ -147,8 +147,8 @@ def asking(root: Path, name: str, arguments: dict[str, object]) -> None:
 
 def go(root: Path, entry: str = "go", **options: object) -> RunOutcome:
     read = project.read(root)
-    said = RunOptions(**options)  # type: ignore[arg-type]
-    return run_sync(locking.derive(read), root=root, prompts=read.prompts, entry=entry, options=said)
+    run_options = RunOptions(**options)  # type: ignore[arg-type]
+    return run_sync(locking.derive(read), root=root, prompts=read.prompts, entry=entry, options=run_options)
 
 
 def done(root: Path) -> list[str]:
@@ -179,7 +179,7 @@ def test_a_call_has_its_place_and_its_events_and_counts(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "told"),
+    ("name", "arguments", "message"),
     [
         ("calc.secret", {}, 'add `calls = ["calc.secret"]` to [toolsets.desk] of llmdo.toml'),
         ("filesystem.edit_file", {}, "may not call `filesystem.edit_file` from code"),
@@ -192,15 +192,15 @@ def test_a_call_has_its_place_and_its_events_and_counts(root: Path) -> None:
     ],
 )
 def test_what_is_not_declared_allowed_or_fit_is_told_to_the_code_and_not_done(
-    name: str, arguments: dict[str, object], told: str, root: Path
+    name: str, arguments: dict[str, object], message: str, root: Path
 ) -> None:
     asking(root, name, arguments)
     outcome = go(root)
     assert outcome.status == "completed"
     assert outcome.output is not None
     assert outcome.output.startswith("[failed: ")
-    assert told in outcome.output
-    assert done(root) == (["add 13 1"] if "thirteens" in told else [])
+    assert message in outcome.output
+    assert done(root) == (["add 13 1"] if "thirteens" in message else [])
 
 
 def test_what_the_code_may_it_does_under_the_configuration_of_its_toolset(root: Path) -> None:

@@ -113,7 +113,7 @@ def test_a_disk_that_fails_is_told_to_all_that_wait(tmp_path: Path, monkeypatch:
             return list(await asyncio.gather(*map(call, range(3)), return_exceptions=True))
 
     outcomes = asyncio.run(work())
-    assert [type(one) for one in outcomes] == [JournalError] * 3
+    assert [type(outcome) for outcome in outcomes] == [JournalError] * 3
     assert "Input/output error" in str(outcomes[0])
 
 
@@ -166,7 +166,7 @@ def test_a_write_that_fails_is_told_to_all_that_wait(tmp_path: Path) -> None:
             return list(await asyncio.gather(*map(call, range(3)), return_exceptions=True))
 
     outcomes = asyncio.run(work())
-    assert [type(one) for one in outcomes] == [JournalError] * 3
+    assert [type(outcome) for outcome in outcomes] == [JournalError] * 3
     assert "was removed" in str(outcomes[2])
 
 
@@ -183,7 +183,7 @@ def test_a_call_that_is_cancelled_takes_no_other_calls_write_along(tmp_path: Pat
             await asyncio.sleep(0)
             calls[0].cancel()
             outcomes = await asyncio.gather(*calls, return_exceptions=True)
-            assert [type(one) for one in outcomes] == [asyncio.CancelledError, type(None), type(None)]
+            assert [type(outcome) for outcome in outcomes] == [asyncio.CancelledError, type(None), type(None)]
 
     asyncio.run(work())
     with open_journal(Runs(tmp_path).path("r")) as journal:

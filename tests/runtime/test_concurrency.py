@@ -78,7 +78,7 @@ def test_fifty_runs_at_a_time_do_not_see_each_other(tmp_path: Path) -> None:
     events: list[list[Event]] = [[] for _ in range(RUNS)]
     approvers = [Numbered(number) for number in range(RUNS)]
 
-    async def one(number: int) -> RunOutcome:
+    async def run_numbered(number: int) -> RunOutcome:
         made = team(number)
         options = RunOptions(
             input=f"run {number}",
@@ -90,7 +90,7 @@ def test_fifty_runs_at_a_time_do_not_see_each_other(tmp_path: Path) -> None:
         return await run(with_code(made, root), root=root, prompts=prompts(made), entry="go", options=options)
 
     async def all_of_them() -> list[RunOutcome]:
-        return await asyncio.gather(*map(one, range(RUNS)))
+        return await asyncio.gather(*map(run_numbered, range(RUNS)))
 
     for number in range(RUNS):
         prepare(tmp_path / str(number), number)
@@ -98,7 +98,7 @@ def test_fifty_runs_at_a_time_do_not_see_each_other(tmp_path: Path) -> None:
     assert len({outcome.run for outcome in outcomes}) == RUNS
     for number, (outcome, seen) in enumerate(zip(outcomes, events, strict=True)):
         assert approvers[number].asked == [f"for {number}"]
-        assert {one.run for one in seen if isinstance(one, RunStarted)} == {outcome.run}
+        assert {event.run for event in seen if isinstance(event, RunStarted)} == {outcome.run}
         called = number % 2 == 0 and number % 3 > 0
         if number % 5 == 0:
             assert (outcome.status, outcome.usage.requests) == ("failed", 1)
@@ -107,7 +107,7 @@ def test_fifty_runs_at_a_time_do_not_see_each_other(tmp_path: Path) -> None:
         assert (outcome.output or "").startswith(f"run {number} ")
         assert set(re.findall(r"success: (\d+)\.", outcome.output or "")) == {str(number)}
         assert set(re.findall(r"file (\d+)", outcome.output or "")) == {str(number)}
-        assert len([one for one in seen if isinstance(one, WorkerStarted)]) == 1 + called
+        assert len([event for event in seen if isinstance(event, WorkerStarted)]) == 1 + called
         assert len(outcome.denied) == 1 - called
         assert outcome.usage.requests == 2 + 2 * called
         assert outcome.usage.tool_calls == 2 + 2 * called

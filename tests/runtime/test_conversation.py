@@ -223,8 +223,8 @@ def test_an_unknown_answer_counts_as_nothing_and_is_asked_for_again(tmp_path: Pa
     _, person = ask(tmp_path, [{"text": "a"}], f"{typed}\n", "once\n", events=events)
     assert len(person.prompts) == 2
     lines = person.lines()
-    said = lines.index(f"`{shown(typed)}` is no answer; a whole word is:")
-    assert [line.split()[0] for line in lines[said + 1 : said + 7]] == [
+    start = lines.index(f"`{shown(typed)}` is no answer; a whole word is:")
+    assert [line.split()[0] for line in lines[start + 1 : start + 7]] == [
         "once",
         "always",
         "edit",
@@ -264,7 +264,7 @@ def test_arguments_are_edited_in_the_persons_own_editor(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "environ", "said"),
+    ("answer", "environ", "problem"),
     [
         ("edit\n{\n\n", {}, "this is not JSON"),
         ("edit\n[1]\n\n", {}, "the arguments are a JSON object"),
@@ -279,10 +279,10 @@ def test_arguments_are_edited_in_the_persons_own_editor(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_other_call_is_said_and_asked_again(
-    tmp_path: Path, answer: str, environ: dict[str, str], said: str
+    tmp_path: Path, answer: str, environ: dict[str, str], problem: str
 ) -> None:
     outcome, person = ask(tmp_path, [{"text": "a"}], answer, "no\n", environ=environ)
-    assert said in "\n".join(person.prompts[1])
+    assert problem in "\n".join(person.prompts[1])
     assert len(outcome.denied) == 1
     assert done(tmp_path) == ""
 
@@ -296,7 +296,7 @@ def test_an_edited_call_meets_the_rules_again(tmp_path: Path) -> None:
     assert not (tmp_path / "b.txt").exists()
 
 
-@pytest.mark.parametrize("character", [one for one in HIDING if not "\ud800" <= one[0] <= "\udfff"])
+@pytest.mark.parametrize("character", [hiding for hiding in HIDING if not "\ud800" <= hiding[0] <= "\udfff"])
 def test_no_character_hides_a_payload_from_a_terminal(tmp_path: Path, character: str) -> None:
     text = f"echo hello{character}rm -rf x{character}"
     _, person = ask(tmp_path, [{"text": text}, {"text": f"first\n{text}\nlast"}], "no\n", "no\n")

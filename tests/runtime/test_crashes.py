@@ -97,11 +97,11 @@ def test_a_tool_that_raises_shows_the_workspaces_frames_from_the_innermost(tmp_p
     assert outcome.error == (
         "the tool `share` of worker `main` raised ZeroDivisionError: division by zero (tools.py:8)"
     )
-    assert [(one.function, one.line) for one in outcome.frames] == [("half", 8), ("share", 17)]
+    assert [(frame.function, frame.line) for frame in outcome.frames] == [("half", 8), ("share", 17)]
     assert outcome.frames[0] == HALF
-    ends = [one for one in events if isinstance(one, ToolFinished | WorkerFinished | RunFinished)]
-    assert [one.kind for one in ends] == ["tool_finished", "worker_finished", "run_finished"]
-    assert all((one.error, one.frames) == (outcome.error, outcome.frames) for one in ends)
+    ends = [event for event in events if isinstance(event, ToolFinished | WorkerFinished | RunFinished)]
+    assert [event.kind for event in ends] == ["tool_finished", "worker_finished", "run_finished"]
+    assert all((event.error, event.frames) == (outcome.error, outcome.frames) for event in ends)
 
 
 def test_a_failure_in_a_library_is_told_by_the_line_that_called_it(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_failure_in_a_library_is_told_by_the_line_that_called_it(tmp_path: Pat
     assert (frame.function, frame.source) == ("elsewhere", '    return json.loads("{")')
     everything = called(tmp_path, "elsewhere", {}, debug=True)
     assert everything.error == outcome.error
-    paths = [one.path for one in everything.frames]
+    paths = [traced.path for traced in everything.frames]
     assert paths.index("tools.py") > 0
     assert any(path.endswith("json/decoder.py") for path in paths)
     assert any(path.endswith("runtime/gate/toolset.py") for path in paths)
@@ -118,7 +118,7 @@ def test_a_failure_in_a_library_is_told_by_the_line_that_called_it(tmp_path: Pat
 
 def test_what_is_raised_is_where_it_is_raised_and_not_its_cause(tmp_path: Path) -> None:
     outcome = called(tmp_path, "reworded", {})
-    assert [one.source.strip() for one in outcome.frames] == [
+    assert [frame.source.strip() for frame in outcome.frames] == [
         'raise ValueError("nothing to share") from error'
     ]
 
@@ -126,7 +126,7 @@ def test_what_is_raised_is_where_it_is_raised_and_not_its_cause(tmp_path: Path) 
 def test_of_a_deep_recursion_the_innermost_frames_are_kept(tmp_path: Path) -> None:
     outcome = called(tmp_path, "deep", {"n": 90})
     assert len(outcome.frames) == MOST
-    assert {one.function for one in outcome.frames} == {"down"}
+    assert {frame.function for frame in outcome.frames} == {"down"}
 
 
 def test_a_model_that_raises_shows_its_line(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_function_entry_that_raises_shows_its_line(tmp_path: Path) -> None:
     assert outcome.error == (
         "the function of entry `go` raised IndexError: list index out of range (entries.py:3)"
     )
-    assert [one.function for one in outcome.frames] == ["nightly"]
+    assert [frame.function for frame in outcome.frames] == ["nightly"]
 
 
 def test_a_calling_model_is_told_the_place_and_no_source(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_what_lies_in_an_environment_within_the_workspace_is_no_code_of_it(tmp_p
     (tmp_path / "tools.py").write_text(own + TOOLS.replace("def half(x)", "def unused(x)"), encoding="utf-8")
     script(tmp_path, main=[[("share", {"n": 0})], "never"])
     outcome = go(graph(worker("main", "sums"), SUMS), tmp_path)
-    assert [one.function for one in outcome.frames] == ["share"]
+    assert [frame.function for frame in outcome.frames] == ["share"]
 
 
 def test_the_command_line_the_journal_and_a_replay_show_the_lines(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_the_command_line_the_journal_and_a_replay_show_the_lines(tmp_path: Path
     document = json.loads(llmdo(tmp_path, "runs", "show", "last", "--format", "json").stdout)
     [call] = document["calls"][0]["children"]
     assert document["frames"] == call["frames"]
-    assert [one["line"] for one in call["frames"]] == [8, 17]
+    assert [frame["line"] for frame in call["frames"]] == [8, 17]
     assert json.loads(llmdo(tmp_path, "run", "--format", "json").stdout)["frames"] == call["frames"]
 
 
@@ -215,7 +215,7 @@ def test_a_model_that_raises_within_a_delegate_shows_its_line_in_the_journal(tmp
         assert '6 |     return {}["äöü"]' in text
     document = json.loads(llmdo(tmp_path, "runs", "show", "last", "--format", "json").stdout)
     [call] = document["calls"][0]["children"]
-    assert [one["line"] for one in call["frames"]] == [6]
+    assert [frame["line"] for frame in call["frames"]] == [6]
 
 
 def test_the_markdown_of_a_crashed_run_has_durations_the_error_and_its_lines(tmp_path: Path) -> None:

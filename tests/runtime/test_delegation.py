@@ -50,7 +50,7 @@ def test_usage_is_that_of_the_tree_and_of_each_worker(tmp_path: Path) -> None:
     assert {name: used.requests for name, used in outcome.usage_by_worker.items()} == {"main": 2, "helper": 2}
     assert outcome.usage.tool_calls == outcome.usage_by_worker["main"].tool_calls == 2
     used = [outcome.usage, *outcome.usage_by_worker.values()]
-    assert [(one.input_tokens, one.output_tokens) for one in used] == [
+    assert [(usage.input_tokens, usage.output_tokens) for usage in used] == [
         (None, None)
     ] * 3  # nobody counts for a script
 

@@ -19,7 +19,7 @@ WRITE = Capability("fs.write", "a.txt")
 
 
 def question(arguments: dict[str, object] | None = None, **more: Any) -> Question:
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "path": "main/write_file#1",
         "worker": "main",
         "toolset": "filesystem",
@@ -30,7 +30,7 @@ def question(arguments: dict[str, object] | None = None, **more: Any) -> Questio
         "advice": ('add `"fs.write:a.txt" = "allowed"` to [approvals.rules] in llmdo.toml',),
         "terminal_only": False,
     }
-    return Question(**(said | more))
+    return Question(**(fields | more))
 
 
 def drawn(arguments: dict[str, object], columns: int = 80, *, folded: bool = True, **more: Any) -> list[str]:
@@ -101,7 +101,7 @@ def test_nothing_that_hides_text_reaches_the_screen(character: str, text: str) -
     rows = list(
         describe(question({"path": value, "deep": {"k": [value], value: 1}}, path=value, tool=value), 80)
     )
-    assert not any(one in row for row in rows for one in character if not " " <= one <= "~")
+    assert not any(sign in row for row in rows for sign in character if not " " <= sign <= "~")
     first = "\\r" if character == "\r" else f"\\u{{{ord(character[0]):x}}}"
     assert sum(first in row for row in rows) >= 2
 
@@ -134,9 +134,9 @@ def test_whole_words_of_another_script_are_pointed_out() -> None:
 
 
 @given(st.text(), st.text(), st.booleans())
-def test_two_texts_are_never_shown_alike(one: str, other: str, prose: bool) -> None:
-    assert (visible(one, prose=prose) == visible(other, prose=prose)) == (one == other)
-    assert visible(one).isprintable()
+def test_two_texts_are_never_shown_alike(text: str, other: str, prose: bool) -> None:
+    assert (visible(text, prose=prose) == visible(other, prose=prose)) == (text == other)
+    assert visible(text).isprintable()
 
 
 JSON = st.recursive(
@@ -150,9 +150,9 @@ JSON = st.recursive(
     st.dictionaries(st.text(max_size=5), JSON, max_size=3),
     st.dictionaries(st.text(max_size=5), JSON, max_size=3),
 )
-def test_two_calls_are_never_shown_alike(one: dict[str, object], other: dict[str, object]) -> None:
-    alike = drawn(one, folded=False) == drawn(other, folded=False)
-    assert alike == (repr(one) == repr(other))
+def test_two_calls_are_never_shown_alike(arguments: dict[str, object], other: dict[str, object]) -> None:
+    alike = drawn(arguments, folded=False) == drawn(other, folded=False)
+    assert alike == (repr(arguments) == repr(other))
 
 
 def test_numbers_texts_and_other_things_differ() -> None:
@@ -289,4 +289,4 @@ def test_no_row_is_wider_than_the_terminal() -> None:
     wide = "天" * 100 + " " + "x" * 100
     for columns in (20, 21, 50):
         for row in describe(question({"content": wide}), columns):
-            assert sum(2 if ord(one) > 0x2E80 else 1 for one in row) <= columns
+            assert sum(2 if ord(sign) > 0x2E80 else 1 for sign in row) <= columns

@@ -181,7 +181,7 @@ def test_a_server_starts_when_its_decision_is_on_disk(tmp_path: Path, *, locked:
     script(root, main=["done"] if locked else [[("echo", {"text": "a"})], "{results}"])
     read = project.read(root)
     with observed(Runs(root)) as (recorder, _):
-        said = RunOptions(run="r", input="go", recorder=recorder, locked=locked)
-        outcome = run_sync(read.graph, root=root, prompts=read.prompts, entry="main", options=said)
+        options = RunOptions(run="r", input="go", recorder=recorder, locked=locked)
+        outcome = run_sync(read.graph, root=root, prompts=read.prompts, entry="main", options=options)
     assert outcome.status == "completed", outcome
     assert "'main/raw(start)'" in (root / "seen.txt").read_text()

@@ -92,7 +92,7 @@ def test_it_is_locked_as_dynamic_with_what_the_manifest_promises(root: Path) -> 
     assert read.is_current
     desk = read.graph.toolsets["desk"]
     assert (desk.dynamic, list(desk.tools)) == (True, ["greet", "later"])
-    assert [one.code for one in checks.check(read) if one.severity == "error"] == []
+    assert [finding.code for finding in checks.check(read) if finding.severity == "error"] == []
 
 
 def test_a_promise_that_is_taken_back_leaves_nothing(root: Path) -> None:

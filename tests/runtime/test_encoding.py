@@ -48,9 +48,9 @@ def test_binary_content_is_kept_and_named_without_being_searched_as_text() -> No
     image = BinaryContent(bytes(range(256)) * 4_000, media_type="image/png")
     packed = encoding.handed(["see", image])
     assert packed.contents == {digest_of(image.data): image.data}
-    said, back = Decoding(packed.contents.__getitem__).handed(json.loads(packed.body))
+    text, back = Decoding(packed.contents.__getitem__).handed(json.loads(packed.body))
     assert isinstance(back, BinaryContent)
-    assert (said, back.data) == ("see", image.data)
+    assert (text, back.data) == ("see", image.data)
     assert encoding.digest([["see", back], None]) == encoding.digest([["see", image], None])
     same = encoding.digest([["see", image], None])
     assert same == encoding.digest([["see", BinaryContent(image.data, media_type="image/png")], None])

@@ -190,9 +190,9 @@ class Witness:
 
 def acted(root: Path) -> bool:
     file = root / "done.txt"
-    found = file.exists()
+    has_acted = file.exists()
     file.unlink(missing_ok=True)
-    return found
+    return has_acted
 
 
 def way(attribute: str, tool: str, **how: Any) -> Graph:
@@ -201,7 +201,7 @@ def way(attribute: str, tool: str, **how: Any) -> Graph:
     return graph(worker("main", "ways"), ways, **how)
 
 
-@pytest.mark.parametrize(("attribute", "tool"), WAYS, ids=lambda one: str(one))
+@pytest.mark.parametrize(("attribute", "tool"), WAYS, ids=lambda value: str(value))
 def test_no_toolset_of_any_kind_is_reached_around_the_gate(tmp_path: Path, attribute: str, tool: str) -> None:
     script(tmp_path, main=[[(tool, {})], "{results}"])
     witness, seen = Witness(), list[Event]()
@@ -225,7 +225,7 @@ def test_no_toolset_of_any_kind_is_reached_around_the_gate(tmp_path: Path, attri
     assert acted(tmp_path)
 
 
-@pytest.mark.parametrize(("attribute", "tool"), NEVER, ids=lambda one: str(one))
+@pytest.mark.parametrize(("attribute", "tool"), NEVER, ids=lambda value: str(value))
 def test_what_nobody_here_could_carry_out_is_not_carried_out(
     tmp_path: Path, attribute: str, tool: str
 ) -> None:
@@ -290,7 +290,7 @@ BUILT_IN: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments", "rule"), BUILT_IN, ids=lambda one: str(one)[:12])
+@pytest.mark.parametrize(("tool", "arguments", "rule"), BUILT_IN, ids=lambda value: str(value)[:12])
 def test_no_built_in_tool_is_reached_around_the_gate(
     tmp_path: Path, tool: str, arguments: dict[str, Any], rule: str
 ) -> None:

@@ -127,8 +127,8 @@ def serving(
     read = project.read(root)
     with (Runs(root).create if new else Runs(root).open)(run) as journal:
         recorder = Recorder(journal, Redaction.of({}), replay_mode)
-        said = RunOptions(run=run, input="go", recorder=recorder, **options)
-        return run_sync(read.graph, root=root, prompts=read.prompts, entry="main", options=said)
+        run_options = RunOptions(run=run, input="go", recorder=recorder, **options)
+        return run_sync(read.graph, root=root, prompts=read.prompts, entry="main", options=run_options)
 
 
 STARTS = "import pathlib; pathlib.Path('started.txt').open('a').write('x')\n"
@@ -151,7 +151,7 @@ def test_a_journal_cannot_start_a_server_that_is_blocked_today(tmp_path: Path) -
     (root / "started.txt").unlink()
     forging.cut(root, "started", "finished")
     forging.edit(
-        root, "decision", lambda said: {**said, "raised": [] if said["tool"] == "(start)" else said["raised"]}
+        root, "decision", lambda body: {**body, "raised": [] if body["tool"] == "(start)" else body["raised"]}
     )
     outcome = serving(root, "r", tightening=rules({"mcp.start": "blocked"}, "your policy.toml"))
     assert "`(start)` is blocked" in (outcome.output or ""), outcome
@@ -182,9 +182,9 @@ def test_a_locked_run_starts_only_servers_that_may_be_started_along_some_path(
     assert (root / "started.txt").exists() is (place == "nowhere")
     with Runs(root).read("r") as journal:
         decided = [(entry.path, entry.outcome) for entry in journal.entries("decision")]
-        said = [json.loads(line) for line in journal.lines()]
+        records = [json.loads(line) for line in journal.lines()]
     assert decided == ([("main/helper/raw(start)", "allowed")] if place == "nowhere" else [])
-    audited = [(one["path"], one["capabilities"]) for one in said if one["kind"] == "decided"]
+    audited = [(record["path"], record["capabilities"]) for record in records if record["kind"] == "decided"]
     assert audited == ([("main/helper/raw(start)", ["mcp.start"])] if place == "nowhere" else [])
 
 
@@ -204,7 +204,7 @@ async def spawns(ctx: RunContext) -> str:
 
 
 @pytest.mark.parametrize(
-    ("decision", "said"),
+    ("decision", "message"),
     [
         ("allowed", "[success: main/spawns#1/helper#1]"),
         ("needs_approval", "`helper` needs approval, which was not given"),
@@ -212,7 +212,7 @@ async def spawns(ctx: RunContext) -> str:
     ],
 )
 def test_code_spawns_only_a_delegate_that_is_let_through_without_a_question(
-    tmp_path: Path, decision: Any, said: str
+    tmp_path: Path, decision: Any, message: str
 ) -> None:
     (tmp_path / "tools.py").write_text(SPAWNS)
     script(tmp_path, main=[[("spawns", {})], "{results}"], helper=["x"])
@@ -223,7 +223,7 @@ def test_code_spawns_only_a_delegate_that_is_let_through_without_a_question(
         approvals={"agent.delegate": decision},
     )
     outcome = start(made, tmp_path, approver=ApproveAll())
-    assert said in (outcome.output or ""), outcome
+    assert message in (outcome.output or ""), outcome
     with Runs(tmp_path).read("r") as journal:
         decided = {entry.path: entry.outcome for entry in journal.entries("decision")}
     assert decided["main/spawns#1/helper#1"] == ("allowed" if decision == "allowed" else "denied")
@@ -283,13 +283,15 @@ class PutsLink(ChangesFile):
 
 
 @pytest.mark.parametrize(
-    ("is_link", "said"),
+    ("is_link", "message"),
     [
         (False, "is not the one any more that was asked about"),
         (True, "nobody can be asked about it: `job.sh`"),
     ],
 )
-def test_an_answer_is_for_no_command_that_names_a_link(tmp_path: Path, said: str, *, is_link: bool) -> None:
+def test_an_answer_is_for_no_command_that_names_a_link(
+    tmp_path: Path, message: str, *, is_link: bool
+) -> None:
     (tmp_path / "tools.py").write_text(RUNS)
     script(tmp_path, main=[[("command", {"words": ["sh", "job.sh"]})], "{results}"])
     made = graph(worker("main", "tools"), toolset("tools", "tools.py:tools", command=["proc.exec"]))
@@ -298,7 +300,7 @@ def test_an_answer_is_for_no_command_that_names_a_link(tmp_path: Path, said: str
         (tmp_path / "job.sh").unlink()
         (tmp_path / "job.sh").symlink_to("/bin/sh")
     outcome = start(made, tmp_path, approver=person)
-    assert said in (outcome.output or ""), outcome
+    assert message in (outcome.output or ""), outcome
     assert not (tmp_path / "ran.txt").exists()
 
 
@@ -331,6 +333,6 @@ def test_every_execution_of_a_call_has_a_decision_of_its_own_on_disk(root: Path)
     assert done.returncode == -9, done.stderr
     assert effects(root) == ["a", "a"]
     with Runs(root).read("r") as journal:
-        said = [json.loads(line) for line in journal.lines()]
+        records = [json.loads(line) for line in journal.lines()]
         assert len(list(journal.entries("decision"))) == 2
-    assert [one["path"] for one in said if one["kind"] == "decided"] == ["main/effect#1"] * 2
+    assert [record["path"] for record in records if record["kind"] == "decided"] == ["main/effect#1"] * 2

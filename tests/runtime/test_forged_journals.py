@@ -90,7 +90,7 @@ def happened(root: Path) -> set[str]:
     log = root / "effects.log"
     return {
         *(log.read_text().splitlines() if log.exists() else ()),
-        *(one.name for one in root.glob("[ab].txt")),
+        *(path.name for path in root.glob("[ab].txt")),
     }
 
 
@@ -129,10 +129,10 @@ def go_on(root: Path, made: Graph, replay_mode: ReplayMode) -> None:
     """Goes on with what the journal says, as far as that goes."""
     try:
         with (Runs(root).open if replay_mode.live else Runs(root).read)("r") as journal:
-            said = RunOptions(
+            options = RunOptions(
                 run="r", recorder=Recorder(journal, Redaction.of({}), replay_mode), tightening=TODAY
             )
-            run_sync(made, root=root, prompts=prompts(made), entry="go", options=said)
+            run_sync(made, root=root, prompts=prompts(made), entry="go", options=options)
     except (LlmdoError, KeyError, TypeError, ValueError):
         pass  # a journal that is not one of ours, as its reader finds
 
@@ -149,8 +149,8 @@ def merged(changes: dict[str, Any]) -> Edit:
 
     def edit(journal: sqlite3.Connection) -> None:
         for seq, body in journal.execute("SELECT seq, body FROM entry WHERE kind = 'decision'").fetchall():
-            said = json.dumps({**json.loads(body), **changes}).encode()
-            journal.execute("UPDATE entry SET body = ? WHERE seq = ?", (said, seq))
+            changed = json.dumps({**json.loads(body), **changes}).encode()
+            journal.execute("UPDATE entry SET body = ? WHERE seq = ?", (changed, seq))
 
     return edit
 
@@ -198,7 +198,7 @@ EDITS = st.one_of(
         st.integers(1, 3),
         OUTCOMES,
         st.just(""),
-        st.sampled_from(BODIES).map(lambda said: json.dumps(said).encode()),
+        st.sampled_from(BODIES).map(lambda body: json.dumps(body).encode()),
     ),
 )
 

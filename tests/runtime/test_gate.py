@@ -168,7 +168,7 @@ def test_every_toolset_that_an_agent_is_given_is_a_gate(tmp_path: Path) -> None:
 
     async def watched(self: Any, *args: Any, **more: Any) -> Any:
         given.extend(more["toolsets"])
-        assert [one for one in self.toolsets if getattr(one, "tools", None)] == []
+        assert [attached for attached in self.toolsets if getattr(attached, "tools", None)] == []
         return await original(self, *args, **more)
 
     script(tmp_path, main=[[("helper", {"input": "x"})], "x"], helper=["x"])
@@ -177,7 +177,7 @@ def test_every_toolset_that_an_agent_is_given_is_a_gate(tmp_path: Path) -> None:
         patch.setattr(Agent, "run", watched)
         go(made, tmp_path)
     assert len(given) == 4
-    assert all(type(one) is Gate for one in given)
+    assert all(type(attached) is Gate for attached in given)
 
 
 def test_code_that_calls_a_worker_meets_the_gate_too(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_a_hook_cannot_change_the_configuration_that_it_is_shown(tmp_path: Path)
     script(tmp_path, main=[[("note", {"lines": ["configure"]})], "{results}"])
     made = graph(worker("main", use("notes", prefix="memo")), NOTES, approvals={"x": "allowed"})
     assert go(made, tmp_path).output == "[success: memo configure]"
-    assert [one.config for one in made.workers["main"].uses] == [{"prefix": "memo"}]
+    assert [used.config for used in made.workers["main"].uses] == [{"prefix": "memo"}]
 
 
 def test_the_arguments_that_were_approved_are_the_ones_that_run(tmp_path: Path) -> None:
@@ -412,10 +412,10 @@ def test_the_entrys_ceiling_holds_three_levels_down(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "one", "origin"), [("reports/**", "**", "entry `go`"), ("**", "reports/**", "worker `one`")]
+    ("entry", "ceiling", "origin"), [("reports/**", "**", "entry `go`"), ("**", "reports/**", "worker `one`")]
 )
 def test_a_ceiling_below_takes_the_place_of_none_above(
-    tmp_path: Path, entry: str, one: str, origin: str
+    tmp_path: Path, entry: str, ceiling: str, origin: str
 ) -> None:
     script(
         tmp_path,
@@ -426,7 +426,7 @@ def test_a_ceiling_below_takes_the_place_of_none_above(
     files = use("filesystem", write=["**"])
     made = graph(
         worker("main", "one"),
-        worker("one", "two", may=[f"fs.write:{one}"]),
+        worker("one", "two", may=[f"fs.write:{ceiling}"]),
         worker("two", files, may=["fs.write"]),
         approvals={"fs.write": "allowed"},
         may=[f"fs.write:{entry}"],

@@ -39,8 +39,8 @@ def forge_yes(root: Path) -> None:
     """Answers the question of the run as a person at a terminal would, in the file alone."""
     with Runs(root).open("r") as journal:
         [question] = questions.waiting(journal).values()
-        said = {"allowed": True, "by": "ada", "reason": "", "told": "", "expires": None}
-        questions.add_answer(journal, question, said, at_terminal=True)
+        answer = {"allowed": True, "by": "ada", "reason": "", "told": "", "expires": None}
+        questions.add_answer(journal, question, answer, at_terminal=True)
 
 
 @pytest.mark.parametrize("file", ["llmdo.toml", "a.txt"])
@@ -67,7 +67,7 @@ def test_a_yes_that_came_with_an_imported_run_does_not_count(
 
 def test_an_answer_is_for_the_question_that_was_shown(root: Path) -> None:
     made = waiting_run(root, "a.txt")
-    forging.edit(root, "asked", lambda said: {**said, "arguments": {"path": "harmless.txt", "content": "x"}})
+    forging.edit(root, "asked", lambda body: {**body, "arguments": {"path": "harmless.txt", "content": "x"}})
     forge_yes(root)
     assert go_on(made, root, approver=AskLater()).status == "waiting"
     assert not (root / "a.txt").exists()

@@ -165,7 +165,7 @@ def effects(root: Path) -> list[Any]:
 
 def forms() -> list[bytes]:
     once = json.dumps(SECRET)[1:-1]
-    return [one.encode() for one in (SECRET, "rd/7f3a", once, json.dumps(SECRET, ensure_ascii=False)[1:-1])]
+    return [form.encode() for form in (SECRET, "rd/7f3a", once, json.dumps(SECRET, ensure_ascii=False)[1:-1])]
 
 
 def require_clean(root: Path) -> None:
@@ -179,8 +179,8 @@ def require_clean(root: Path) -> None:
 def answer_all(root: Path) -> None:
     with Runs(root).open("r") as journal:
         for question in waiting(journal).values():
-            said = {"allowed": True, "by": "ada", "reason": "", "told": "", "expires": None}
-            add_answer(journal, question, said, at_terminal=False)
+            answer = {"allowed": True, "by": "ada", "reason": "", "told": "", "expires": None}
+            add_answer(journal, question, answer, at_terminal=False)
 
 
 CHILD = """
@@ -272,7 +272,7 @@ def test_another_value_stops_nothing_that_does_not_need_it(root: Path, environ: 
     answer_all(root)
     outcome = go(made, root, environ, approver=AskLater())
     assert (outcome.status, outcome.output) == ("completed", "done"), outcome.error
-    assert [one[0] for one in effects(root)] == [f"{SECRET} {TOKEN} ordinary", "b"]
+    assert [effect[0] for effect in effects(root)] == [f"{SECRET} {TOKEN} ordinary", "b"]
     assert go(made, root, environ, replay_mode=ReplayMode(live=False)).output == "done"
 
 
@@ -341,9 +341,9 @@ def test_a_token_in_an_argument_is_handed_on_as_it_is(root: Path) -> None:
 def test_nothing_that_is_shown_of_a_run_holds_a_secret_or_a_token(root: Path) -> None:
     assert go(team(), root).status == "completed"
     with Runs(root).read("r") as journal:
-        found = summary(journal, is_running=False)
-        assert found is not None
-        shown = [write(found, tree(journal)) for write in (as_text, as_json, as_markdown)]
+        summarized = summary(journal, is_running=False)
+        assert summarized is not None
+        shown = [write(summarized, tree(journal)) for write in (as_text, as_json, as_markdown)]
         shown += [json.dumps(entry.data, ensure_ascii=False) for entry in journal.entries()]
         shown += journal.lines()
     text = "".join(shown)
@@ -369,15 +369,17 @@ def test_no_digest_of_a_run_depends_on_a_secret(root: Path) -> None:
         answer_all(folder)
         go(made, folder, {"ACME_API_KEY": value}, approver=AskLater())
         with Runs(folder).read("r") as journal:
-            found = [(one.path, one.kind, one.digest) for one in journal.entries() if one.kind != "call"]
+            digested = [
+                (entry.path, entry.kind, entry.digest) for entry in journal.entries() if entry.kind != "call"
+            ]
             lines = [json.loads(line) for line in journal.lines()]
-            found += [("audit", one["kind"], one.get("sha256", "")) for one in lines]
+            digested += [("audit", line["kind"], line.get("sha256", "")) for line in lines]
             contents = sorted(name for (name,) in journal._read("SELECT digest FROM content"))
-        digests.append((found, contents))
+        digests.append((digested, contents))
     assert any(kind == "asked" for _, kind, _ in digests[0][0])
     assert any(kind == "finished" for _, kind, _ in digests[0][0])
-    for one, other in zip(*digests, strict=True):
-        assert list(set(one) ^ set(other)) == []
+    for first, second in zip(*digests, strict=True):
+        assert list(set(first) ^ set(second)) == []
 
 
 @pytest.mark.long

@@ -88,9 +88,9 @@ def work(made: Graph, root: Path, replay_mode: ReplayMode | None = None, **optio
         runs = Runs(root)
         with runs.open("r") if "r" in runs.names() else runs.create("r") as journal:
             recorder = Recorder(journal, Redaction.of({}), replay_mode)
-            said = RunOptions(run="r", recorder=recorder, **options)
+            run_options = RunOptions(run="r", recorder=recorder, **options)
             task = asyncio.create_task(
-                run(made, root=root, prompts=prompts(made), entry="go", options=said), name="the run"
+                run(made, root=root, prompts=prompts(made), entry="go", options=run_options), name="the run"
             )
             with contextlib.suppress(asyncio.CancelledError):
                 outcome = await task

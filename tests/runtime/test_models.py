@@ -49,13 +49,13 @@ LADDER = ["by worker", "own", "flag", "environment", "entry", "workspace", None]
 
 @pytest.mark.parametrize("given", range(len(LADDER)))
 def test_the_nearest_choice_of_a_model_wins(given: int) -> None:
-    said: Mapping[str, str | None] = {str(step): step for step in LADDER[given:]}
-    member = worker("main", model=said.get("own"))
-    made = graph(member, model=said.get("entry"), workspace_model=said.get("workspace"))
+    choices: Mapping[str, str | None] = {str(step): step for step in LADDER[given:]}
+    member = worker("main", model=choices.get("own"))
+    made = graph(member, model=choices.get("entry"), workspace_model=choices.get("workspace"))
     choice = ModelChoice(
-        by_worker={"main": "by worker"} if "by worker" in said else {"other": "no"},
-        default=said.get("flag"),
-        environment=said.get("environment"),
+        by_worker={"main": "by worker"} if "by worker" in choices else {"other": "no"},
+        default=choices.get("flag"),
+        environment=choices.get("environment"),
     )
     assert choose(made, made.entries["go"], member, choice) == LADDER[given]
 
@@ -136,7 +136,7 @@ def test_a_missing_library_is_one_sentence_with_its_extra(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "anthropic", None)
     for name in [
-        one for one in __import__("sys").modules if one.startswith("pydantic_ai.providers.anthropic")
+        module for module in __import__("sys").modules if module.startswith("pydantic_ai.providers.anthropic")
     ]:
         monkeypatch.delitem(__import__("sys").modules, name)
     with pytest.raises(LlmdoError) as refused:

@@ -74,7 +74,7 @@ def test_a_refusal_is_a_failed_result_an_event_and_a_denied_call(tmp_path: Path)
     events: list[Event] = []
     outcome = go(team(), tmp_path, policy=Watch(refused=("helper",)), on_event=events.append)
     assert outcome.output == "main: [failed: `helper` is blocked: not on a Sunday]"
-    assert [(one.path, one.decision, one.why) for one in outcome.denied] == [
+    assert [(call.path, call.decision, call.why) for call in outcome.denied] == [
         ("main/helper#1", "blocked", ("not on a Sunday",))
     ]
     decided = next(event.call for event in events if isinstance(event, Decided))
@@ -111,7 +111,7 @@ class Wrong(Watch):
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "message"),
     [
         ("on", "the policy `Wrong` raised ZeroDivisionError: oh"),
         ("answer", "the policy `Wrong` answered `True`"),
@@ -119,10 +119,10 @@ class Wrong(Watch):
         ("spawn", "the policy `Wrong` has none for the workers below"),
     ],
 )
-def test_a_policy_that_fails_has_refused(fault: str, told: str, tmp_path: Path) -> None:
+def test_a_policy_that_fails_has_refused(fault: str, message: str, tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "{results}"], helper=["never"], leaf=["x"])
     outcome = go(team(), tmp_path, policy=Wrong(refused=(fault,)))
-    assert told in (outcome.output or ""), outcome.error
+    assert message in (outcome.output or ""), outcome.error
     assert "helper" not in outcome.usage_by_worker
 
 
@@ -161,14 +161,14 @@ def test_a_tool_spawns_only_delegates_of_its_worker_and_under_the_policies(tmp_p
         worker("leaf"),
         toolset("own", "tools.py:own", look=[], take=[]),
     )
-    said = go(made, tmp_path).output or ""
-    assert "[success: main/look#1/helper#1 1 ['leaf']]" in said
-    assert "[failed: `main` may not call `leaf`: it is not among its delegates]" in said
+    output = go(made, tmp_path).output or ""
+    assert "[success: main/look#1/helper#1 1 ['leaf']]" in output
+    assert "[failed: `main` may not call `leaf`: it is not among its delegates]" in output
     outcome = go(made, tmp_path, max_depth=0)
     assert "[failed: `helper` is blocked: the chain of delegations may not be longer than 0" in (
         outcome.output or ""
     )
-    assert [one.path for one in outcome.denied] == ["main/look#1/helper#1"]
+    assert [call.path for call in outcome.denied] == ["main/look#1/helper#1"]
     script(tmp_path, main=[[("take", {"name": "helper"})], "never"], helper=["x"], leaf=["x"])
     assert "`main` has no toolsets of `helper`" in (go(made, tmp_path).error or "")
 
@@ -186,7 +186,7 @@ def test_the_policy_of_the_documentation_refuses_what_it_says(tmp_path: Path) ->
     page = (Path(__file__).parents[2] / "docs/runtime.md").read_text(encoding="utf-8")
     section = page.split("\n## Policies\n")[1]
     (tmp_path / "page.py").write_text(section.split("```python\n")[1].split("```")[0], encoding="utf-8")
-    found = runpy.run_path(str(tmp_path / "page.py"))
+    namespace = runpy.run_path(str(tmp_path / "page.py"))
     script(
         tmp_path,
         main=[[("write_file", {"path": "a", "content": "x"}), ("helper", {"input": "x"})], "{results}"],
@@ -194,7 +194,7 @@ def test_the_policy_of_the_documentation_refuses_what_it_says(tmp_path: Path) ->
     )
     files = use("filesystem", write=["**"])
     made = graph(worker("main", "helper", files), worker("helper", files), approvals={"fs.write": "allowed"})
-    outcome = go(made, tmp_path, policy=found["options"].policy)
+    outcome = go(made, tmp_path, policy=namespace["options"].policy)
     assert outcome.error is None
     assert "`write_file` is blocked: delegates may not write" in (outcome.output or "")
     assert [(tmp_path / name).exists() for name in "ab"] == [True, False]

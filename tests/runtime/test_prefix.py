@@ -63,10 +63,10 @@ def workspace(root: Path) -> project.Project:
 
 def go(root: Path, calls: list[tuple[str, dict[str, object]]]) -> tuple[RunOutcome, list[ToolCalled]]:
     script(root, main=[calls, "{tools}: {results}"])
-    found = workspace(root)
+    read = workspace(root)
     called: list[Event] = []
     options = RunOptions(input="go", approver=RejectAll(), on_event=called.append)
-    outcome = run_sync(locking.derive(found), root=root, prompts=found.prompts, entry="main", options=options)
+    outcome = run_sync(locking.derive(read), root=root, prompts=read.prompts, entry="main", options=options)
     return outcome, [event for event in called if isinstance(event, ToolCalled)]
 
 
@@ -82,7 +82,7 @@ def test_a_model_calls_a_tool_by_its_prefixed_name_beside_one_of_the_same_name(t
 
 def test_the_gate_decides_about_a_prefixed_tool(tmp_path: Path) -> None:
     outcome, _ = go(tmp_path, [("drive_erase", {})])
-    assert [(one.tool, one.decision) for one in outcome.denied] == [("drive_erase", "blocked")]
+    assert [(call.tool, call.decision) for call in outcome.denied] == [("drive_erase", "blocked")]
     assert "erased" not in (outcome.output or "")
 
 
@@ -107,4 +107,4 @@ def test_another_prefix_makes_the_lock_stale(tmp_path: Path) -> None:
     manifest = tmp_path / "llmdo.toml"
     manifest.write_text(MANIFEST.replace('prefix = "drive"', 'prefix = "store"'), encoding="utf-8")
     changes = lock.drift(project.read(tmp_path).locked.graph, project.read(tmp_path).graph)  # type: ignore[arg-type]
-    assert [one.changes for one in changes] == [("`prefix` is `store`, it was `drive`",)]
+    assert [drift.changes for drift in changes] == [("`prefix` is `store`, it was `drive`",)]

@@ -74,16 +74,16 @@ def root(tmp_path: Path) -> Path:
 
 def go(root: Path, entry: str = "main", text: str = "go", **options: object) -> RunOutcome:
     read = project.read(current(root))
-    said = RunOptions(input=text, **options)  # type: ignore[arg-type]
-    return run_sync(locking.derive(read), root=root, prompts=read.prompts, entry=entry, options=said)
+    run_options = RunOptions(input=text, **options)  # type: ignore[arg-type]
+    return run_sync(locking.derive(read), root=root, prompts=read.prompts, entry=entry, options=run_options)
 
 
 def messages(root: Path) -> list[tuple[str, str, int]]:
-    found = checks.check(project.read(root))
+    findings = checks.check(project.read(root))
     return [
-        (one.code, one.message, one.at.span.line if one.at.span else 0)
-        for one in found
-        if one.severity == "error"
+        (finding.code, finding.message, finding.at.span.line if finding.at.span else 0)
+        for finding in findings
+        if finding.severity == "error"
     ]
 
 
@@ -126,12 +126,12 @@ def test_the_lock_holds_them_and_follows_them(root: Path) -> None:
     write(root, team__py=TEAM.replace("You are main.", "You are the boss."))
     stale = project.read(root)
     assert stale.locked.graph is not None
-    changed = {one.name: one.changes for one in lock.drift(stale.locked.graph, stale.graph)}
+    changed = {drift.name: drift.changes for drift in lock.drift(stale.locked.graph, stale.graph)}
     assert changed["main"] == ("its prompt changed",)
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "code", "said", "line"),
+    ("before", "after", "code", "message", "line"),
     [
         ('toolsets=["calc", critic]', 'toolsets=["clac"]', "LDO202", "`main` uses `clac`", 26),
         ('may=["fs.read"]', 'may=["fs.raed"]', "LDO207", "`fs.raed` is not a capability", 27),
@@ -147,17 +147,19 @@ def test_the_lock_holds_them_and_follows_them(root: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_mistake_is_found_at_its_place(
-    before: str, after: str, code: str, said: str, line: int, root: Path
+    before: str, after: str, code: str, message: str, line: int, root: Path
 ) -> None:
     assert before in TEAM
     write(root, team__py=TEAM.replace(before, after))
-    found = messages(root)
-    assert any(one[0] == code and said in one[1] and line in (0, one[2]) for one in found), found
+    mistakes = messages(root)
+    assert any(
+        mistake[0] == code and message in mistake[1] and line in (0, mistake[2]) for mistake in mistakes
+    ), mistakes
 
 
 def test_a_worker_file_of_the_same_name_collides(root: Path) -> None:
     write(root, other__worker="---\nname: critic\n---\nGo.\n")
-    assert [one[0] for one in messages(root)] == ["LDO201"]
+    assert [mistake[0] for mistake in messages(root)] == ["LDO201"]
 
 
 def test_a_worker_that_only_running_would_show_is_refused_by_lock(root: Path) -> None:
@@ -236,11 +238,11 @@ def test_an_adopted_agent_keeps_its_model_and_its_tools_go_behind_the_gate(tmp_p
     assert "[success: seen here]" in outcome.output
     assert "[success: AgentRuntime]" in outcome.output
     assert "noted" not in outcome.output
-    called = {(one.toolset, one.tool) for one in events if isinstance(one, ToolCalled)}
+    called = {(event.toolset, event.tool) for event in events if isinstance(event, ToolCalled)}
     assert ("researcher.tools", "look") in called
     assert ("critic", "critic") in called
     assert "[success: fine: y]" in outcome.output
-    used = {name: one.requests for name, one in outcome.usage_by_worker.items()}
+    used = {name: usage.requests for name, usage in outcome.usage_by_worker.items()}
     assert used == {"researcher": 2, "critic": 1}
     assert outcome.usage.requests == 3
 
@@ -262,7 +264,7 @@ def test_reach_and_lock_know_the_tools_of_an_adopted_agent(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("made", "problem"),
     [
         ("Agent(own, deps_type=int)", "it needs dependencies of type `int`"),
         ("Agent(own, output_type=shout)", "an output function would be a tool that no gate sees"),
@@ -286,7 +288,7 @@ def test_reach_and_lock_know_the_tools_of_an_adopted_agent(tmp_path: Path) -> No
     ],
 )  # fmt: skip
 def test_what_cannot_be_put_behind_the_gate_is_refused_at_lock_and_at_run(
-    made: str, said: str, tmp_path: Path
+    made: str, problem: str, tmp_path: Path
 ) -> None:
     adopting(tmp_path, "x")
     imports = "from pydantic_ai.capabilities import NativeTool, ToolSearch\nfrom pydantic_ai.native_tools import WebSearchTool\n"
@@ -299,11 +301,11 @@ def test_what_cannot_be_put_behind_the_gate_is_refused_at_lock_and_at_run(
     write(tmp_path, agents__py=f"{AGENTS}\n{imports}agent = {made}\n")
     with pytest.raises(LlmdoError) as locked:
         locking.derive(project.read(tmp_path))
-    assert said in locked.value.message
+    assert problem in locked.value.message
     options = RunOptions(input="go", approver=ApproveAll())
     with pytest.raises(LlmdoError) as ran:
         run_sync(with_code(good, tmp_path), root=tmp_path, prompts={}, entry="researcher", options=options)
-    assert said in ran.value.message
+    assert problem in ran.value.message
 
 
 def test_an_agent_with_settings_and_a_search_of_the_library_is_adopted(tmp_path: Path) -> None:
@@ -348,9 +350,9 @@ def test_a_run_with_an_adopted_agent_keeps_a_journal_that_replays(tmp_path: Path
 
     calls: Step = [("look", {"where": "here"}), ("critic", {"input": "y"})]
     adopting(tmp_path, calls, "{results}")
-    said = (0, "[success: seen here] [success: fine: y]\n")
-    assert llmdo("run", "researcher", "go") == said
+    result = (0, "[success: seen here] [success: fine: y]\n")
+    assert llmdo("run", "researcher", "go") == result
     write(tmp_path, agents__py=AGENTS.replace("seen", "never"))
-    assert llmdo("replay", "last") == said
+    assert llmdo("replay", "last") == result
     write(tmp_path, agents__py=AGENTS.replace("You are adopted.", "You are another."))
     assert llmdo("replay", "last")[0] == 1

@@ -80,15 +80,15 @@ def test_an_answer_that_another_process_gives_meanwhile_is_taken(tmp_path: Path)
         journal.add(entry)
         journal.commit()
         assert kept.answer(question(1)) is None
-    said = {"allowed": True, "by": "ada", "reason": "", "told": "", "expires": None}
+    answer = {"allowed": True, "by": "ada", "reason": "", "told": "", "expires": None}
     with runs.open("r") as other:
-        add_answer(other, waiting(other)["main/write#1"], said, at_terminal=False)
+        add_answer(other, waiting(other)["main/write#1"], answer, at_terminal=False)
     with runs.open("r") as journal:
         assert postponed(journal).answer(question(1)) is not None
 
 
 def test_answering_costs_no_more_when_many_were_answered_before(tmp_path: Path) -> None:
-    said = {"allowed": True, "by": "ada", "reason": "", "told": "", "expires": None}
+    answer = {"allowed": True, "by": "ada", "reason": "", "told": "", "expires": None}
     with Runs(tmp_path).create("r") as journal:
         kept = postponed(journal)
         for number in range(1, MANY + 1):
@@ -97,7 +97,7 @@ def test_answering_costs_no_more_when_many_were_answered_before(tmp_path: Path) 
             journal.add(entry)
         journal.commit()
         costs = [
-            work(journal, lambda: add_answer(journal, one, said, at_terminal=False))  # noqa: B023
-            for one in waiting(journal).values()
+            work(journal, lambda: add_answer(journal, asked, answer, at_terminal=False))  # noqa: B023
+            for asked in waiting(journal).values()
         ]
         assert max(costs[-20:]) <= max(costs[:20]) + 5

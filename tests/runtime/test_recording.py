@@ -312,7 +312,7 @@ def test_what_the_manifest_says_of_running_a_tool_twice_counts(
     )
     assert start(made, root).status == "completed"
     with Runs(root).read("r") as journal:
-        assert [one.path.split("/")[1].split("#")[0] for one in journal.entries("started")] == marked
+        assert [entry.path.split("/")[1].split("#")[0] for entry in journal.entries("started")] == marked
 
 
 LOOK = """
@@ -332,12 +332,16 @@ def test_another_prompt_or_tool_is_a_divergence_that_says_so(root: Path) -> None
     assert outcome.error == "main/helper#1: request 1 is not the recorded one: its tools changed"
     with Runs(root).open("r") as journal:
         options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({})))
-        said = {**prompts(made), "helper": "Other."}
-        outcome = run_sync(with_code(made, root), root=root, prompts=said, entry="go", options=options)
+        changed_prompts = {**prompts(made), "helper": "Other."}
+        outcome = run_sync(
+            with_code(made, root), root=root, prompts=changed_prompts, entry="go", options=options
+        )
     assert outcome.error == "main/helper#1: request 1 is not the recorded one: its prompt changed"
     with Runs(root).open("r") as journal:
         options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({}), ReplayMode(drifted=True)))
-        outcome = run_sync(with_code(made, root), root=root, prompts=said, entry="go", options=options)
+        outcome = run_sync(
+            with_code(made, root), root=root, prompts=changed_prompts, entry="go", options=options
+        )
     assert outcome.status == "completed"
 
 
@@ -571,8 +575,12 @@ def test_who_goes_on_with_a_run_that_a_person_ended_is_asked_about_the_call_agai
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("today", "said"), [("blocked", "is blocked"), ("needs_approval", "needs approval")])
-def test_what_was_allowed_and_did_not_run_obeys_the_rules_of_today(root: Path, today: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("today", "message"), [("blocked", "is blocked"), ("needs_approval", "needs approval")]
+)
+def test_what_was_allowed_and_did_not_run_obeys_the_rules_of_today(
+    root: Path, today: str, message: str
+) -> None:
     script(root, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
     made = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write": "allowed"})
     assert start(made, root).status == "completed"
@@ -585,7 +593,7 @@ def test_what_was_allowed_and_did_not_run_obeys_the_rules_of_today(root: Path, t
     outcome = go_on(
         made, root, replay_mode=ReplayMode(again=frozenset({"main/write_file#1"})), tightening=mine
     )
-    assert f"`write_file` {said}" in (outcome.output or "")
+    assert f"`write_file` {message}" in (outcome.output or "")
     assert not (root / "a.txt").exists()
     broken_models(root)
     assert go_on(made, root, replay_mode=ReplayMode(live=False)) == outcome, "a replay, which knows no policy"
@@ -599,10 +607,10 @@ def test_a_journal_cannot_say_that_a_call_raises_something_else(root: Path) -> N
     assert "is blocked" in (start(made, root).output or "")
     with forging(Runs(root).path("r")) as journal:  # by whoever sent it
         ((body,),) = journal.execute("SELECT body FROM entry WHERE kind = 'decision'").fetchall()
-        said = json.loads(body)
-        assert (said["raised"], said["allowed"]) == (["fs.write:a.txt"], False)
+        decision = json.loads(body)
+        assert (decision["raised"], decision["allowed"]) == (["fs.write:a.txt"], False)
         forged = {
-            **said,
+            **decision,
             "raised": ["fs.write:b.txt"],
             "decision": "allowed",
             "allowed": True,
@@ -655,10 +663,10 @@ def test_a_request_that_was_not_answered_is_kept_without_what_the_provider_sent(
     assert outcome.output == "done"
     assert b"canary" not in Runs(root).path("r").read_bytes()
     with Runs(root).read("r") as journal:
-        attempts = [(one.path, one.outcome, one.data) for one in journal.entries("attempt")]
+        attempts = [(entry.path, entry.outcome, entry.data) for entry in journal.entries("attempt")]
         shown = as_text(summary(journal, is_running=False), tree(journal))
-    said = {"request": 1, "model": "function:first", "message": "the status was 503", "sent": True}
-    assert attempts == [("main", "ModelHTTPError", said)]
+    expected = {"request": 1, "model": "function:first", "message": "the status was 503", "sent": True}
+    assert attempts == [("main", "ModelHTTPError", expected)]
     assert "    request 1 to function:first failed, ModelHTTPError: the status was 503\n" in shown
 
 
@@ -674,7 +682,9 @@ def test_attempts_at_a_model_that_stays_down_are_all_kept(root: Path) -> None:
     assert b"canary" not in Runs(root).path("r").read_bytes()
     assert go_on(made, root).status == "failed"
     with Runs(root).read("r") as journal:
-        attempts = [(one.step, one.outcome, one.data["message"]) for one in journal.entries("attempt")]
+        attempts = [
+            (entry.step, entry.outcome, entry.data["message"]) for entry in journal.entries("attempt")
+        ]
         json.loads(as_json(summary(journal, is_running=False), tree(journal)))
     assert attempts[:3] == [
         (1, "ModelHTTPError", "the status was 503"),
@@ -714,7 +724,7 @@ def test_a_question_about_typed_arguments_is_answered_later(root: Path) -> None:
     with Runs(root).open("r") as journal:
         [question] = waiting(journal).values()
         assert question.record["arguments"]["order"] == {"on": "2026-03-01", "amount": "12.50"}
-        said = {"allowed": True, "by": "ada", "reason": "", "told": None, "expires": None}
-        add_answer(journal, question, said, at_terminal=False)
+        answer = {"allowed": True, "by": "ada", "reason": "", "told": None, "expires": None}
+        add_answer(journal, question, answer, at_terminal=False)
     assert go_on(made, root, approver=AskLater()).output == "[success: paid]"
     assert effects(root) == ["12.50 on 01.03."]

@@ -120,14 +120,16 @@ def test_the_inventory_is_every_tool_below_the_entry() -> None:
         worker("apart", "counter"),
         toolset("counter", "tools.py:counter", count=["x.counter.cpu"]),
     )
-    offered = [(one.worker, one.toolset, one.tool) for one in list_tools(made, made.entries["go"])]
+    offered = [
+        (listed.worker, listed.toolset, listed.tool) for listed in list_tools(made, made.entries["go"])
+    ]
     assert offered == [
         ("helper", "counter", "count"),
         ("main", "filesystem", "list_files"),
         ("main", "filesystem", "read_file"),
         ("main", "helper", "helper"),
     ]
-    by_tool = {one.tool: one.capabilities for one in list_tools(made, made.entries["go"])}
+    by_tool = {listed.tool: listed.capabilities for listed in list_tools(made, made.entries["go"])}
     assert by_tool["helper"] == (Capability("agent.delegate"),)
     assert by_tool["read_file"] == (
         Capability("fs.read", "input/**"),

@@ -68,7 +68,7 @@ def test_the_tool_says_what_it_takes(root) -> None:
 
 def test_other_arguments_ask_and_other_programs_are_blocked(root) -> None:
     outcome = go(team(root, "cat /etc/passwd", "rm README.md"), root)
-    assert [one.decision for one in outcome.denied] == ["needs_approval", "blocked"]
+    assert [call.decision for call in outcome.denied] == ["needs_approval", "blocked"]
     assert "proc.exec.unvouched" in outcome.denied[0].reasons[0]
     assert "proc.exec.unlisted" in outcome.denied[1].reasons[0]
     assert (root / "README.md").exists()
@@ -92,7 +92,11 @@ def test_the_person_is_shown_and_answers_for_the_command_that_runs(root) -> None
     assert outcome.output == "[success: exit code 0]"
     assert (root / "new").exists()
     assert asked[0].arguments["command"] == ["touch", "new"]
-    assert {str(one) for one in asked[0].capabilities} == {"proc.exec", "fs.read:new/**", "fs.write:new/**"}
+    assert {str(capability) for capability in asked[0].capabilities} == {
+        "proc.exec",
+        "fs.read:new/**",
+        "fs.write:new/**",
+    }
 
 
 def test_a_file_that_became_a_link_while_somebody_thought_is_not_touched(root) -> None:
@@ -109,8 +113,10 @@ def test_a_file_that_became_a_link_while_somebody_thought_is_not_touched(root) -
 def test_writing_to_what_governs_the_run_is_a_protected_write(root) -> None:
     seen: list[Event] = []
     go(team(root, "touch llmdo.toml", "touch .", rules=RUNS), root, on_event=seen.append)
-    raised = [{one.name for one in event.call.raised} for event in seen if isinstance(event, Decided)]
-    assert all("fs.write.protected" in one for one in raised)
+    raised = [
+        {capability.name for capability in event.call.raised} for event in seen if isinstance(event, Decided)
+    ]
+    assert all("fs.write.protected" in names for names in raised)
     assert not (root / "llmdo.toml").exists()
 
 
@@ -120,9 +126,9 @@ def test_a_command_beyond_its_time_is_a_failed_result_with_what_it_said(root) ->
 
 
 def test_what_was_cut_is_said(root) -> None:
-    told = str(go(team(root, "sh loud.sh", rules=RUNS), root).output)
-    assert "(stdout had 3,843 bytes more, which were dropped)" in told
-    assert "stderr:\noh" in told
+    output = str(go(team(root, "sh loud.sh", rules=RUNS), root).output)
+    assert "(stdout had 3,843 bytes more, which were dropped)" in output
+    assert "stderr:\noh" in output
 
 
 def test_a_failing_program_is_a_result(root) -> None:
@@ -136,13 +142,13 @@ def test_a_worker_narrows_what_the_manifest_vouches_for(root) -> None:
         ),
         root,
     )
-    assert [one.decision for one in outcome.denied] == ["blocked"]
+    assert [call.decision for call in outcome.denied] == ["blocked"]
     assert "README.md" in str(outcome.output)
 
 
 def test_git_without_isolation_is_more_than_reading(root) -> None:
     outcome = go(team(root, "git status"), root)
-    assert [one.decision for one in outcome.denied] == ["needs_approval"]
+    assert [call.decision for call in outcome.denied] == ["needs_approval"]
 
 
 @pytest.mark.needs_bwrap

@@ -87,13 +87,13 @@ def runnable(graph: Graph) -> Graph:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("soundness")
+    folder = tmp_path_factory.mktemp("soundness")
     for path in ("in/a", "in/b/c", "out/a", "elsewhere", "llmdo.toml", "in/.env", "in/.git/x", ".git/x"):
-        (found / path).parent.mkdir(parents=True, exist_ok=True)
-        (found / path).write_text("x", encoding="utf-8")
-    (found / "tools.py").write_text(TOOLS, encoding="utf-8")
-    (found / "models.py").write_text(MODELS, encoding="utf-8")
-    return found
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("x", encoding="utf-8")
+    (folder / "tools.py").write_text(TOOLS, encoding="utf-8")
+    (folder / "models.py").write_text(MODELS, encoding="utf-8")
+    return folder
 
 
 @tried(60)
@@ -112,7 +112,7 @@ def test_no_call_runs_that_reach_did_not_say(root: Path, graph: Graph, seed: int
     for call in allowed.values():
         # What reach says of a call holds for the way to it: a gate above it counts.
         way = [caller for path, caller in allowed.items() if f"{call.path}/".startswith(f"{path}/")]
-        strictest = max(STRICTNESS[one.decision] for one in way)
+        strictest = max(STRICTNESS[gate.decision] for gate in way)
         for raised in call.raised:
             covering = [row for row in rows if row.capability.contains(raised)]
             assert covering, (call, raised)

@@ -49,7 +49,7 @@ def with_models(**models: FunctionModel) -> dict[str, Any]:
     return {"models": ModelChoice(by_worker={name: name for name in models}, made=models)}
 
 
-def told(events: list[Event], path: str = "main") -> list[str]:
+def texts_of(events: list[Event], path: str = "main") -> list[str]:
     """The pieces of text that a worker was heard to say."""
     return [event.text for event in events if isinstance(event, TextDelta) and event.path == path]
 
@@ -72,7 +72,7 @@ def test_each_piece_is_told_once_and_in_order_before_the_whole(tmp_path: Path) -
     options = with_models(main=streaming(WORDS))
     outcome = go(graph(worker("main")), tmp_path, streams="everything", on_event=events.append, **options)
     assert (outcome.output, outcome.error) == ("Once upon a time.", None)
-    assert told(events) == WORDS
+    assert texts_of(events) == WORDS
     kinds = [event.kind for event in events]
     assert kinds.index("model_requested") < kinds.index("text_delta")
     assert max(at for at, kind in enumerate(kinds) if kind == "text_delta") < kinds.index("model_responded")
@@ -91,11 +91,11 @@ def test_calls_are_told_of_as_they_are_written(tmp_path: Path) -> None:
     outcome = go(made, tmp_path, streams="everything", on_event=events.append, **options)
     assert outcome.output == "Once upon a time.", outcome.error
     pieces = [event for event in events if isinstance(event, ToolCallDelta)]
-    assert [(one.index, one.tool) for one in pieces] == [(at, "helper") for at in (0, 1, 0, 1)]
-    written = ["".join(one.arguments for one in pieces if one.index == at) for at in (0, 1)]
+    assert [(piece.index, piece.tool) for piece in pieces] == [(at, "helper") for at in (0, 1, 0, 1)]
+    written = ["".join(piece.arguments for piece in pieces if piece.index == at) for at in (0, 1)]
     assert written == ['{"input": "x"}', '{"input": "y"}']
     for number in (1, 2):
-        assert told(events, f"main/helper#{number}") == ["Well, ", "yes."]
+        assert texts_of(events, f"main/helper#{number}") == ["Well, ", "yes."]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_who_cannot_stream_is_told_of_in_one_piece(tmp_path: Path) -> None:
     events: list[Event] = []
     made = graph(worker("main", "helper"), worker("helper"), default="always_allow")
     go(made, tmp_path, streams="everything", on_event=events.append)
-    assert told(events) == ["Done."]
+    assert texts_of(events) == ["Done."]
     [*calls] = [event for event in events if isinstance(event, ToolCallDelta)]
     assert "".join(call.arguments for call in calls) == '{"input":"x"}'
 
@@ -154,7 +154,7 @@ def test_delegates_that_stream_beside_each_other_keep_their_own_order(tmp_path: 
     paths = [event.path for event in events if isinstance(event, TextDelta)]
     assert len(set(paths[:3])) == 3
     for number in (1, 2, 3):
-        assert told(events, f"main/helper#{number}") == [f"{at}," for at in range(20)]
+        assert texts_of(events, f"main/helper#{number}") == [f"{at}," for at in range(20)]
 
 
 def call_pieces(manager: ModelResponsePartsManager, **piece: Any) -> list[Any]:
@@ -199,7 +199,7 @@ def test_the_pieces_are_the_answer(parts: list[tuple[str, list[str]]]) -> None:
             pieces.take(manager.handle_tool_call_part(vendor_part_id=at, tool_name="data", args={"a": at}))
     response = ModelResponse(parts=manager.get_parts())
     pieces.end(response)
-    assert "".join(told(events)) == (response.text or "")
+    assert "".join(texts_of(events)) == (response.text or "")
     calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
     for number, call in enumerate(calls):
         own = [event for event in events if isinstance(event, ToolCallDelta) and event.index == number]
@@ -213,7 +213,7 @@ def test_a_run_is_iterated_over_and_ends_with_its_outcome(tmp_path: Path) -> Non
     *events, outcome = asyncio.run(taken(llmdo.run_stream(**team(tmp_path, streaming(WORDS)))))
     assert isinstance(outcome, RunOutcome)
     assert (outcome.status, outcome.output) == ("completed", "Once upon a time.")
-    assert told(events) == WORDS
+    assert texts_of(events) == WORDS
     assert (events[0].kind, events[-1].kind) == ("run_started", "run_finished")
 
 
@@ -225,7 +225,7 @@ def test_an_entry_that_is_open_is_streamed_as_often_as_one_likes(tmp_path: Path)
 
     for *events, outcome in asyncio.run(both()):
         assert outcome.output == "Once upon a time."
-        assert told(events) == WORDS
+        assert texts_of(events) == WORDS
         assert {event.run for event in events if hasattr(event, "run")} == {outcome.run}
 
 
@@ -248,7 +248,7 @@ def test_somebody_slow_misses_nothing_and_slows_nobody(tmp_path: Path) -> None:
 
     events = asyncio.run(slowly())
     assert events[:-1] == heard
-    assert told(events) == WORDS
+    assert texts_of(events) == WORDS
 
 
 def endless(asked: list[bool]) -> FunctionModel:
@@ -324,7 +324,7 @@ def test_who_takes_events_may_do_without_pieces(
         script(tmp_path, main=["Once."])
         given["model"] = "python:models.py:main"
     llmdo.run(**given, on_event=events.append, **settings)
-    assert told(events) == pieces
+    assert texts_of(events) == pieces
     assert [event.text for event in events if isinstance(event, ModelResponded)]
 
 

@@ -47,9 +47,9 @@ def terminal() -> Iterator[tuple[int, TextIO]]:
     os.close(person)
 
 
-async def shown(screen: io.StringIO, questions: int, said: str = "[no]") -> None:
+async def shown(screen: io.StringIO, questions: int, prompt: str = "[no]") -> None:
     """Waits until so many questions are on the screen, or as often what is `said`."""
-    while screen.getvalue().count(said) < questions:  # noqa: ASYNC110  # a screen tells nobody
+    while screen.getvalue().count(prompt) < questions:  # noqa: ASYNC110  # a screen tells nobody
         await asyncio.sleep(0.01)
 
 

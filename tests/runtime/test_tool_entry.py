@@ -99,8 +99,8 @@ def root(tmp_path: Path) -> Path:
 
 def go(root: Path, entry: str, text: str, **options: object) -> RunOutcome:
     read = project.read(root)
-    said = RunOptions(input=text, **options)  # type: ignore[arg-type]
-    return run_sync(locking.derive(read), root=root, prompts=read.prompts, entry=entry, options=said)
+    run_options = RunOptions(input=text, **options)  # type: ignore[arg-type]
+    return run_sync(locking.derive(read), root=root, prompts=read.prompts, entry=entry, options=run_options)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_the_input_is_its_arguments_or_its_one_text(
 
 
 @pytest.mark.parametrize(
-    ("entry", "text", "said"),
+    ("entry", "text", "message"),
     [
         ("sum", "one and two", "the input of `add` is not a JSON object"),
         ("sum", "{}", "the input does not fit `add`: `a`: field required"),
@@ -137,11 +137,11 @@ def test_the_input_is_its_arguments_or_its_one_text(
         ("sum", "{" * 100_000, "the input of `add` is not a JSON object"),
     ],
 )
-def test_an_input_that_does_not_fit_is_a_sentence(entry: str, text: str, said: str, root: Path) -> None:
+def test_an_input_that_does_not_fit_is_a_sentence(entry: str, text: str, message: str, root: Path) -> None:
     outcome = go(root, entry, text)
     assert outcome.status == "failed"
     assert outcome.error is not None
-    assert said in outcome.error
+    assert message in outcome.error
 
 
 def test_the_gate_asks_about_the_call_and_events_tell_of_it(root: Path) -> None:
@@ -149,10 +149,12 @@ def test_the_gate_asks_about_the_call_and_events_tell_of_it(root: Path) -> None:
     refused = go(root, "wipe", "", approver=RejectAll(), on_event=events.append)
     assert refused.error is not None
     assert "`wipe` needs approval, which was not given" in refused.error
-    assert [(one.path, one.decision) for one in refused.denied] == [("wipe/wipe#1", "needs_approval")]
-    called = [one for one in events if isinstance(one, ToolCalled)]
-    assert [(one.path, one.toolset, one.worker) for one in called] == [("wipe/wipe#1", "calc", "wipe")]
-    assert [one.outcome for one in events if isinstance(one, ToolFinished)] == ["denied"]
+    assert [(call.path, call.decision) for call in refused.denied] == [("wipe/wipe#1", "needs_approval")]
+    called = [event for event in events if isinstance(event, ToolCalled)]
+    assert [(event.path, event.toolset, event.worker) for event in called] == [
+        ("wipe/wipe#1", "calc", "wipe")
+    ]
+    assert [event.outcome for event in events if isinstance(event, ToolFinished)] == ["denied"]
     assert go(root, "wipe", "", approver=ApproveAll()).output == "wiped"
 
 
@@ -183,10 +185,10 @@ def test_a_tool_has_no_model_to_ask(root: Path) -> None:
 def test_reach_has_the_rows_of_the_tool_alone_and_of_what_it_calls(root: Path) -> None:
     graph = locking.derive(project.read(root))
     rows = {name: Analysis(graph).of(entry) for name, entry in graph.entries.items()}
-    found = {
+    facts = {
         name: {(str(row.capability), row.decision, row.tool) for row in rows[name]} for name in sorted(rows)
     }
-    assert found == {
+    assert facts == {
         "read": {
             ("fs.read:**", "blocked", "read_file"),
             ("fs.read:notes/**", "allowed", "read_file"),
@@ -209,7 +211,7 @@ def test_the_lock_knows_the_tool_and_diff_tells_of_another(root: Path) -> None:
     manifest.write_text(MANIFEST.replace('"calc.add"', '"calc.wipe"'), encoding="utf-8")
     stale = project.read(root)
     assert not stale.is_current
-    difference = {one.name: one for one in diff(before, locking.derive(stale)).entries}
+    difference = {entry.name: entry for entry in diff(before, locking.derive(stale)).entries}
     rows = {(row.kind, str(row.capability), row.effect) for row in difference["sum"].rows}
     assert ("gained", "x.calc.wipe", "widens") in rows
 

@@ -23,9 +23,9 @@ NOBODY: Mapping[str, str] = {}
 
 
 def choice(folder: Path | None = None, environ: Mapping[str, str] = NOBODY, **more: Any) -> TraceChoice:
-    said: list[str] = more.pop("said", [])
+    messages: list[str] = more.pop("messages", [])
     redaction = Redaction.of({"ACME_TOKEN": "correct horse"})
-    return TraceChoice(environ=environ, redaction=redaction, say=said.append, folder=folder, **more)
+    return TraceChoice(environ=environ, redaction=redaction, say=messages.append, folder=folder, **more)
 
 
 def traced(root: Path, **more: Any) -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ SAID = ("QUESTION", "ANSWER", "RESULT", "You are main", PICTURE, "PIXELS")
 
 
 @pytest.mark.parametrize(
-    ("content", "binary", "found"),
+    ("content", "binary", "included"),
     [
         (False, False, set()),
         (True, False, {"QUESTION", "ANSWER", "RESULT", "You are main"}),
@@ -74,10 +74,10 @@ SAID = ("QUESTION", "ANSWER", "RESULT", "You are main", PICTURE, "PIXELS")
     ],
 )
 def test_content_and_attachments_are_there_only_where_asked_for(
-    content: bool, binary: bool, found: set[str], tmp_path: Path
+    content: bool, binary: bool, included: set[str], tmp_path: Path
 ) -> None:
     text = json.dumps(traced(tmp_path, content=content, binary=binary))
-    assert {said for said in SAID if said in text} == found
+    assert {word for word in SAID if word in text} == included
     assert "correct horse" not in text
 
 
@@ -127,11 +127,11 @@ def test_a_missing_library_is_one_sentence(tmp_path: Path, monkeypatch: pytest.M
         pass
     assert refused.value.message == "a trace needs a library that is not installed"
     assert refused.value.hint == "`pip install 'llmdo-workspace[otel]'`"
-    said: list[str] = []
-    with tracing(choice(environ=ENDPOINT, said=said), run="r", entry="go") as instruments:
+    messages: list[str] = []
+    with tracing(choice(environ=ENDPOINT, messages=messages), run="r", entry="go") as instruments:
         assert instruments == ()
-    assert len(said) == 1
-    assert said[0].startswith("`OTEL_EXPORTER_OTLP_ENDPOINT` is set, but a trace needs a library")
+    assert len(messages) == 1
+    assert messages[0].startswith("`OTEL_EXPORTER_OTLP_ENDPOINT` is set, but a trace needs a library")
 
 
 @pytest.mark.parametrize(("protocol", "kind"), [("", "http"), ("http/protobuf", "http"), ("grpc", "grpc")])
@@ -139,11 +139,11 @@ def test_a_missing_exporter_is_one_sentence_and_the_run_goes_on(
     protocol: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter", None)
-    said: list[str] = []
+    messages: list[str] = []
     environ = {**ENDPOINT, "OTEL_EXPORTER_OTLP_PROTOCOL": protocol}
-    with tracing(choice(environ=environ, said=said), run="r", entry="go"):
+    with tracing(choice(environ=environ, messages=messages), run="r", entry="go"):
         pass
-    (sentence,) = said
+    (sentence,) = messages
     assert sentence.startswith("`OTEL_EXPORTER_OTLP_ENDPOINT` is set, but no exporter is installed: ")
     assert sentence.endswith(f"`pip install opentelemetry-exporter-otlp-proto-{kind}`")
 

@@ -36,9 +36,9 @@ def with_errors(made: Graph) -> Graph:
     return dataclasses.replace(made, settings=dataclasses.replace(made.settings, on_truncated="error"))
 
 
-def told(events: list[Event]) -> list[str]:
+def warnings(events: list[Event]) -> list[str]:
     redaction = Redaction.of({})
-    return [line for one in events if (line := narration.line(one, 0, redaction))]
+    return [line for event in events if (line := narration.line(event, 0, redaction))]
 
 
 @pytest.fixture
@@ -61,8 +61,8 @@ def test_a_cut_answer_is_an_event_and_a_warning(root: Path, reason: str) -> None
     events: list[Event] = []
     outcome = go(alone(reason), root, on_event=events.append)
     assert (outcome.status, outcome.output) == ("completed", "The first half of")
-    assert [one.reason for one in events if isinstance(one, AnswerTruncated)] == [WHY[reason]]
-    (line,) = told(events)
+    assert [event.reason for event in events if isinstance(event, AnswerTruncated)] == [WHY[reason]]
+    (line,) = warnings(events)
     assert line.startswith("warning: main: the answer of function:")
     assert line.endswith(f"is not complete: {WHY[reason]}")
 
@@ -89,8 +89,8 @@ def test_a_workspace_may_take_it_for_a_failure(root: Path, reason: str) -> None:
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_complete_answer_is_as_it_is(root: Path, strict: bool) -> None:
-    made: Any = with_errors if strict else lambda one: one
+    made: Any = with_errors if strict else lambda same: same
     events: list[Event] = []
     assert go(made(alone("stop")), root, on_event=events.append).output == "The first half of"
     assert go(made(below("stop")), root, on_event=events.append).output == "[success: The first half of]"
-    assert not [one for one in events if isinstance(one, AnswerTruncated)]
+    assert not [event for event in events if isinstance(event, AnswerTruncated)]

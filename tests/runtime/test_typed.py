@@ -110,7 +110,7 @@ def typed(name: str, model: str | None = None, gives: str | None = None, **more:
 def ask(tmp_path: Path, model: str, *arguments: object, **more: Any) -> Any:
     """The outcome of a run in which the model of `main` calls the typed `helper` with each of `arguments`."""
     (tmp_path / "schemas.py").write_text(SCHEMAS)
-    calls = [[("helper", one)] for one in arguments]
+    calls = [[("helper", argument)] for argument in arguments]
     script(tmp_path, main=[*calls, "{results}"], helper=["heard {prompt}"] * 9)  # type: ignore[arg-type]
     uses = more.pop("uses", ())
     made = graph(worker("main", "helper", *uses), typed("helper", model, **more.pop("helper", {})))
@@ -146,8 +146,8 @@ def test_arguments_are_validated_before_the_callee_starts_and_corrected(
     assert outcome.usage_by_worker["helper"].requests == 1
     assert [event.path for event in events if isinstance(event, ToolCalled)] == ["main/helper#2"]
     outcome = ask(tmp_path, "Task", arguments)
-    told = f"[retried: `helper` was not called, its arguments do not fit: {sentence}"
-    assert told in (outcome.output or ""), outcome.output
+    correction = f"[retried: `helper` was not called, its arguments do not fit: {sentence}"
+    assert correction in (outcome.output or ""), outcome.output
     assert "helper" not in outcome.usage_by_worker
 
 
@@ -161,8 +161,8 @@ def test_the_schema_of_the_model_is_that_of_the_tool(tmp_path: Path) -> None:
     (tmp_path / "schemas.py").write_text(SCHEMAS)
     with Root.open(tmp_path) as files, Modules(tmp_path, files, listed(tmp_path)) as modules:
         made = graph(typed("task", "Task"), typed("old", "Older"))
-        found = signatures_of(made, made.workers, modules)
-    schema = found["task"].takes.schema(files=True)
+        signatures = signatures_of(made, made.workers, modules)
+    schema = signatures["task"].takes.schema(files=True)
     assert (schema["type"], list(schema["properties"])) == (
         "object",
         ["title", "minutes", "parts", "attachments"],
@@ -170,8 +170,8 @@ def test_the_schema_of_the_model_is_that_of_the_tool(tmp_path: Path) -> None:
     assert schema["properties"]["parts"]["items"] == {"$ref": "#/$defs/Task"}
     assert "attachments" not in schema["$defs"]["Task"]["properties"]
     assert "$ref" not in schema
-    assert "attachments" not in found["task"].takes.schema(files=False)["properties"]
-    assert found["old"].takes.schema(files=False)["properties"]["attachments"]["type"] == "array"
+    assert "attachments" not in signatures["task"].takes.schema(files=False)["properties"]
+    assert signatures["old"].takes.schema(files=False)["properties"]["attachments"]["type"] == "array"
 
 
 def test_a_strict_model_is_judged_as_json(tmp_path: Path) -> None:
@@ -320,13 +320,13 @@ def test_models_that_cannot_be_used_are_told_all_at_once(tmp_path: Path) -> None
         go(made, tmp_path)
     message = refused.value.message
     assert message.count("\n  - ") == 5
-    for told in (
+    for problem in (
         "no attribute `Missing`",
         "`schemas.py:plain` is not a pydantic model",
         "has no fields",
         "Broken",
     ):
-        assert told in message
+        assert problem in message
     assert "`attachments` of `schemas.py:Odd` is not a list of paths" in message
 
 
@@ -356,8 +356,8 @@ def test_code_calls_a_typed_worker_with_a_model_data_or_json(tmp_path: Path) -> 
     (tmp_path / "entries.py").write_text(CODE.replace("from schemas import Task", SCHEMAS))
     script(tmp_path, helper=["<{prompt}>"], other=["<{prompt}>"])
     outcome = go(planned("plan"), tmp_path)
-    said = [json.loads(text)["title"] for text in (outcome.output or "").strip("<>").split("> <")[:3]]
-    assert said == ["from an instance", "from data", "from text"]
+    titles = [json.loads(text)["title"] for text in (outcome.output or "").strip("<>").split("> <")[:3]]
+    assert titles == ["from an instance", "from data", "from text"]
     assert (outcome.output or "").endswith('<{"a":2,"b":1}>')
     error = go(planned("wrong"), tmp_path).error
     assert error == "the input of `helper` does not fit: `title`: field required"

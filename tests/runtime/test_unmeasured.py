@@ -72,9 +72,9 @@ def test_a_script_has_the_tokens_that_its_own_function_names_and_no_others(
     made = graph(worker("main", model=f"python:models.py:{name}"))
     outcome = go(made, tmp_path, on_event=events.append, **watchers)
     assert outcome.status == "completed", outcome.error
-    [event] = [one for one in events if isinstance(one, ModelResponded)]
+    [event] = [seen for seen in events if isinstance(seen, ModelResponded)]
     shown = [outcome.usage, outcome.usage_by_worker["main"], event]
-    assert [(one.input_tokens, one.output_tokens) for one in shown] == [tokens] * 3
+    assert [(usage.input_tokens, usage.output_tokens) for usage in shown] == [tokens] * 3
 
 
 @pytest.mark.parametrize("name", ["plain", "counting"])
@@ -87,9 +87,11 @@ def test_the_command_line_and_the_journal_show_none_of_what_nobody_counted(name:
     texts = [llmdo(tmp_path, "run", "-vv").stderr]
     texts += [llmdo(tmp_path, "runs", *words).stdout for words in (["list"], ["show", "last"])]
     texts.append(llmdo(tmp_path, "runs", "show", "last", "--format", "markdown").stdout)
-    assert [("7 + 2 tokens" in one, "tokens" in one) for one in texts] == [(is_counted, is_counted)] * 4
+    assert [("7 + 2 tokens" in printed, "tokens" in printed) for printed in texts] == [
+        (is_counted, is_counted)
+    ] * 4
     shown = json.loads(llmdo(tmp_path, "runs", "show", "last", "--format", "json").stdout)
     [listed] = json.loads(llmdo(tmp_path, "runs", "--format", "json").stdout)["runs"]
     ran = json.loads(llmdo(tmp_path, "run", "--format", "json").stdout)["usage"]
     expected = 7 if is_counted else None
-    assert [one["input_tokens"] for one in (shown, shown["calls"][0], listed, ran)] == [expected] * 4
+    assert [usage["input_tokens"] for usage in (shown, shown["calls"][0], listed, ran)] == [expected] * 4

@@ -143,7 +143,7 @@ def settle() -> None:
             thread.join()
 
 
-def told(receiver: Receiver) -> list[dict[str, Any]]:
+def messages(receiver: Receiver) -> list[dict[str, Any]]:
     settle()
     return [json.loads(body) for _, _, body in receiver.got]
 
@@ -153,7 +153,7 @@ def test_who_is_told_of_a_run_is_told_ids_alone_and_can_tell_who_said_it(
 ) -> None:
     before = time.time()
     assert llmdo(root, "run", "main", "life").returncode == 0
-    [message] = told(receiver)
+    [message] = messages(receiver)
     [(path, headers, body)] = receiver.got
     run = message["data"]["run"]
     assert message["type"] == "run.completed"
@@ -172,7 +172,11 @@ def test_a_run_that_waits_and_goes_on_and_one_that_fails_are_told_of(root: Path,
     assert llmdo(root, "resume", "last").returncode == 0, "which is complete, and told of once"
     assert llmdo(root, "replay", "last").returncode == 0, "which is no run"
     assert llmdo(root, "run", "main", "fail").returncode == 1
-    assert [message["type"] for message in told(receiver)] == ["run.waiting", "run.completed", "run.failed"]
+    assert [message["type"] for message in messages(receiver)] == [
+        "run.waiting",
+        "run.completed",
+        "run.failed",
+    ]
     bodies = b"".join(body for _, _, body in receiver.got)
     assert not any(word in bodies for word in (b"hunter2", b"pay", b"answer", b"such"))
     assert len({headers["webhook-id"] for _, headers, _ in receiver.got}) == 3
@@ -185,7 +189,7 @@ def test_content_is_sent_where_the_manifest_says_so_and_without_secrets(
     assert llmdo(root, "run", "main", "life").returncode == 0
     assert llmdo(root, "run", "main", "ask", "--approvals", "later").returncode == 3
     assert llmdo(root, "run", "main", "fail").returncode == 1
-    done, waiting, failed = (message["data"] for message in told(receiver))
+    done, waiting, failed = (message["data"] for message in messages(receiver))
     assert done["output"] == "the answer to life is [redacted A_TOKEN]"
     assert "no such thing as [redacted A_TOKEN]" in failed["error"]
     [question] = waiting["questions"]
@@ -199,7 +203,7 @@ def test_the_variables_themselves_are_secrets_in_what_is_sent(
     with_content(root)
     monkeypatch.setenv("A_TOKEN", f"{receiver.url} {SECRET}"[-40:])
     assert llmdo(root, "run", "main", f"{receiver.url} and {SECRET}").returncode == 0
-    [message] = told(receiver)
+    [message] = messages(receiver)
     assert "[redacted TEAM_HOOK]" in message["data"]["output"]
     assert SECRET not in str(message)
     assert "hard-to-guess" not in str(message)
@@ -208,7 +212,7 @@ def test_the_variables_themselves_are_secrets_in_what_is_sent(
 def test_a_message_that_is_too_large_goes_without_content(root: Path, receiver: Receiver) -> None:
     with_content(root)
     assert llmdo(root, "run", "main", "x" * webhook.LARGEST).returncode == 0
-    [message] = told(receiver)
+    [message] = messages(receiver)
     assert (message["data"]["too_large"], "output" in message["data"]) == (True, False)
 
 
@@ -283,7 +287,7 @@ def test_what_the_variables_hold_is_judged_and_not_repeated(
     [line] = [line for line in run.stderr.splitlines() if "webhook" in line]
     assert (run.returncode, why in line) == (0, True), line
     assert "hunter2" not in line.replace("tok-hunter2hunter2", "")
-    assert not told(receiver)
+    assert not messages(receiver)
 
 
 def test_a_secret_of_the_standard_form_signs_as_its_libraries_verify(receiver: Receiver) -> None:
@@ -320,7 +324,7 @@ def test_items_of_a_batch_are_told_of_each(root: Path, receiver: Receiver) -> No
     (root / "in.jsonl").write_text('{"key": "a", "input": "x"}\n{"key": "b", "input": "fail"}\n')
     ended = llmdo(root, "batch", "main", "--inputs", "in.jsonl", "--key", "key", "--input", "{input}")
     assert ended.returncode == 1, ended.stderr
-    assert sorted(message["type"] for message in told(receiver)) == ["run.completed", "run.failed"]
+    assert sorted(message["type"] for message in messages(receiver)) == ["run.completed", "run.failed"]
 
 
 def test_who_is_told_is_reviewed_and_what_runs_go_on_is_not_bound_to_it(
@@ -334,7 +338,7 @@ def test_who_is_told_is_reviewed_and_what_runs_go_on_is_not_bound_to_it(
         True,
     )
     assert llmdo(root, "resume", "last", "--approve-all").returncode == 0, "what runs is what ran"
-    assert "output" in told(receiver)[-1]["data"], "who is told what is up to the manifest of today"
+    assert "output" in messages(receiver)[-1]["data"], "who is told what is up to the manifest of today"
 
 
 def test_a_table_that_names_no_variable_is_a_finding(root: Path) -> None:

@@ -39,9 +39,9 @@ def shown(root: Path, path: str) -> dict[str, Any]:
 
 def given(root: Path, path: str, verb: Any, **more: Any) -> GivenAnswer:
     """An answer to the question that waits at a path."""
-    found = next(each for each in pending(root) if each.question.path == path)
-    values = {"digest": found.question.key, "by": "ada", **more}
-    return GivenAnswer(run=found.run.run, path=path, verb=verb, **values)
+    unanswered = next(each for each in pending(root) if each.question.path == path)
+    values = {"digest": unanswered.question.key, "by": "ada", **more}
+    return GivenAnswer(run=unanswered.run.run, path=path, verb=verb, **values)
 
 
 def give(root: Path, path: str, verb: Any, **more: Any) -> str:
@@ -276,9 +276,9 @@ def test_a_journal_that_is_damaged_is_told_of_and_hides_no_other(tmp_path: Path)
     asked(root)
     runs = Runs(root)
     runs.path(runs.names()[0]).write_bytes(b"no journal")
-    told: list[str] = []
-    assert len([*Inbox(root=root).pending(told.append)]) == 1
-    assert len(told) == 1
+    warnings: list[str] = []
+    assert len([*Inbox(root=root).pending(warnings.append)]) == 1
+    assert len(warnings) == 1
 
 
 @pytest.mark.long

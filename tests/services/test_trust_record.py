@@ -218,9 +218,9 @@ def test_what_changed_since_it_was_read_is_not_shown_as_if_it_had_not(
 def test_an_answer_that_cannot_be_kept_holds_for_the_command(tmp_path: Path, root: Path) -> None:
     (tmp_path / "file").write_text("")
     environ = {"XDG_STATE_HOME": str(tmp_path / "file"), "XDG_CONFIG_HOME": str(tmp_path)}
-    told: list[str] = []
-    Consent(environ, tell=told.append, ask=lambda _: "content").require(project.read(root).graph, root)
-    assert told[0].startswith("warning: the answer cannot be kept in ")
+    warnings: list[str] = []
+    Consent(environ, tell=warnings.append, ask=lambda _: "content").require(project.read(root).graph, root)
+    assert warnings[0].startswith("warning: the answer cannot be kept in ")
 
 
 @pytest.mark.long

@@ -40,7 +40,7 @@ def raised(
     line: str, settings: ShellSettings = SETTINGS, *, isolated: bool = True, **config: object
 ) -> set[str]:
     vouching = Vouching.of(settings, config)
-    return {str(one) for one in vouching.raised(line.split(), scope_in_text, isolated=isolated)}
+    return {str(capability) for capability in vouching.raised(line.split(), scope_in_text, isolated=isolated)}
 
 
 @pytest.mark.parametrize(("rule", "command", "wanted"), EXAMPLES)
@@ -175,8 +175,8 @@ def test_what_follows_an_equals_sign_is_a_path_and_never_a_variable_of_a_launche
 
 def test_a_path_after_an_equals_sign_is_said_as_well() -> None:
     rule = ShellRule(run=("dd",), positional="paths")
-    found = rule.raised(("dd", "if=a/.env"), scope_in_text, isolated=True) or ()
-    assert {str(one) for one in found} >= {
+    capabilities = rule.raised(("dd", "if=a/.env"), scope_in_text, isolated=True) or ()
+    assert {str(capability) for capability in capabilities} >= {
         "fs.read:if=a/.env/**",
         "fs.read:a/.env/**",
         "fs.write:a/.env/**",
@@ -226,8 +226,8 @@ def test_a_test_runner_takes_options_before_its_tests(rule: ShellRule, line: str
 def test_numbers_as_options_and_paths_after_two_dashes_mean_what_they_do(
     line: str, reads: str | None
 ) -> None:
-    found = raised(line)
-    assert (f"fs.read:{reads}" in found) if reads else found == {"proc.exec.unvouched"}
+    capabilities = raised(line)
+    assert (f"fs.read:{reads}" in capabilities) if reads else capabilities == {"proc.exec.unvouched"}
 
 
 @pytest.mark.parametrize("program", ["python3.12", "gcc-13", "bash", "ruby3.1", "busybox", "xargs"])
@@ -305,8 +305,8 @@ def test_whatever_a_command_raises_was_declared(
     vouching = Vouching.of(SETTINGS, config)
     declared = vouching.declared(mode)
     for isolated in {"auto": (True, False), "require": (True,), "off": (False,)}[mode]:
-        for one in vouching.raised(command, scope_in_text, isolated=isolated):
-            assert any(most.contains(one) for most in declared)
+        for capability in vouching.raised(command, scope_in_text, isolated=isolated):
+            assert any(most.contains(capability) for most in declared)
 
 
 @given(COMMANDS, CONFIGS, st.booleans())
@@ -316,7 +316,7 @@ def test_every_command_raises_that_it_is_one(
     shell = builtin.tools("shell", config, SETTINGS)["shell"]
     raised = Vouching.of(SETTINGS, config).raised(command, scope_in_text, isolated=isolated)
     for group in builtin.raised_always("shell", shell):
-        assert any(most.contains(one) for most in group for one in raised)
+        assert any(most.contains(capability) for most in group for capability in raised)
 
 
 @pytest.mark.parametrize("rule", [{"positional": "paths"}, {"reads": "workspace"}])

@@ -53,9 +53,9 @@ def accepted(line: str) -> tuple[str, ...] | None:
         return None
 
 
-def by_bash(found: list[str]) -> list[tuple[str, ...]]:
+def by_bash(commands: list[str]) -> list[tuple[str, ...]]:
     """The words that bash passes on for each line; all in one script, since the lines are simple by what we claim."""
-    script = "\n".join(f"printf '%s\\0' '{MARK}' {line}" for line in found)
+    script = "\n".join(f"printf '%s\\0' '{MARK}' {line}" for line in commands)
     done = subprocess.run(
         [BASH, "--norc", "--noprofile", "-c", script],
         capture_output=True,
@@ -64,33 +64,33 @@ def by_bash(found: list[str]) -> list[tuple[str, ...]]:
         timeout=20,
     )
     assert not done.stderr
-    said: list[list[str]] = []
+    outputs: list[list[str]] = []
     for word in done.stdout.decode().split("\0")[:-1]:
         if word == MARK:
-            said.append([])
+            outputs.append([])
         else:
-            said[-1].append(word)
-    return [tuple(one) for one in said]
+            outputs[-1].append(word)
+    return [tuple(output) for output in outputs]
 
 
-def compare(found: list[str]) -> None:
-    taken = [line for line in found if accepted(line) is not None]
+def compare(commands: list[str]) -> None:
+    taken = [line for line in commands if accepted(line) is not None]
     assert by_bash(taken) == [accepted(line) for line in taken]
 
 
 @pytest.mark.skipif(BASH is None, reason="there is no bash")
 @settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(lines, min_size=10, max_size=40))
-def test_the_words_of_an_accepted_line_are_those_of_bash(found: list[str]) -> None:
-    compare(found)
+def test_the_words_of_an_accepted_line_are_those_of_bash(commands: list[str]) -> None:
+    compare(commands)
 
 
 @pytest.mark.long
 @pytest.mark.skipif(BASH is None, reason="there is no bash")
 @settings(max_examples=share(1200), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(lines, min_size=30, max_size=60))
-def test_the_words_of_thousands_of_accepted_lines_are_those_of_bash(found: list[str]) -> None:
-    compare(found)
+def test_the_words_of_thousands_of_accepted_lines_are_those_of_bash(commands: list[str]) -> None:
+    compare(commands)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_plain_line_becomes_its_words(line: str, expected: tuple[str, ...]) ->
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ("ls | wc", "no pipes"),
         ("ls; ls", "one call for each"),
@@ -135,8 +135,8 @@ def test_a_plain_line_becomes_its_words(line: str, expected: tuple[str, ...]) ->
         ("x" * 9000, "write a file"),
     ],
 )
-def test_shell_syntax_is_refused_with_what_to_do_instead(line: str, told: str) -> None:
-    with pytest.raises(CommandRefused, match=told):
+def test_shell_syntax_is_refused_with_what_to_do_instead(line: str, message: str) -> None:
+    with pytest.raises(CommandRefused, match=message):
         words(line)
 
 

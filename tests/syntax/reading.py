@@ -26,7 +26,7 @@ def text_at(text: str, span: Span | None) -> str:
     return "\n".join(covered)
 
 
-def told(problems: Iterable[Diagnostic]) -> list[tuple[str, int, int, str]]:
+def facts_of(problems: Iterable[Diagnostic]) -> list[tuple[str, int, int, str]]:
     """Code, line, column and message of each finding."""
     return [
         (problem.code, problem.at.span.line, problem.at.span.column, problem.message)

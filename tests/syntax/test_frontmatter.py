@@ -18,7 +18,7 @@ from llmdo.syntax.frontmatter import WorkerText
 from llmdo.syntax.header import MAX_HEADER
 from tests.laws import tried
 
-from .reading import text_at, told
+from .reading import facts_of, text_at
 
 
 def parse(text: str, path: str = "workers/pitch.worker") -> WorkerText:
@@ -40,7 +40,7 @@ def value(yaml: str) -> object:
 
 
 def problem(yaml: str) -> tuple[str, int, int, str]:
-    (only,) = told(header(yaml).problems)
+    (only,) = facts_of(header(yaml).problems)
     return only
 
 
@@ -72,7 +72,7 @@ def test_a_header_may_end_with_the_file() -> None:
 @pytest.mark.parametrize("text", ["", "You are.\n", "# Title\n---\nname: a\n---\n", "----\nname: a\n---\n"])
 def test_a_file_without_a_header_is_told_how_to_start(text: str) -> None:
     worker = parse(text)
-    assert told(worker.document.problems) == [("LDO109", 1, 1, "a worker starts with a header")]
+    assert facts_of(worker.document.problems) == [("LDO109", 1, 1, "a worker starts with a header")]
     assert (
         worker.document.problems[0].hint
         == "start the file with the three lines `---`, `name: pitch` and `---`"
@@ -94,7 +94,7 @@ def test_blanks_around_the_first_line_never_turn_a_header_into_a_prompt(
 ) -> None:
     worker = parse(text)
     message = "the `---` that opens the header is not alone at the very start of the file"
-    assert told(worker.document.problems) == [("LDO109", line, column, message)]
+    assert facts_of(worker.document.problems) == [("LDO109", line, column, message)]
     assert worker.body == ""
 
 
@@ -103,7 +103,9 @@ def test_blanks_around_the_first_line_never_turn_a_header_into_a_prompt(
 )
 def test_a_header_that_is_never_closed_is_not_a_prompt(text: str) -> None:
     worker = parse(text)
-    assert told(worker.document.problems) == [("LDO109", 1, 1, "the header that starts here is never closed")]
+    assert facts_of(worker.document.problems) == [
+        ("LDO109", 1, 1, "the header that starts here is never closed")
+    ]
     assert worker.body == ""
 
 
@@ -159,18 +161,18 @@ def test_control_characters_behind_an_escape_are_data() -> None:
 
 def test_a_duplicate_key_is_refused_at_its_place_with_the_first() -> None:
     document = header("name: a\ntoolsets:\n  calc: {}\n  calc: {x: 1}\nname: b\n")
-    assert told(document.problems) == [
+    assert facts_of(document.problems) == [
         ("LDO101", 5, 3, "`calc` is given twice"),
         ("LDO101", 6, 1, "`name` is given twice"),
     ]
-    firsts = [found.related[0].at.span for found in document.problems]
+    firsts = [finding.related[0].at.span for finding in document.problems]
     assert [(span.line, span.column) for span in firsts if span] == [(4, 3), (2, 1)]
     assert document.data == {"name": "a", "toolsets": {"calc": {}}}
 
 
 def test_keys_below_a_duplicate_do_not_take_the_places_of_the_first() -> None:
     document = header("a: {b: 1}\na: {b: 2, b: 3}\n")
-    assert [found[1:3] for found in told(document.problems)] == [(3, 1), (3, 11)]
+    assert [facts[1:3] for facts in facts_of(document.problems)] == [(3, 1), (3, 11)]
     assert document.value("a", "b").span == header("a: {b: 1}\n").value("a", "b").span
 
 
@@ -212,7 +214,7 @@ def test_keys_below_a_duplicate_do_not_take_the_places_of_the_first() -> None:
 )
 def test_what_goes_beyond_plain_data_is_refused_at_its_place(yaml: str, column: int, message: str) -> None:
     document = header(yaml)
-    assert told(document.problems) == [("LDO101", 2, column, message)]
+    assert facts_of(document.problems) == [("LDO101", 2, column, message)]
     text_at(document.source.text, document.problems[0].at.span)
 
 
@@ -222,7 +224,7 @@ def test_a_second_document_is_refused() -> None:
 
 def test_reading_goes_on_after_what_is_refused() -> None:
     document = header("a: *x\nb: &y 1\nc: !t d\ne: 2\n")
-    assert [found[1] for found in told(document.problems)] == [2, 3, 4]
+    assert [facts[1] for facts in facts_of(document.problems)] == [2, 3, 4]
     assert document.data == {"b": 1, "c": "d", "e": 2}
 
 
@@ -411,11 +413,11 @@ values = st.recursive(
 
 def routes(value: Any, route: Route = ()) -> dict[Route, Any]:
     """Every route below a value, with what it leads to."""
-    found: dict[Route, Any] = {route: value} if route else {}
+    by_route: dict[Route, Any] = {route: value} if route else {}
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for part, inner in items:
-        found |= routes(inner, (*route, part))
-    return found
+        by_route |= routes(inner, (*route, part))
+    return by_route
 
 
 @tried(50)
@@ -444,10 +446,10 @@ def test_any_header_gives_data_or_findings_within_the_text(yaml: str) -> None:
     text = f"---\n{yaml}\n---\nbody"
     document = parse(text).document
     assert isinstance(document.data, dict)
-    for found in document.problems:
-        text_at(text, found.at.span)
-        assert "\n" not in found.message
-        assert "expected" not in found.message
+    for finding in document.problems:
+        text_at(text, finding.at.span)
+        assert "\n" not in finding.message
+        assert "expected" not in finding.message
     if not document.problems:
         assert set(document.index()) == set(routes(document.data))
 
@@ -456,7 +458,7 @@ def test_any_header_gives_data_or_findings_within_the_text(yaml: str) -> None:
 @given(st.text(st.sampled_from("-a:\n \t"), max_size=20))
 def test_any_file_without_a_whole_header_has_no_prompt(text: str) -> None:
     worker = parse(text)
-    if any(found.code == "LDO109" for found in worker.document.problems):
+    if any(finding.code == "LDO109" for finding in worker.document.problems):
         assert worker.body == ""
     else:
         assert text.startswith("---\n")

@@ -16,15 +16,15 @@ from llmdo.base.source import Source
 from llmdo.syntax import module
 from llmdo.syntax.module import Outline, ToolsetOutline
 
-from .reading import text_at, told
+from .reading import facts_of, text_at
 
 HEAD = "from pydantic_ai import FunctionToolset\n"
 
 
 def outline(text: str) -> Outline:
-    found = module.outline(Source("tools/calc.py", dedent(text)))
-    assert found.problems == ()
-    return found
+    outlined = module.outline(Source("tools/calc.py", dedent(text)))
+    assert outlined.problems == ()
+    return outlined
 
 
 def calc(text: str) -> ToolsetOutline:
@@ -33,10 +33,10 @@ def calc(text: str) -> ToolsetOutline:
 
 
 def problem(text: str) -> tuple[str, int, int, str]:
-    found = module.outline(Source("tools/calc.py", text))
-    assert (found.names, found.toolsets, found.imports, found.spans) == (frozenset(), {}, (), {})
-    assert found.open
-    (only,) = told(found.problems)
+    outlined = module.outline(Source("tools/calc.py", text))
+    assert (outlined.names, outlined.toolsets, outlined.imports, outlined.spans) == (frozenset(), {}, (), {})
+    assert outlined.open
+    (only,) = facts_of(outlined.problems)
     return only
 
 
@@ -171,7 +171,7 @@ def test_imports_for_type_checkers_alone_are_left_out() -> None:
     ],
 )  # fmt: skip
 def test_what_makes_a_toolset_is_one(value: str) -> None:
-    found = outline(
+    toolsets = outline(
         f"""
         from pydantic_ai import FunctionToolset
         from pydantic_ai.toolsets import WrapperToolset as Renamed
@@ -184,8 +184,8 @@ def test_what_makes_a_toolset_is_one(value: str) -> None:
         one, two = {value}, 1
         """
     ).toolsets
-    assert set(found) == {"MyTools", "Below", "other", "calc", "annotated", "one"}
-    assert not found["calc"].is_class
+    assert set(toolsets) == {"MyTools", "Below", "other", "calc", "annotated", "one"}
+    assert not toolsets["calc"].is_class
 
 
 @pytest.mark.parametrize(
@@ -196,16 +196,16 @@ def test_anything_else_is_not_a_toolset(value: str) -> None:
 
 
 def test_a_class_of_toolsets_is_one_whose_tools_are_not_known() -> None:
-    found = outline("class Calc(toolsets.AbstractToolset[None]): ...\nclass Plain: ...\n").toolsets
-    assert list(found) == ["Calc"]
-    assert (found["Calc"].is_class, found["Calc"].complete, found["Calc"].tools) == (True, False, {})
+    toolsets = outline("class Calc(toolsets.AbstractToolset[None]): ...\nclass Plain: ...\n").toolsets
+    assert list(toolsets) == ["Calc"]
+    assert (toolsets["Calc"].is_class, toolsets["Calc"].complete, toolsets["Calc"].tools) == (True, False, {})
 
 
 def test_a_private_toolset_is_not_listed_but_known() -> None:
-    found = outline(
+    outlined = outline(
         "_base = FunctionToolset()\ncalc = _base.prefixed('a')\nclass _C(FunctionToolset): ...\nd = _C()\n"
     )
-    assert set(found.toolsets) == {"calc", "d"}
+    assert set(outlined.toolsets) == {"calc", "d"}
 
 
 def test_the_tools_of_a_toolset_are_found_with_their_capabilities() -> None:
@@ -230,9 +230,9 @@ def test_the_tools_of_a_toolset_are_found_with_their_capabilities() -> None:
         calc.add_function(h, name="aitch", metadata={"capabilities": ("x.calc.h",)})
         """
     )
-    found = module.outline(Source("m.py", text)).toolsets["calc"]
-    assert found.complete
-    assert {name: tool.capabilities for name, tool in found.tools.items()} == {
+    toolset = module.outline(Source("m.py", text)).toolsets["calc"]
+    assert toolset.complete
+    assert {name: tool.capabilities for name, tool in toolset.tools.items()} == {
         "a": None,
         "bee": ("x.calc.cpu", "fs.read:in/**"),
         "c": None,
@@ -242,21 +242,21 @@ def test_the_tools_of_a_toolset_are_found_with_their_capabilities() -> None:
         "g": None,
         "aitch": ("x.calc.h",),
     }
-    assert [text_at(text, tool.span) for tool in found.tools.values()] == [*"abcdefgh"]
-    assert text_at(text, found.span) == "calc"
+    assert [text_at(text, tool.span) for tool in toolset.tools.values()] == [*"abcdefgh"]
+    assert text_at(text, toolset.span) == "calc"
 
 
 @pytest.mark.parametrize(
     "arguments", ["[f, g]", "tools=[f, g]", "tools=(f, Tool(g))", "[f, Tool(function, name='g')]"]
 )
 def test_functions_given_to_the_toolset_are_its_tools(arguments: str) -> None:
-    found = calc(f"def f(): ...\ndef g(): ...\ndef function(): ...\ncalc = FunctionToolset({arguments})\n")
-    assert set(found.tools) == {"f", "g"}
-    assert found.complete
+    toolset = calc(f"def f(): ...\ndef g(): ...\ndef function(): ...\ncalc = FunctionToolset({arguments})\n")
+    assert set(toolset.tools) == {"f", "g"}
+    assert toolset.complete
 
 
 def test_capabilities_of_the_toolset_hold_for_tools_that_name_none() -> None:
-    found = calc(
+    toolset = calc(
         """
         def f(): ...
         calc = FunctionToolset([f], metadata={"capabilities": ["x.all"]})
@@ -266,7 +266,7 @@ def test_capabilities_of_the_toolset_hold_for_tools_that_name_none() -> None:
         def h(): ...
         """
     )
-    assert [tool.capabilities for tool in found.tools.values()] == [("x.all",), ("x.own",), ("x.all",)]
+    assert [tool.capabilities for tool in toolset.tools.values()] == [("x.all",), ("x.own",), ("x.all",)]
 
 
 @pytest.mark.parametrize(
@@ -350,9 +350,9 @@ def test_what_cannot_be_read_is_one_finding_at_its_place(text: str, expected: tu
     "text", ["x = " + "-" * 100_000 + "1", "x = 1" + "+1" * 100_000, "x = a" + ".b" * 100_000]
 )
 def test_code_that_is_nested_too_deeply_is_a_finding(text: str) -> None:
-    found = module.outline(Source("m.py", text))
-    assert [one.code for one in found.problems] == ["LDO101"]
-    assert found.names == frozenset()
+    outlined = module.outline(Source("m.py", text))
+    assert [finding.code for finding in outlined.problems] == ["LDO101"]
+    assert outlined.names == frozenset()
 
 
 def test_python_s_warnings_stay_silent_and_the_filters_as_they_were() -> None:
@@ -378,8 +378,8 @@ def test_a_large_module_is_outlined_in_time(text: str) -> None:
 )
 @pytest.mark.timeout(20)
 def test_a_module_whose_tree_would_take_all_memory_is_a_finding(text: str) -> None:
-    found = module.outline(Source("m.py", text))
-    assert [one.code for one in found.problems] == ["LDO101"]
+    outlined = module.outline(Source("m.py", text))
+    assert [finding.code for finding in outlined.problems] == ["LDO101"]
 
 
 def test_code_in_long_lines_and_long_texts_is_not_taken_for_too_much() -> None:
@@ -434,10 +434,10 @@ def test_an_empty_module_is_empty() -> None:
     ).map("".join)
 )  # fmt: skip
 def test_any_text_gives_an_outline_or_one_finding_within_the_text(text: str) -> None:
-    found = module.outline(Source("m.py", text))
-    for one in found.problems:
-        text_at(text, one.at.span)
-    for span in found.spans.values():
+    outlined = module.outline(Source("m.py", text))
+    for finding in outlined.problems:
+        text_at(text, finding.at.span)
+    for span in outlined.spans.values():
         assert text_at(text, span)
-    assert set(found.toolsets) <= found.names
-    assert (not found.problems) or (found.open and not found.names)
+    assert set(outlined.toolsets) <= outlined.names
+    assert (not outlined.problems) or (outlined.open and not outlined.names)

@@ -91,9 +91,9 @@ def blocks(draw: st.DrawFn) -> str:
 headers = st.lists(lines(), max_size=7).map("\n".join) | blocks() | blocks() | blocks()
 
 
-def same(one: Any, other: Any) -> bool:
+def same(value: Any, other: Any) -> bool:
     """Whether two values are equal, their types and the order of their keys as well."""
-    return repr(one) == repr(other)
+    return repr(value) == repr(other)
 
 
 def hold_against_yaml(header: str) -> bool:

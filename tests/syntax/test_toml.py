@@ -17,7 +17,7 @@ from llmdo.syntax import toml
 from llmdo.syntax.document import Document, Route
 from tests.laws import tried
 
-from .reading import text_at, told
+from .reading import facts_of, text_at
 
 
 def parse(text: str) -> Document:
@@ -28,7 +28,7 @@ def problem(text: str) -> tuple[str, int, int, str]:
     """The one finding about `text`, which leaves no data."""
     document = parse(text)
     assert document.data == {}
-    (only,) = told(document.problems)
+    (only,) = facts_of(document.problems)
     return only
 
 
@@ -344,8 +344,8 @@ class _Writer:
     def basic(self, text: str) -> str:
         return '"' + re.sub(r'[\x00-\x1f\x7f"\\]', self.escape, text) + '"'
 
-    def escape(self, found: re.Match[str]) -> str:
-        return {'"': '\\"', "\\": "\\\\", "\n": "\\n"}.get(found[0], f"\\u{ord(found[0]):04x}")
+    def escape(self, match: re.Match[str]) -> str:
+        return {'"': '\\"', "\\": "\\\\", "\n": "\\n"}.get(match[0], f"\\u{ord(match[0]):04x}")
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -367,11 +367,11 @@ values = st.recursive(
 
 def routes(value: Any, route: Route = ()) -> dict[Route, Any]:
     """Every route below a value, with what it leads to."""
-    found: dict[Route, Any] = {route: value} if route else {}
+    by_route: dict[Route, Any] = {route: value} if route else {}
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for part, inner in items:
-        found |= routes(inner, (*route, part))
-    return found
+        by_route |= routes(inner, (*route, part))
+    return by_route
 
 
 @tried(50)
@@ -409,14 +409,14 @@ def test_any_text_gives_data_with_places_or_one_finding_within_the_text(text: st
 @tried(50)
 @given(st.text(st.sampled_from("ab.=[]{}\n"), max_size=30).map(lambda text: "a = 1\n[b]\n" + text))
 def test_a_duplicate_always_names_the_first(text: str) -> None:
-    for found in parse(text).problems:
-        if found.message.endswith("given twice"):
-            (first,) = found.related
+    for finding in parse(text).problems:
+        if finding.message.endswith("given twice"):
+            (first,) = finding.related
             assert first.at.span
-            assert found.at.span
-            assert (first.at.span.line, first.at.span.column) < (found.at.span.line, found.at.span.column)
-        assert "overwrite" not in found.message
-        assert "annot declare" not in found.message
+            assert finding.at.span
+            assert (first.at.span.line, first.at.span.column) < (finding.at.span.line, finding.at.span.column)
+        assert "overwrite" not in finding.message
+        assert "annot declare" not in finding.message
 
 
 def test_dates_are_data() -> None:

@@ -21,9 +21,9 @@ def wrong(
         "a hostile repository": of_a_hostile_repository,
         "secrets in folders": of_a_hostile_repository,
     }
-    found = bypasses.results(mode, is_apart=is_apart)
-    assert len(found) > 200
-    return [one for one in found if one.harm or one.outcome != expected[one.kind]]
+    results = bypasses.results(mode, is_apart=is_apart)
+    assert len(results) > 200
+    return [result for result in results if result.harm or result.outcome != expected[result.kind]]
 
 
 def test_no_attempt_gets_past_the_rules_without_isolation() -> None:

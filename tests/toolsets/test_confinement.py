@@ -157,10 +157,10 @@ def test_what_is_not_a_plain_file_is_refused_for_reading_and_writing(root, works
 def test_a_refusal_never_shows_where_the_workspace_is(root, workspace, path):
     plant(workspace)
     for use in (lambda: root.read(path, LIMIT), lambda: root.list_files(path, "*")):
-        told = refusal_of(use)
-        assert str(workspace) not in told
-        assert len(told) < 1000
-        assert told.isprintable()
+        refusal = refusal_of(use)
+        assert str(workspace) not in refusal
+        assert len(refusal) < 1000
+        assert refusal.isprintable()
 
 
 def test_a_device_is_refused(root, workspace):
@@ -173,7 +173,7 @@ def test_a_device_is_refused(root, workspace):
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "message"),
     [
         ("../x", "`../x` has a `..`: give the path as seen from the workspace, without `..`"),
         ("missing.txt", "`missing.txt` does not exist: list the folder to see what is there"),
@@ -182,11 +182,11 @@ def test_a_device_is_refused(root, workspace):
         ("a\tb", "`a\\tb` has a control character: give a path without one"),
     ],
 )
-def test_a_refusal_says_what_to_do(root, workspace, path, told):
+def test_a_refusal_says_what_to_do(root, workspace, path, message):
     plant(workspace)
     with pytest.raises(PathRefused) as refused:
         root.read(path, LIMIT)
-    assert str(refused.value) == told
+    assert str(refused.value) == message
 
 
 def test_a_file_is_read_by_any_spelling_of_its_path(root):

@@ -53,8 +53,8 @@ def ask(toolset: FilesystemToolset, *calls: tuple[str, dict[str, object]]) -> li
         return ModelResponse(parts=parts)
 
     result = asyncio.run(Agent(FunctionModel(script), toolsets=[toolset]).run("go"))
-    told = [part for message in result.all_messages() for part in message.parts]
-    return [part for part in told if getattr(part, "part_kind", "") in ("tool-return", "retry-prompt")]
+    parts = [part for message in result.all_messages() for part in message.parts]
+    return [part for part in parts if getattr(part, "part_kind", "") in ("tool-return", "retry-prompt")]
 
 
 def say(toolset: FilesystemToolset, name: str, **args: object) -> str:
@@ -71,7 +71,7 @@ def refused(toolset: FilesystemToolset, name: str, **args: object) -> str:
 
 def raised(toolset: FilesystemToolset, name: str, **args: object) -> set[str]:
     context = RunContext(deps=None, model=TestModel(), usage=RunUsage())
-    return {str(one) for one in toolset.get_capabilities(name, args, context, {})}
+    return {str(capability) for capability in toolset.get_capabilities(name, args, context, {})}
 
 
 def offered(toolset: FilesystemToolset) -> dict[str, object]:
@@ -92,7 +92,7 @@ def test_a_model_is_told_what_each_argument_means(make):
     tools = offered(make({"write": ["**"]}))
     for tool in tools.values():
         assert tool.description
-        assert all(one["description"] for one in tool.parameters_json_schema["properties"].values())
+        assert all(argument["description"] for argument in tool.parameters_json_schema["properties"].values())
     assert tools["read_file"].parameters_json_schema["required"] == ["path"]
     assert tools["list_files"].parameters_json_schema.get("required", []) == []
 
@@ -162,8 +162,8 @@ def test_a_write_says_what_it_did(make, workspace):
 
 def test_a_write_that_is_too_large_is_refused(make, workspace):
     toolset = make({"write": ["**"]})
-    told = refused(toolset, "write_file", path="a.md", content="x" * (MAX_FILE + 1))
-    assert told == "`a.md` was not written: its content is larger than 10,000,000 bytes"
+    refusal = refused(toolset, "write_file", path="a.md", content="x" * (MAX_FILE + 1))
+    assert refusal == "`a.md` was not written: its content is larger than 10,000,000 bytes"
     assert not (workspace / "a.md").exists()
 
 
@@ -180,14 +180,14 @@ def test_every_listed_name_reads_the_listed_file(make, workspace):
     (workspace / "other").mkdir()
     (workspace / "other/acme.md").write_text("other")
     toolset = make({}, paths={"decks/": "input/", "decks/acme.md": "other/acme.md", "other/": "input/"})
-    told = say(toolset, "list_files", path="decks")
-    assert told == "decks/logo.png\n(not shown: 1 files that cannot be named from here)"
+    listing = say(toolset, "list_files", path="decks")
+    assert listing == "decks/logo.png\n(not shown: 1 files that cannot be named from here)"
 
 
 def test_a_name_that_would_be_too_deep_is_not_listed(make):
     alias = "a/" * 64
-    told = say(make({}, paths={alias: "input/"}), "list_files", path=alias)
-    assert told == "(not shown: 2 files that cannot be named from here)"
+    listing = say(make({}, paths={alias: "input/"}), "list_files", path=alias)
+    assert listing == "(not shown: 2 files that cannot be named from here)"
 
 
 def test_hidden_files_are_listed_only_by_a_pattern_with_the_dot(make):
@@ -285,12 +285,15 @@ configs = st.sampled_from([{}, {"read": ["input/**"]}, {"read": ["secret.txt"]},
 @given(path=paths, config=configs)
 def test_whatever_is_read_was_raised_and_declared(tmp_path_factory, path, config):
     toolset, read = watched(tmp_path_factory, config)
-    told = raised(toolset, "read_file", path=path)
+    capabilities = raised(toolset, "read_file", path=path)
     declared = builtin.tools("filesystem", config)["read_file"].capabilities
     (part,) = ask(toolset, ("read_file", {"path": path}))
     if part.outcome == "success":
-        assert told == {f"fs.read:{real}" for real in read}
-        assert all(any(one.contains(Capability.parse(text)) for one in declared) for text in told)
+        assert capabilities == {f"fs.read:{real}" for real in read}
+        assert all(
+            any(capability.contains(Capability.parse(text)) for capability in declared)
+            for text in capabilities
+        )
 
 
 def watched(tmp_path_factory, config):
@@ -341,7 +344,7 @@ def test_an_edit_replaces_the_one_place_that_has_the_text(make, workspace):
 
 
 @pytest.mark.parametrize(
-    ("content", "old", "told"),
+    ("content", "old", "message"),
     [
         ("a\nb\na\n", "a", "the text occurs 2 times, in lines 1, 3; give more of what is around it"),
         ("aaa", "aa", "the text occurs 2 times, in lines 1, 1; give more"),
@@ -352,10 +355,10 @@ def test_an_edit_replaces_the_one_place_that_has_the_text(make, workspace):
     ],
 )
 def test_an_edit_that_is_not_clear_changes_nothing_and_says_what_is_there(
-    make, workspace, content, old, told
+    make, workspace, content, old, message
 ):
     (workspace / "input/a.md").write_text(content)
-    assert told in refused(make({"write": ["**"]}), "edit_file", path="input/a.md", old=old, new="z")
+    assert message in refused(make({"write": ["**"]}), "edit_file", path="input/a.md", old=old, new="z")
     assert (workspace / "input/a.md").read_text() == content
 
 
@@ -375,7 +378,7 @@ def test_an_edit_needs_both_to_read_and_to_write(make):
     declared = builtin.tools(
         "filesystem", {"read": ["input/**", "notes/a.md"], "write": ["notes/**", "new/**"]}
     )
-    assert {str(one) for one in declared["edit_file"].capabilities} == {
+    assert {str(capability) for capability in declared["edit_file"].capabilities} == {
         "fs.read:notes/a.md",
         "fs.write:notes/a.md",
         "fs.write.protected:notes/a.md",
@@ -462,9 +465,9 @@ def test_a_call_within_its_scopes_raises_only_what_is_declared(name, path, confi
     tool = builtin.tools("filesystem", config).get(name)
     if tool is None:
         return
-    for one in toolset.get_capabilities(name, {"path": path}, None, {}):
-        inside = any(scope_contains(most.scope, one.scope) for most in tool.capabilities)
-        assert not inside or any(most.contains(one) for most in tool.capabilities)
+    for capability in toolset.get_capabilities(name, {"path": path}, None, {}):
+        inside = any(scope_contains(most.scope, capability.scope) for most in tool.capabilities)
+        assert not inside or any(most.contains(capability) for most in tool.capabilities)
 
 
 @given(NAMES, DEEP, CONFIGS)
@@ -474,6 +477,6 @@ def test_a_call_raises_something_of_each_group_that_its_tool_always_raises(name,
     if tool is None:
         return
     calls = toolset.get_capabilities(name, {"path": path}, None, {})
-    if all(any(most.contains(one) for most in tool.capabilities) for one in calls):
+    if all(any(most.contains(capability) for most in tool.capabilities) for capability in calls):
         for group in builtin.raised_always("filesystem", tool):
-            assert any(most.contains(one) for most in group for one in calls)
+            assert any(most.contains(capability) for most in group for capability in calls)

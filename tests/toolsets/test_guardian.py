@@ -169,6 +169,6 @@ def test_a_command_inherits_nothing_but_its_outputs(tmp_path: Path) -> None:
 @linux
 def test_its_guardian_is_not_found_by_what_it_guards(tmp_path: Path) -> None:
     line = "tr '\\0' ' ' < /proc/$PPID/cmdline"
-    found = executed(tmp_path, "/bin/sh", "-c", line, "sought").stdout.kept.decode()
-    assert "guardian" in found
-    assert "sought" not in found
+    processes = executed(tmp_path, "/bin/sh", "-c", line, "sought").stdout.kept.decode()
+    assert "guardian" in processes
+    assert "sought" not in processes

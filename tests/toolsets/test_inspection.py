@@ -96,8 +96,8 @@ def in_process(root: Path, *modules: str, **references: str) -> tuple[dict[str, 
 
     events = asyncio.run(collect())
     assert isinstance(events[-1], InspectionEnded)
-    found = {event.reference: event.facts for event in events if isinstance(event, InspectedToolset)}
-    return found, [event.message for event in events if isinstance(event, Failed)]
+    facts = {event.reference: event.facts for event in events if isinstance(event, InspectedToolset)}
+    return facts, [event.message for event in events if isinstance(event, Failed)]
 
 
 def failure(root: Path, *modules: str, timeout_s: float = 60.0, **references: str) -> LlmdoError:
@@ -108,14 +108,14 @@ def failure(root: Path, *modules: str, timeout_s: float = 60.0, **references: st
 
 def test_tools_are_described_with_what_they_declare(tmp_path):
     write(tmp_path, "tools/calc.py", CALC)
-    found, failed = in_process(tmp_path, "tools/calc.py")
+    facts, failed = in_process(tmp_path, "tools/calc.py")
     assert not failed
-    tools = found["tools/calc.py:calc_tools"].tools
+    tools = facts["tools/calc.py:calc_tools"].tools
     assert {name: tool.capabilities for name, tool in tools.items()} == {
         "factorial": ("x.calc.cpu",),
         "harmless": (),
     }
-    assert found["tools/calc.py:silent"] == ToolsetFacts(
+    assert facts["tools/calc.py:silent"] == ToolsetFacts(
         is_class=False,
         dynamic=False,
         tools={"look": ToolFacts(digest=tools_digest_of_look(), capabilities=None, hook=False)},
@@ -139,42 +139,42 @@ def tools_digest_of_look() -> str:
 def test_a_digest_changes_with_what_a_model_is_shown(tmp_path, old, new):
     write(tmp_path, "one.py", CALC)
     write(tmp_path, "two.py", CALC.replace(old, new))
-    found, _ = in_process(tmp_path, "one.py", "two.py")
-    one, two = found["one.py:calc_tools"].tools, found["two.py:calc_tools"].tools
-    assert one["factorial"].digest != two["factorial"].digest
-    assert one["harmless"].digest == two["harmless"].digest
+    facts, _ = in_process(tmp_path, "one.py", "two.py")
+    first, second = facts["one.py:calc_tools"].tools, facts["two.py:calc_tools"].tools
+    assert first["factorial"].digest != second["factorial"].digest
+    assert first["harmless"].digest == second["harmless"].digest
 
 
 def test_a_class_is_made_without_configuration_where_it_can_be(tmp_path):
     write(tmp_path, "classes.py", CLASSES)
-    found, failed = in_process(tmp_path, "classes.py")
+    facts, failed = in_process(tmp_path, "classes.py")
     assert not failed
-    plain = found["classes.py:Plain"]
+    plain = facts["classes.py:Plain"]
     assert (plain.is_class, plain.dynamic, list(plain.tools)) == (True, False, ["dig"])
     assert plain.tools["dig"].hook
-    assert found["classes.py:Configured"] == ToolsetFacts(is_class=True, dynamic=True, tools={})
-    assert found["classes.py:Whole"] == plain
-    assert found["classes.py:Needy"] == ToolsetFacts(is_class=True, dynamic=True, tools={})
+    assert facts["classes.py:Configured"] == ToolsetFacts(is_class=True, dynamic=True, tools={})
+    assert facts["classes.py:Whole"] == plain
+    assert facts["classes.py:Needy"] == ToolsetFacts(is_class=True, dynamic=True, tools={})
 
 
 def test_tools_that_depend_on_a_run_are_dynamic(tmp_path):
     write(tmp_path, "classes.py", CLASSES)
-    found, _ = in_process(tmp_path, "classes.py")
+    facts, _ = in_process(tmp_path, "classes.py")
     unknown = ToolsetFacts(is_class=False, dynamic=True, tools={})
-    assert found["classes.py:by_run"] == found["classes.py:later"] == unknown
+    assert facts["classes.py:by_run"] == facts["classes.py:later"] == unknown
 
 
 def test_a_reference_reaches_into_packages_and_finds_what_is_private(tmp_path):
     write(tmp_path, "hidden.py", "from pydantic_ai import FunctionToolset\n_tools = FunctionToolset()\n")
-    found, failed = in_process(
+    facts, failed = in_process(
         tmp_path, mine="hidden.py:_tools", generic="pydantic_ai.toolsets:FunctionToolset"
     )
     assert not failed
-    assert sorted(found) == ["hidden.py:_tools", "pydantic_ai.toolsets:FunctionToolset"]
+    assert sorted(facts) == ["hidden.py:_tools", "pydantic_ai.toolsets:FunctionToolset"]
 
 
 @pytest.mark.parametrize(
-    ("metadata", "told"),
+    ("metadata", "message"),
     [
         ("'fs.read'", "tool `t` of `bad.py:s`: `capabilities` is of type `str`, not a list"),
         ("[3]", "tool `t` of `bad.py:s`: `3` is not a capability, perhaps with `:path` or `:folder/**`"),
@@ -185,16 +185,16 @@ def test_a_reference_reaches_into_packages_and_finds_what_is_private(tmp_path):
         ("['capability.undeclared']", "tool `t` of `bad.py:s`: `capability.undeclared` is what the runtime"),
     ],
 )
-def test_a_wrong_declaration_is_told_with_its_tool(tmp_path, metadata, told):
+def test_a_wrong_declaration_is_told_with_its_tool(tmp_path, metadata, message):
     code = (
         "from pydantic_ai import FunctionToolset\ns = FunctionToolset()\n"
         f"@s.tool_plain(metadata={{'capabilities': {metadata}}})\ndef t() -> None: ...\n"
         "@s.tool_plain(metadata={'capabilities': 1})\ndef u() -> None: ...\n"
     )
     write(tmp_path, "bad.py", code)
-    found, failed = in_process(tmp_path, "bad.py")
-    assert not found
-    assert failed[0].startswith(told)
+    facts, failed = in_process(tmp_path, "bad.py")
+    assert not facts
+    assert failed[0].startswith(message)
     assert failed[1].startswith("tool `u` of `bad.py:s`: ")
 
 
@@ -205,9 +205,9 @@ def test_a_right_declaration_is_kept_sorted(tmp_path, declared):
         f"@s.tool_plain(metadata={{'capabilities': {set(declared)!r}}})\ndef t() -> None: ...\n"
     )
     write(tmp_path, "good.py", code)
-    found, failed = in_process(tmp_path, "good.py")
+    facts, failed = in_process(tmp_path, "good.py")
     assert not failed
-    assert found["good.py:s"].tools["t"].capabilities == tuple(sorted(declared))
+    assert facts["good.py:s"].tools["t"].capabilities == tuple(sorted(declared))
 
 
 def test_what_is_no_toolset_or_cannot_be_made_is_told(tmp_path):
@@ -218,8 +218,8 @@ def test_what_is_no_toolset_or_cannot_be_made_is_told(tmp_path):
         "class Picky(FunctionToolset):\n    def __init__(self, x=None):\n        raise ValueError('x is needed')\n"
         "class Quitter(FunctionToolset):\n    async def get_tools(self, ctx):\n        raise SystemExit(1)\n",
     )
-    found, failed = in_process(tmp_path, "odd.py", n="odd.py:number", m="odd.py:numbr")
-    assert not found
+    facts, failed = in_process(tmp_path, "odd.py", n="odd.py:number", m="odd.py:numbr")
+    assert not facts
     assert failed == [
         "making a `odd.py:Picky` without configuration raised ValueError: x is needed",
         "listing the tools of `odd.py:Quitter` called sys.exit(1)",
@@ -306,8 +306,8 @@ def test_every_bad_module_is_told_at_once_and_an_exit_names_the_work(tmp_path):
 @pytest.mark.long
 def test_a_module_that_kills_its_process_is_named(tmp_path):
     write(tmp_path, "a.py", "import os\nos.kill(os.getpid(), 9)")
-    told = "the process that inspects toolsets was killed by SIGKILL while importing `a.py`"
-    assert failure(tmp_path, "a.py").message == told
+    message = "the process that inspects toolsets was killed by SIGKILL while importing `a.py`"
+    assert failure(tmp_path, "a.py").message == message
 
 
 @pytest.mark.parametrize(
@@ -391,8 +391,8 @@ def test_ctrl_c_kills_the_child_and_goes_through(tmp_path):
         time.sleep(0.02)
     assert is_held(tmp_path)
     parent.send_signal(signal.SIGINT)
-    _, told = parent.communicate()
-    assert b"KeyboardInterrupt" in told
+    _, stderr = parent.communicate()
+    assert b"KeyboardInterrupt" in stderr
     assert let_go(tmp_path)
 
 
@@ -461,8 +461,8 @@ def test_without_isolation_it_is_said_once(tmp_path, monkeypatch):
     monkeypatch.setattr(bubblewrap, "_bubblewrap", lambda _: None)
     write(tmp_path, "a.py", CALC)
     write(tmp_path, "b.py", CALC)
-    found = inspect_toolsets(tmp_path, ["a.py", "b.py"], {}, code=listed(tmp_path))
-    assert (len(found.facts), found.unsealed) == (4, "there is no `bwrap` here")
+    inspection = inspect_toolsets(tmp_path, ["a.py", "b.py"], {}, code=listed(tmp_path))
+    assert (len(inspection.facts), inspection.unsealed) == (4, "there is no `bwrap` here")
 
 
 @pytest.mark.long

@@ -140,9 +140,9 @@ def test_limits_hold_without_the_program_that_sets_them(workspace, tmp_path, iso
     environ = {"PATH": str(tmp_path / "bin")}
     settings = ShellSettings(isolation=isolation, limits=ShellLimits(file_mb=1))
     with closing(Root.open(workspace)) as files:
-        one = Machine.prepare(Folders(workspace), files, settings, environ=environ)
+        sandbox = Machine.prepare(Folders(workspace), files, settings, environ=environ)
         words = ("dd", "if=/dev/zero", "of=out/big", "bs=1M", "count=4")
-        assert run(one, *words, write=("out/**",)).status != 0
+        assert run(sandbox, *words, write=("out/**",)).status != 0
     assert (workspace / "out/big").stat().st_size == 1024 * 1024
 
 
@@ -181,9 +181,12 @@ def test_commands_run_at_the_same_time(machine) -> None:
     line = "echo > out/$0; while [ $(ls out | wc -l) -lt 6 ]; do sleep 0.02; done"
 
     async def together() -> list[tuple[Finished, object]]:
-        one = machine()
+        sandbox = machine()
         return await asyncio.gather(
-            *(one.run(("sh", "-c", line, str(number)), Grants(write=("out/**",)), 20) for number in range(6))
+            *(
+                sandbox.run(("sh", "-c", line, str(number)), Grants(write=("out/**",)), 20)
+                for number in range(6)
+            )
         )
 
     assert [finished.timed_out for finished, _ in asyncio.run(together())] == [False] * 6
@@ -191,9 +194,9 @@ def test_commands_run_at_the_same_time(machine) -> None:
 
 @both
 def test_a_command_sees_nothing_of_our_environment(machine, isolation) -> None:
-    said = out(run(machine(isolation, env=("LD_PRELOAD", "MISSING")), "env"))
-    assert CANARY not in said
-    names = {line.partition("=")[0] for line in said.splitlines()}
+    printed = out(run(machine(isolation, env=("LD_PRELOAD", "MISSING")), "env"))
+    assert CANARY not in printed
+    names = {line.partition("=")[0] for line in printed.splitlines()}
     assert names <= {"PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "PWD"}
 
 
@@ -205,9 +208,9 @@ def test_a_command_is_given_what_was_declared(machine, isolation) -> None:
 @pytest.mark.needs_bwrap
 def test_the_processes_of_the_machine_are_not_to_be_seen(machine, monkeypatch) -> None:
     monkeypatch.setenv("SECRET_TOKEN", CANARY)
-    said = out(run(machine("require"), "sh", "-c", "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline"))
-    assert CANARY not in said
-    assert "python" not in said
+    printed = out(run(machine("require"), "sh", "-c", "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline"))
+    assert CANARY not in printed
+    assert "python" not in printed
 
 
 HIDING = """
@@ -310,9 +313,11 @@ def test_the_home_folder_is_hidden(tmp_path, workspace, home) -> None:
     (tmp_path / "home/token").write_text(CANARY)
     environ = {"PATH": SYSTEM, "HOME": home if home == "relative" else str(tmp_path / home)}
     with closing(Root.open(workspace)) as files:
-        one = Machine.prepare(Folders(workspace), files, ShellSettings(isolation="require"), environ=environ)
-        assert CANARY not in out(run(one, "cat", str(tmp_path / "home/token")))
-        assert out(run(one, "sh", "-c", "cd ~ && pwd && cat $OLDPWD/README.md")) == "/tmp/home\nhello\n"
+        sandbox = Machine.prepare(
+            Folders(workspace), files, ShellSettings(isolation="require"), environ=environ
+        )
+        assert CANARY not in out(run(sandbox, "cat", str(tmp_path / "home/token")))
+        assert out(run(sandbox, "sh", "-c", "cd ~ && pwd && cat $OLDPWD/README.md")) == "/tmp/home\nhello\n"
 
 
 def test_too_much_to_watch_over_is_not_opened(machine, workspace, monkeypatch) -> None:
@@ -349,9 +354,9 @@ def test_a_machine_without_bubblewrap_says_so_or_refuses(workspace, monkeypatch)
 def test_a_bubblewrap_that_does_not_work_counts_as_none(workspace, monkeypatch) -> None:
     monkeypatch.setattr("llmdo.toolsets.bubblewrap._bubblewrap", lambda programs: Path("/usr/bin/false"))
     with Root.open(workspace) as files:
-        one = Machine.prepare(Folders(workspace), files, ShellSettings(), environ={"PATH": SYSTEM})
-        assert not one.isolated
-        assert "does not work here" in one.isolation.reason
+        sandbox = Machine.prepare(Folders(workspace), files, ShellSettings(), environ={"PATH": SYSTEM})
+        assert not sandbox.isolated
+        assert "does not work here" in sandbox.isolation.reason
 
 
 @pytest.mark.needs_bwrap
@@ -438,8 +443,8 @@ def test_hiding_leaves_the_files_as_they_are(machine, secrets, workspace) -> Non
 
 def test_secrets_are_looked_for_without_following_links(secrets, workspace) -> None:
     (workspace / "docs").symlink_to("src")
-    found = set(exposure.secrets_in(workspace, ["**"]))
-    assert found == {".env", "src/.git", "src/.GIT", "src/sub/server.pem"}
+    paths = set(exposure.secrets_in(workspace, ["**"]))
+    assert paths == {".env", "src/.git", "src/.GIT", "src/sub/server.pem"}
     assert set(exposure.secrets_in(workspace, ["out/**", "README.md/**", "gone/**"])) == set()
 
 

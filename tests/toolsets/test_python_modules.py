@@ -110,7 +110,7 @@ def test_dataclasses_and_pydantic_models_of_a_file_work(modules, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("code", "told", "line"),
+    ("code", "message", "line"),
     [
         ("x = 1\nraise ValueError('no\\n good')", "importing `bad.py` raised ValueError: no good", 2),
         ("def f():\n    1 / 0\n\nf()", "importing `bad.py` raised ZeroDivisionError: division by zero", 2),
@@ -123,11 +123,11 @@ def test_dataclasses_and_pydantic_models_of_a_file_work(modules, tmp_path):
         ("raise ValueError('x' * 9999)", "importing `bad.py` raised ValueError: xxx", 1),
     ],
 )
-def test_a_failing_import_is_told_with_its_line(modules, tmp_path, code, told, line):
+def test_a_failing_import_is_told_with_its_line(modules, tmp_path, code, message, line):
     write(tmp_path, "bad.py", code)
     before = set(sys.modules)
     error = error_of(modules, "bad.py:x")
-    assert error.message.startswith(told)
+    assert error.message.startswith(message)
     assert len(error.message) < 400
     assert error.at == Location("bad.py", Span(line, 1, line + 1, 1))
     assert not [name for name in set(sys.modules) - before if "workspace" in name]
@@ -164,7 +164,7 @@ def test_a_missing_attribute_has_a_suggestion(modules, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("reference", "told"),
+    ("reference", "message"),
     [
         ("none.py:x", "`none.py` does not exist"),
         ("link.py:x", "`link.py` is a link"),
@@ -174,11 +174,11 @@ def test_a_missing_attribute_has_a_suggestion(modules, tmp_path):
         ("json.not_there:x", "there is no module `json.not_there`"),
     ],
 )
-def test_a_module_that_is_not_there_is_told(modules, tmp_path, reference, told):
+def test_a_module_that_is_not_there_is_told(modules, tmp_path, reference, message):
     write(tmp_path, "real.py", "x = 1")
     (tmp_path / "link.py").symlink_to("real.py")
     (tmp_path / "folder.py").mkdir()
-    assert error_of(modules, reference).message.startswith(told)
+    assert error_of(modules, reference).message.startswith(message)
 
 
 def test_a_file_that_is_no_text_is_told(modules, tmp_path):

@@ -106,9 +106,9 @@ def resolver(tmp_path, monkeypatch):
         )
 
 
-def error_of(resolver: ToolsetResolver, one: Use) -> LlmdoError:
+def error_of(resolver: ToolsetResolver, line: Use) -> LlmdoError:
     with pytest.raises(LlmdoError) as caught:
-        resolver.make(one, NOBODY)
+        resolver.make(line, NOBODY)
     return caught.value
 
 
@@ -118,8 +118,8 @@ def test_the_filesystem_is_made_from_its_configuration(resolver, tmp_path: Path)
     made = resolver.make(use("filesystem", read=["input/**"]), NOBODY)
     assert isinstance(made, FilesystemToolset)
     assert asyncio.run(made.read_file("decks/a.md")) == "deck"
-    told = made.get_capabilities("write_file", {"path": "tools.py", "content": ""}, None, {})
-    assert {one.name for one in told} == {"fs.write", "fs.write.protected"}
+    capabilities = made.get_capabilities("write_file", {"path": "tools.py", "content": ""}, None, {})
+    assert {capability.name for capability in capabilities} == {"fs.write", "fs.write.protected"}
 
 
 def test_an_instance_is_shared_and_never_wrapped(resolver):
@@ -133,23 +133,23 @@ def test_an_instance_is_shared_and_never_wrapped(resolver):
 def test_a_class_is_made_anew_for_every_call_with_its_own_configuration(resolver):
     tags = ["a"]
     line = use("store", folder="x", tags=tags)
-    one, two = resolver.make(line, NOBODY), resolver.make(line, NOBODY)
-    one.tags.append("b")
-    assert one is not two
-    assert (two.folder, two.tags, tags) == ("x", ["a"], ["a"])
+    first, second = resolver.make(line, NOBODY), resolver.make(line, NOBODY)
+    first.tags.append("b")
+    assert first is not second
+    assert (second.folder, second.tags, tags) == ("x", ["a"], ["a"])
 
 
 def test_a_class_may_take_its_configuration_whole_and_as_a_copy(resolver):
     tags = ["a"]
     line = use("whole", folder="x", tags=tags)
-    one, two = resolver.make(line, NOBODY), resolver.make(line, NOBODY)
-    one.config["tags"].append("b")
-    assert one is not two
-    assert (two.config, tags) == ({"folder": "x", "tags": ["a"]}, ["a"])
+    first, second = resolver.make(line, NOBODY), resolver.make(line, NOBODY)
+    first.config["tags"].append("b")
+    assert first is not second
+    assert (second.config, tags) == ({"folder": "x", "tags": ["a"]}, ["a"])
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         (use("calc", n=1), "`calc` is one instance that all workers share, so it takes no configuration"),
         (
@@ -174,9 +174,9 @@ def test_a_class_may_take_its_configuration_whole_and_as_a_copy(resolver):
         (use("remote"), "`remote` is an MCP server, not a Python toolset"),
     ],
 )
-def test_a_line_that_does_not_fit_is_told_at_its_place(resolver, line, told):
+def test_a_line_that_does_not_fit_is_told_at_its_place(resolver, line, message):
     error = error_of(resolver, line)
-    assert error.message == told
+    assert error.message == message
     assert error.at.path == "workers/main.worker"
     assert error.at.span == Span(4, 3, 4, 7)
 

@@ -34,8 +34,8 @@ def test_a_line_of_json_is_an_item_by_its_number_or_a_field() -> None:
 def test_a_row_of_csv_is_a_record(tmp_path: Path) -> None:
     file = tmp_path / "in.csv"
     file.write_bytes(b'\xef\xbb\xbfname,text\r\nacme,"two\nlines"\r\nglobex,one\r\n')
-    found = made(str(file), key="name", template="{name}: {text}")
-    assert found == [("acme", "acme: two\nlines"), ("globex", "globex: one")]
+    records = made(str(file), key="name", template="{name}: {text}")
+    assert records == [("acme", "acme: two\nlines"), ("globex", "globex: one")]
 
 
 def test_a_file_is_an_item_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

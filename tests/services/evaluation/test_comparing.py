@@ -26,10 +26,10 @@ def variant(label: str, passed: list[list[bool]]) -> Variant:
                 number=time,
                 run=f"{number}-{time}",
                 state="completed",
-                judgements=(Judgement(evaluator="e", value=one),),
+                judgements=(Judgement(evaluator="e", value=value),),
             )
             for number, case in enumerate(passed)
-            for time, one in enumerate(case, 1)
+            for time, value in enumerate(case, 1)
         ),
     )
 
@@ -169,7 +169,7 @@ def test_a_baseline_that_cannot_be_compared_is_refused_before_anything_runs(
     for name, text in (("other", other), ("two", two), ("empty", ""), ("binary", "\0")):
         (tmp_path / name).write_text(text, encoding="utf-8")
     made = len(list((root / ".llmdo/batches").iterdir()))
-    for baseline, said in (
+    for baseline, message in (
         (tmp_path / "other", "is of the eval `other`"),
         (tmp_path / "two", "has no variant `workspace`"),
         (tmp_path / "empty", "is not an evaluation"),
@@ -177,7 +177,7 @@ def test_a_baseline_that_cannot_be_compared_is_refused_before_anything_runs(
         ("nothing", "there is no evaluation `nothing`"),
     ):
         done = llmdo("eval", "e", "--baseline", str(baseline), cwd=root)
-        assert (done.code, said in done.err) == (2, True), done.err
+        assert (done.code, message in done.err) == (2, True), done.err
     assert len(list((root / ".llmdo/batches").iterdir())) == made
 
 

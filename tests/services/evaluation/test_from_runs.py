@@ -39,11 +39,11 @@ def test_a_secret_of_the_environment_is_in_no_case(root: Path) -> None:
 
 
 def test_what_makes_no_eval_is_an_error(llmdo: Llmdo, root: Path) -> None:
-    for words, said in (
+    for words, message in (
         (("../x", "--from-runs", "main"), "cannot be the name of an eval"),
         (("x", "--from-runs", "mian"), "did you mean `main`?"),
         (("x", "--from-runs", "main"), "no run of entry `main` completed"),
     ):
         done = llmdo("eval", "new", *words, cwd=root)
-        assert (done.code, said in done.err) == (2, True), done.err
+        assert (done.code, message in done.err) == (2, True), done.err
     assert not (root / "evals").exists()

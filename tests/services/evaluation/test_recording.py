@@ -71,7 +71,7 @@ def recorded(
     return asking, data, server
 
 
-def said(data: dict[str, Any]) -> list[tuple[object, ...]]:
+def verdicts(data: dict[str, Any]) -> list[tuple[object, ...]]:
     """What the trials came to, and what was said about them."""
     return [
         (t["case"], t["state"], t["output"], t["requests"], t["passed"], list(judgements(t).items()))
@@ -88,7 +88,7 @@ def test_what_was_recorded_is_repeated_without_a_key_and_with_the_same_verdicts(
     effects = (root / "effects.log").read_text()
     for _ in range(2):
         again = evaluated(llmdo, root, "--recorded")
-        assert said(again) == said(first)
+        assert verdicts(again) == verdicts(first)
     assert len(server.asked) == asked, "nobody was asked"
     assert (root / "effects.log").read_text() == effects * 3, "tools really run"
     variant = again["variants"][0]

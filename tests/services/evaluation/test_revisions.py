@@ -104,7 +104,7 @@ def test_a_run_of_a_revision_that_stopped_goes_on_with_what_that_had(llmdo: Llmd
 
 
 @pytest.mark.parametrize(
-    ("rev", "said"),
+    ("rev", "message"),
     [
         ("first", "does not name two revisions"),
         ("first..", "does not name two revisions"),
@@ -114,10 +114,10 @@ def test_a_run_of_a_revision_that_stopped_goes_on_with_what_that_had(llmdo: Llmd
         ("--upload-pack=x..worktree", "is not a revision"),
     ],
 )
-def test_what_names_no_revisions_is_an_error(llmdo: Llmdo, repository: Path, rev: str, said: str) -> None:
+def test_what_names_no_revisions_is_an_error(llmdo: Llmdo, repository: Path, rev: str, message: str) -> None:
     write(repository, CASES, evaluators={"contains": "done"})
     done = llmdo("eval", f"--rev={rev}", cwd=repository)
-    assert (done.code, said in done.err) == (2, True), done.err
+    assert (done.code, message in done.err) == (2, True), done.err
 
 
 def test_sources_are_those_of_a_revision_that_is_run(llmdo: Llmdo, repository: Path) -> None:

@@ -18,7 +18,7 @@ from tests.examples.running import copied
 from tests.services.evaluation.conftest import trials, write
 
 
-def told(document: str) -> Any:
+def comparable(document: str) -> Any:
     """What an evaluation says, without what differs each time."""
     data = json.loads(document)
     for key in ("id", "began"):
@@ -36,7 +36,7 @@ def test_the_twelve_decks_of_the_example_pass_and_do_so_again(llmdo: Llmdo, tmp_
     root = copied("pitchdeck", tmp_path)
     first, second = (llmdo("eval", "decks", "--format", "json", cwd=root) for _ in range(2))
     assert (first.code, second.code) == (0, 0), first.err
-    assert told(first.out) == told(second.out)
+    assert comparable(first.out) == comparable(second.out)
     data = json.loads(first.out)
     assert len(data["cases"]) == 12
     assert [case["passed"] for case in data["cases"]] == [{"workspace": 1.0}] * 12

@@ -14,7 +14,7 @@ CASE = {"name": "a", "input": "say a"}
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "problem"),
     [
         ("never_riased: proc.exec", "5:3: error[LDO102]: unknown key `never_riased` in `evaluators`; did you mean `never_raised`?"),
         ("never_raised: proc.exce", "5:17: error[LDO207]: `proc.exce` is not a capability; did you mean `proc.exec`?"),
@@ -30,7 +30,9 @@ CASE = {"name": "a", "input": "say a"}
         ("ends: [", "error[LDO101]"),
     ],
 )  # fmt: skip
-def test_a_wrong_evaluator_is_named_where_it_stands(llmdo: Llmdo, root: Path, text: str, said: str) -> None:
+def test_a_wrong_evaluator_is_named_where_it_stands(
+    llmdo: Llmdo, root: Path, text: str, problem: str
+) -> None:
     (root / "evals").mkdir()
     (root / "evals/e.yaml").write_text(
         f"schema: 1\r\nentry: main\r\n# judged\r\nevaluators:\r\n  {text}\r\ncases:\r\n  - name: a\r\n    input: say a\r\n",
@@ -39,7 +41,7 @@ def test_a_wrong_evaluator_is_named_where_it_stands(llmdo: Llmdo, root: Path, te
     done = llmdo("eval", cwd=root)
     assert done.code == 1
     concise = " ".join(done.err.split())
-    at, _, message = said.partition(" ")
+    at, _, message = problem.partition(" ")
     assert message.partition(";")[0] in concise
     assert all(part.strip() in concise for part in message.split(";"))
     assert at.startswith("error") or f"evals/e.yaml:{at.rstrip(':')}" in concise
@@ -47,7 +49,7 @@ def test_a_wrong_evaluator_is_named_where_it_stands(llmdo: Llmdo, root: Path, te
 
 
 @pytest.mark.parametrize(
-    ("cases", "others", "said"),
+    ("cases", "others", "message"),
     [
         ([], {}, "`cases` is empty"),
         ([CASE], {}, "nothing judges the case `a`"),
@@ -59,12 +61,12 @@ def test_a_wrong_evaluator_is_named_where_it_stands(llmdo: Llmdo, root: Path, te
     ],
 )  # fmt: skip
 def test_an_eval_that_would_judge_nothing_does_not_begin(
-    llmdo: Llmdo, root: Path, cases: list[Any], others: dict[str, Any], said: str
+    llmdo: Llmdo, root: Path, cases: list[Any], others: dict[str, Any], message: str
 ) -> None:
     write(root, cases, **others)
     done = llmdo("eval", cwd=root)
     assert (done.code, done.out) == (1, "")
-    assert said in " ".join(done.err.split())
+    assert message in " ".join(done.err.split())
     assert not (root / ".llmdo/batches").exists()
 
 
@@ -86,7 +88,7 @@ BOMB = b"".join(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "missing key `cases`"),
         (b"\xff\xfe", "UTF-8"),
@@ -106,12 +108,12 @@ BOMB = b"".join(
         (GOOD.replace(b"contains: a", b"contains: !!python/object/apply:os.system [id]"), ""),
     ],
 )
-def test_a_file_that_is_no_eval_is_a_finding(llmdo: Llmdo, root: Path, content: bytes, said: str) -> None:
+def test_a_file_that_is_no_eval_is_a_finding(llmdo: Llmdo, root: Path, content: bytes, message: str) -> None:
     (root / "evals").mkdir()
     (root / "evals/e.yaml").write_bytes(content)
     done = llmdo("eval", cwd=root)
     assert done.code == 1
-    assert said in " ".join(done.err.split())
+    assert message in " ".join(done.err.split())
     assert not (root / ".llmdo/batches").exists()
     assert "Traceback" not in done.err
     assert "header" not in done.err
