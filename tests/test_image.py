@@ -111,8 +111,8 @@ def test_it_helps_and_runs_as_a_user_without_rights(run: Run) -> None:
     helped = run()
     assert helped.returncode == 0
     assert helped.stdout.startswith("Usage: llmdo [OPTIONS] COMMAND")
-    told = run("-c", "id -u; echo $HOME; pwd; ls /tmp", options=("--entrypoint", "sh"))
-    assert told.stdout.split() == [*instructions("USER"), "/home/llmdo", "/work"]
+    finished = run("-c", "id -u; echo $HOME; pwd; ls /tmp", options=("--entrypoint", "sh"))
+    assert finished.stdout.split() == [*instructions("USER"), "/home/llmdo", "/work"]
 
 
 def test_what_only_reads_needs_no_more_than_to_read(run: Run, workspace: Path) -> None:
@@ -141,9 +141,12 @@ def test_another_user_is_told_that_nothing_can_be_written(run: Run, workspace: P
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "error: no journal can be kept" in ran.stderr
     (workspace / ".llmdo").mkdir(mode=0o700)
-    told = run("doctor", options=at(workspace))
-    assert (told.returncode, told.stderr) == (1, "")
-    assert "`/work/.llmdo` cannot be written" in told.stdout or "`/work` cannot be written" in told.stdout
+    finished = run("doctor", options=at(workspace))
+    assert (finished.returncode, finished.stderr) == (1, "")
+    assert (
+        "`/work/.llmdo` cannot be written" in finished.stdout
+        or "`/work` cannot be written" in finished.stdout
+    )
 
 
 def test_no_file_of_the_workspace_is_taken_for_the_persons_own(run: Run, workspace: Path) -> None:
@@ -167,8 +170,8 @@ def test_the_doctor_says_whether_commands_are_isolated(
     }[kind]
     options = (*at(workspace), *security)
     bubblewrap = run(*PROBE.split(), options=(*options, "--entrypoint", "bwrap"))
-    told = run("doctor", options=options).stdout
-    (isolation,) = [line for line in told.splitlines() if line.split()[:1] == ["isolation"]]
+    printed = run("doctor", options=options).stdout
+    (isolation,) = [line for line in printed.splitlines() if line.split()[:1] == ["isolation"]]
     assert isolation.split(None, 1)[1].startswith("none (" if bubblewrap.returncode else "bubblewrap;")
     if kind == "unmasked":
         assert bubblewrap.returncode == 0, bubblewrap.stderr

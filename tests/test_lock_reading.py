@@ -51,8 +51,8 @@ def in_toml(text: str) -> dict[str, Any] | None:
 @given(locks)
 def test_what_is_laid_out_is_toml_and_read_as_toml_reads_it(data: dict[str, Any]) -> None:
     text = layout(data)
-    found = read(text)
-    assert found is None or repr(found) == repr(tomllib.loads(text))
+    table = read(text)
+    assert table is None or repr(table) == repr(tomllib.loads(text))
 
 
 @pytest.mark.parametrize("text", LOCKS)
@@ -92,8 +92,8 @@ def damaged(draw: st.DrawFn) -> str:
 @tried(400)
 @given(damaged())
 def test_a_damaged_lock_is_read_as_toml_reads_it_or_not_at_all(text: str) -> None:
-    found = read(text)
-    assert found is None or repr(found) == repr(in_toml(text))
+    table = read(text)
+    assert table is None or repr(table) == repr(in_toml(text))
 
 
 @pytest.mark.long
@@ -101,8 +101,8 @@ def test_a_damaged_lock_is_read_as_toml_reads_it_or_not_at_all(text: str) -> Non
 @settings(max_examples=share(20_000))
 @given(damaged())
 def test_thousands_of_damaged_locks_are_read_as_toml_reads_them_or_not_at_all(text: str) -> None:
-    found = read(text)
-    assert found is None or repr(found) == repr(in_toml(text))
+    table = read(text)
+    assert table is None or repr(table) == repr(in_toml(text))
 
 
 @pytest.mark.parametrize("text", LOCKS)
