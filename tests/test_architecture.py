@@ -25,6 +25,8 @@ PACKAGE = Path(__file__).parent.parent / "llmdo"
 FILES = sorted(PACKAGE.rglob("*.py"))
 BESIDE = sorted(path for name in ("bench", "examples") for path in (PACKAGE.parent / name).rglob("*.py"))
 """What people read beside the package."""
+TESTS = sorted(path for path in Path(__file__).parent.rglob("*.py") if "cases" not in path.parts)
+"""The tests, but not the code in the workspaces they read, which may be anything."""
 
 
 def module_of(path: Path) -> str:
@@ -337,7 +339,11 @@ def empty_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, name
 
 
-@pytest.mark.parametrize("files", [*FILES_OF.values(), BESIDE], ids=[*FILES_OF, "beside"])
+@pytest.mark.parametrize(
+    "files",
+    [*FILES_OF.values(), BESIDE, pytest.param(TESTS, marks=pytest.mark.long)],
+    ids=[*FILES_OF, "beside", "tests"],
+)
 def test_a_name_says_what_it_holds(files: list[Path]) -> None:
     places = [
         f"{path.relative_to(PACKAGE.parent)}:{line}: `{name}` does not say what it holds"
