@@ -99,8 +99,8 @@ def _answered_quickly(words: Sequence[str]) -> int | None:
     elif words[:1] == ["check"] and "--from" in words:
         from llmdo.cli import foreign
 
-        if asked := foreign.parse(words[1:]):
-            return foreign.check(asked)
+        if request := foreign.parse(words[1:]):
+            return foreign.check(request)
     elif words[:1] == ["runs"]:
         from llmdo.cli import quick
 

@@ -62,7 +62,7 @@ else:
     def dataclass(cls=None, /, *, frozen=False, slots=False, kw_only=False, order=False, eq=True):
         """The class with what its fields say: `__init__`, `__eq__`, `__hash__` and `__repr__`."""
 
-        def made(cls):
+        def build(cls):
             own = _own_fields(cls)
             inherited = [
                 attribute for attribute in getattr(cls, "__fields__", ()) if attribute.name not in own
@@ -84,7 +84,7 @@ else:
             cls.__init__ = _initializer(cls, whole, frozen=frozen, slots=slots, kw_only=kw_only)
             return cls
 
-        return made if cls is None else made(cls)
+        return build if cls is None else build(cls)
 
     def _own_fields(cls):
         own = {}
@@ -147,14 +147,14 @@ else:
         return {"__eq__": __eq__, **ordered}
 
     def _with_slots(cls, own, members):
-        kept = {
+        retained = {
             name: value
             for name, value in cls.__dict__.items()
             if name not in own and name not in ("__dict__", "__weakref__")
         }
-        made = type(cls)(cls.__name__, cls.__bases__, kept | members)
-        made.__qualname__ = cls.__qualname__
-        return made
+        rebuilt = type(cls)(cls.__name__, cls.__bases__, retained | members)
+        rebuilt.__qualname__ = cls.__qualname__
+        return rebuilt
 
     def _initializer(cls, whole, *, frozen, slots, kw_only):
         known = {"_missing": _MISSING}

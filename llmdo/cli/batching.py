@@ -86,16 +86,16 @@ class BatchTerminal:
         words = [sys.executable, "-m", "llmdo", "batch", "resume", store.batch.id, "--project", str(root)]
         words += [*_bound_words(bounds), *_approval_words(self.approvals)]
         with ExitStack() as stack:
-            others = []
+            children = []
             for _ in range(self.processes - 1):
-                heard = stack.enter_context(TemporaryFile())
-                process = Popen(words, stdin=DEVNULL, stdout=DEVNULL, stderr=heard)  # ourselves
-                others.append((process, heard))
+                stderr = stack.enter_context(TemporaryFile())
+                process = Popen(words, stdin=DEVNULL, stdout=DEVNULL, stderr=stderr)  # ourselves
+                children.append((process, stderr))
             yield
-            for process, heard in others:
+            for process, stderr in children:
                 if process.wait() not in (FINE, FINDINGS, WAITING, INTERRUPTED):
-                    heard.seek(0)
-                    ending = heard.read()[-LONGEST:].decode(errors="replace")
+                    stderr.seek(0)
+                    ending = stderr.read()[-LONGEST:].decode(errors="replace")
                     say(f"warning: a process of the batch ended early: {ending}")
 
     def wait_for(

@@ -34,8 +34,8 @@ def text(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
 
 def _columns(environ: Mapping[str, str]) -> int:
     """The width of the terminal as `shutil` reports it, whose import would cost more than all the rest."""
-    if (given := environ.get("COLUMNS", "")).isdecimal() and int(given):
-        return int(given)
+    if (columns := environ.get("COLUMNS", "")).isdecimal() and int(columns):
+        return int(columns)
     try:
         return os.get_terminal_size(1).columns or WIDTH
     except OSError:

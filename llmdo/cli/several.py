@@ -29,12 +29,12 @@ def check(options: CheckOptions, roots: Sequence[Path]) -> int:
     """Checks workspaces, prints one report with paths as seen from here, and returns the exit code."""
     from llmdo.cli import check as single
 
-    here = Path.cwd()
+    cwd = Path.cwd()
     findings: list[Diagnostic] = []
     files: list[str] = []
-    lines = {prefix_of(root, here): source_lines(root) for root in roots}
+    lines = {prefix_of(root, cwd): source_lines(root) for root in roots}
     for root in roots:
-        prefix, outcome = prefix_of(root, here), single.outcome_of(options, str(root))
+        prefix, outcome = prefix_of(root, cwd), single.outcome_of(options, str(root))
         findings += (seen_from(finding, prefix) for finding in outcome.findings)
         files += (f"{prefix}{file}" for file in outcome.files)
         if outcome.problem:
@@ -43,7 +43,7 @@ def check(options: CheckOptions, roots: Sequence[Path]) -> int:
         findings=tuple(findings),
         lines=_lines(lines),
         files=tuple(files),
-        folder=repository_folder(here, os.environ),
+        folder=repository_folder(cwd, os.environ),
         strict=options.strict,
         colour=has_colour(sys.stdout),
     )
@@ -64,10 +64,10 @@ def _lines(by_prefix: Mapping[str, Lines]) -> Lines:
 
 def each(roots: Sequence[Path], work: Callable[[Path], int]) -> int:
     """Does the work for each workspace, whose name is told first; the worst exit code."""
-    here = Path.cwd()
+    cwd = Path.cwd()
     worst = FINE
     for root in roots:
-        say(f"{shown(prefix_of(root, here) or './')}:")
+        say(f"{shown(prefix_of(root, cwd) or './')}:")
         try:
             code = work(root)
         except LlmdoError as error:
@@ -90,10 +90,10 @@ def diff(
     """
     from llmdo.render import diff as render
 
-    here = Path.cwd()
+    cwd = Path.cwd()
     worst, documents, texts = FINE, [], []
     for root in roots:
-        folder = prefix_of(root, here)
+        folder = prefix_of(root, cwd)
         name = folder or "./"
         try:
             outcome, code = compare(root, _told_of(name))

@@ -37,15 +37,15 @@ class WorkerTerminal:
         """Tells the person."""
         say(line)
 
-    def approving(self, graph: Graph, given: Json) -> Approving:
+    def approving(self, graph: Graph, stored: Json) -> Approving:
         """Who answers: whom the batch was put in with, as far as this machine allows it; else its questions wait."""
-        kept = given if isinstance(given, dict) else {}
-        approve = kept.get("approve")
+        fields = stored if isinstance(stored, dict) else {}
+        approve = fields.get("approve")
         options = ApprovalOptions(
             approve=tuple(map(str, approve)) if isinstance(approve, list) else (),
-            approve_all=kept.get("approve_all") is True,
-            reject_all=kept.get("reject_all") is True,
-            later=not (kept.get("approve_all") is True or kept.get("reject_all") is True),
+            approve_all=fields.get("approve_all") is True,
+            reject_all=fields.get("reject_all") is True,
+            later=not (fields.get("approve_all") is True or fields.get("reject_all") is True),
         )
         return approving(options, graph, self.environ)
 

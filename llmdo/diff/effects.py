@@ -77,19 +77,19 @@ def server(key: str, before: Json, after: Json) -> Effect:
             return more(after, before)
         case "command" | "url" | "args" if _identified(key, before) != _identified(key, after):
             return "widens"
-    given = [set(_variables(key, side)) for side in (before, after)]
-    return "widens" if given[1] - given[0] else "narrows" if given[0] - given[1] else "none"
+    variables = [set(_variables(key, side)) for side in (before, after)]
+    return "widens" if variables[1] - variables[0] else "narrows" if variables[0] - variables[1] else "none"
 
 
 def lost_of_policy(before: Mapping[str, Json], others: Iterable[Mapping[str, Json]]) -> Iterator[str]:
     """The capabilities about which none of `others` says as much as the policy `before`; for the rest, nothing."""
-    kept = [*others]
+    policies = [*others]
     for capability, decision in parts.table(before, "rules").items():
-        decisions = [parts.table(other, "rules").get(capability) for other in kept]
+        decisions = [parts.table(other, "rules").get(capability) for other in policies]
         if not any(_strictness(other) >= _strictness(decision) for other in decisions):
             yield capability
     for key in ("approve-all", "requires-trust"):
-        if key in before and not any(other.get(key) == before[key] for other in kept):
+        if key in before and not any(other.get(key) == before[key] for other in policies):
             yield ""
 
 

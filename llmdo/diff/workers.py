@@ -38,18 +38,20 @@ def worker_differences(
         if any(name in side and (side[name].path or not comparison.after.read_from) for side in (old, new))
     }
     of_entries = [row for rows in rows_by_entry.values() for row in rows]
-    kept: dict[str, list[RowChange]] = {name: [] for name in judged}
+    own_rows: dict[str, list[RowChange]] = {name: [] for name in judged}
     every = [(name, row) for name, rows in judged.items() for row in rows]
     done: dict[str, list[RowChange]] = {name: [] for name in judged}
     for name, row in sorted(every, key=lambda pair: len(_path(pair[1]))):
         steps = len(_path(row)) if name in mine else 1
         shown = (
-            of_entries if name in mine else (*of_entries, *(each for rows in kept.values() for each in rows))
+            of_entries
+            if name in mine
+            else (*of_entries, *(each for rows in own_rows.values() for each in rows))
         )
         if not _is_told(row, shown, steps) and not any(
             _is_same(row, other) for hop in _path(row)[1:] for other in done.get(hop.name, ())
         ):
-            kept[name].append(row)
+            own_rows[name].append(row)
         done[name].append(row)
     return tuple(
         EntryDifference(
@@ -60,7 +62,7 @@ def worker_differences(
             verdict=verdict_of(rows),
             below=comparison.entries_of(name),
         )
-        for name, rows in kept.items()
+        for name, rows in own_rows.items()
         if rows
     )
 

@@ -170,8 +170,8 @@ def _instead(form: str, tree: Tree) -> str:
     """What a folder holds in which there is nothing of the format `form`."""
     others = [team.format for team in claimed(_teams(tree)) if team.agents and form != AUTO]
     if others:
-        asked = others[0] if len(others) == 1 else AUTO
-        return f"there are files of {' and '.join(others)}: --from {asked}"
+        wanted = others[0] if len(others) == 1 else AUTO
+        return f"there are files of {' and '.join(others)}: --from {wanted}"
     return unsupported.summary(unsupported.seen(tree)) or _formats()
 
 

@@ -231,8 +231,8 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
             if each == UNTRUSTED or STRICTNESS[mildest[each].decision] >= most
         )
         if grant.server or (key and key != (UNTRUSTED,)) or grant.capabilities == key:
-            kept = grant if key == grant.capabilities else replace(grant, capabilities=key)
-            distinct.setdefault((key, grant.decision, id(grant.at), grant.server), kept)
+            merged = grant if key == grant.capabilities else replace(grant, capabilities=key)
+            distinct.setdefault((key, grant.decision, id(grant.at), grant.server), merged)
     return tuple(distinct.values())
 
 

@@ -177,11 +177,11 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
             if gain.first.use is None:
                 continue
             path = gain.rows[0].path
-            asked = ", after a question" if gain.is_gated else ""
+            gated = ", after a question" if gain.is_gated else ""
             yield finding(
                 "LDO550",
                 gain.first.use.at.location,
-                f"`{entry.name}` gains {gain.names} only through `{gain.first.name}`{asked}: `{path_text(path)}`",
+                f"`{entry.name}` gains {gain.names} only through `{gain.first.name}`{gated}: `{path_text(path)}`",
                 related=edges(path)[1:],
                 subject=entry.name,
                 gated=gain.is_gated,
@@ -242,13 +242,13 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
     for entry in project.graph.entries.values():
         if agents[entry.name].inherits or (leak := leak_of(entry)) is None:
             continue
-        asked = f", the last after {agents[entry.name].asks}" if leak.is_gated else ""
+        gated = f", the last after {agents[entry.name].asks}" if leak.is_gated else ""
         way_out = leak.way_out(quote="`")
         by_whom = _by_whom(project, agents[entry.name], entry.name)
         yield finding(
             "LDO552",
             entry.at.location,
-            f"`{entry.name}` reaches private data, untrusted input and a way out{asked}: {way_out}{by_whom}",
+            f"`{entry.name}` reaches private data, untrusted input and a way out{gated}: {way_out}{by_whom}",
             related=leak.related(quote="`"),
             subject=entry.name,
             gated=leak.is_gated,

@@ -231,5 +231,5 @@ def _spans_of(key: re.Match[str], line: int) -> Spans:
     return {(key[1],): (whole, value if key[2] else whole)}
 
 
-def _guess(problem: Diagnostic, what: str) -> Diagnostic:
-    return finding("LDO150", problem.at, f"{problem.message}, {what}", hint=problem.hint)
+def _guess(problem: Diagnostic, consequence: str) -> Diagnostic:
+    return finding("LDO150", problem.at, f"{problem.message}, {consequence}", hint=problem.hint)

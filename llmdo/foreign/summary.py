@@ -89,8 +89,8 @@ class Cause:
             through = " only through another agent, such as `"
             others = sentence.replace(" only through `", through)
             sentence = f"{sentence}, or by way of another agent" if others == sentence else others
-        what = "files" if self.first.subject is None else "agents"
-        return f"{self.number:,} {what}: {re.sub(f'^`{re.escape(EACH)}`', 'each', sentence)}"
+        noun = "files" if self.first.subject is None else "agents"
+        return f"{self.number:,} {noun}: {re.sub(f'^`{re.escape(EACH)}`', 'each', sentence)}"
 
     @property
     def hint(self) -> str | None:
@@ -238,10 +238,10 @@ def _of_reach(numbers: Mapping[tuple[str, bool], int], every: int, *, gated: boo
         (inheriting, "name", f"no tools and so {'has' if inheriting == 1 else 'have'} every tool{after}"),
         (leaking, "can", f"be steered by text from outside to send private data {how}"),
     ]
-    there = sorted((each for each in statements if each[0]), key=lambda each: -each[0])
+    present = sorted((each for each in statements if each[0]), key=lambda each: -each[0])
     return [
-        f"{_of(number, every, verb, is_more=place > 0)} {what}"
-        for place, (number, verb, what) in enumerate(there)
+        f"{_of(number, every, verb, is_more=place > 0)} {statement}"
+        for place, (number, verb, statement) in enumerate(present)
     ]
 
 
@@ -301,18 +301,18 @@ def _of(number: int, every: int, verb: str, *, is_more: bool = False) -> str:
     return f"{all_of} agents {doing}" if number == every else f"{number:,} of {every:,} agents {doing}"
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _defaults(team: Team) -> Defaults | None:
     """What its tool adds to the agents of a team; None where that is nothing."""
-    given = [grants for agent in team.agents if agent.path and (grants := _given(agent))]
+    granted = [grants for agent in team.agents if agent.path and (grants := _given(agent))]
     brought = tuple(agent.name for agent in team.agents if not agent.path)
-    if not given and not brought:
+    if not granted and not brought:
         return None
     mildest: dict[tuple[str, str | None], Decision] = {}
-    for grant in (grant for grants in given for grant in grants):
+    for grant in (grant for grants in granted for grant in grants):
         for each in grant.capabilities:
             known = mildest.setdefault((each.name, each.scope), grant.decision)
             if STRICTNESS[grant.decision] < STRICTNESS[known]:
@@ -320,7 +320,7 @@ def _defaults(team: Team) -> Defaults | None:
     decisions = [(Capability(*key), decision) for key, decision in mildest.items()]
     return Defaults(
         format=team.format,
-        agents=len(given),
+        agents=len(granted),
         brought=brought,
         decisions=tuple(sorted(decisions, key=lambda pair: gravity(pair[0]))),
     )

@@ -150,8 +150,8 @@ def seen(tree: Tree) -> tuple[Sighting, ...]:
     for path in tree.find(REQUIRING)[0][:MAX_LOOKED_INTO]:
         for package in _required(tree, path):
             if product := PACKAGES.get(package):
-                what = f"`{path}` requires `{package}`"
-                sightings.setdefault(product, Sighting(product, path, what, "its agents are code"))
+                evidence = f"`{path}` requires `{package}`"
+                sightings.setdefault(product, Sighting(product, path, evidence, "its agents are code"))
     below = (sighting for each in BELOW if (sighting := _by_evidence(tree, each)))
     return (
         *(sightings[product] for product in sorted(sightings)),

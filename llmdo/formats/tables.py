@@ -43,12 +43,12 @@ def table(
     `known` are the types, beside those of `formats.fields`, that the keys may name.
     """
     annotations = dict(_annotations(cls, kind, {**_FORMS, **known})) | dict(others or {})
-    made = new_class(
+    table_type = new_class(
         name,
         (TypedDict,),
         exec_body=lambda body: body.update(__annotations__=annotations, __module__=__name__),
     )
-    return with_config(STRICT)(made)
+    return with_config(STRICT)(table_type)
 
 
 def _annotations(cls: type, kind: FileKind, known: Mapping[str, object]) -> Iterator[tuple[str, object]]:

@@ -162,8 +162,8 @@ def changes(before: Mapping[str, Json], after: Mapping[str, Json]) -> tuple[str,
     """What a server says otherwise of a tool, a phrase each, from two tables of a lock."""
     return tuple(
         phrase
-        for key, what in words_of(Definition).items()
-        if (phrase := _change(what, _as_lines(before.get(key)), _as_lines(after.get(key))))
+        for key, words in words_of(Definition).items()
+        if (phrase := _change(words, _as_lines(before.get(key)), _as_lines(after.get(key))))
     )
 
 
@@ -175,13 +175,13 @@ def _as_lines(value: object) -> list[str]:
     return [value] if isinstance(value, str) else list(value) if isinstance(value, list) else []
 
 
-def _change(what: str, before: list[str], after: list[str]) -> str | None:
+def _change(words: str, before: list[str], after: list[str]) -> str | None:
     if before == after:
         return None
     lost = [line for line in before if line not in after]
     gained = [line for line in after if line not in before]
     if not lost and not gained:
-        return f"{what} changed in its order"
+        return f"{words} changed in its order"
     if len(lost) == len(gained):
         pairs = [_where_they_differ(*pair) for pair in zip(lost, gained, strict=True)]
         lost, gained = [old for old, _ in pairs], [other for _, other in pairs]
@@ -189,7 +189,7 @@ def _change(what: str, before: list[str], after: list[str]) -> str | None:
         f"{mark}`{_line(line)}`" for mark, some in (("-", lost), ("+", gained)) for line in some[:FEW]
     ]
     more = len(lost) + len(gained) - len(shown_lines)
-    return f"{what} changed: {' '.join(shown_lines)}{f' and {more} more lines' if more else ''}"
+    return f"{words} changed: {' '.join(shown_lines)}{f' and {more} more lines' if more else ''}"
 
 
 def _where_they_differ(old: str, other: str) -> tuple[str, str]:

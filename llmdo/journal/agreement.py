@@ -25,11 +25,11 @@ def disagreements(journal: JournalStore, records: Iterable[Mapping[str, object]]
     returned = Counter(
         (entry.path, _RESULT) for entry in journal.entries("return") if entry.outcome == "success"
     )
-    for path, what in sorted(entered - recorded):
-        yield f"{path}: the audit does not hold {what}, which the journal does"
-    for path, what in sorted(recorded - entered - returned):
-        if not what.endswith("False"):
-            yield f"{path}: the journal does not hold {what}, which the audit does"
+    for path, statement in sorted(entered - recorded):
+        yield f"{path}: the audit does not hold {statement}, which the journal does"
+    for path, statement in sorted(recorded - entered - returned):
+        if not statement.endswith("False"):
+            yield f"{path}: the journal does not hold {statement}, which the audit does"
 
 
 def _entered(journal: JournalStore) -> Iterator[tuple[str, str]]:

@@ -60,7 +60,7 @@ class Answers:
             StaleError: One is for another question than the one that waits.
             LlmdoError: One is for no question that waits, or does not fit it, or two are for one.
         """
-        given = [
+        pairs = [
             (_find(path, questions), self.as_kept({"allowed": allowed}))
             for allowed, paths in ((True, self.yes), (False, self.no))
             for path in paths
@@ -72,14 +72,14 @@ class Answers:
                     f"{question.path}: the answer is for another question than the one that waits",
                     hint="`--format json` prints the `digest` that an answer has to repeat",
                 )
-            kept = self.as_kept(record)
-            if kept.get("arguments") == question.record["arguments"]:
+            answer = self.as_kept(record)
+            if answer.get("arguments") == question.record["arguments"]:
                 raise LlmdoError(f"{question.path}: nothing was changed", hint="allow it, or refuse it")
-            given.append((question, kept))
-        numbers = Counter(question.path for question, _ in given)
+            pairs.append((question, answer))
+        numbers = Counter(question.path for question, _ in pairs)
         if twice := next((path for path, number in numbers.items() if number > 1), None):
             raise LlmdoError(f"`{twice}` is answered twice", hint="a question takes one answer")
-        return given
+        return pairs
 
     def as_kept(self, record: Mapping[str, Any]) -> dict[str, object]:
         """An answer as it is kept.
@@ -148,10 +148,10 @@ def give(journal: JournalStore, answers: Answers) -> list[tuple[Waiting, dict[st
         LlmdoError: The run is complete, or one of them does not fit.
     """
     require_open(journal)
-    given = answers.to(waiting(journal))
-    for question, answer in given:
+    pairs = answers.to(waiting(journal))
+    for question, answer in pairs:
         add_answer(journal, question, answer, at_terminal=False)
-    return given
+    return pairs
 
 
 def require_open(journal: JournalStore) -> None:

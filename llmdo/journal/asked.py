@@ -62,13 +62,13 @@ def shown_requests(journal: JournalStore, path: str | None) -> tuple[ShownReques
     Raises:
         LlmdoError: No worker at that path asked its model anything.
     """
-    asked = list(journal.entries("request"))
-    if path is not None and not any(entry.path == path for entry in asked):
-        paths = sorted({entry.path for entry in asked})
+    entries = list(journal.entries("request"))
+    if path is not None and not any(entry.path == path for entry in entries):
+        paths = sorted({entry.path for entry in entries})
         hint = did_you_mean(path, paths) or f"those that asked: {', '.join(paths) or 'none'}"
         raise LlmdoError(f"no model was asked at `{path}`", hint=hint)
     reader = _Reader(journal)
-    return tuple(reader.read(entry) for entry in asked if path in (None, entry.path))
+    return tuple(reader.read(entry) for entry in entries if path in (None, entry.path))
 
 
 class _Reader:
@@ -87,18 +87,18 @@ class _Reader:
 
     def read(self, entry: JournalEntry) -> ShownRequest:
         data = entry.data
-        asked, worker = data["asked"], self._calls[entry.path].worker or ""
-        given = tuple(self._told(entry, kind, tool) for kind, tool, _ in asked["parts"])
+        sent, worker = data["asked"], self._calls[entry.path].worker or ""
+        parts = tuple(self._told(entry, kind, tool) for kind, tool, _ in sent["parts"])
         self._pending[entry.path] = []
         return ShownRequest(
             path=entry.path,
             number=entry.step,
             worker=worker,
-            model=asked["model"],
+            model=sent["model"],
             after=self._before if entry.step == 1 and "/" not in entry.path else "",
-            instructions=self._instructions(worker, asked["instructions"]),
-            tools=self._tools(asked["tools"]),
-            given=given,
+            instructions=self._instructions(worker, sent["instructions"]),
+            tools=self._tools(sent["tools"]),
+            given=parts,
             answered=tuple(self._answered(entry.path, part) for part in data["response"]["parts"]),
         )
 

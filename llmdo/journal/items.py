@@ -155,12 +155,12 @@ def tokens_of(result: Result) -> int | None:
 
 def kept_of(result: Result) -> str:
     """What a store keeps of a result beside its columns."""
-    kept = {
+    stored = {
         each.name: value
         for each in fields(Result)
         if each.name not in _COLUMNS and (value := getattr(result, each.name)) is not None
     }
-    return json.dumps(kept)
+    return json.dumps(stored)
 
 
 def names_in(files: Iterable[InputFile]) -> str:

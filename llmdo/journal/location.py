@@ -72,31 +72,35 @@ def require_here(journal: JournalStore, folder: Path, graph: Graph) -> None:
     """
     if not journal.is_shared:
         return
-    here = MachineFolder.of(folder)
-    for call, there in _writing(journal, graph):
-        if there is not None and there.place == here.place:
+    current = MachineFolder.of(folder)
+    for call, recorded in _writing(journal, graph):
+        if recorded is not None and recorded.place == current.place:
             continue
         run = journal.run
         hint = f"`llmdo resume {run}` there, or `[workspace] shared = true` where all machines see one folder"
         raise ElsewhereError(
-            f"run `{run}` has written files{_where(there, here)}, or may have: {call}", hint=hint
+            f"run `{run}` has written files{_where(recorded, current)}, or may have: {call}", hint=hint
         )
 
 
-def _where(there: MachineFolder | None, here: MachineFolder) -> str:
-    if there is None:
+def _where(recorded: MachineFolder | None, current: MachineFolder) -> str:
+    if recorded is None:
         return " on a machine that is not on record"
-    return f" in another folder of `{here.host}`" if there.host == here.host else f" on `{there.host}`"
+    return (
+        f" in another folder of `{current.host}`"
+        if recorded.host == current.host
+        else f" on `{recorded.host}`"
+    )
 
 
 def _writing(journal: JournalStore, graph: Graph) -> Iterator[tuple[str, MachineFolder | None]]:
     """Every call that was let through and may have written files, in words, and where that was."""
-    there: MachineFolder | None = None
+    recorded: MachineFolder | None = None
     for entry in journal.entries("session", "decision"):
         if entry.kind == "session":
-            there = _location_in(entry)
+            recorded = _location_in(entry)
         elif (tool := _writer(entry, graph)) is not None:
-            yield f"`{tool}` at {entry.path}", there
+            yield f"`{tool}` at {entry.path}", recorded
 
 
 def _location_in(session: JournalEntry) -> MachineFolder | None:

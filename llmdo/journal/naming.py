@@ -56,7 +56,7 @@ RUNS = Named("run", "runs", "`llmdo runs` lists them", "no run has a journal her
 
 
 def match(
-    reference: str, names: Sequence[str], what: Named, may_be_last: Callable[[str], bool] = lambda _: True
+    reference: str, names: Sequence[str], kind: Named, may_be_last: Callable[[str], bool] = lambda _: True
 ) -> str:
     """The id among `names` that `reference` is, ends with or begins, where only one does.
 
@@ -78,7 +78,7 @@ def match(
         return matches[0]
     if matches:
         raise LlmdoError(
-            f"`{reference}` may be {len(matches)} {what.plural}", hint=f"such as `{matches[-1]}`"
+            f"`{reference}` may be {len(matches)} {kind.plural}", hint=f"such as `{matches[-1]}`"
         )
-    hint = did_you_mean(reference, names) or (what.listed if names else what.lacking)
-    raise LlmdoError(f"there is no {what.noun} `{reference}`", hint=hint)
+    hint = did_you_mean(reference, names) or (kind.listed if names else kind.lacking)
+    raise LlmdoError(f"there is no {kind.noun} `{reference}`", hint=hint)

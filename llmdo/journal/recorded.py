@@ -64,9 +64,9 @@ class Recording:
     entry: str
     runs: tuple[RecordedRun, ...]
 
-    def run(self, entry: str, given: str) -> RecordedRun | None:
+    def run(self, entry: str, text: str) -> RecordedRun | None:
         """The run of that entry which was given that."""
-        return next((run for run in self.runs if (run.entry, run.given) == (entry, given)), None)
+        return next((run for run in self.runs if (run.entry, run.given) == (entry, text)), None)
 
     @property
     def again(self) -> str:

@@ -268,10 +268,11 @@ def _without(
     """`text` without `forms`; where each was, how long what stands there instead is, and which it was."""
     if not forms:
         return text, []
-    there = [form for form in forms if form in text]  # far quicker than a pattern of many, and mostly none is
-    if not there:
+    # Far quicker than a pattern of all of them, and mostly none is present.
+    present = [form for form in forms if form in text]
+    if not present:
         return text, []
-    pattern = re.compile(b"|".join(map(re.escape, sorted(there, key=len, reverse=True))))
+    pattern = re.compile(b"|".join(map(re.escape, sorted(present, key=len, reverse=True))))
     matches = _in_json(text, pattern) if is_json else ((match, b"\0") for match in pattern.finditer(text))
     pieces: list[bytes] = []
     places: list[tuple[int, int, Form]] = []

@@ -186,9 +186,9 @@ def _needed(binding: Binding) -> Iterator[_Needed]:
         if entry.function and entry.source:
             yield _file(entry.function.name, entry.source)
     for worker in graph.workers.values():
-        made = worker.python or worker.agent
-        if made and _is_made(binding, worker):
-            yield _file(made, worker.prompt)
+        reference = worker.python or worker.agent
+        if reference and _is_made(binding, worker):
+            yield _file(reference, worker.prompt)
 
 
 def _played(binding: Binding) -> list[str]:
@@ -199,8 +199,8 @@ def _played(binding: Binding) -> list[str]:
 
 def _unlocked(binding: Binding) -> list[str]:
     """The models of Python that the files do not name, so that the lock holds no digest of them."""
-    given = {model for model in binding.models.values() if python_reference(model)}
-    return sorted(given - binding.graph.python_models.keys())
+    python_models = {model for model in binding.models.values() if python_reference(model)}
+    return sorted(python_models - binding.graph.python_models.keys())
 
 
 def _file(reference: str, source: str) -> _Needed:

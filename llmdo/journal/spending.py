@@ -51,10 +51,10 @@ def spent_together(runs: RunIndex, first: str, known: MutableMapping[str, Spendi
                 if line.status == "completed":
                     known[name] = used
         else:
-            kept = known[name]
-            if kept is None:
+            known_usage = known[name]
+            if known_usage is None:
                 continue
-            used = kept
+            used = known_usage
         total = {key: total[key] + used[key] for key in NAMES}
     return {key: max(total[key], pruned[key]) for key in NAMES}
 

@@ -81,9 +81,9 @@ class StoredJournal(ABC):
         """How a person is told of it."""
         return f"`{self.path}`"
 
-    def damaged(self, what: str) -> DamagedError:
+    def damaged(self, problem: str) -> DamagedError:
         """What is said where it does not hold what was written."""
-        return DamagedError(f"{self.title} is damaged: {what}", hint=DAMAGED)
+        return DamagedError(f"{self.title} is damaged: {problem}", hint=DAMAGED)
 
     @abstractmethod
     def close(self) -> None:
@@ -144,8 +144,8 @@ class StoredJournal(ABC):
 
     def keep(self, content: bytes) -> None:
         """Keeps content for the next commit that entries name as `name_of` does."""
-        kept = Content(*self.secrets.cut(content, is_json=False))
-        self._contents[kept.name] = kept
+        stored = Content(*self.secrets.cut(content, is_json=False))
+        self._contents[stored.name] = stored
 
     def name_of(self, content: bytes) -> str:
         """The digest under which content is kept: of what is left of it without secrets."""
@@ -274,8 +274,8 @@ class StoredJournal(ABC):
         Raises:
             JournalError: It is not there, is not what it was, or an export took it out.
         """
-        kept = self._contents.get(digest) or self._kept(digest)
-        return self.secrets.whole(kept.rest, kept.spans, is_json=False)
+        stored = self._contents.get(digest) or self._kept(digest)
+        return self.secrets.whole(stored.rest, stored.spans, is_json=False)
 
     def _kept(self, digest: str) -> Content:
         row = next(self._read("SELECT bytes, spans FROM content WHERE digest = ?", digest), None)
@@ -286,10 +286,10 @@ class StoredJournal(ABC):
             )
         if row is None or not isinstance(row[0], bytes) or not isinstance(row[1], str):
             raise self.damaged(f"the content `{digest}` is not what it was")
-        kept = Content(row[0], self._spans(row[1]))
-        if kept.name != digest:
+        stored = Content(row[0], self._spans(row[1]))
+        if stored.name != digest:
             raise self.damaged(f"the content `{digest}` is not what it was")
-        return kept
+        return stored
 
     def redacted(self) -> int:
         """How many entries and contents an export took a secret out of."""

@@ -111,10 +111,10 @@ def _take(node: Node, entry: JournalEntry, arguments: Arguments | None) -> None:
         case "attempt":
             node.attempts.append({**data, "error": entry.outcome})
         case "decision":
-            given = {} if arguments is None else next(arguments.get(entry.path, iter(())), None)
-            if given is None:
+            value = {} if arguments is None else next(arguments.get(entry.path, iter(())), None)
+            if value is None:
                 raise JournalError(f"{entry.path}: the audit does not say which call was decided on")
-            call = decided_in(entry.path, data, given)
+            call = decided_in(entry.path, data, value)
             node.decisions.append(call)
             if not call.allowed:
                 node.outcome, node.answer = "denied", call.refusal or ""
@@ -164,13 +164,13 @@ def full_tree(journal: JournalStore) -> dict[str, Node]:
     roots = tree(journal, _decided_on(journal))
     known = {node.path: node for node in walk(roots)}
     numbers = first_numbers(journal, known)
-    made: Counter[str] = Counter()
+    copies: Counter[str] = Counter()
     for entry in journal.entries("request"):
         for part in entry.data["response"]["parts"]:
             if part.get("part_kind") == "tool-call":
                 calls = f"{entry.path}/{part['tool_name']}#"
-                path = f"{calls}{numbers.get(calls, 1) + made[calls]}"
-                made[calls] += 1
+                path = f"{calls}{numbers.get(calls, 1) + copies[calls]}"
+                copies[calls] += 1
                 if path in known:
                     known[path].written = part.get("args")
     return roots
@@ -183,15 +183,15 @@ def call_at(journal: JournalStore, path: str) -> Node | None:
         JournalError: The audit does not say what was decided on.
     """
     node: Node | None = None
-    given: Arguments | None = None
+    arguments: Arguments | None = None
     for entry in journal.entries(at=path):
         if entry.kind in _OF_RUN:
             continue
-        if entry.kind == "decision" and given is None:
-            given = _decided_on(journal, path)
+        if entry.kind == "decision" and arguments is None:
+            arguments = _decided_on(journal, path)
         node = node or Node(path=path, began=entry.at, ended=entry.at)
         node.ended = entry.at
-        _take(node, entry, given)
+        _take(node, entry, arguments)
     if node is not None:
         node.written = _written(journal, path)
     return node
@@ -243,7 +243,7 @@ def _decided_on(journal: JournalStore, path: str | None = None) -> Arguments:
     lines = (line for line in journal.lines() if named is None or named in line)
     for record in audit.read(lines).records:
         if record.get("kind") == "decided":
-            given = without_tokens(record.get("arguments"))
-            if isinstance(given, dict):
-                arguments[str(record.get("path"))].append(given)
-    return {path: iter(given) for path, given in arguments.items()}
+            value = without_tokens(record.get("arguments"))
+            if isinstance(value, dict):
+                arguments[str(record.get("path"))].append(value)
+    return {path: iter(values) for path, values in arguments.items()}

@@ -36,8 +36,8 @@ def export(request: PageExport) -> int:
     Raises:
         LlmdoError: Something cannot be read, or the file cannot be written.
     """
-    kept = tuple(_kept(request))
-    content = shell.document(kept, first=_first(request, kept)).html.encode("utf-8")
+    answers = tuple(_kept(request))
+    content = shell.document(answers, first=_first(request, answers)).html.encode("utf-8")
     try:
         Path(request.path).write_bytes(content)
     except OSError as error:
@@ -54,10 +54,10 @@ def _kept(request: PageExport) -> Iterator[KeptAnswer]:
         yield from runs.kept(request.subject, request.run)
 
 
-def _first(request: PageExport, kept: Iterable[KeptAnswer]) -> str:
+def _first(request: PageExport, answers: Iterable[KeptAnswer]) -> str:
     """The address of what the file was written for."""
     if request.run is not None:  # by its whole id, of which a part may have been given
-        return next(f"#/run/{each.parameters['run']}" for each in kept if each.path == runs.ONE)
+        return next(f"#/run/{each.parameters['run']}" for each in answers if each.path == runs.ONE)
     if request.revisions is not None:
         return f"#/diff/{quote('..'.join(sides_of(request.revisions)), safe='')}"
     return "#/"

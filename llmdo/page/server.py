@@ -136,8 +136,8 @@ def _route(subject: Subject, endpoint: Endpoint) -> Route:
 
     async def answer(request: Request) -> Response:
         try:
-            asked = await _asked(request, endpoint.parameters)
-            return _json(await asyncio.to_thread(endpoint.answer, subject, asked))
+            inquiry = await _asked(request, endpoint.parameters)
+            return _json(await asyncio.to_thread(endpoint.answer, subject, inquiry))
         except LlmdoError as error:
             return _refused(error)
 
@@ -149,10 +149,10 @@ def _streamed(subject: Subject, stream: Stream) -> Route:
 
     async def answer(request: Request) -> Response:
         try:
-            asked = await _asked(request, stream.parameters)
+            inquiry = await _asked(request, stream.parameters)
         except LlmdoError as error:
             return _refused(error)
-        lines = _lines(stream.events(subject, asked))
+        lines = _lines(stream.events(subject, inquiry))
         return StreamingResponse(lines, media_type="application/jsonl")
 
     return Route(stream.path, answer, methods=["GET"])
@@ -172,9 +172,9 @@ async def _asked(request: Request, known: tuple[str, ...]) -> Inquiry:
     if len(parameters) != len(request.query_params.multi_items()):
         raise RequestError(400, "a parameter is there twice")
     body = await _body(request) if request.method == "POST" else None
-    asked = Inquiry(parameters=parameters, body=body)
-    asked.only(known)
-    return asked
+    inquiry = Inquiry(parameters=parameters, body=body)
+    inquiry.only(known)
+    return inquiry
 
 
 async def _body(request: Request) -> Json:

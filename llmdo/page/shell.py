@@ -52,9 +52,9 @@ def script(without: frozenset[str] = frozenset()) -> str:
     return '"use strict";\nconst modules = {};\n' + "".join(parts.values())
 
 
-def unshown(kept: Iterable[KeptAnswer]) -> frozenset[str]:
+def unshown(answers: Iterable[KeptAnswer]) -> frozenset[str]:
     """The modules of views that have nothing to show where there are no answers but these: their `needs` say so."""
-    paths = {each.path for each in kept}
+    paths = {each.path for each in answers}
     views = STATIC / VIEWS
     names = [target for _, target in _IMPORT.findall(views.read_text(encoding="utf-8"))]
     needs = {name: _NEEDS.findall((STATIC / name).read_text(encoding="utf-8")) for name in names}
@@ -113,12 +113,12 @@ def _renamed(item: str, by: str) -> str:
     return f"{outer}{by}{inner}" if inner else outer
 
 
-def document(kept: Collection[KeptAnswer] | None = None, first: str = "#/") -> PageDocument:
-    """The document; with what is `kept` in it, it asks no server, and shows the view at `first`."""
-    code, style = script(frozenset() if kept is None else unshown(kept)), styles()
+def document(answers: Collection[KeptAnswer] | None = None, first: str = "#/") -> PageDocument:
+    """The document; where it holds `answers`, it asks no server, and shows the view at `first`."""
+    code, style = script(frozenset() if answers is None else unshown(answers)), styles()
     if "</script" in code.lower() or "<!--" in code or "</style" in style.lower():
         raise ValueError("a module holds what ends a script")
-    connect = "'self'" if kept is None else "'none'"
+    connect = "'self'" if answers is None else "'none'"
     policy = "; ".join(
         (
             "default-src 'none'",
@@ -146,8 +146,10 @@ def document(kept: Collection[KeptAnswer] | None = None, first: str = "#/") -> P
         f'<body data-first="{html.escape(first)}">',
         '<noscript>This page needs JavaScript. It asks nobody but this machine.</noscript><div id="app"></div>',
     ]
-    if kept is not None:
-        data = [{"path": each.path, "parameters": dict(each.parameters), "data": each.data} for each in kept]
+    if answers is not None:
+        data = [
+            {"path": each.path, "parameters": dict(each.parameters), "data": each.data} for each in answers
+        ]
         lines.append(f'<script type="application/gzip" id="kept">{_packed(data)}</script>')
     lines.append(f"<script>{code}</script>")
     return PageDocument("\n".join(lines) + "\n", f"{policy}; frame-ancestors 'none'")

@@ -317,9 +317,11 @@ def decide(raised: Iterable[Capability], declared: Iterable[Capability], authori
     for capability in sorted(set(raised), key=str):
         reasons.extend(_reasons(capability, declared, authority))
     decision = strictest(reason.decision for reason in reasons)
-    made = [reason for reason in reasons if reason.decision == decision]
+    deciding = [reason for reason in reasons if reason.decision == decision]
     # What a worker's own rule repeats of the rules for all is one reason.
-    return Verdict(decision, tuple(sorted(dict.fromkeys(made), key=_order) if len(made) > 1 else made))
+    return Verdict(
+        decision, tuple(sorted(dict.fromkeys(deciding), key=_order) if len(deciding) > 1 else deciding)
+    )
 
 
 def never_runs(

@@ -51,29 +51,29 @@ def suggest(analysis: Analysis, entry: Entry) -> Suggestion:
         if capability.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME
     )
     cut = smallest(capability for capability in capabilities if capability.name in ONLY_BY_FULL_NAME)
-    asked = smallest(
+    rules = smallest(
         reason.capability
         for row in rows
         if row.decision != "allowed"
         for reason in row.reasons
         if _is_unnamed(reason)
     )
-    return Suggestion(entry.name, may, cut, asked)
+    return Suggestion(entry.name, may, cut, rules)
 
 
 def suggest_for(
-    analysis: Analysis, entry: Entry, raised: Iterable[Capability], asked: Iterable[Capability]
+    analysis: Analysis, entry: Entry, raised: Iterable[Capability], asked_about: Iterable[Capability]
 ) -> Suggestion:
-    """The smallest ceiling that admits all that was `raised`, and the rules that would have ended what was `asked`.
+    """The smallest ceiling that admits all that was `raised`, and rules that would have allowed what was `asked_about`.
 
     Of a call that was asked about, only what asks because no rule names it: a rule for the rest would withdraw a
     built-in one, or never decide.
     """
     raised = tuple(raised)
     authority = analysis.authority(Layer(entry.approvals))
-    asked = [
+    asked_about = [
         capability
-        for capability in asked
+        for capability in asked_about
         if all(map(_is_unnamed, decide([capability], [capability], authority).reasons))
     ]
     may = smallest(
@@ -87,7 +87,7 @@ def suggest_for(
         and row.capability.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME
         and not any(admitted.contains(row.capability) for admitted in may)
     )
-    return Suggestion(entry.name, may, cut, smallest(asked), outside)
+    return Suggestion(entry.name, may, cut, smallest(asked_about), outside)
 
 
 def _is_unnamed(reason: Reason) -> bool:
@@ -97,11 +97,11 @@ def _is_unnamed(reason: Reason) -> bool:
 
 def smallest(capabilities: Iterable[Capability]) -> tuple[Capability, ...]:
     """The capabilities that no other one of them contains, sorted; of two that mean the same the shorter."""
-    kept: list[Capability] = []
+    largest: list[Capability] = []
     for capability in sorted(
         set(capabilities),
         key=lambda capability: (capability.name, scope_order(capability.scope), str(capability)),
     ):
-        if not any(other.contains(capability) for other in kept):
-            kept.append(capability)
-    return tuple(sorted(kept, key=str))
+        if not any(other.contains(capability) for other in largest):
+            largest.append(capability)
+    return tuple(sorted(largest, key=str))

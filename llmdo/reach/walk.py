@@ -293,11 +293,11 @@ def rows_of(
     rows = [best[number] for number in sorted(best, key=shapes.rank.__getitem__)]
     if not shapes.compared:
         rows = telling(rows)
-    made = [
+    shaped = [
         walk.row_of_call(shape, called)
         for shape, called in calls
         if toolset in (None, called.name) and (tool is None or shape.is_of(tool))
     ]
-    if made:
-        rows = with_rows(rows, made)
+    if shaped:
+        rows = with_rows(rows, shaped)
     return arranged(rows)

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
 
-def counted(number: int, what: str) -> str:
+def counted(number: int, noun: str) -> str:
     """`1 request`, `1,200 requests`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def tokens(sent: int | None, received: int | None) -> Iterator[str]:

@@ -45,14 +45,14 @@ def lines(node: Node, *, whole: bool) -> Iterator[str]:
         yield from (f"  {line}" for line in frames.lines(node.frames))
 
 
-def value(name: str, given: object, *, whole: bool) -> Iterator[str]:
+def value(name: str, content: object, *, whole: bool) -> Iterator[str]:
     """A value behind its name; below it, each line behind a bar, where it is long or has several lines.
 
     What is left out of it is counted, in a line without a bar.
     """
-    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     if len(text) <= IN_LINE and "\n" not in text:
-        yield f"  {shown(name)}: {shown(json.dumps(given, ensure_ascii=False))}"
+        yield f"  {shown(name)}: {shown(json.dumps(content, ensure_ascii=False))}"
         return
     left_out = len(text) - HEAD - TAIL
     is_cut = left_out > 0 and not whole
@@ -67,17 +67,17 @@ def _barred(text: str) -> Iterator[str]:
     return (f"    | {shown(line)}" for line in text.split("\n"))
 
 
-def _arguments(given: object, *, whole: bool) -> Iterator[str]:
-    if isinstance(given, dict):
-        names = list(given) if whole else list(given)[:MOST]
+def _arguments(arguments: object, *, whole: bool) -> Iterator[str]:
+    if isinstance(arguments, dict):
+        names = list(arguments) if whole else list(arguments)[:MOST]
         for name in names:
-            yield from value(f"argument {name if whole else excerpt(name)}", given[name], whole=whole)
-        if len(names) < len(given):
-            yield f"  {len(given) - len(names):,} arguments left out: `--whole` shows them"
-        if not given:
+            yield from value(f"argument {name if whole else excerpt(name)}", arguments[name], whole=whole)
+        if len(names) < len(arguments):
+            yield f"  {len(arguments) - len(names):,} arguments left out: `--whole` shows them"
+        if not arguments:
             yield "  no arguments"
     else:
-        yield from value("arguments", given, whole=whole)
+        yield from value("arguments", arguments, whole=whole)
 
 
 def _decision(call: DecidedCall, *, whole: bool) -> Iterator[str]:

@@ -112,8 +112,8 @@ def renames(difference: Difference, quote: Quote, *, verbose: bool = False) -> I
         moved = [each for each in difference.renames if each.kind == kind]
         names = [f"{quote(each.before)} to {quote(each.after)}" for each in moved]
         if moved:
-            what = f"{len(moved)} {many}" if len(moved) > 1 else kind
-            yield f"{what} renamed: {some(names, str, len(names) if verbose else MAX_NAMES)}"
+            noun = f"{len(moved)} {many}" if len(moved) > 1 else kind
+            yield f"{noun} renamed: {some(names, str, len(names) if verbose else MAX_NAMES)}"
 
 
 def _rows(rows: Sequence[RowChange], folder: str) -> Iterator[str]:
@@ -206,8 +206,8 @@ def markdown(difference: Difference, sides: Sides) -> str:
     if sides.read_from:
         lines += [f"{not_enforced(sides.read_from).capitalize()}.", ""]
     if not sides.has_baseline:
-        what = "nothing of it" if sides.read_from else "no lock"
-        lines += [f"{code(sides.before)} has {what}: there is no baseline, so everything is new.", ""]
+        baseline = "nothing of it" if sides.read_from else "no lock"
+        lines += [f"{code(sides.before)} has {baseline}: there is no baseline, so everything is new.", ""]
     else:
         lines += [f"{code(sides.after)} against {code(sides.before)}.", ""]
     title = "A library changed" if difference.is_lock_checked else "The lock was edited by hand"

@@ -37,11 +37,11 @@ def drawn(name: str, value: object) -> dict[str, Json]:
     }
 
 
-def drawn_arguments(given: object) -> list[dict[str, Json]]:
+def drawn_arguments(arguments: object) -> list[dict[str, Json]]:
     """The arguments of a call, each drawn; what is no object is drawn as a whole."""
-    if isinstance(given, dict):
-        return [drawn(str(name), value) for name, value in given.items()]
-    return [drawn("arguments", given)]
+    if isinstance(arguments, dict):
+        return [drawn(str(name), value) for name, value in arguments.items()]
+    return [drawn("arguments", arguments)]
 
 
 def named(name: str) -> str:

@@ -45,26 +45,26 @@ def drawn(line: str, span: Span) -> tuple[str, str, str]:
 def _cut(before: list[str], marked: list[str], after: list[str]) -> tuple[list[str], list[str], list[str]]:
     """The three parts as far as they fit: of the mark all but what is too long, then as much on both sides."""
     room = MAX_COLUMNS - 2 * (len(_CUT) + 1)
-    kept = _fitting(marked, room)
-    room -= columns("".join(kept))
+    middle = _fitting(marked, room)
+    room -= columns("".join(middle))
     left = _fitting(reversed(before), max(room // 2, room - columns("".join(after))))[::-1]
-    right = _fitting(after, room - columns("".join(left))) if len(kept) == len(marked) else []
+    right = _fitting(after, room - columns("".join(left))) if len(middle) == len(marked) else []
     if len(left) < len(before):
         left = [f"{_CUT} ", *left]
-    if len(kept) < len(marked) or len(right) < len(after):
+    if len(middle) < len(marked) or len(right) < len(after):
         right = [*right, f" {_CUT}"]
-    return left, kept, right
+    return left, middle, right
 
 
 def _fitting(characters: Iterable[str], room: int) -> list[str]:
     """As many of the first characters as `room` columns hold."""
-    kept = []
+    fitting = []
     for character in characters:
         room -= columns(character)
         if room < 0:
             break
-        kept.append(character)
-    return kept
+        fitting.append(character)
+    return fitting
 
 
 def _characters(text: str) -> list[str]:

@@ -68,10 +68,10 @@ def step_summary(report: Report) -> str:
     if not report.findings:
         return head
     rows = [_row(finding, report.folder) for finding in report.findings]
-    kept = _fitting(rows)
-    rest = len(rows) - kept
+    count = _fitting(rows)
+    rest = len(rows) - count
     more = f"\n{rest:,} more are in the log.\n" if rest else ""
-    return head + "| | Where | What |\n|---|---|---|\n" + "".join(rows[:kept]) + more + "\n"
+    return head + "| | Where | What |\n|---|---|---|\n" + "".join(rows[:count]) + more + "\n"
 
 
 def _row(finding: Diagnostic, folder: str) -> str:

@@ -85,8 +85,10 @@ def drawing(analysis: Analysis, entries: Iterable[Entry], only: frozenset[str] |
         calls = calls_by_worker(analysis, walks, name)
         edges = [_edge(graph, used, rows) for used, rows in calls.items()]
         is_whole = only is None or name in only
-        kept = [edge for edge in edges if (edge.target in drawn if edge.kind == "worker" else is_whole)]
-        workers[name] = tuple(sorted(kept, key=lambda edge: (edge.kind == "toolset", edge.target)))
+        drawn_edges = [
+            edge for edge in edges if (edge.target in drawn if edge.kind == "worker" else is_whole)
+        ]
+        workers[name] = tuple(sorted(drawn_edges, key=lambda edge: (edge.kind == "toolset", edge.target)))
     started = tuple((entry, tuple(_started(analysis, entry, drawn, only))) for entry in drawn_entries)
     return Drawing(started, workers, graph.read_from, graph.settings.files_of)
 

@@ -26,45 +26,45 @@ def listed(pending: Iterable[Pending]) -> dict[str, Json]:
 
 def question(call: PendingCall) -> dict[str, Json]:
     """The document of one question, all of it."""
-    asked = call.pending.question
-    record = asked.record
+    waiting = call.pending.question
+    record = waiting.record
     return {
         "schema": "llmdo.question/1",
         **_line(call.pending),
-        "digest": asked.key,
+        "digest": waiting.key,
         "arguments": drawn_arguments(record["arguments"]),
         "given": record["arguments"],
         "capabilities": drawn_texts(record["capabilities"]),
         "asking": drawn_texts(record["asking"]),
         "reasons": drawn_texts(record["reasons"]),
         "advice": drawn_texts(record["advice"]),
-        "variables": [*asked.variables],
+        "variables": [*waiting.variables],
         "change": None if call.change is None else _change(call.change),
     }
 
 
 def _line(pending: Pending) -> dict[str, Json]:
-    run, asked = pending.run, pending.question
-    record = asked.record
+    run, waiting = pending.run, pending.question
+    record = waiting.record
     return {
         "run": run.run,
         "entry": visible(run.entry),
         "status": run.status,
-        "path": asked.path,
-        "asked": asked.entry.at,
+        "path": waiting.path,
+        "asked": waiting.entry.at,
         **drawn_names(record, "worker", "toolset", "tool"),
         "callers": [[visible(path), visible(worker)] for path, worker in pending.callers],
         "excerpt": _excerpt(record["arguments"]),
         "why": drawn_texts(record["reasons"][:1]),
-        "terminal_only": asked.terminal_only,
+        "terminal_only": waiting.terminal_only,
         "by_tool": bool(record["by_tool"]),
         "obstacle": pending.obstacle,
     }
 
 
-def _excerpt(given: object) -> str:
+def _excerpt(arguments: object) -> str:
     """Arguments in short, in one line."""
-    pairs = given.items() if isinstance(given, dict) else ()
+    pairs = arguments.items() if isinstance(arguments, dict) else ()
     texts = (f"{name}: {value if isinstance(value, str) else json.dumps(value)}" for name, value in pairs)
     return excerpt(" ".join(", ".join(texts).split()), LONGEST)
 

@@ -173,8 +173,8 @@ class Display:
 
     def _flush(self) -> None:
         """Says what was kept, above the tree where there is one."""
-        kept, self._kept = self._kept, []
-        for line in kept:
+        lines, self._kept = self._kept, []
+        for line in lines:
             if self._live and self._live.is_started:
                 self._console.print(Text(line))
             else:
@@ -206,8 +206,8 @@ def is_alive(stream: TextIO) -> bool:
 def draw(progress: Progress, now: float, height: int, width: int) -> Group:
     """The tree as it stands, in no more lines than a terminal of that size has to spare."""
     room = max(min(height - SPARED, TALLEST) - 2, 1)
-    kept, hidden = nodes(progress, room)
-    lines = [_line(depth, node, now, width) for depth, node in kept]
+    shown_nodes, hidden = nodes(progress, room)
+    lines = [_line(depth, node, now, width) for depth, node in shown_nodes]
     if hidden:
         lines.append(_text(f"... and {counted(hidden, 'call')} more", "dim"))
     lines.append(_total(progress, now))

@@ -55,9 +55,9 @@ def by_default(defaults: Defaults) -> str:
     words = [f"`{defaults.format}`"]
     if defaults.agents:
         free = [f"`{each}`" for each, decision in defaults.decisions if decision == "allowed"]
-        asked = [f"`{each}`" for each, decision in defaults.decisions if decision == "needs_approval"]
+        gated = [f"`{each}`" for each, decision in defaults.decisions if decision == "needs_approval"]
         lists = [", ".join(free) + " without a question"] if free else []
-        lists += [", ".join(asked) + " after a question"] if asked else []
+        lists += [", ".join(gated) + " after a question"] if gated else []
         agents = counted(defaults.agents, "agent")
         words.append(f"gives {agents} what their files do not name: {'; '.join(lists) or 'nothing'}")
     if defaults.brought:

@@ -212,13 +212,13 @@ def nodes(progress: Progress, room: int) -> tuple[list[tuple[int, ProgressNode]]
     Those under way go before those that ended, and a call is never shown without its caller.
     """
     everything = list(_walk(progress.root, 0))
-    kept: set[int] = set()
+    chosen: set[int] = set()
     for is_over in (False, True):
         for _, node in everything:
-            chain = [link for link in _chain(node) if id(link) not in kept]
-            if node.is_over is is_over and len(kept) + len(chain) <= room:
-                kept.update(map(id, chain))
-    return [(depth, node) for depth, node in everything if id(node) in kept], len(everything) - len(kept)
+            chain = [link for link in _chain(node) if id(link) not in chosen]
+            if node.is_over is is_over and len(chosen) + len(chain) <= room:
+                chosen.update(map(id, chain))
+    return [(depth, node) for depth, node in everything if id(node) in chosen], len(everything) - len(chosen)
 
 
 def _walk(node: ProgressNode, depth: int) -> Iterator[tuple[int, ProgressNode]]:

@@ -85,12 +85,12 @@ def _decision(decided: DecidedCall) -> dict[str, Json]:
     }
 
 
-def _question(asked: Mapping[str, object]) -> dict[str, Json]:
-    texts = {name: drawn_texts(cast("list[object]", asked[name])) for name in ("capabilities", "reasons")}
+def _question(question: Mapping[str, object]) -> dict[str, Json]:
+    texts = {name: drawn_texts(cast("list[object]", question[name])) for name in ("capabilities", "reasons")}
     return {
         **texts,
-        "arguments": drawn_arguments(asked["arguments"]),
-        "terminal_only": bool(asked["terminal_only"]),
+        "arguments": drawn_arguments(question["arguments"]),
+        "terminal_only": bool(question["terminal_only"]),
     }
 
 

@@ -81,16 +81,16 @@ def read_outside(attached: Attached, most: int) -> bytes:
     return data
 
 
-def attached_of(given: object, root: Path) -> tuple[Attached, ...]:
+def attached_of(files: object, root: Path) -> tuple[Attached, ...]:
     """The attachments that a program gives: paths of the workspace, and content of pydantic-ai.
 
     Raises:
         TypeError: One is something else.
     """
-    if isinstance(given, str | bytes | os.PathLike) or not hasattr(given, "__iter__"):
+    if isinstance(files, str | bytes | os.PathLike) or not hasattr(files, "__iter__"):
         raise TypeError("`attachments` is a list of paths and of `pydantic_ai.BinaryContent`")
     attached = []
-    for each in given:
+    for each in files:
         if isinstance(each, BinaryContent):
             attached.append(Attached(name=each.identifier, kind="content", content=each))
         elif isinstance(each, str | os.PathLike):

@@ -68,7 +68,7 @@ def raised_by_attached(attached: Attached, paths: PathMap) -> frozenset[Capabili
 
 
 async def load(
-    worker: Worker, given: Sequence[str | Attached], paths: PathMap, resolver: AttachmentResolver
+    worker: Worker, files: Sequence[str | Attached], paths: PathMap, resolver: AttachmentResolver
 ) -> list[UserContent]:
     """The content of the files that `worker` is handed, each after a line that says its name.
 
@@ -76,12 +76,12 @@ async def load(
         ToolFailed: One of them cannot be handed over; says which as the caller named it, and why.
     """
     most = DEFAULT_MAX if worker.attachments.max is None else worker.attachments.max
-    if len(given) > most:
-        raise ToolFailed(f"`{worker.name}` takes at most {most} attachments, not {len(given)}")
+    if len(files) > most:
+        raise ToolFailed(f"`{worker.name}` takes at most {most} attachments, not {len(files)}")
     content: list[UserContent] = []
     most_bytes = max(MAX_TOTAL_BYTES, worker.attachments.max_bytes or 0)
     left = most_bytes
-    for each in given:
+    for each in files:
         attached = Attached(name=each) if isinstance(each, str) else each
         parts, size = await _loaded(worker, attached, paths, resolver)
         left -= size
@@ -176,6 +176,6 @@ def _content(path: str, real: str, data: bytes) -> list[UserContent]:
         return [f"File `{path}`:", BinaryContent(data, media_type=media, identifier=path)]
     if text is None:
         known = PurePosixPath(real).suffix.lower() in _DOCUMENTS
-        what = "not UTF-8 text" if known else "neither UTF-8 text nor a file of a kind that models take"
-        raise ToolFailed(f"`{path}` is {what}")
+        problem = "not UTF-8 text" if known else "neither UTF-8 text nor a file of a kind that models take"
+        raise ToolFailed(f"`{path}` is {problem}")
     return [f"File `{path}`:\n{text}"]

@@ -243,5 +243,5 @@ class TreeLimits(UsageLimits):
         self._budget.check_requests(0)
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -241,9 +241,9 @@ def _callee(runtime: AgentRuntime, name: str) -> Worker:
     return graph.workers[name]
 
 
-def _arguments(signature: Signature, given: object, attachments: Sequence[str]) -> dict[str, Any]:
+def _arguments(signature: Signature, value: object, attachments: Sequence[str]) -> dict[str, Any]:
     try:
-        arguments = deepcopy(signature.takes.arguments(given))
+        arguments = deepcopy(signature.takes.arguments(value))
     except LlmdoError as error:
         raise ToolFailed(error.message) from error
     return {**arguments, FILES: list(attachments)} if attachments else arguments
@@ -298,14 +298,14 @@ async def _kept_from_caller(
 
 
 async def _handed(
-    config: RuntimeConfig, callee: Worker, given: Sequence[str], path: str
+    config: RuntimeConfig, callee: Worker, paths: Sequence[str], path: str
 ) -> Sequence[UserContent]:
     """The content of the files that `callee` is handed, as the journal has them where it does."""
 
     async def read() -> list[UserContent]:
-        return await files.load(callee, given, config.paths, config.attachments)
+        return await files.load(callee, paths, config.paths, config.attachments)
 
-    return await (config.recorder.files(path, given, read) if config.recorder else read())
+    return await (config.recorder.files(path, paths, read) if config.recorder else read())
 
 
 async def run_worker(
@@ -392,14 +392,14 @@ def _incomplete(runtime: AgentRuntime, answer: Output, reason: str) -> Output:
 
 def entry_frame(config: RuntimeConfig, text: str) -> CallFrame:
     """The frame of the entry itself, above its worker's."""
-    given = () if config.policy is None else (config.policy,)
+    policies = () if config.policy is None else (config.policy,)
     return CallFrame(
         worker=None,
         input=text,
         depth=-1,
         path=config.entry.name,
         authority=authority_of(config.base, Layer.of_entry(config.entry)),
-        policies=(*given, DepthLimit(longest=config.max_depth), BudgetLimit(budget=config.budget)),
+        policies=(*policies, DepthLimit(longest=config.max_depth), BudgetLimit(budget=config.budget)),
     )
 
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from llmdo.runtime.place import CallPlace
 
 
-def path_at(config: RuntimeConfig, place: CallPlace, name: str, given: object) -> str:
-    """The path of a call made by code at `place`; `given` is its input.
+def path_at(config: RuntimeConfig, place: CallPlace, name: str, arguments: object) -> str:
+    """The path of a call made by code at `place`; `arguments` are its input.
 
     Raises:
         DivergenceError: Nobody can know which of several recorded calls it is.
@@ -25,7 +25,7 @@ def path_at(config: RuntimeConfig, place: CallPlace, name: str, given: object) -
         return config.ledger.unordered.path(unnumbered, "", lambda _: False)
     try:
         return config.ledger.unordered.path(
-            unnumbered, recorder.unordered.digest(unnumbered, given), recorder.playback.has_called
+            unnumbered, recorder.unordered.digest(unnumbered, arguments), recorder.playback.has_called
         )
     except DivergenceError as error:
         recorder.brake.stop(error)

@@ -134,7 +134,7 @@ def _owners(caller: _Caller, code: Scope) -> tuple[Entry | Toolset, ...]:
 async def _carried_out(caller: _Caller, call: CodeCall, arguments: Mapping[str, object], path: str) -> object:
     config, frame = caller.config, caller.frame
     use, name = call.use, call.tool.name
-    made = config.resolver.make(use, frame.authority)
+    inner = config.resolver.make(use, frame.authority)
     context = CodeContext(
         deps=caller.deps,
         model=NoModel(),
@@ -143,7 +143,7 @@ async def _carried_out(caller: _Caller, call: CodeCall, arguments: Mapping[str, 
         run_step=1,
         path=path,
     )
-    gate = Gate(made, config, frame, use, {name: call.tool}, caller.deps, is_for_code=True)
+    gate = Gate(inner, config, frame, use, {name: call.tool}, caller.deps, is_for_code=True)
     toolset = await gate.for_run(context)
     # Where nothing is executed, nothing is opened that tools work with.
     is_closed = config.recorder is not None and config.recorder.is_closed

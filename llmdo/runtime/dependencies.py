@@ -29,14 +29,14 @@ async def dependencies(config: RuntimeConfig, modules: Modules) -> AsyncIterator
     Raises:
         LlmdoError: Making or closing some of it fails, or what was made is something else.
     """
-    made: dict[str, object] = {}
+    by_worker: dict[str, object] = {}
     stack = AsyncExitStack()
     try:
         for name, adopted in config.agents.adopted.items():
             worker = config.graph.workers[name]
             if worker.deps is not None and "deps" not in adopted.overridden:
-                made[name] = await _made(config, worker, worker.deps.name, modules, stack)
-        yield made
+                by_worker[name] = await _made(config, worker, worker.deps.name, modules, stack)
+        yield by_worker
     finally:
         try:
             await stack.aclose()  # which throws nothing into a generator, so that none can swallow it

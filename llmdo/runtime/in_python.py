@@ -28,16 +28,16 @@ def prompts_of(workers: Iterable[Worker], known: Mapping[str, str], modules: Mod
     prompts = dict(known)
     for worker in workers:
         if worker.python and worker.name not in known:
-            made = modules.load(worker.python)
-            if not isinstance(made, PythonWorker) or made.name != worker.name:
+            worker_in_python = modules.load(worker.python)
+            if not isinstance(worker_in_python, PythonWorker) or worker_in_python.name != worker.name:
                 raise LlmdoError(
                     f"`{worker.python}` is not the worker `{worker.name}`", at=worker.at.location
                 )
-            if not isinstance(made.instructions, str):
+            if not isinstance(worker_in_python.instructions, str):
                 raise LlmdoError(
                     f"the `instructions` of `{worker.python}` are not text", at=worker.at.location
                 )
-            prompts[worker.name] = made.instructions
+            prompts[worker.name] = worker_in_python.instructions
         elif worker.agent:
             prompts[worker.name] = ""  # the agent brings its own
     return prompts

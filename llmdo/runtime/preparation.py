@@ -152,9 +152,9 @@ def _commands(options: RunOptions) -> Path | None:
     return commands_of(recorder.journal)
 
 
-def with_given_models(graph: Graph, root: Path, given: ModelChoice) -> Graph:
+def with_given_models(graph: Graph, root: Path, choice: ModelChoice) -> Graph:
     """`graph` with the code of those models that only the person who starts the run names."""
-    named = (*given.by_worker.values(), given.default, given.environment)
+    named = (*choice.by_worker.values(), choice.default, choice.environment)
     attributes = [python_reference(name) for name in named if name and name not in graph.python_models]
     paths = {attribute.rpartition(":")[0] for attribute in attributes if attribute} - graph.code.keys()
     if not paths:

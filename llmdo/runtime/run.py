@@ -333,8 +333,8 @@ async def _with_deps(
     modules: Modules, work: Callable[[AgentRuntime], Awaitable[Output]], start: AgentRuntime
 ) -> Output:
     """What `work` gives, while what the agents of the run need is there."""
-    async with dependencies(start.config, modules) as made:
-        start.config.agents.deps.update(made)
+    async with dependencies(start.config, modules) as by_worker:
+        start.config.agents.deps.update(by_worker)
         return await work(start)
 
 

@@ -84,9 +84,9 @@ class PlainInput:
         """What judges the arguments of its tool before anything else happens with them."""
         return _PLAIN_VALIDATORS[files]
 
-    def arguments(self, given: object) -> dict[str, object]:
+    def arguments(self, value: object) -> dict[str, object]:
         """The arguments of a call by code: text, or data or a pydantic model, which becomes canonical JSON."""
-        data = _plain(given)
+        data = _plain(value)
         return {"input": data if isinstance(data, str) else canonical(data)}
 
     def order(self, arguments: Mapping[str, Any]) -> Order:
@@ -116,7 +116,7 @@ class TypedInput:
         """What judges the arguments of its tool before anything else happens with them."""
         return _Arguments(self, files or self._owns_files)
 
-    def arguments(self, given: object) -> dict[str, object]:
+    def arguments(self, value: object) -> dict[str, object]:
         """The arguments of a call by code: an instance of the model, or data or JSON that fits it.
 
         Raises:
@@ -124,7 +124,7 @@ class TypedInput:
         """
         names = ", ".join(f"`{name}`" for name in self.schema(files=False).get("properties", ()))
         hint = f"give a JSON object with what `{self.model.__name__}` has: {names}"
-        data = _plain(given)
+        data = _plain(value)
         if isinstance(data, str):
             try:
                 data = json.loads(data)
@@ -144,12 +144,12 @@ class TypedInput:
         text = canonical(value.model_dump(mode="json", by_alias=True))
         return Order(text=text, parts=_parts_of(value) or (text,), attachments=_files_of(arguments))
 
-    def problem(self, given: object) -> str | None:
+    def problem(self, value: object) -> str | None:
         """What is wrong with the arguments of a call, in one sentence."""
-        if not isinstance(given, dict):
+        if not isinstance(value, dict):
             return "it is not an object"
         try:
-            self._value(given)
+            self._value(value)
         except ValidationError as error:
             return mistakes(error)
         except RecursionError:
@@ -189,13 +189,13 @@ class _Arguments:
             raise ModelRetry(f"`{self.input.worker}` was not called, its arguments do not fit: {wrong}")
         return cast("dict[str, object]", input)
 
-    def _problem_with_files(self, given: object) -> str | None:
-        if not isinstance(given, dict) or FILES not in given:
+    def _problem_with_files(self, value: object) -> str | None:
+        if not isinstance(value, dict) or FILES not in value:
             return None
         if not self.takes_files:
             return f"`{FILES}`: it takes no files"
         try:
-            _PATHS.validate_python(given[FILES] or [], strict=True)
+            _PATHS.validate_python(value[FILES] or [], strict=True)
         except ValidationError:
             return f"`{FILES}`: it is not a list of paths"
         return None
@@ -285,8 +285,8 @@ def _input_model(reference: Reference, modules: Modules) -> type[BaseModel]:
     return model
 
 
-def _plain(given: object) -> object:
-    return given.model_dump(mode="json", by_alias=True) if isinstance(given, BaseModel) else given
+def _plain(value: object) -> object:
+    return value.model_dump(mode="json", by_alias=True) if isinstance(value, BaseModel) else value
 
 
 def _files_of(arguments: Mapping[str, Any]) -> tuple[str, ...]:

@@ -37,11 +37,11 @@ async def call_tool(start: AgentRuntime, text: str) -> Output:
     if use is None or tool is None:
         raise LlmdoError(f"entry `{config.entry.name}` names a tool that is not declared")
     _require_possible(start, tool)
-    made = Gate(config.resolver.make(use, frame.authority), config, frame, use, {tool.name: tool}, start)
+    gate = Gate(config.resolver.make(use, frame.authority), config, frame, use, {tool.name: tool}, start)
     context = RunContext(
         deps=start, model=NoModel(), usage=config.ledger.usage, usage_limits=config.limits, run_step=1
     )
-    toolset = await made.for_run(context)
+    toolset = await gate.for_run(context)
     async with toolset:
         manager = await ToolManager(toolset).for_run_step(context)
         known = (manager.tools or {}).get(tool.name)

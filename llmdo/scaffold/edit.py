@@ -327,11 +327,11 @@ def refuse_taken(graph: Graph, name: str) -> None:
         )
 
 
-def _refuse_unknown(name: str, known: Iterable[str], what: str) -> None:
-    """Refuses a name that is not among the `known` ones; `what` says what it is instead."""
+def _refuse_unknown(name: str, known: Iterable[str], problem: str) -> None:
+    """Refuses a name that is not among the `known` ones; `problem` says what it is instead."""
     known = tuple(known)
     if name not in known:
-        raise refusal(f"`{name}` is {what}", hint=did_you_mean(name, known))
+        raise refusal(f"`{name}` is {problem}", hint=did_you_mean(name, known))
 
 
 def _named_by_path(current: Project, before: str, after: str) -> Iterator[tuple[str, Worker]]:

@@ -109,10 +109,10 @@ def _with_server(manifest: Manifest, root: Path, name: str, table: Mapping[str, 
 
 
 def _inline(table: Mapping[str, Json]) -> InlineTable:
-    made = tomlkit.inline_table()
+    inline = tomlkit.inline_table()
     for key, value in table.items():
-        made[key] = _inline(value) if isinstance(value, dict) else value
-    return made
+        inline[key] = _inline(value) if isinstance(value, dict) else value
+    return inline
 
 
 def _entries(path: Path) -> Iterator[tuple[str, Mapping[str, Json]]]:
@@ -193,20 +193,20 @@ class _Taker:
             variable = self._variable(
                 name or f"{self.name}_{secret.name or key}", text[secret.start : secret.end]
             )
-            what = f"`{secret.name}` in its `{key}`" if secret.name not in ("", key) else f"`{key}`"
+            subject = f"`{secret.name}` in its `{key}`" if secret.name not in ("", key) else f"`{key}`"
             self.notes.append(
-                f"`{self.name}`: a secret was not taken over: put the value of {what} into the variable `{variable}`"
+                f"`{self.name}`: a secret was not taken over: put the value of {subject} into the variable `{variable}`"
             )
             text = f"{text[: secret.start]}${{{variable}}}{text[secret.end :]}"
         return text
 
     def _variable(self, name: str, secret: str) -> str:
         """The variable for `secret`: a number tells it from one of that name that holds another secret."""
-        made = _variable(name)
-        variable, number = made, 1
+        base = _variable(name)
+        variable, number = base, 1
         while self.variables.setdefault(variable, secret) != secret:
             number += 1
-            variable = f"{made}_{number}"
+            variable = f"{base}_{number}"
         return variable
 
 
@@ -216,5 +216,5 @@ def _referring(text: str) -> str:
 
 
 def _variable(name: str) -> str:
-    made = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_").upper()
-    return made if made and not made[0].isdigit() else f"V_{made}"
+    variable = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_").upper()
+    return variable if variable and not variable[0].isdigit() else f"V_{variable}"

@@ -107,25 +107,25 @@ def answer(request: AnswerRequest, beside: RunBeside | None = None) -> AnswerOut
         NotWholeError: It allows a call that cannot be shown whole.
         LlmdoError: It does not fit: only a person at a terminal may give it, or it contradicts itself.
     """
-    given = request.answer
-    if (given.verb == "edit") != (given.instead is not None):
+    sent = request.answer
+    if (sent.verb == "edit") != (sent.instead is not None):
         raise LlmdoError("the arguments of another call belong to an edit, and an edit has some")
     runs = runs_of(request.root, request.environ)
-    run = runs.find(given.run)
+    run = runs.find(sent.run)
     if beside is not None and beside.run == run and not beside.is_over:
         with runs.read(run) as journal:
-            _require_shown(journal, given)
-        beside.answer(given.path, given.as_sent)
+            _require_shown(journal, sent)
+        beside.answer(sent.path, sent.as_sent)
         return AnswerOutcome(run=run, goes_on="itself")
     if runs.is_claimed(run):
         raise GoesOnError(f"run `{run}` goes on, and can be answered once it has stopped")
     with runs.claim(run), runs.open(run) as journal:
         journal.know(Known.of(request.environ))
-        _require_shown(journal, given)
-        if given.verb == "stop":
-            _end(journal, given, request)
+        _require_shown(journal, sent)
+        if sent.verb == "stop":
+            _end(journal, sent, request)
             return AnswerOutcome(run=run, goes_on="no")
-        give(journal, Answers(records=[given.record]))
+        give(journal, Answers(records=[sent.record]))
         has_more = bool(waiting(journal))
     if not is_of_workers(request.root, run, request.environ):
         return AnswerOutcome(run=run, goes_on="here")
@@ -134,7 +134,7 @@ def answer(request: AnswerRequest, beside: RunBeside | None = None) -> AnswerOut
     return AnswerOutcome(run=run, goes_on="no" if has_more else "workers")
 
 
-def _require_shown(journal: JournalStore, given: GivenAnswer) -> None:
+def _require_shown(journal: JournalStore, sent: GivenAnswer) -> None:
     """Nothing, where the question that waits is the one that was shown, all of it where the answer allows it.
 
     Raises:
@@ -142,26 +142,26 @@ def _require_shown(journal: JournalStore, given: GivenAnswer) -> None:
         NotWholeError: Not all of it can be shown.
     """
     require_open(journal)
-    question = waiting(journal).get(given.path)
-    if question is None or question.key != given.digest:
-        raise StaleError(f"{given.path}: the answer is for another question than the one that waits")
-    if given.verb in ("allow", "always") and not question.is_whole:
-        raise NotWholeError(f"{given.path}: {NOT_WHOLE}", hint=f"`llmdo approve {journal.run}` at a terminal")
+    question = waiting(journal).get(sent.path)
+    if question is None or question.key != sent.digest:
+        raise StaleError(f"{sent.path}: the answer is for another question than the one that waits")
+    if sent.verb in ("allow", "always") and not question.is_whole:
+        raise NotWholeError(f"{sent.path}: {NOT_WHOLE}", hint=f"`llmdo approve {journal.run}` at a terminal")
 
 
-def _end(journal: JournalStore, given: GivenAnswer, request: AnswerRequest) -> None:
+def _end(journal: JournalStore, sent: GivenAnswer, request: AnswerRequest) -> None:
     """Keeps that a person ended the run: its questions wait for whoever goes on with it."""
     from llmdo.runtime.recording.recorder import Recorder  # which takes a second
     from llmdo.runtime.telemetry.redaction import Redaction
 
-    by = given.name
+    by = sent.name
     recorder = Recorder(journal, Redaction.of(request.environ))
     binding = binding_of(journal)
 
     async def work() -> None:
         await recorder.begin(binding, "nobody", None, {}, request.root)
         await recorder.end(
-            binding.entry, "interrupted", {"error": f"{by} ended the run at `{given.path}`", "hint": None}
+            binding.entry, "interrupted", {"error": f"{by} ended the run at `{sent.path}`", "hint": None}
         )
 
     asyncio.run(work())

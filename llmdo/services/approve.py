@@ -88,17 +88,17 @@ def approve(request: ApproveRequest, ask: Asker | None = None) -> ApproveOutcome
         return ApproveOutcome(run=run, questions=so_far, goes_on=True)
     with runs.claim(run), runs.open(run) as journal:
         journal.know(Known.of(request.environ))
-        given = tuple(
+        sentences = tuple(
             f"{question.path}: {'allowed' if answer['allowed'] else 'refused'}, by {answer['by']}"
             for question, answer in give(journal, answers)
         )
-        if ask and not given:
+        if ask and not sentences:
             _ask(journal, answers, ask)
         questions = waiting(journal)
     is_handed = not questions and is_of_workers(request.root, run, request.environ)
     if is_handed:
         hand_over(request.root, run, request.environ)
-    return ApproveOutcome(run=run, questions=questions, given=given, is_handed=is_handed)
+    return ApproveOutcome(run=run, questions=questions, given=sentences, is_handed=is_handed)
 
 
 def _ask(journal: JournalStore, answers: Answers, ask: Asker) -> None:

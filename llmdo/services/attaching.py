@@ -73,7 +73,7 @@ def path_maps(pairs: Iterable[tuple[str, str]], root: Path) -> PathMaps:
 
 def _from_here(name: str, root: Path) -> str:
     """The path of a file of the workspace that is named from a folder below it, as a shell completes names."""
-    here = Path.cwd()
-    if here != root.absolute() and (here / name).is_file() and not (root / name).is_file():
-        return str(here / name)
+    cwd = Path.cwd()
+    if cwd != root.absolute() and (cwd / name).is_file() and not (root / name).is_file():
+        return str(cwd / name)
     return name

@@ -47,21 +47,21 @@ class Basis:
 
 
 def of_workspace(
-    binding: Binding, project: Project, graph: Graph, accepted: Sequence[str], others: Sequence[str]
+    binding: Binding, project: Project, graph: Graph, accepted: Sequence[str], remedies: Sequence[str]
 ) -> Basis:
-    """The workspace, whose graph is `graph`; `others` are ways to go on where it is not what it was.
+    """The workspace, whose graph is `graph`; `remedies` are other ways to go on where it is not what it was.
 
     Raises:
         DriftError: Something differs that was not accepted; says what, all of it.
         LlmdoError: Something is accepted that does not differ.
     """
     changed = differences(binding, graph)
-    require_accepted(changed, accepted, others)
+    require_accepted(changed, accepted, remedies)
     return Basis(graph=graph, prompts=project.prompts, accepted=tuple(changed.values()))
 
 
-def require_accepted(changed: Mapping[str, str], accepted: Sequence[str], others: Sequence[str]) -> None:
-    """Nothing, where all that `changed` was accepted, and nothing else; `others` are ways to go on elsewise.
+def require_accepted(changed: Mapping[str, str], accepted: Sequence[str], remedies: Sequence[str]) -> None:
+    """Nothing, where all that `changed` was accepted, and nothing else; `remedies` are other ways to go on.
 
     Raises:
         DriftError: Something was not; says what, all of it.
@@ -75,7 +75,7 @@ def require_accepted(changed: Mapping[str, str], accepted: Sequence[str], others
         )
     if refused := {name: drift for name, drift in changed.items() if name not in names}:
         flags = " ".join(f"--allow-drift {name}" for name in refused)
-        ways = ["go back to what it was", *(way.format(flags=flags, names=list(refused)) for way in others)]
+        ways = ["go back to what it was", *(way.format(flags=flags, names=list(refused)) for way in remedies)]
         raise DriftError(
             f"what runs is not what ran when the run began: {'; '.join(refused.values())}",
             hint=", or ".join(ways),
@@ -96,12 +96,12 @@ def to_go_on(
     Raises:
         LlmdoError: As `of_workspace`.
     """
-    others = [f"accept it: {accepting}"]
+    remedies = [f"accept it: {accepting}"]
     if brings_sources(journal, binding):
-        others.append(
+        remedies.append(
             "`--sources run` runs the code that it began with, which you should have read where it was brought"
         )
-    basis = of_workspace(binding, project, graph, accepted, others)
+    basis = of_workspace(binding, project, graph, accepted, remedies)
     for drift in basis.accepted:
         tell(f"warning: accepted: {drift}")
     return basis
@@ -128,8 +128,8 @@ def to_repeat(
     if not (reruns or _has_code(binding.graph, binding.entry)):
         return basis
     project = projects.read(root)
-    others = ["`--sources run` runs the code that the run began with"] * brings_sources(journal, binding)
-    of_workspace(binding, project, project.graph, (), others)
+    remedies = ["`--sources run` runs the code that the run began with"] * brings_sources(journal, binding)
+    of_workspace(binding, project, project.graph, (), remedies)
     # A lock names what it reviewed by toolset and entry; which files that is, only the workspace tells.
     now = project.graph
     return replace(basis, graph=replace(basis.graph, code=now.code, importable=now.importable))

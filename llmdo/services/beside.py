@@ -55,7 +55,7 @@ class RunBeside:
         with suppress(OSError):  # it is gone already
             self._connection.shutdown(socket.SHUT_RDWR)
 
-    def answer(self, path: str, given: Mapping[str, object]) -> None:
+    def answer(self, path: str, answer: Mapping[str, object]) -> None:
         """Has the run take an answer to the question at a call path.
 
         Raises:
@@ -65,7 +65,7 @@ class RunBeside:
         """
         number = next(self._numbers)
         replies = self._replies[number] = queue.SimpleQueue()
-        sent = {**given, "id": number, "path": path}
+        sent = {**answer, "id": number, "path": path}
         try:
             with self._sending:
                 self._connection.sendall(json.dumps(sent).encode() + b"\n")

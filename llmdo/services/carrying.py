@@ -157,14 +157,14 @@ def _sources(root: Path, journal: JournalStore, redaction: Redaction) -> Sources
 
 def _versions(then: Mapping[str, str]) -> Iterator[str]:
     """Which of the programs that the run ran with are others here."""
-    here = {
+    versions = {
         "llmdo": __version__,
         "python": platform.python_version(),
         "pydantic-ai": _installed("pydantic-ai-slim"),
     }
     for name, before in then.items():
-        if name in here and here[name] != before:
-            yield f"it ran with {name} {before}, and here is {here[name]}"
+        if name in versions and versions[name] != before:
+            yield f"it ran with {name} {before}, and here is {versions[name]}"
 
 
 def _installed(distribution: str) -> str:

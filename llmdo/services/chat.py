@@ -116,9 +116,11 @@ class Chat:
         from llmdo.runtime.models.choice import choose, require_fit
 
         graph = self.prepared.graph
-        given = chosen_models(graph, (text,), self._environ)
-        default = given.default or self.models.default
-        models = replace(self.models, by_worker={**self.models.by_worker, **given.by_worker}, default=default)
+        chosen = chosen_models(graph, (text,), self._environ)
+        default = chosen.default or self.models.default
+        models = replace(
+            self.models, by_worker={**self.models.by_worker, **chosen.by_worker}, default=default
+        )
         for name in inventory.reachable(graph, self.entry):
             if reference := choose(graph, self.entry, graph.workers[name], models):
                 require_fit(graph.workers[name], graph.models.get(reference, (reference,)))

@@ -87,9 +87,9 @@ def examine(root: Path | None, environ: Mapping[str, str]) -> Iterator[Item]:
 
 def examine_here(project: str | None) -> list[Item]:
     """The same of the workspace that a command would be about, or of none outside of any."""
-    here = Path.cwd()
+    cwd = Path.cwd()
     is_named = project is not None or os.environ.get("LLMDO_PROJECT")
-    if is_named or nearest(str(here), MANIFEST):
+    if is_named or nearest(str(cwd), MANIFEST):
         return list(examine(root_folder(project), os.environ))
     return list(examine(None, os.environ))
 
@@ -99,8 +99,8 @@ def _extra(name: str, environ: Mapping[str, str]) -> Item:
     if not _is_installed(_MODULES[name]):
         hint = f"`pip install 'llmdo-workspace[{name}]'`"
         return Item(section="extras", name=name, state="not installed", hint=hint)
-    given = [variable for variable in variables if environ.get(variable)]
-    state = f"{given[0]} is set" if given else f"{' and '.join(variables)} not set"
+    set_variables = [variable for variable in variables if environ.get(variable)]
+    state = f"{set_variables[0]} is set" if set_variables else f"{' and '.join(variables)} not set"
     return Item(section="extras", name=name, state=f"installed, {state}" if variables else "installed")
 
 
@@ -111,8 +111,8 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-def _git(here: Path, environ: Mapping[str, str]) -> Item:
-    program = git_in(environ.get("PATH", os.defpath), here)
+def _git(folder: Path, environ: Mapping[str, str]) -> Item:
+    program = git_in(environ.get("PATH", os.defpath), folder)
     if program is None:
         return Item(section="machine", name="git", state="not there", hint="`llmdo diff` needs it")
     try:
@@ -140,7 +140,7 @@ def _person(environ: Mapping[str, str]) -> Iterator[Item]:
     yield Item(section="you", name="policy.toml", state=f"in force: {rules}{flag}")
 
 
-def _isolation(read: Project | None, here: Path, environ: Mapping[str, str]) -> Item:
+def _isolation(read: Project | None, folder: Path, environ: Mapping[str, str]) -> Item:
     """What would isolate commands, and whether the workspace can do without it."""
     wanted = read.graph.shell.isolation if read else "auto"
     uses_shell = read is not None and any(
@@ -148,12 +148,12 @@ def _isolation(read: Project | None, here: Path, environ: Mapping[str, str]) -> 
         for worker in read.graph.workers.values()
         for use in uses_with_calls(read.graph, worker.uses)
     )
-    folders = Folders(here, read.graph.settings.root if read else None)
-    here = folders.root if folders.is_there else here
+    folders = Folders(folder, read.graph.settings.root if read else None)
+    folder = folders.root if folders.is_there else folder
     programs = Programs.of(environ.get("PATH", os.defpath), *folders.all)
     is_needed = uses_shell and wanted == "require"
     try:
-        isolation, _ = isolate("require" if is_needed else "auto", here, programs, (), environ)
+        isolation, _ = isolate("require" if is_needed else "auto", folder, programs, (), environ)
     except LlmdoError as error:
         return Item(section="machine", name="isolation", state="none", problem=_told(error))
     if isolation.name == "none":

@@ -102,20 +102,20 @@ def naming(settings: type | None = None) -> Callable[[Callable[P, R]], Callable[
         signature = _spelled_out(function, settings)
         known = [name for name in signature.parameters if name != "self"]
 
-        def require_known(given: Iterable[str]) -> None:
-            if unknown := next((name for name in given if name not in known), None):
+        def require_known(names: Iterable[str]) -> None:
+            if unknown := next((name for name in names if name not in known), None):
                 meant = did_you_mean(unknown, known) or f"it has {', '.join(f'`{name}`' for name in known)}"
                 raise TypeError(f"`{function.__name__}` has no argument `{unknown}`: {meant}")
 
         @wraps(function)
-        async def start(*args: P.args, **given: P.kwargs) -> object:
-            require_known(given)
-            return await cast("Callable[P, Awaitable[object]]", function)(*args, **given)
+        async def start(*args: P.args, **options: P.kwargs) -> object:
+            require_known(options)
+            return await cast("Callable[P, Awaitable[object]]", function)(*args, **options)
 
         @wraps(function)
-        def call(*args: P.args, **given: P.kwargs) -> R:
-            require_known(given)
-            return function(*args, **given)
+        def call(*args: P.args, **options: P.kwargs) -> R:
+            require_known(options)
+            return function(*args, **options)
 
         wrapper = cast("Callable[P, R]", start) if inspect.iscoroutinefunction(function) else call
         wrapper.__dict__["__signature__"] = signature
@@ -214,7 +214,7 @@ class TeamEntry:
             )
 
     async def _before(
-        self, given: object, settings: RunSettings
+        self, value: object, settings: RunSettings
     ) -> tuple[tuple[ModelMessage, ...], Earlier | None]:
         """The messages that a run starts from, and the end of the run whose they are."""
         history, run = settings.get("message_history"), settings.get("continue_from")
@@ -222,7 +222,7 @@ class TeamEntry:
             return require_messages(history or ()), None
         if history is not None:
             raise LlmdoError("`continue_from` brings the messages of that run; leave out `message_history`")
-        if given is None:
+        if value is None:
             raise LlmdoError("a run that goes on from another needs an input", hint="say what comes next")
         if not settings.get("journal", True):
             raise LlmdoError("a run that goes on from another keeps a journal", hint="leave out `journal`")
@@ -387,17 +387,21 @@ def _build(
     require_sound(project)
     graph = locking.derive(project)
     entry = graph.entries[name]
-    made = choice_of(model)
+    choice = choice_of(model)
     if model is not None and entry.worker is not None:
-        made = dataclasses.replace(made, by_worker={entry.worker.name: made.default or ""}, default=None)
-    elif made.default is not None:
-        entry = replace(entry, model=Reference(made.default, entry.at))
+        choice = dataclasses.replace(
+            choice, by_worker={entry.worker.name: choice.default or ""}, default=None
+        )
+    elif choice.default is not None:
+        entry = replace(entry, model=Reference(choice.default, entry.at))
         graph = replace(graph, entries={**graph.entries, name: entry})
-        made = dataclasses.replace(made, default=None)
+        choice = dataclasses.replace(choice, default=None)
     references = {worker: named for worker, named in models.items() if isinstance(named, str)}
-    made = dataclasses.replace(made, by_worker={**made.by_worker, **references})
-    made = made.with_made({worker: given for worker, given in models.items() if not isinstance(given, str)})
-    built = _entry_of(graph, root, project.prompts, name, made)
+    choice = dataclasses.replace(choice, by_worker={**choice.by_worker, **references})
+    choice = choice.with_made(
+        {worker: instance for worker, instance in models.items() if not isinstance(instance, str)}
+    )
+    built = _entry_of(graph, root, project.prompts, name, choice)
     if built.kind == "worker":
         return BuiltEntry(built, (), ())
     return BuiltEntry(built, tuple(call.name for call in entry.delegates), offers.list_tools(graph, entry))
@@ -409,16 +413,16 @@ def _placed(files: Iterable[Files]) -> tuple[Path, list[str]]:
     Raises:
         InvalidTeamError: There are none, one does not exist, or one is of no kind that a team is made of.
     """
-    given = list(dict.fromkeys(Path(file).absolute() for file in files))
-    if not given:
+    absolute = list(dict.fromkeys(Path(file).absolute() for file in files))
+    if not absolute:
         raise InvalidTeamError("no files were given")
-    for path in given:
+    for path in absolute:
         if not path.is_file():
             raise InvalidTeamError(f"there is no file `{path.name}`")
         if not path.name.endswith((*WORKER_ENDINGS, ".py")):
             raise InvalidTeamError(f"`{path.name}` is neither a worker file nor a Python file")
-    root = Path(os.path.commonpath([path.parent for path in given]))
-    paths = [path.relative_to(root).as_posix() for path in given]
+    root = Path(os.path.commonpath([path.parent for path in absolute]))
+    paths = [path.relative_to(root).as_posix() for path in absolute]
     if odd := next((path for path in paths if is_pattern(path) or ".." in path.split("/")), None):
         raise InvalidTeamError(f"`{odd}` cannot be run by its path", hint="rename it")
     return root, paths
@@ -456,16 +460,19 @@ def _kind_of(entry: Entry) -> Kind:
 
 def choice_of(model: ModelNamed) -> ModelChoice:
     """What the caller says about models; one that is given as itself goes by a reference of its own."""
-    given = model if isinstance(model, dict) else {}
-    made: dict[str, Model] = {}
+    by_name = model if isinstance(model, dict) else {}
+    instances: dict[str, Model] = {}
 
-    def reference(given: str | Model) -> str:
-        return given if isinstance(given, str) else named(given, made)
+    def reference(value: str | Model) -> str:
+        return value if isinstance(value, str) else named(value, instances)
 
-    by_worker = {worker: reference(model) for worker, model in given.items()}
+    by_worker = {worker: reference(model) for worker, model in by_name.items()}
     default = None if model is None or isinstance(model, dict) else reference(model)
     return ModelChoice(
-        by_worker=by_worker, default=default, environment=os.environ.get("LLMDO_MODEL") or None, made=made
+        by_worker=by_worker,
+        default=default,
+        environment=os.environ.get("LLMDO_MODEL") or None,
+        made=instances,
     )
 
 

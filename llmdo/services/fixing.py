@@ -72,17 +72,17 @@ def _apply(root: Path, path: str, fixes: Sequence[Fix]) -> list[Fix]:
     if isinstance(content, discovery.RefusedPath):
         return []
     text = content.decode("utf-8")
-    made: list[Fix] = []
+    applied: list[Fix] = []
     parts: list[str] = []
     done = 0
     for start, end, fix in sorted(_stretches(text, fixes), key=lambda stretch: stretch[:2]):
         if start >= done and text[start:end] == fix.before:
             parts += (text[done:start], fix.text)
             done = end
-            made.append(fix)
-    if made:
+            applied.append(fix)
+    if applied:
         files.write(root, path, "".join((*parts, text[done:])).encode("utf-8"))
-    return made
+    return applied
 
 
 def _stretches(text: str, fixes: Iterable[Fix]) -> Iterator[tuple[int, int, Fix]]:

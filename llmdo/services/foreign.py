@@ -50,10 +50,10 @@ def opened(origin: tuple[str, str], tell: Tell) -> Foreign:
     read = foreign.read(name, Path(folder))
     unread = sum(problem.severity == "error" for problem in read.team.problems)
     guessed = sum(problem.code == "LDO150" for problem in read.team.problems)
-    for number, what in ((unread, "could not be read"), (guessed, "had to be guessed at")):
+    for number, problem in ((unread, "could not be read"), (guessed, "had to be guessed at")):
         if number:
             places = "1 place" if number == 1 else f"{number} places"
-            tell(f"warning: {places} {what} (`llmdo check --from {name} {folder}` shows them)")
+            tell(f"warning: {places} {problem} (`llmdo check --from {name} {folder}` shows them)")
     return read
 
 

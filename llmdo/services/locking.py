@@ -76,10 +76,10 @@ def derive_with_servers(
         return Derived(graph=resolve(project.workspace, known), notes=notes)
     if offline:
         return Derived(graph=resolve(project.workspace, known), notes=(*notes, *_kept(toolsets, known)))
-    asked, problems = _asked(project, toolsets, os.environ if environ is None else environ, consent)
+    answers, problems = _asked(project, toolsets, os.environ if environ is None else environ, consent)
     if problems:
         raise Problems(problems)
-    graph = resolve(project.workspace, {**known, **asked})
+    graph = resolve(project.workspace, {**known, **answers})
     return Derived(graph=graph, notes=(*notes, *proposals(graph)))
 
 

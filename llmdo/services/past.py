@@ -111,12 +111,12 @@ async def resume_async(
             return outcome
         resumed = await asyncio.to_thread(going_on, journal, request, tell_nobody)
         policy_for(approver, resumed.basis.graph)
-        given: dict[str, Model] = {}
+        instances: dict[str, Model] = {}
         for model in settings.get("models", ()):
-            named(model, given)
+            named(model, instances)
         options = dataclasses.replace(
             resumed.options,
-            models=dataclasses.replace(resumed.options.models, made=given),
+            models=dataclasses.replace(resumed.options.models, made=instances),
             limits=_named(limits),
             approver=approver or AskLater(),
             mode="later" if approver is None else mode_of(approver),

@@ -42,8 +42,13 @@ def proposed_change(record: Mapping[str, Any], folders: Folders | None) -> Propo
         for raised in map(Capability.parse, record["capabilities"])
         if raised.name == "fs.write" and raised.scope and not raised.scope.endswith("**")
     ]
-    given = record["arguments"]
-    if record["toolset"] != FILESYSTEM or len(written) != 1 or folders is None or not isinstance(given, dict):
+    arguments = record["arguments"]
+    if (
+        record["toolset"] != FILESYSTEM
+        or len(written) != 1
+        or folders is None
+        or not isinstance(arguments, dict)
+    ):
         return None
     path = written[0]
     if is_secret(path):
@@ -55,7 +60,7 @@ def proposed_change(record: Mapping[str, Any], folders: Folders | None) -> Propo
         return ProposedChange(path=path, note=f"what is in it now cannot be read: {error}")
     if before is None:
         return ProposedChange(path=path, note="what is in it now is no text")
-    match record["tool"], given:
+    match record["tool"], arguments:
         case "write_file", {"content": str() as after}:
             return _difference(path, before, after)
         case "edit_file", {"old": str() as old, "new": str() as new}:

@@ -23,10 +23,10 @@ def root_folder(project: str | None) -> Path:
     """
     from llmdo.workspace.root import MANIFEST, find_root
 
-    given = project or os.environ.get("LLMDO_PROJECT")
-    if not given:
+    chosen = project or os.environ.get("LLMDO_PROJECT")
+    if not chosen:
         return find_root(Path.cwd())
-    folder = Path(given)
+    folder = Path(chosen)
     if not (folder / MANIFEST).is_file():
-        raise LlmdoError(f"`{given}` has no `{MANIFEST}`", hint="`--project` names the folder that holds it")
+        raise LlmdoError(f"`{chosen}` has no `{MANIFEST}`", hint="`--project` names the folder that holds it")
     return folder.absolute()

@@ -143,8 +143,8 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         raise LlmdoError("`--approvals later` needs a journal, in which the questions wait")
     if request.paged and not keeps:
         raise LlmdoError("`--page` needs a journal, which the page reads")
-    kept = keeping(root, options.run or "", request.start.environ) if keeps else nullcontext()
-    with kept as recorder:
+    recording = keeping(root, options.run or "", request.start.environ) if keeps else nullcontext()
+    with recording as recorder:
         basis = Basis(graph=graph, prompts=prepared.prompts)
         return carry_out(basis, root, prepared.entry, replace(options, recorder=recorder), answering, host)
 
@@ -220,9 +220,9 @@ def _opened(request: EntryRequest) -> _Opened:
         return _Opened(root, projects.read(root), words)
     if not request.of_files:
         raise LlmdoError("`--locked` needs a workspace", hint=f"a run of files alone has no `{LOCK}`")
-    here = Path.cwd()
+    cwd = Path.cwd()
     try:
-        paths = [Path(file).absolute().relative_to(here).as_posix() for file in files]
+        paths = [Path(file).absolute().relative_to(cwd).as_posix() for file in files]
     except ValueError as error:
         raise LlmdoError(
             "the files lie outside this folder", hint="go to the folder that holds them"
@@ -231,7 +231,7 @@ def _opened(request: EntryRequest) -> _Opened:
         raise LlmdoError(f"`{odd}` cannot be run by its path", hint="rename it, or write an llmdo.toml")
     rest = tuple(word for word in words if word not in files)
     manifest = manifest_of(paths)
-    return _Opened(here, projects.read(here, manifest), rest, manifest)
+    return _Opened(cwd, projects.read(cwd, manifest), rest, manifest)
 
 
 def _wanted(graph: Graph, request: EntryRequest) -> str | None:

@@ -134,9 +134,9 @@ def show(root: Path, run: str, detail: Detail = TREE) -> ShownRun:
         summed = summary(journal, is_running=runs.is_claimed(name))
         if summed is None:
             raise JournalError(f"run `{name}` never began")
-        asked = shown_requests(journal, detail.path) if detail.messages else ()
+        requests = shown_requests(journal, detail.path) if detail.messages else ()
         calls = full_tree(journal) if detail.calls else tree(journal)
-        return ShownRun(summary=summed, tree=calls, requests=asked)
+        return ShownRun(summary=summed, tree=calls, requests=requests)
 
 
 def stats(request: StatsRequest, tell: Tell) -> list[Total]:

@@ -143,10 +143,10 @@ class ServedTeam:
             journal.know(Known.of(self.environ))
             return waiting(journal)
 
-    def answer(self, name: str, asked: Mapping[str, str], answers: Mapping[str, bool]) -> None:
+    def answer(self, name: str, digests: Mapping[str, str], answers: Mapping[str, bool]) -> None:
         """Keeps what the person at the client said to questions of the run, by call path.
 
-        `asked` is the digest of each as it was shown: what does not wait any more, or is another now, gets no answer.
+        `digests` are those of the questions as shown: one that waits no more, or has changed, gets no answer.
 
         Raises:
             LlmdoError: Only a person at a terminal may say so.
@@ -157,7 +157,7 @@ class ServedTeam:
             records = [
                 {"path": path, "digest": question.key, "allowed": answers[path]}
                 for path, question in waiting(journal).items()
-                if path in answers and asked.get(path) == question.key
+                if path in answers and digests.get(path) == question.key
             ]
             give(journal, Answers(records=records, by=MODE))
 

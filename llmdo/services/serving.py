@@ -137,15 +137,15 @@ class Service:
     ) -> Told:
         """What comes of the call that a client repeats with the answers of its person; a missing one is none."""
         state = json.loads(params.request_state or "")  # which came sealed, so that nobody else wrote it
-        run, asked = state["run"], state["asked"]
-        given = {
+        run, digests = state["run"], state["asked"]
+        replies = {
             path: reply
             for path, reply in (params.input_responses or {}).items()
-            if isinstance(reply, wire.ElicitResult) and reply.action != "cancel" and path in asked
+            if isinstance(reply, wire.ElicitResult) and reply.action != "cancel" and path in digests
         }
-        answers = {path: _allows(reply) for path, reply in given.items()}
-        await asyncio.to_thread(self.team.answer, run, asked, answers)
-        if len(answers) < len(asked):
+        answers = {path: _allows(reply) for path, reply in replies.items()}
+        await asyncio.to_thread(self.team.answer, run, digests, answers)
+        if len(answers) < len(digests):
             return self._waits(self.team.entry_of(run, self.offers), run, self.team.waiting(run))
         return await self._go_on(client, run, progress)
 
@@ -163,15 +163,17 @@ class Service:
         """What a client is given of a run: what it came to, questions for its person, or that it waits."""
         outcome = served.outcome
         if outcome.status == "waiting":
-            asked = {
+            questions = {
                 path: question for path, question in served.questions.items() if not question.terminal_only
             }
-            if asked and client.repeats_with_answers:
+            if questions and client.repeats_with_answers:
                 state = {
                     "run": outcome.run,
-                    "asked": {path: question.key for path, question in asked.items()},
+                    "asked": {path: question.key for path, question in questions.items()},
                 }
-                requests: wire.InputRequests = {path: _request(question) for path, question in asked.items()}
+                requests: wire.InputRequests = {
+                    path: _request(question) for path, question in questions.items()
+                }
                 return wire.InputRequiredResult(input_requests=requests, request_state=json.dumps(state))
             return self._waits(outcome.entry, outcome.run, served.questions)
         refused = [
@@ -369,8 +371,8 @@ class _Guarded:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            given = dict(scope["headers"]).get(b"authorization", b"")
-            if not hmac.compare_digest(given, self._expected):
+            sent = dict(scope["headers"]).get(b"authorization", b"")
+            if not hmac.compare_digest(sent, self._expected):
                 await send(
                     {"type": "http.response.start", "status": 401, "headers": [(b"content-length", b"0")]}
                 )

@@ -22,8 +22,8 @@ ELSEWHERE = "package:"
 """How the path of a file begins that lies in no workspace."""
 
 
-def roots(projects: Sequence[str], here: Path, *, everything: bool) -> tuple[Path, ...]:
-    """The workspaces that are named, each once; `everything` are those whose manifests lie in or below `here`.
+def roots(projects: Sequence[str], cwd: Path, *, everything: bool) -> tuple[Path, ...]:
+    """The workspaces that are named, each once; `everything` are those whose manifests lie in or below `cwd`.
 
     Hidden folders, links and what git ignores are left out.
 
@@ -34,17 +34,17 @@ def roots(projects: Sequence[str], here: Path, *, everything: bool) -> tuple[Pat
         raise LlmdoError("`--all` finds the workspaces itself", hint="leave out `--project`")
     if not everything:
         return tuple(dict.fromkeys(map(root_folder, projects)))
-    ignored, _ = discovery.git_ignored(here)
+    ignored, _ = discovery.git_ignored(cwd)
     pattern = f"**/{MANIFEST}"
-    paths = discovery.find(here, [pattern], ignored)[pattern].paths
+    paths = discovery.find(cwd, [pattern], ignored)[pattern].paths
     if not paths:
         raise LlmdoError(f"there is no `{MANIFEST}` in or below this folder")
-    return tuple((here / path).parent for path in paths)
+    return tuple((cwd / path).parent for path in paths)
 
 
-def prefix_of(root: Path, here: Path) -> str:
-    """What stands before a path of the workspace at `root` as seen from `here`: empty, or with a slash behind it."""
-    relative = os.path.relpath(root, here).replace(os.sep, "/")
+def prefix_of(root: Path, cwd: Path) -> str:
+    """What stands before a path of the workspace at `root` as seen from `cwd`: empty, or with a slash at the end."""
+    relative = os.path.relpath(root, cwd).replace(os.sep, "/")
     return "" if relative == "." else f"{relative}/"
 
 

@@ -48,13 +48,13 @@ def functions(notes: Notes) -> Mapping[str, FunctionOutline]:
         and node.name not in notes.uncertain
         and not node.decorator_list
     }
-    asked = cache(partial(_asked, notes, known))
+    lookup = cache(partial(_asked, notes, known))
     return {
         name: FunctionOutline(
             span=notes.places.defined(node),
             is_async=isinstance(node, ast.AsyncFunctionDef) and not _yields(node),
             takes_two=_takes_two(node.args),
-            calls=tuple(_calls(name, asked)),
+            calls=tuple(_calls(name, lookup)),
         )
         for name, node in known.items()
     }
@@ -82,12 +82,12 @@ def _yields(function: Function) -> bool:
     return False
 
 
-def _calls(name: str, asked: Callable[[str, int], tuple[Sequence[Call], Sequence[Step]]]) -> Iterator[Call]:
+def _calls(name: str, lookup: Callable[[str, int], tuple[Sequence[Call], Sequence[Step]]]) -> Iterator[Call]:
     """The workers asked for by the function `name`, and by those to which it hands its first argument."""
     waiting = [(name, 0)]
     seen = set(waiting)
     for function, position in waiting:  # which grows meanwhile
-        calls, handed = asked(function, position)
+        calls, handed = lookup(function, position)
         yield from calls
         new = [step for step in dict.fromkeys(handed) if step not in seen][: MAX_FOLLOWED - len(seen)]
         seen.update(new)
@@ -102,24 +102,24 @@ def _asked(
     if position >= len(parameters) or _is_rebound(known[name], parameters[position].arg):
         return (), ()
     runtime = parameters[position].arg
-    asked: list[Call] = []
+    named_calls: list[Call] = []
     handed: list[Step] = []
     for call in ast.walk(known[name]):
         if not isinstance(call, ast.Call):
             continue
         if _is_method(call.func, runtime) and (worker := _named(call)):
-            asked.append((str(worker.value), notes.places.span(worker)))
+            named_calls.append((str(worker.value), notes.places.span(worker)))
         elif isinstance(call.func, ast.Name) and call.func.id in known:
             handed.extend(_handed(call, call.func.id, runtime))
-    return asked, handed
+    return named_calls, handed
 
 
 def _handed(call: ast.Call, function: str, name: str) -> Iterator[tuple[str, int]]:
     """The positions at which a call hands `name` to `function`."""
-    for position, given in enumerate(call.args):
-        if isinstance(given, ast.Starred):
+    for position, argument in enumerate(call.args):
+        if isinstance(argument, ast.Starred):
             return
-        if isinstance(given, ast.Name) and given.id == name:
+        if isinstance(argument, ast.Name) and argument.id == name:
             yield function, position
 
 
@@ -134,8 +134,8 @@ def _is_method(method: ast.expr, owner: str) -> bool:
 
 def _named(call: ast.Call) -> ast.Constant | None:
     """The name of the worker, where a call spells it out."""
-    given = call.args[:1] or [keyword.value for keyword in call.keywords if keyword.arg == "name"]
-    match given:
+    names = call.args[:1] or [keyword.value for keyword in call.keywords if keyword.arg == "name"]
+    match names:
         case [ast.Constant(value=str()) as name]:
             return name
     return None

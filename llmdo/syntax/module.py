@@ -331,8 +331,8 @@ def _add(sketch: _ToolsetSketch, name: str | None, span: Span, keywords: Iterabl
     """Adds a tool to `found`, under the name that `keywords` give, or else under `name`."""
     options = {keyword.arg: keyword.value for keyword in keywords}
     match options.get("name", ast.Constant(None)):
-        case ast.Constant(value=str(given)):
-            name = given
+        case ast.Constant(value=str(text)):
+            name = text
         case ast.Constant(value=None):
             pass
         case _:

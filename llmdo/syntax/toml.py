@@ -204,8 +204,8 @@ def _reworded(reason: str, text: str, offset: int) -> tuple[str, str | None]:
     """Our sentence for what `tomllib` told about the text at `offset`, and a hint where the mistake is sure."""
     symbol = text[offset : offset + 1]
     if reason == "Invalid value":
-        what = "a value is missing here" if symbol in ("", "\n", "#", ",") else "this is not a value"
-        return what, _value_hint(text, offset)
+        problem = "a value is missing here" if symbol in ("", "\n", "#", ",") else "this is not a value"
+        return problem, _value_hint(text, offset)
     if symbol == "\r":
         return "a carriage return stands in the middle of a line", None
     for start, sentence, usual_hint in _SENTENCES:

@@ -37,14 +37,14 @@ def made_with(
     Raises:
         Exception: Whatever its code raises; LlmdoError where that gives something else.
     """
-    given = {key: deepcopy(value) for key, value in config.items()}
+    arguments = {key: deepcopy(value) for key, value in config.items()}
     configure = _configure_of(made_of)
     if configure is None:
-        return made_of(**given)
-    made = configure(given)
-    if not isinstance(made, AbstractToolset):
-        raise LlmdoError(f"`configure` of `{made_of.__name__}` gave no toolset, but {type(made).__name__}")
-    return made
+        return made_of(**arguments)
+    toolset = configure(arguments)
+    if not isinstance(toolset, AbstractToolset):
+        raise LlmdoError(f"`configure` of `{made_of.__name__}` gave no toolset, but {type(toolset).__name__}")
+    return toolset
 
 
 def _configure_of(made_of: type[AbstractToolset[object]]) -> Callable[[Mapping[str, object]], object] | None:

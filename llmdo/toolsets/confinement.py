@@ -325,8 +325,8 @@ def _refusing(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         reason, hint = _REASONS.get(error.errno or 0, (None, None))
-        what = reason or f"cannot be used: {os.strerror(error.errno or 0).lower()}"
-        raise PathRefused(path, what, hint=hint) from error
+        problem = reason or f"cannot be used: {os.strerror(error.errno or 0).lower()}"
+        raise PathRefused(path, problem, hint=hint) from error
 
 
 _THROUGH_A_LINK = (

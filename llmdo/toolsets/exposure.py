@@ -69,14 +69,16 @@ def expose(files: Root, root: Path, scopes: Iterable[str], governing: frozenset[
         if not is_protected(path, governing) and not any(_lies_in(path, other) for other in open_paths)
     ]
     protected = frozenset(_protected(root, writable, governing))
-    kept = protected | _governed_folders(root, governing)
+    read_only = protected | _governed_folders(root, governing)
     mounts = {path: Mount(path, "write") for path in writable}
-    for path in kept:
+    for path in read_only:
         above = next((folder for folder in writable if _lies_in(path, folder)), None)
         if above is not None:
             # A folder on the way could be renamed and another one put in its place; a mount point cannot.
-            mounts.update({step: Mount(step, "write") for step in _between(above, path) if step not in kept})
-    mounts.update({path: Mount(path, "read") for path in kept if (root / path).exists()})
+            mounts.update(
+                {step: Mount(step, "write") for step in _between(above, path) if step not in read_only}
+            )
+    mounts.update({path: Mount(path, "read") for path in read_only if (root / path).exists()})
     ordered = sorted(mounts.values(), key=lambda mount: mount.path.split("/"))
     return Exposure(tuple(ordered), tuple(writable), protected)
 

@@ -215,9 +215,9 @@ class FilesystemToolset(AbstractToolset[object]):
         return f"changed {path} ({size:,} bytes)"
 
     def _listed(self, folder: str) -> list[str]:
-        asked = _everything_in(folder)
-        admitted = [scope for scope in self._read if scopes_meet(scope, asked)]
-        return [scope if scope_contains(asked, scope) else asked for scope in admitted] or [asked]
+        wanted = _everything_in(folder)
+        admitted = [scope for scope in self._read if scopes_meet(scope, wanted)]
+        return [scope if scope_contains(wanted, scope) else wanted for scope in admitted] or [wanted]
 
     def _answer(self, named: str, folder: str, listing: Listing) -> Iterable[str]:
         start = 0 if folder == WORKSPACE else len(folder) + 1
@@ -312,12 +312,12 @@ def _lines(path: str, text: str, offset: int, limit: int | None) -> str:
     if offset and offset >= len(lines):
         raise ToolFailed(f"`{path}` has {len(lines):,} lines, so there is nothing after line {offset:,}")
     end = len(lines) if limit is None else min(offset + limit, len(lines))
-    asked = "".join(lines[offset:end])
-    if (size := len(asked.encode())) > MAX_TEXT:
+    shown = "".join(lines[offset:end])
+    if (size := len(shown.encode())) > MAX_TEXT:
         raise ToolFailed(
             f"`{path}` has {len(lines):,} lines; those asked for are {size:,} bytes, more than "
             f"{MAX_TEXT:,} at once: read it in parts with `offset` and `limit`"
         )
     if end == len(lines):
-        return asked
-    return f"{asked}(lines {offset + 1:,} to {end:,} of {len(lines):,}; go on with offset={end})"
+        return shown
+    return f"{shown}(lines {offset + 1:,} to {end:,} of {len(lines):,}; go on with offset={end})"

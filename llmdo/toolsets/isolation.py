@@ -73,19 +73,19 @@ def inspect_toolsets(
     """
     if not modules and not references:
         return Inspected({})
-    with TemporaryDirectory(prefix="llmdo-", ignore_cleanup_errors=True) as made:
-        folder = Path(made)
+    with TemporaryDirectory(prefix="llmdo-", ignore_cleanup_errors=True) as folder_name:
+        folder = Path(folder_name)
         request, report, home = folder / "request", folder / "report", folder / "home"
         home.mkdir()
         (folder / "tmp").mkdir()
-        asked = Request(
+        content = Request(
             root=str(root.absolute()),
             modules=tuple(modules),
             references=references,
             code=code,
             deps=deps or {},
         )
-        request.write_bytes(REQUEST.dump_json(asked))
+        request.write_bytes(REQUEST.dump_json(content))
         variables = environment(home, folder / "tmp")
         sealed = seal(
             command(request, report),

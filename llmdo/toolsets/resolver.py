@@ -95,9 +95,9 @@ class ToolsetResolver:
         Raises:
             LlmdoError: It cannot be loaded, or does not take this configuration.
         """
-        made = self._made(use, authority)
+        built = self._made(use, authority)
         toolset = self._graph.toolsets.get(use.name)
-        return under(toolset.prefix, made) if toolset and toolset.prefix else made
+        return under(toolset.prefix, built) if toolset and toolset.prefix else built
 
     def _made(self, use: Use, authority: Authority) -> AbstractToolset[object]:
         if make := MAKERS.get(use.name):

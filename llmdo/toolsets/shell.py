@@ -108,8 +108,8 @@ class ShellToolset(AbstractToolset[object]):
 
     def _judged(self, arguments: Mapping[str, Any]) -> tuple[tuple[str, ...], Raised]:
         """The command, and what it raises."""
-        asked = arguments["command"]
-        command = words(asked) if isinstance(asked, str) else tuple(asked)
+        text = arguments["command"]
+        command = words(text) if isinstance(text, str) else tuple(text)
         program = program_of(command)
         raised = self._vouching.raised(command, self._scope_of, isolated=self._machine.isolated)
         if UNLISTED not in raised:

@@ -55,10 +55,10 @@ def approve(
     from llmdo.services.root import root_folder
 
     records = service.read_answers(answers) if answers else ()
-    given = Answers(
+    collected = Answers(
         yes=tuple(yes or ()), no=tuple(no or ()), records=records, reason=reason, by=by, hours=hours
     )
-    request = service.ApproveRequest(root=root_folder(project), run=run, answers=given)
+    request = service.ApproveRequest(root=root_folder(project), run=run, answers=collected)
     as_json = format == "json"
     outcome = service.approve(request, None if as_json else _asker())
     return _report(outcome, as_json=as_json)
@@ -87,8 +87,8 @@ def _report(outcome: ApproveOutcome, *, as_json: bool) -> int:
         for question in outcome.questions.values():
             put(render.described(question))
     if outcome.goes_on:
-        what = "its questions" if outcome.questions else "what it may ask"
-        say(f"run {outcome.run} goes on: {what} can be answered once it has stopped")
+        subject = "its questions" if outcome.questions else "what it may ask"
+        say(f"run {outcome.run} goes on: {subject} can be answered once it has stopped")
     elif outcome.is_handed:
         say("nothing waits any more: a worker of the fleet goes on")
     elif not outcome.questions:

@@ -81,8 +81,8 @@ def _unwatched(
     return check_all(chosen, roots)
 
 
-def _require_none(given: dict[str, object]) -> None:
-    for name, value in given.items():
+def _require_none(values: dict[str, object]) -> None:
+    for name, value in values.items():
         if value:
             raise LlmdoError(f"`{name}` applies to llmdo workspaces and cannot be combined with `--from`")
 

@@ -49,8 +49,8 @@ def lock(
     )
 
     def work(root: Path | None = None) -> int:
-        asked = replace(request, project=str(root)) if root else request
-        return _report(service.lock(asked, say, consent_here()), verbose=verbose)
+        located = replace(request, project=str(root)) if root else request
+        return _report(service.lock(located, say, consent_here()), verbose=verbose)
 
     roots = options.several(project, everything=everything)
     return several.each(roots, work) if roots else work()

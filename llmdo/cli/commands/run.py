@@ -107,8 +107,8 @@ def run(
     limits = replace(limits, max_depth=max_depth, continues=continues, attachments=tuple(attach or ()))
     request = replace(limits, later=approvals == "later", journal=not no_journal, debug=debug)
     answers = options.answered(approvals, approve, approve_all=approve_all, reject_all=reject_all)
-    kept = {"content": trace_content, "binary": trace_binary}
-    watch = options.watched(verbose, log_events, trace_dir, as_text=format == "text", **kept)
+    trace_options = {"content": trace_content, "binary": trace_binary}
+    watch = options.watched(verbose, log_events, trace_dir, as_text=format == "text", **trace_options)
     terminal = options.terminal(answers, watch)
     ended = _paged if page else _plain
     return ended(request, terminal, as_json=format == "json")

@@ -62,11 +62,11 @@ def _serving(service: Service, port: int | None) -> Coroutine[object, object, No
 
     if port is None:
         return serve_stdio(service)
-    given = os.environ.get(TOKEN)
-    token = given or secrets.token_urlsafe(24)
+    configured = os.environ.get(TOKEN)
+    token = configured or secrets.token_urlsafe(24)
 
     def ready(bound: int) -> None:
-        secret = f"the token in {TOKEN}" if given else f"the token {token}"
+        secret = f"the token in {TOKEN}" if configured else f"the token {token}"
         say(f"serving at http://127.0.0.1:{bound}/mcp; clients send {secret} as `Authorization: Bearer ...`")
 
     return serve_http(service, port, token, ready)

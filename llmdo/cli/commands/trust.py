@@ -56,8 +56,8 @@ def _report(outcome: TrustOutcome, *, is_folder: bool, whole: bool) -> None:
         say("nothing to trust: this workspace has no code, no MCP servers and no shell rules")
         return
     put("\n".join(render.described(question, 100, folded=not whole, unfolding="llmdo trust -v")))
-    what = "this folder, until `llmdo trust --forget`" if is_folder else "this content, until it changes"
-    say(f"trusted: {what}" if outcome.is_new else f"was trusted already: {what}")
+    scope = "this folder, until `llmdo trust --forget`" if is_folder else "this content, until it changes"
+    say(f"trusted: {scope}" if outcome.is_new else f"was trusted already: {scope}")
 
 
 def add_to(app: typer.Typer) -> None:

@@ -81,18 +81,20 @@ class AgentReader:
         header = self.header
         at = self._place("name" if "name" in header else "description", of_key=True)
         self._judge_keys()
-        given = self._given()
-        named = [(server_name(tool), place) for tool, _, place in given or () if tool.startswith("mcp__")]
+        tool_items = self._given()
+        named = [
+            (server_name(tool), place) for tool, _, place in tool_items or () if tool.startswith("mcp__")
+        ]
         referred = list(self._referred())
         known = self._servers().keys() - {server for server, _ in referred}
         self._judge_servers([*referred, *named], known)
         taken = frozenset(self._taken())
         tools = SessionTools(
-            self._settings(), self._servers(), self._mode(), self._approved(given, taken), taken
+            self._settings(), self._servers(), self._mode(), self._approved(tool_items, taken), taken
         )
-        grants = [*(tools.inherited(at) if given is None else self._named(given, tools))]
-        grants += self._remembering(given, tools)
-        calls, everyone = self._called(given, tools, at)
+        grants = [*(tools.inherited(at) if tool_items is None else self._named(tool_items, tools))]
+        grants += self._remembering(tool_items, tools)
+        calls, everyone = self._called(tool_items, tools, at)
         if everyone and self.around.home.plugin:
             calls.append(AgentCall(name=any_with(self.around.home.plugin), at=everyone))
         model, description = header.get("model"), header.get("description")
@@ -107,7 +109,7 @@ class AgentReader:
             grants=tuple(grants),
             calls=tuple(calls),
             everyone=everyone,
-            inherits=given is None,
+            inherits=tool_items is None,
             but=tuple(tool for tool, _, _ in items_in(self.text.document, "disallowedTools")),
             # A session that is started further up does not load it.
             is_callable=not self.around.home.folder and not self.around.home.settings.denies_call(self.name),
@@ -138,9 +140,13 @@ class AgentReader:
         judge_hooks(self.files, own if settings.asks or self._mode().name != settings.mode.name else ())
         return settings.with_hooks(own)
 
-    def _approved(self, given: Sequence[Item] | None, taken: frozenset[str]) -> tuple[ClaudeRule, ...]:
+    def _approved(self, tool_items: Sequence[Item] | None, taken: frozenset[str]) -> tuple[ClaudeRule, ...]:
         """What commands and skills allow, where the agent can run them."""
-        runs = given is None or self.header.get("skills") or any(tool in RUNNING for tool, _, _ in given)
+        runs = (
+            tool_items is None
+            or self.header.get("skills")
+            or any(tool in RUNNING for tool, _, _ in tool_items)
+        )
         return self.around.home.approved if runs and not taken & RUNNING else ()
 
     def _mode(self) -> Mode:
@@ -203,8 +209,8 @@ class AgentReader:
 
     def _taken(self) -> Iterator[str]:
         """The tools that the file takes away as a whole."""
-        for tool, what, _ in items_in(self.text.document, "disallowedTools"):
-            if what in (None, "", "*"):
+        for tool, pattern, _ in items_in(self.text.document, "disallowedTools"):
+            if pattern in (None, "", "*"):
                 yield tool if tool == EVERY_SERVER else tool.removesuffix("__*")
 
     def _given(self) -> list[Item] | None:
@@ -218,9 +224,9 @@ class AgentReader:
             return None
         return list(items_in(self.text.document, "tools"))
 
-    def _named(self, given: Sequence[Item], tools: SessionTools) -> Iterator[Grant]:
+    def _named(self, tool_items: Sequence[Item], tools: SessionTools) -> Iterator[Grant]:
         """What the tools can do that the file names."""
-        for tool, _, place in given:
+        for tool, _, place in tool_items:
             if tool.startswith("mcp__"):
                 yield from tools.of_server(tool, place)
             elif tool in LINES:
@@ -234,35 +240,35 @@ class AgentReader:
         for server, (_, place) in self._own_servers().items():
             yield from tools.of_server(f"mcp__{server}", place)
 
-    def _remembering(self, given: Sequence[Item] | None, tools: SessionTools) -> Iterator[Grant]:
+    def _remembering(self, tool_items: Sequence[Item] | None, tools: SessionTools) -> Iterator[Grant]:
         """The tools that come with a memory, where the file does not name them itself."""
-        if given is None or str(self.header.get("memory")) not in _MEMORIES:
+        if tool_items is None or str(self.header.get("memory")) not in _MEMORIES:
             return
         for tool in _REMEMBERING:
-            if tool not in {name for name, _, _ in given}:
+            if tool not in {name for name, _, _ in tool_items}:
                 yield from tools.named(tool, self._place("memory", of_key=True))
 
     def _called(
-        self, given: Sequence[Item] | None, tools: SessionTools, at: Place
+        self, tool_items: Sequence[Item] | None, tools: SessionTools, at: Place
     ) -> tuple[list[AgentCall], Place | None]:
         """The agents that it may call by name, and what lets it call them all."""
         calls: list[AgentCall] = []
         everyone = None
         if CALLING & {*tools.taken} or tools.settings.denies_call():
             return calls, everyone
-        if given is None:
+        if tool_items is None:
             return calls, at
-        for tool, what, place in given:
+        for tool, agents, place in tool_items:
             if tool in CALLING:
                 # What stands in parentheses limits a session of its own; below another one, it is not heeded.
                 everyone = everyone or place
-                calls.extend(self._calls(what or "", place))
+                calls.extend(self._calls(agents or "", place))
         return calls, everyone
 
-    def _calls(self, what: str, place: Place) -> Iterator[AgentCall]:
+    def _calls(self, agents: str, place: Place) -> Iterator[AgentCall]:
         """The agents that `Agent(one, other)` names."""
         known = self.around.identities
-        for name in (word.strip() for word in what.split(",")):
+        for name in (word.strip() for word in agents.split(",")):
             own = f"{self.around.plugin}:{name}"
             called = own if own in known else name
             if called in known or called in BUILT_IN:

@@ -33,7 +33,7 @@ def approvals_in(files: Files, paths: Iterable[str]) -> Iterator[ClaudeRule]:
         if header is None or ALLOWED not in header.document.data:
             continue
         files.problems.extend(header.document.problems)
-        for tool, what, at in items_in(header.document, ALLOWED):
-            if (tool, what) not in seen:
-                seen.add((tool, what))
-                yield ClaudeRule(tool, what, "allowed", at)
+        for tool, pattern, at in items_in(header.document, ALLOWED):
+            if (tool, pattern) not in seen:
+                seen.add((tool, pattern))
+                yield ClaudeRule(tool, pattern, "allowed", at)

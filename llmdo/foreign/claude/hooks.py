@@ -117,9 +117,9 @@ def _allows(files: Files, event: str, handler: Mapping[str, object], root: str) 
 
 def _scripts(files: Files, command: str, root: str) -> Iterator[str]:
     """The texts of those of the project's own scripts that a command names."""
-    here = f"{root}/" if root else ""
+    prefix = f"{root}/" if root else ""
     plain = _VARIABLE.sub(
-        lambda variable: here if variable["which"] == "PLUGIN_ROOT" else "", command.replace('"', "")
+        lambda variable: prefix if variable["which"] == "PLUGIN_ROOT" else "", command.replace('"', "")
     )
     for word in list(dict.fromkeys(_WORD.findall(plain)))[:MANY]:
         path = posixpath.normpath(word)

@@ -28,6 +28,6 @@ def items_in(document: Document, key: str) -> Iterator[Item]:
         items = _ITEM.findall(value)
     document = reading.with_items(document, key, _ITEM)
     for number, item in enumerate(items):
-        tool, _, what = item.strip().partition("(") if isinstance(item, str) else ("", "", "")
+        tool, _, pattern = item.strip().partition("(") if isinstance(item, str) else ("", "", "")
         if tool:
-            yield tool.strip(), what.removesuffix(")") if what else None, Place(document, (key, number))
+            yield tool.strip(), pattern.removesuffix(")") if pattern else None, Place(document, (key, number))

@@ -219,10 +219,10 @@ class _PluginReader:
                 places.append(at)
             elif at.data.endswith(".json"):
                 path = _within(self.root, at.data)
-                there = self._top(path, "mcpServers") if path else None
-                if there is None:
+                inline = self._top(path, "mcpServers") if path else None
+                if inline is None:
                     self.files.note("LDO250", at, f"the plugin has no `{at.data}`")
-                places.append(there)
+                places.append(inline)
             else:
                 self.files.note("LDO154", at, f"the servers of `{at.data}` were not read")
         for place in filter(None, places):

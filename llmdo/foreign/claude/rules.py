@@ -95,10 +95,10 @@ class ClaudeRule:
 
     def part(self, capability: Capability) -> Capability:
         """The part of a capability that a rule such as `Bash(git log:*)` or `Edit(docs/**)` speaks of."""
-        what = self.what or ""
+        pattern = self.what or ""
         if capability == UNLISTED:
-            return commands(what)
-        scope = scope_of(what) if capability.name.startswith("fs.") else None
+            return commands(pattern)
+        scope = scope_of(pattern) if capability.name.startswith("fs.") else None
         if scope is None:
             return capability  # no scope of ours says it: the wider reading
         return Capability(capability.name.removesuffix(".protected"), scope)

@@ -56,8 +56,8 @@ class SessionTools:
         if {name, f"mcp__{server}", EVERY_SERVER} & {*self.taken}:
             return
         known = self.servers[server][0] if server in self.servers else Server()
-        made = mcp.grant(name, known, at, "needs_approval", "")
-        line = Line(name, tuple(map(str, made.capabilities)), "needs_approval", "open", "")
+        default_grant = mcp.grant(name, known, at, "needs_approval", "")
+        line = Line(name, tuple(map(str, default_grant.capabilities)), "needs_approval", "open", "")
         for grant in self.settings.grants(line, at, self.mode, self.approved):
             yield replace(grant, server=known)
 

@@ -49,11 +49,11 @@ def allowed(files: Files, source: Source) -> Iterator[AllowedCommands]:
     document = Document(source, {"rules": [None] * len(calls)}, lambda: spans)
     for number, call in enumerate(calls):
         at = Place(document, ("rules", number))
-        given = {each.arg: each.value for each in call.keywords}
-        decision = given.get("decision")
+        arguments = {each.arg: each.value for each in call.keywords}
+        decision = arguments.get("decision")
         if decision is not None and not (isinstance(decision, ast.Constant) and decision.value == _ALLOW):
             continue  # what asks or forbids lets nothing more happen
-        words = _words(given.get("pattern", call.args[0] if call.args else None))
+        words = _words(arguments.get("pattern", call.args[0] if call.args else None))
         patterns = [" ".join(each) for each in islice(product(*words), MAX_COMMANDS)] if words else [""]
         raised = {commands(pattern, is_prefix=True) for pattern in patterns}
         yield AllowedCommands(UNLISTED if UNLISTED in raised or not words else raised.pop(), at)

@@ -93,8 +93,8 @@ class CodexTools:
         yield self._grant("unsandboxed shell", approvals.outside, outside, approvals.at or sandbox.at)
         for rule in self.rules:
             origin = rule.at.document.source.path
-            made = self._grant("unsandboxed shell, by a rule", "allowed", origin, rule.at)
-            yield replace(made, capabilities=(rule.capability,), is_open=rule.capability == UNLISTED)
+            grant = self._grant("unsandboxed shell, by a rule", "allowed", origin, rule.at)
+            yield replace(grant, capabilities=(rule.capability,), is_open=rule.capability == UNLISTED)
 
     def _edits(self, sandbox: Sandbox, approvals: CodexApprovals) -> Iterator[Grant]:
         origin = f"sandbox {sandbox.name}, approval_policy {approvals.name}"
@@ -125,13 +125,13 @@ class CodexTools:
             if server.get("enabled") is False:
                 continue
             shown = excerpt(name, MAX_NAME)
-            made = mcp.grant(shown, mcp.server_of(server), at, "allowed", f"mcp_servers.{shown}")
+            grant = mcp.grant(shown, mcp.server_of(server), at, "allowed", f"mcp_servers.{shown}")
             for tool, mode in _tools(server):
                 asks: Decision = "blocked" if approvals.name == "never" else "needs_approval"
                 if approvals.name.startswith("answered"):
                     asks = "allowed"
                 decision = asks if mode == "prompt" else "allowed"
-                yield replace(made, tool=f"{shown}.{excerpt(tool)}" if tool else shown, decision=decision)
+                yield replace(grant, tool=f"{shown}.{excerpt(tool)}" if tool else shown, decision=decision)
 
 
 def judge_servers(files: Files, layers: ConfigLayers) -> None:

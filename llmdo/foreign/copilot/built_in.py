@@ -58,7 +58,7 @@ def built_in_agents(agents: Sequence[Agent]) -> Iterator[Agent]:
     for name, at in sorted(wanted.items()):
         if name in BUILT_IN and name not in own:
             tools, built_in = Tools(BUILT_IN[name].where, {}), BUILT_IN[name]
-            given = built_in.tools
+            names = built_in.tools
             yield Agent(
                 name=name,
                 at=at,
@@ -67,8 +67,8 @@ def built_in_agents(agents: Sequence[Agent]) -> Iterator[Agent]:
                 description="Built into GitHub Copilot.",
                 grants=tuple(
                     tools.every(at)
-                    if given is None
-                    else [grant for tool in given for grant in tools.of(tool, at)]
+                    if names is None
+                    else [grant for tool in names for grant in tools.of(tool, at)]
                 ),
                 is_entry=False,
                 is_callable=False,  # but by name

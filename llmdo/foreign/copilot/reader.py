@@ -65,8 +65,8 @@ def read(tree: Tree) -> Team:
     read = [agent for file in readers if (agent := file.agent(file.where))]
     only = {agent.name for file in readers if not file.where.cloud and (agent := file.agent(IN_EDITOR))}
     everywhere = [file for file in readers if file.where.cloud and file.where.editor] if only else []
-    there = {agent.name: agent for file in everywhere if (agent := file.agent(IN_EDITOR))}
-    agents = tuple(apart(tuple(in_editor(read, there, only))))
+    in_editor_by_name = {agent.name: agent for file in everywhere if (agent := file.agent(IN_EDITOR))}
+    agents = tuple(apart(tuple(in_editor(read, in_editor_by_name, only))))
     return Team(
         format="copilot",
         agents=(*agents, *built_in_agents(agents)),
@@ -175,10 +175,10 @@ class _CopilotFileReader:
         key = next((each for each in ("name", "description") if each in header), None)
         at = self._place(key, of_key=True) if key else self._place(of_key=True)
         tools = Tools(where, self._servers())
-        given = self._given()
-        if self._is_prompt and given is None:
+        tool_names = self._given()
+        if self._is_prompt and tool_names is None:
             return None
-        calls, everyone = self._calls(tools, given, at)
+        calls, everyone = self._calls(tools, tool_names, at)
         description, model = header.get("description"), header.get("model")
         return Agent(
             name=_name_of(self.path, self.text.document),
@@ -190,12 +190,12 @@ class _CopilotFileReader:
             model=model if isinstance(model, str) else None,
             grants=tuple(
                 tools.every(at)
-                if given is None
-                else [grant for name, place in given for grant in tools.of(name, place)]
+                if tool_names is None
+                else [grant for name, place in tool_names for grant in tools.of(name, place)]
             ),
             calls=(*calls, *self._handoffs()),
             everyone=everyone,
-            inherits=given is None,
+            inherits=tool_names is None,
             is_entry=not any(header.get(key) is False for key in ("user-invocable", "user-invokable")),
             is_callable=not self._is_prompt and self._may_be_called(),
         )
@@ -270,10 +270,14 @@ class _CopilotFileReader:
                 self._resolved(name, self._place(key))
 
     def _calls(
-        self, tools: Tools, given: Sequence[tuple[str, Place]] | None, at: Place
+        self, tools: Tools, tool_names: Sequence[tuple[str, Place]] | None, at: Place
     ) -> tuple[list[AgentCall], Place | None]:
         """The agents that it may call by name, and what lets it call them all."""
-        by = at if given is None else next((place for name, place in given if tools.delegates(name)), None)
+        by = (
+            at
+            if tool_names is None
+            else next((place for name, place in tool_names if tools.delegates(name)), None)
+        )
         listed = None if self._is_prompt else self.header.get("agents")
         if by is None:
             if listed:
@@ -282,7 +286,7 @@ class _CopilotFileReader:
                 self.reader.files.note("LDO151", self._place("agents", of_key=True), message, hint)
             return [], None
         if not isinstance(listed, list) or "*" in listed:
-            in_cloud = given is None or any(tools.delegates_in_cloud(name) for name, _ in given)
+            in_cloud = tool_names is None or any(tools.delegates_in_cloud(name) for name, _ in tool_names)
             return [AgentCall(name=GENERAL, at=by)] if in_cloud and tools.where.cloud else [], by
         calls = []
         for number, item in enumerate(listed):
@@ -304,10 +308,10 @@ class _CopilotFileReader:
 
     def _resolved(self, name: str, place: Place) -> str | None:
         """The agent with that name or file."""
-        given = name.strip().casefold()
-        known = self.project.names.get(given) or self.project.names.get(given.removesuffix(AGENT))
-        if known is None and given in BUILT_IN:
-            known = BUILT_IN[given].name
+        key = name.strip().casefold()
+        known = self.project.names.get(key) or self.project.names.get(key.removesuffix(AGENT))
+        if known is None and key in BUILT_IN:
+            known = BUILT_IN[key].name
         if known is None:
             self.reader.files.unknown_agent(place, name, self.project.names.values())
         return known

@@ -141,9 +141,9 @@ class Tools:
         server, slash, _ = name.rpartition("/")
         if server.casefold() in _BY_SET:
             return None
-        given = server if slash else name
+        wanted = server if slash else name
         known = (*self.servers, *(built_in for built_in in SERVERS if built_in not in self.servers))
-        same = next((each for each in known if each.casefold() == given.casefold()), None)
+        same = next((each for each in known if each.casefold() == wanted.casefold()), None)
         return same or (server if slash else None)
 
     def of(self, name: str, at: Place) -> Iterator[Grant]:

@@ -29,17 +29,17 @@ class UnknownNames:
     _tools: dict[str, list[Place]] = field(default_factory=dict)
     _near: dict[str, str | None] = field(default_factory=dict)
 
-    def add(self, tools: Tools, given: Iterable[tuple[str, Place]]) -> None:
+    def add(self, tools: Tools, named: Iterable[tuple[str, Place]]) -> None:
         """Adds what is unknown of the tools that one file names."""
         seen: set[str] = set()
-        for name, place in given:
+        for name, place in named:
             server = tools.server_of(name)
-            what = server or name
-            if tools.knows(name) or what in seen:
+            unknown = server or name
+            if tools.knows(name) or unknown in seen:
                 continue
-            seen.add(what)
-            (self._servers if server else self._tools).setdefault(what, []).append(place)
-            self._near[what] = did_you_mean(what, (*tools.servers, *SERVERS) if server else NAMES)
+            seen.add(unknown)
+            (self._servers if server else self._tools).setdefault(unknown, []).append(place)
+            self._near[unknown] = did_you_mean(unknown, (*tools.servers, *SERVERS) if server else NAMES)
 
     def problems(self) -> Iterator[Diagnostic]:
         """A finding for each server, and for the tools that the same files name."""
@@ -56,8 +56,8 @@ class UnknownNames:
         for tools in together.values():
             listed = ", ".join(f"`{excerpt(tool)}`" for tool in tools[:MOST])
             more = f" and {len(tools) - MOST} more" if len(tools) > MOST else ""
-            what = "tool" if len(tools) == 1 else "tools"
-            message = f"neither Copilot's documentation nor a file of this project mentions the {what} {listed}{more}"
+            noun = "tool" if len(tools) == 1 else "tools"
+            message = f"neither Copilot's documentation nor a file of this project mentions the {noun} {listed}{more}"
             yield self._finding(message, tools, self._tools[tools[0]])
 
     def _finding(self, message: str, names: list[str], places: list[Place]) -> Diagnostic:

@@ -116,8 +116,8 @@ class CursorPermissions:
         if any(each.is_whole_server for each in denied):
             return
         rule = next((each for each in self.allow if each.tool == "Mcp" and each.names_server(name)), None)
-        made = servers.grant(name, server, at, "allowed" if rule else self._otherwise, self._origin(rule))
-        yield replace(made, rule_at=rule.at if rule else None)
+        grant = servers.grant(name, server, at, "allowed" if rule else self._otherwise, self._origin(rule))
+        yield replace(grant, rule_at=rule.at if rule else None)
 
     @property
     def _otherwise(self) -> Decision:
@@ -145,9 +145,9 @@ def permissions_of(
             files.note("LDO151", Place(document, (key,), of_key=True), message)
         files.misspelt_keys(document, KEYS | OF_A_PERSON)
         files.misspelt_keys(document, ("allow", "deny"), "permissions")
-        for key, kept in (("allow", allow), ("deny", deny)):
+        for key, permissions in (("allow", allow), ("deny", deny)):
             for text, at in files.texts(document, "permissions", key):
-                kept.extend(_permission(files, text, at))
+                permissions.extend(_permission(files, text, at))
     if document := editor:
         files.misspelt_keys(document, EDITOR_KEYS)
         allow += [Permission("Shell", text, at) for text, at in files.texts(document, "terminalAllowlist")]
@@ -185,11 +185,11 @@ def _permission(files: Files, text: str, at: Place) -> Iterator[Permission]:
         yield Permission(token["tool"], token["what"] or "", at)
 
 
-def _part(capability: Capability, what: str) -> Capability:
+def _part(capability: Capability, pattern: str) -> Capability:
     """The part of a capability that `Shell(git)`, `Shell(curl:*)` or `Write(docs/**)` speaks of."""
     if capability == UNLISTED:
-        program, _, arguments = what.partition(":")
+        program, _, arguments = pattern.partition(":")
         words = f"{program} {arguments}".strip()
         return UNLISTED if "*" in program else commands(words, is_prefix=not arguments)
-    scope = scope_of(what) if capability.name.startswith("fs.") else None
+    scope = scope_of(pattern) if capability.name.startswith("fs.") else None
     return Capability(capability.name.removesuffix(".protected"), scope) if scope else capability

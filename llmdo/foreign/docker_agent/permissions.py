@@ -64,16 +64,16 @@ class Permissions:
         decided = next((whole[word] for word in _ORDER if word in whole), None)
         decision = decided.decision if decided else self._by_mode(line)
         capabilities = tuple(map(Capability, line.capabilities))
-        made: list[tuple[tuple[Capability, ...], Decision, PermissionLine | None]] = [
+        rulings: list[tuple[tuple[Capability, ...], Decision, PermissionLine | None]] = [
             (capabilities, decision, decided)
         ]
         if decision == "needs_approval" or (decision == "blocked" and not decided):
-            made += [
+            rulings += [
                 (_part(capabilities, tool, permission), "allowed", permission)
                 for permission in mine
                 if permission.decision == "allowed" and permission.argument is not None
             ]
-        for part, word, pattern in made:
+        for part, word, pattern in rulings:
             yield Grant(
                 toolset=tool,
                 tool=tool,

@@ -268,9 +268,9 @@ class _FileReader:
         if ref and ref not in servers and not ref.startswith("docker:"):
             message = f"there is no `{ref}` in `mcps`"
             self.files.note("LDO250", place, message, did_you_mean(ref, servers))
-        made = mcp.grant(excerpt(name), server, place, "allowed", "")
-        line = Line("mcp.TOOL", tuple(map(str, made.capabilities)), "allowed", "open", "")
-        for grant in permissions.grants(line, made.tool, place):
+        default_grant = mcp.grant(excerpt(name), server, place, "allowed", "")
+        line = Line("mcp.TOOL", tuple(map(str, default_grant.capabilities)), "allowed", "open", "")
+        for grant in permissions.grants(line, default_grant.tool, place):
             yield replace(grant, server=server)
 
 

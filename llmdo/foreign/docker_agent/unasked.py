@@ -32,8 +32,8 @@ def in_background(agents: Sequence[Agent], starts: Mapping[str, Place]) -> Itera
     by_name = {agent.name: agent for agent in agents}
     for agent in agents:
         place = starts.get(agent.name)
-        there = [AgentCall(name=call.name + _SUFFIX, at=place) for call in agent.calls if place]
-        yield replace(agent, calls=(*agent.calls, *there))
+        background_calls = [AgentCall(name=call.name + _SUFFIX, at=place) for call in agent.calls if place]
+        yield replace(agent, calls=(*agent.calls, *background_calls))
     started = [call.name for start in starts for call in by_name[start].calls]
     for name in sorted(_below(by_name, started)):
         agent = by_name[name]

@@ -223,11 +223,11 @@ class CardReader:
 
     def _connected(self) -> Iterator[tuple[str, tuple[Server, Place]]]:
         """The servers of `mcp_connect`, by name or in a list."""
-        given = self.card.document.data.get("mcp_connect")
-        if isinstance(given, dict):
-            for name, entry in given.items():
+        connections = self.card.document.data.get("mcp_connect")
+        if isinstance(connections, dict):
+            for name, entry in connections.items():
                 yield str(name), (server_at(entry), self.card.place("mcp_connect", name, of_key=True))
-        for number, entry in enumerate(items(given)):
+        for number, entry in enumerate(items(connections)):
             name = (
                 text(table(entry).get("name")) or text(table(entry).get("target")) or f"server {number + 1}"
             )
@@ -236,11 +236,11 @@ class CardReader:
     def _calls(self, at: Place) -> Iterator[AgentCall]:
         data = self.card.document.data
         for key in _CALLING:
-            given = data.get(key)
+            names = data.get(key)
             named = (
-                [(given, self.card.place(key))]
-                if isinstance(given, str)
-                else [(name, self.card.place(key, number)) for number, name in enumerate(items(given))]
+                [(names, self.card.place(key))]
+                if isinstance(names, str)
+                else [(name, self.card.place(key, number)) for number, name in enumerate(items(names))]
             )
             for name, place in named:
                 if not isinstance(name, str):

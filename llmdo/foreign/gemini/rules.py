@@ -108,9 +108,11 @@ class GeminiRules:
             return
         rule = trust or (self.servers_allowed or {}).get(name)
         rule = rule or next((each.at for each in self.allowed if each.names(tool)), None)
-        asked = next((each.at for each in self.asked if each.names(tool)), None)
-        made = servers.grant(name, server, at, "allowed" if rule and not asked else "needs_approval", "")
-        yield replace(made, origin=_origin(asked or rule), rule_at=asked or rule)
+        question_at = next((each.at for each in self.asked if each.names(tool)), None)
+        grant = servers.grant(
+            name, server, at, "allowed" if rule and not question_at else "needs_approval", ""
+        )
+        yield replace(grant, origin=_origin(question_at or rule), rule_at=question_at or rule)
 
     def _is_excluded(self, tool: str) -> bool:
         # A part of a tool is not excluded by any current version.
@@ -123,9 +125,9 @@ class GeminiRules:
 
     def _decided(self, line: Line) -> tuple[Decision | None, Place | None]:
         """The decision over all that a tool can do; None where it can be done in part alone."""
-        asked = next((each.at for each in self.asked if each.names(line.tool)), None)
-        if asked:
-            return "needs_approval", asked
+        question_at = next((each.at for each in self.asked if each.names(line.tool)), None)
+        if question_at:
+            return "needs_approval", question_at
         for each in (*self.allowed, *(self.core or ())):
             if each.names(line.tool) and each.what is None:
                 return "allowed", each.at

@@ -57,12 +57,12 @@ class _NamedTool:
 def grants_of(documents: Sequence[Document], at: Place) -> Iterator[Grant]:
     """What a workflow has by its own header, the first, and those that it imports; `at` is its own place."""
     outputs = dict(_outputs(documents))
-    given = _tools(documents)
-    yield from _github(given, at)
-    yield from _edit(given, documents[0], outputs, at)
-    for grant in _bash(given, documents[0], outputs, at):
+    tools = _tools(documents)
+    yield from _github(tools, at)
+    yield from _edit(tools, documents[0], outputs, at)
+    for grant in _bash(tools, documents[0], outputs, at):
         yield _confined(grant, documents)
-    for name, tool in given.items():
+    for name, tool in tools.items():
         if name in ("github", "edit", "bash") or tool.value is False:
             continue
         line = _LINES.get(name) or Line(name, (capability_of(name),), "allowed", "open", "")
@@ -88,18 +88,18 @@ def judge_tools(files: Files, document: Document) -> None:
 
 def _tools(documents: Iterable[Document]) -> Mapping[str, _NamedTool]:
     """What the files say of each tool: the first that says something, of lists all together."""
-    given: dict[str, _NamedTool] = {}
+    tools_by_name: dict[str, _NamedTool] = {}
     for document in documents:
         tools: object = document.data.get("tools")
         for name, value in tools.items() if isinstance(tools, dict) else ():
-            earlier = given.get(name)
+            earlier = tools_by_name.get(name)
             if earlier is None:
-                given[name] = _NamedTool(value, Place(document, ("tools", name), of_key=True))
+                tools_by_name[name] = _NamedTool(value, Place(document, ("tools", name), of_key=True))
             elif isinstance(earlier.value, list) and isinstance(value, list):
-                given[name] = _NamedTool([*earlier.value, *value], earlier.at)
+                tools_by_name[name] = _NamedTool([*earlier.value, *value], earlier.at)
             elif value is True:  # the widest that a part can say
-                given[name] = _NamedTool(value, Place(document, ("tools", name), of_key=True))
-    return given
+                tools_by_name[name] = _NamedTool(value, Place(document, ("tools", name), of_key=True))
+    return tools_by_name
 
 
 def _outputs(documents: Iterable[Document]) -> Iterator[tuple[str, Place]]:
@@ -114,9 +114,9 @@ def _outputs(documents: Iterable[Document]) -> Iterator[tuple[str, Place]]:
                 yield str(name), Place(document, ("safe-outputs", name), of_key=True)
 
 
-def _github(given: Mapping[str, _NamedTool], at: Place) -> Iterator[Grant]:
+def _github(tools: Mapping[str, _NamedTool], at: Place) -> Iterator[Grant]:
     """GitHub's server, which every workflow has that does not refuse it; its token reads unless it is told to write."""
-    tool = given.get("github")
+    tool = tools.get("github")
     if tool is not None and tool.value is False:
         return
     writes = isinstance(tool.value, dict) and tool.value.get("read-only") is False if tool else False
@@ -125,9 +125,9 @@ def _github(given: Mapping[str, _NamedTool], at: Place) -> Iterator[Grant]:
 
 
 def _edit(
-    given: Mapping[str, _NamedTool], main: Document, outputs: Mapping[str, Place], at: Place
+    tools: Mapping[str, _NamedTool], main: Document, outputs: Mapping[str, Place], at: Place
 ) -> Iterator[Grant]:
-    tool = given.get("edit")
+    tool = tools.get("edit")
     if tool is not None:
         if tool.value is not False:
             yield from _grants(_LINES["edit"], "edit", "edit", tool.at)
@@ -136,10 +136,10 @@ def _edit(
 
 
 def _bash(
-    given: Mapping[str, _NamedTool], main: Document, outputs: Mapping[str, Place], at: Place
+    tools: Mapping[str, _NamedTool], main: Document, outputs: Mapping[str, Place], at: Place
 ) -> Iterator[Grant]:
     """The shell: in a sandbox all of it where no file says which commands, and git where branches are pushed."""
-    tool = given.get("bash")
+    tool = tools.get("bash")
     has_git = bool(outputs.keys() & TO_BRANCHES)
     if tool is None:
         if is_sandboxed(main):

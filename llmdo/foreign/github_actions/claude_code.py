@@ -220,9 +220,9 @@ def _of_github(server: str, tool: str, token: TokenPermissions | None) -> tuple[
 
 def _of_skill(site: Site, tree: Tree, token: TokenPermissions | None) -> Iterator[Grant]:
     """What a command or a skill allows that the prompt calls: its own file says which tools."""
-    given = site.given("prompt", "direct_prompt")
-    called = re.match(r"\s*/([A-Za-z][\w:.-]*)", given[0]) if given else None
-    if called is None or given is None:
+    prompt = site.given("prompt", "direct_prompt")
+    called = re.match(r"\s*/([A-Za-z][\w:.-]*)", prompt[0]) if prompt else None
+    if called is None or prompt is None:
         return
     name = called[1]
     for path in (f".claude/commands/{name.replace(':', '/')}.md", f".claude/skills/{name}/SKILL.md"):
@@ -237,13 +237,13 @@ def _of_skill(site: Site, tree: Tree, token: TokenPermissions | None) -> Iterato
             for tool in TOOL.findall(words):
                 yield from _of_allowed(site, token, tool, place)
         return
-    yield granted(name, name, [capability_of(name)], given[1], is_open=True)
+    yield granted(name, name, [capability_of(name)], prompt[1], is_open=True)
 
 
 def _of_allowed(site: Site, token: TokenPermissions | None, rule: str, at: Place) -> Iterator[Grant]:
-    tool, _, what = rule.partition("(")
+    tool, _, pattern = rule.partition("(")
     if tool == "Bash":
-        yield from by_command(site, token, what.rstrip(")") or "*", "Bash", at)
+        yield from by_command(site, token, pattern.rstrip(")") or "*", "Bash", at)
     elif tool.startswith("mcp__"):
         name, _, of_server = tool.removeprefix("mcp__").partition("__")
         if name.startswith("github"):

@@ -76,8 +76,8 @@ def claude_options(site: Site) -> ClaudeOptions:
         _from_words(options, _split(" ".join(lines)), args[1], site)
     if site.run.program == "claude-code-base-action" or is_v0(site):
         for key, listed in (("allowed_tools", options.allowed), ("disallowed_tools", options.denied)):
-            if given := site.given(key):
-                _list(options, listed, given[0], given[1])
+            if tools := site.given(key):
+                _list(options, listed, tools[0], tools[1])
         if config := site.given("mcp_config"):
             options.servers.append(config)
     if settings := site.given("settings"):

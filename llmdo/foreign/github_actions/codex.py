@@ -80,8 +80,8 @@ def _sandbox(site: Site, tree: Tree) -> _Sandbox:
         named = _MODE.search(config)
         return _told(_Sandbox(named[1] if named else "read-only", at, network), site.run.words[1:], at)
     sandbox = _Sandbox("workspace-write", at, network)
-    if given := site.given("sandbox"):
-        sandbox = replace(sandbox, mode=given[0], at=given[1])
+    if mode := site.given("sandbox"):
+        sandbox = replace(sandbox, mode=mode[0], at=mode[1])
     if (strategy := site.given("safety-strategy")) and strategy[0] == "read-only":
         sandbox = replace(sandbox, mode="read-only", at=strategy[1])
     if args := site.given("codex-args", "codex_args"):

@@ -106,13 +106,13 @@ def _gemini_server(site: Site, name: str, server: Mapping[str, object], at: Plac
 
 def _gemini_settings(site: Site, tree: Tree) -> tuple[Mapping[str, object], Place]:
     """Its settings: those of the step in place of the project's own."""
-    if given := site.given("settings", "settings_json"):
-        plain = re.sub(r"\$\{\{.*?\}\}", "0", given[0])
+    if settings := site.given("settings", "settings_json"):
+        plain = re.sub(r"\$\{\{.*?\}\}", "0", settings[0])
         try:
             data = json.loads(plain)
         except (ValueError, RecursionError):
-            return {"?": True}, given[1]
-        return table(data), given[1]
+            return {"?": True}, settings[1]
+        return table(data), settings[1]
     document = json_at(tree, SETTINGS)
     return document.data if document else {}, site.at
 
@@ -152,9 +152,9 @@ def copilot_grants(site: Site) -> Iterator[Grant]:
     if "shell" not in denied and (everything or "shell" in allowed):
         yield from by_shell(site, token, "shell", at)
     for entry in sorted(allowed - {"read", "shell", "url", "write"}):
-        tool, _, what = entry.partition("(")
+        tool, _, pattern = entry.partition("(")
         if tool == "shell":
-            yield from by_command(site, token, what.rstrip(")"), "shell", at)
+            yield from by_command(site, token, pattern.rstrip(")"), "shell", at)
         elif entry not in denied:
             yield granted(tool, tool, LINES["copilot: SERVER"].capabilities, at, is_open=True)
 

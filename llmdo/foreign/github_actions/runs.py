@@ -85,19 +85,19 @@ def _may_be_an_agent(name: str, step: Mapping[str, object]) -> bool:
 
 def _runs_an_agent(program: str, words: tuple[str, ...]) -> bool:
     """Whether a command starts an agent that nobody talks to."""
-    given = set(words)
+    flags = set(words)
     if program == "claude":
-        return bool(given & {"-p", "--print"})
+        return bool(flags & {"-p", "--print"})
     if program == "codex":
-        return bool({"exec", "e"} & set(words[:6])) or bool(given & {"-q", "--quiet"})
+        return bool({"exec", "e"} & set(words[:6])) or bool(flags & {"-q", "--quiet"})
     if program == "gemini":
-        return not given & _NOT_A_RUN and not set(words[:1]) & _COMMANDS_OF_GEMINI
+        return not flags & _NOT_A_RUN and not set(words[:1]) & _COMMANDS_OF_GEMINI
     if program == "copilot":
-        return bool(given & {"-p", "--prompt"}) or any(word.startswith("--prompt=") for word in words)
+        return bool(flags & {"-p", "--prompt"}) or any(word.startswith("--prompt=") for word in words)
     if program == "opencode":
         return words[:1] == ("run",) or words[:2] == ("github", "run")
     if program == "cursor-agent":
-        return not given & _NOT_A_RUN and words[:1] not in (
+        return not flags & _NOT_A_RUN and words[:1] not in (
             (),
             ("login",),
             ("status",),

@@ -40,15 +40,15 @@ def _without_documents(script: str) -> str:
     ends: dict[str, list[int]] = {}
     for number, line in enumerate(lines):
         ends.setdefault(line.strip(), []).append(number)
-    kept: list[str] = []
+    command_lines: list[str] = []
     number = 0
     while number < len(lines):
         opened = _HEREDOC.search(lines[number])
-        kept.append(_HEREDOC.sub(" ", lines[number]))
+        command_lines.append(_HEREDOC.sub(" ", lines[number]))
         after = ends.get(opened[1], []) if opened else []
         place = bisect(after, number)
         number = (after[place] if place < len(after) else number) + 1
-    return "\n".join(kept)
+    return "\n".join(command_lines)
 
 
 def _from_program(words: Sequence[str], depth: int) -> Iterator[tuple[str, ...]]:

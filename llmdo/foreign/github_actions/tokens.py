@@ -55,8 +55,8 @@ _OF_GH_WITHOUT_CONTENTS = frozenset(
 
 def token_of(site: Site, *inputs: str) -> TokenPermissions | None:
     """The token that a step hands to its agent; None where it hands it none."""
-    if given := site.given(*inputs) if inputs else None:
-        return _token(*given, site.permissions)
+    if token := site.given(*inputs) if inputs else None:
+        return _token(*token, site.permissions)
     for name in _CARRIERS:
         variable = site.variables.get(name)
         if variable and variable.value.strip():

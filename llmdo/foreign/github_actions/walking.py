@@ -236,10 +236,10 @@ class WorkflowWalk:
         for number, step in enumerate(items(steps)):
             if not isinstance(step, dict):
                 continue
-            here: Route = (*at, number)
-            if not self._goes_on(document, here):
+            step_route: Route = (*at, number)
+            if not self._goes_on(document, step_route):
                 return
-            own = {each.name: each for each in variables_at(document, here)}
+            own = {each.name: each for each in variables_at(document, step_route)}
             inner = replace(
                 scope,
                 trigger=trigger.narrowed(step.get("if")),
@@ -259,7 +259,7 @@ class WorkflowWalk:
                     action, ("runs", "steps"), table(action.data, "runs").get("steps"), inner
                 )
             else:
-                yield from self._agents(document, here, step, inner)
+                yield from self._agents(document, step_route, step, inner)
             before = (*before, step)
             if _checks(step):
                 trigger = trigger.guarded()

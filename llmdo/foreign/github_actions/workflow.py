@@ -153,10 +153,10 @@ def variables_at(document: Document, route: Route) -> Iterator[Variable]:
         yield Variable(name, text(value), Place(document, (*route, "env", name), of_key=True))
 
 
-def inputs_of(declared: object, given: object, outer: Mapping[str, str]) -> dict[str, str]:
+def inputs_of(declared: object, passed: object, outer: Mapping[str, str]) -> dict[str, str]:
     """What a called workflow or action is given, and what it takes where it is given nothing."""
     values = {name: each.get("default") for name, each in table(declared).items() if isinstance(each, dict)}
-    values.update(table(given))
+    values.update(table(passed))
     return {
         name: filled(written(value), outer)
         for name, value in values.items()

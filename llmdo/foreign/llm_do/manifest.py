@@ -89,26 +89,26 @@ class LlmDoManifest:
     def asked_for(self, callee: str) -> Iterator[str]:
         """The capabilities that a call of the agent `callee` is asked about: the call itself, the files it is given."""
         for key, capability in _ASKED.items():
-            asked = any(self._runtime.get(f"{called}_{key}", False) is not False for called in _CALLED)
+            asks = any(self._runtime.get(f"{called}_{key}", False) is not False for called in _CALLED)
             for called in _CALLED:
                 overrides = self._runtime.get(f"{called}_approval_overrides")
                 override = overrides.get(callee) if isinstance(overrides, dict) else None
                 if isinstance(override, dict) and override.get(key) is not None:
-                    asked = override[key] is not False
-            if asked:
+                    asks = override[key] is not False
+            if asks:
                 yield capability
 
     def input(self) -> tuple[str | None, tuple[Remark, ...]]:
         """What a run starts with where a person says nothing, and what of it cannot be said."""
         key = "args" if "args" in self.entry else "input"
-        given = self.entry.get(key)
-        if not isinstance(given, dict):
-            return given if isinstance(given, str) else None, ()
+        value = self.entry.get(key)
+        if not isinstance(value, dict):
+            return value if isinstance(value, str) else None, ()
         at = self.document.key("entry", key)
-        if not isinstance(given.get("input"), str) or given.keys() - {"input", "attachments"}:
-            return json.dumps(given, ensure_ascii=False, default=str), ()
+        if not isinstance(value.get("input"), str) or value.keys() - {"input", "attachments"}:
+            return json.dumps(value, ensure_ascii=False, default=str), ()
         message = "the attachments of the default input are not carried over"
-        return given["input"], (Remark(at, message),) if given.get("attachments") else ()
+        return value["input"], (Remark(at, message),) if value.get("attachments") else ()
 
     def remarks(self, modules: Container[str]) -> Iterator[Remark]:
         """What an import leaves out of it; `modules` are the Python files that there are."""

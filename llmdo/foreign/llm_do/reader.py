@@ -139,15 +139,15 @@ class _LlmDoProject:
         decision, problems = self.manifest.mode() if self.manifest else ("needs_approval", ())
         self.files.problems.extend(problems)
         entry = self.manifest.entry if self.manifest else {}
-        given, remarks = self.manifest.input() if self.manifest else (None, ())
+        text_input, remarks = self.manifest.input() if self.manifest else (None, ())
         self.remarks.extend(remarks)
         for path, text in self.texts:
-            yield self._agent(path, text, decision, entry, given)
+            yield self._agent(path, text, decision, entry, text_input)
         if self.manifest is None:
             return
         self._require_files(self.manifest)
         if isinstance(reference := entry.get("function"), str):
-            yield self._function(Place(self.manifest.document, ("entry", "function")), reference, given)
+            yield self._function(Place(self.manifest.document, ("entry", "function")), reference, text_input)
         elif isinstance(agent := entry.get("agent"), str):
             if agent not in self.names:
                 at = Place(self.manifest.document, ("entry", "agent"))
@@ -157,7 +157,7 @@ class _LlmDoProject:
                 if code.entry:
                     reference = f"{PurePosixPath(path).relative_to(self.folder or '.')}:{code.entry}"
                     yield self._function(
-                        Place(self.manifest.document, ("entry",), of_key=True), reference, given
+                        Place(self.manifest.document, ("entry",), of_key=True), reference, text_input
                     )
 
     def left_out(self, deepest: int) -> Iterator[Remark]:
@@ -211,7 +211,7 @@ class _LlmDoProject:
     def _identity(self, path: str, document: Document) -> str:
         return excerpt("/".join(filter(None, (self.folder, own_name(path, document)))), MAX_NAME)
 
-    def _function(self, at: Place, reference: str, given: str | None) -> Agent:
+    def _function(self, at: Place, reference: str, text_input: str | None) -> Agent:
         path, _, name = reference.rpartition(":")
         path = within(self.folder, path)
         code = self._read_module(path)
@@ -236,7 +236,7 @@ class _LlmDoProject:
             calls=tuple(
                 AgentCall(name=callee, at=at) for callee in self._called(code) or self.names.values()
             ),
-            input=given,
+            input=text_input,
             function=f"{path}:{name}" if known else None,
         )
 
@@ -263,7 +263,7 @@ class _LlmDoProject:
         text: reading.Text,
         asks: Decision,
         entry: Mapping[str, object],
-        given: str | None,
+        text_input: str | None,
     ) -> Agent:
         document = text.document
         header = document.data
@@ -274,9 +274,9 @@ class _LlmDoProject:
         tightened: dict[str, Decision] = {}
         for name, place in toolsets(document):
             if name in self.names:
-                asked = [*self.manifest.asked_for(name)] if self.manifest and asks != "allowed" else []
-                tightened.update(dict.fromkeys(asked, asks))
-                decision = asks if "agent.delegate" in asked else "allowed"
+                tools_asked = [*self.manifest.asked_for(name)] if self.manifest and asks != "allowed" else []
+                tightened.update(dict.fromkeys(tools_asked, asks))
+                decision = asks if "agent.delegate" in tools_asked else "allowed"
                 calls.append(AgentCall(name=self.names[name], at=place, decision=decision, origin="llm-do"))
             else:
                 calls += self._calls_of_code(name, place, calls)
@@ -296,7 +296,7 @@ class _LlmDoProject:
                 {"server_side_tools", *ours, *(key for key, value in _SCHEMAS.items() if value in ours)}
             ),
             tightened=tightened,
-            input=given if is_entry else None,
+            input=text_input if is_entry else None,
             description=description if isinstance(description, str) else None,
             model=model if isinstance(model, str) else None,
             grants=tuple(grants),

@@ -97,9 +97,9 @@ def _is_off(declaration: _Declaration) -> bool:
 def _rules(files: Files, declaration: _Declaration, table: Mapping[str, object]) -> Iterator[OpencodeRule]:
     """The rules of one `permission`, and of the older `tools`, in their order."""
     tools: object = table.get("tools")
-    for name, given in tools.items() if isinstance(tools, dict) else ():
-        if isinstance(given, bool):
-            decision: Decision = "allowed" if given else "blocked"
+    for name, value in tools.items() if isinstance(tools, dict) else ():
+        if isinstance(value, bool):
+            decision: Decision = "allowed" if value else "blocked"
             yield OpencodeRule(
                 _OLD_NAMES.get(str(name), str(name)), "*", decision, declaration.place("tools", name)
             )
@@ -107,23 +107,23 @@ def _rules(files: Files, declaration: _Declaration, table: Mapping[str, object])
     if isinstance(permission, str):
         yield from _rule(files, declaration, "*", "*", permission, "permission")
         return
-    for name, given in permission.items() if isinstance(permission, dict) else ():
+    for name, value in permission.items() if isinstance(permission, dict) else ():
         if not set(name) & set("*?_") and reading.misspelt(name, _LINES):
             files.unknown_key(declaration.place("permission", name, of_key=True), name, _LINES)
         tool = _OLD_NAMES.get(str(name), str(name))
-        if not isinstance(given, dict):
-            yield from _rule(files, declaration, tool, "*", given, "permission", name)
+        if not isinstance(value, dict):
+            yield from _rule(files, declaration, tool, "*", value, "permission", name)
             continue
-        for what, word in given.items():
-            yield from _rule(files, declaration, tool, what, word, "permission", name, what)
+        for pattern, word in value.items():
+            yield from _rule(files, declaration, tool, pattern, word, "permission", name, pattern)
 
 
 def _rule(
-    files: Files, declaration: _Declaration, tool: str, what: str, word: object, *route: str
+    files: Files, declaration: _Declaration, tool: str, pattern: str, word: object, *route: str
 ) -> Iterator[OpencodeRule]:
     at = declaration.place(*route)
     if isinstance(word, str) and word in _DECISIONS:
-        yield OpencodeRule(tool, what, _DECISIONS[word], at)
+        yield OpencodeRule(tool, pattern, _DECISIONS[word], at)
     else:
         files.unknown_key(at, str(word), _DECISIONS)
 

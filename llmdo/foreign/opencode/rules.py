@@ -49,8 +49,8 @@ def grants_by(
         if line.tool.islower():
             yield from _grants(line, rules, at, toolset)
     for server, (reached, _) in known.items():
-        made = servers.grant(server, reached, at, "allowed", "")
-        line = Line(f"{server}_*", tuple(map(str, made.capabilities)), "allowed", "open", "")
+        default_grant = servers.grant(server, reached, at, "allowed", "")
+        line = Line(f"{server}_*", tuple(map(str, default_grant.capabilities)), "allowed", "open", "")
         for grant in _grants(line, rules, at):
             yield replace(grant, toolset=server, tool=server, server=reached)
 
@@ -71,15 +71,15 @@ def _grants(
         else:
             parts.append(rule)
     capabilities = tuple(map(Capability, line.capabilities))
-    made: list[tuple[tuple[Capability, ...], Decision, OpencodeRule | None]] = [
+    rulings: list[tuple[tuple[Capability, ...], Decision, OpencodeRule | None]] = [
         (capabilities, decision, decided)
     ]
-    made += [
+    rulings += [
         (tuple(_part(capability, rule.what) for capability in capabilities), rule.decision, rule)
         for rule in parts
         if STRICTNESS[rule.decision] < STRICTNESS[decision]
     ]
-    for part, word, made_by in made:
+    for part, word, made_by in rulings:
         yield Grant(
             toolset=toolset or line.tool,
             tool=line.tool,
@@ -92,11 +92,11 @@ def _grants(
         )
 
 
-def _part(capability: Capability, what: str) -> Capability:
+def _part(capability: Capability, pattern: str) -> Capability:
     """The part of a capability that a pattern such as `git *` or `docs/*` speaks of."""
     if capability == UNLISTED:
-        return commands(what)
-    scope = scope_of(what) if capability.name.startswith("fs.") else None
+        return commands(pattern)
+    scope = scope_of(pattern) if capability.name.startswith("fs.") else None
     return Capability(capability.name.removesuffix(".protected"), scope) if scope else capability
 
 

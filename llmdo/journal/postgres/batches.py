@@ -202,14 +202,14 @@ class StoredBatch:
 
         One that is queued again keeps what a person decided: its run only stopped on the way.
         """
-        kept = (
+        columns = (
             result.state,
             item.retry if result.state == "queued" else "",
             result.requests,
             tokens_of(result),
         )
         which = (self.id, item.number, item.tries)
-        rows = self._rows(_END, *kept, result.cost_usd, kept_of(result), *which)
+        rows = self._rows(_END, *columns, result.cost_usd, kept_of(result), *which)
         return _item(rows[0][:-1]) if rows else None
 
     def begin_anew(self, item: BatchItem) -> BatchItem | None:

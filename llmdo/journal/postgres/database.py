@@ -51,19 +51,19 @@ class Database:
 
     def __init__(self, address: str) -> None:
         try:
-            given = conninfo_to_dict(address)
+            parts = conninfo_to_dict(address)
         except psycopg.Error as error:
             raise LlmdoError(
                 "the address of the store is not one of PostgreSQL",
                 hint="postgresql://USER@HOST:PORT/DATABASE; `%` and `@` in a password are written %25 and %40",
             ) from error
         self.name = (
-            f"`{given.get('dbname') or given.get('user') or ''}` at `{given.get('host') or 'this machine'}`"
+            f"`{parts.get('dbname') or parts.get('user') or ''}` at `{parts.get('host') or 'this machine'}`"
         )
         """How a person is told of it: no password is in that."""
-        self.place = f"{given.get('host', '')}:{given.get('port', '')}/{given.get('dbname', '')}"
+        self.place = f"{parts.get('host', '')}:{parts.get('port', '')}/{parts.get('dbname', '')}"
         self._address = make_conninfo(
-            address, **{name: value for name, value in _SETTINGS.items() if name not in given}
+            address, **{name: value for name, value in _SETTINGS.items() if name not in parts}
         )
         self._connection: psycopg.Connection | None = None
         self._connecting = RLock()

@@ -111,8 +111,8 @@ def migrate(database: Database) -> int:
         run(_LOCK)
         run("CREATE SCHEMA IF NOT EXISTS llmdo")
         run("CREATE TABLE IF NOT EXISTS llmdo.migration (number bigint PRIMARY KEY, at timestamptz NOT NULL)")
-        there: int = run(_NEWEST)[0][0]
-        for number, statements in enumerate(MIGRATIONS[there:], there + 1):
+        version: int = run(_NEWEST)[0][0]
+        for number, statements in enumerate(MIGRATIONS[version:], version + 1):
             run(statements)
             run("INSERT INTO llmdo.migration VALUES (%s, clock_timestamp())", number)
-    return len(MIGRATIONS) - there
+    return len(MIGRATIONS) - version

@@ -48,10 +48,10 @@ class Anchor:
             OSError: It cannot be made.
         """
         descriptor = os.open(path_of(journal), os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600)
-        made = cls(descriptor, 0, heads)
+        anchor = cls(descriptor, 0, heads)
         os.write(descriptor, _slot(0, heads) * _SLOTS)
         force(descriptor)
-        return made
+        return anchor
 
     @classmethod
     def open(cls, journal: Path) -> Self:

@@ -244,7 +244,7 @@ class FileBatch:
             )
             runs: set[str] = set()
             for number, item in enumerate(items, 1):
-                kept = [self._keep(name, content) for name, content in item.files]
+                files = [self._keep(name, content) for name, content in item.files]
                 while (run := new_run()) in runs:
                     pass
                 runs.add(run)
@@ -255,7 +255,7 @@ class FileBatch:
                         number,
                         item.key,
                         item.input,
-                        names_in(kept),
+                        names_in(files),
                         run,
                     ),
                 )
@@ -269,9 +269,9 @@ class FileBatch:
         path = self.path_of(file)
         if not path.exists():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as kept:
-                kept.write(content)
-                os.fsync(kept.fileno())
+            with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as stream:
+                stream.write(content)
+                os.fsync(stream.fileno())
         return file
 
     def keep(self, settings: Mapping[str, Any]) -> None:

@@ -54,12 +54,12 @@ def require_layout(path: Path, connection: sqlite3.Connection) -> None:
         problem = f"has version {version}, and this llmdo reads version {VERSION}"
         hint = "the llmdo that recorded it can show and replay it"
     else:
-        made = {
+        tables = {
             name: sql
             for name, sql in connection.execute("SELECT name, sql FROM sqlite_schema")
             if not str(name).startswith("sqlite_autoindex_")
         }
-        problem = None if made == _TABLES else "is not a journal"
+        problem = None if tables == _TABLES else "is not a journal"
     if problem:
         connection.close()
         raise JournalError(f"`{path}` {problem}", hint=hint)

@@ -145,19 +145,19 @@ class Journal(Committed):
     def _uncommitted(self) -> Iterator[tuple[str, Sequence[tuple[object, ...]]]]:
         """What the next commit writes, with the statement that does."""
         yield "INSERT INTO secret VALUES (?, ?, ?, ?)", self.secrets.registered[self.secrets.stored :]
-        contents = [(name, kept.rest, packed(kept.spans)) for name, kept in self._contents.items()]
+        contents = [(name, content.rest, packed(content.spans)) for name, content in self._contents.items()]
         yield "INSERT OR IGNORE INTO content VALUES (?, ?, ?)", contents
         yield _ADD, [*map(_row, self._added)]
         yield "INSERT INTO audit VALUES (?, ?)", self._lines
 
     def _force(self) -> None:
         """Returns when all that was written is on disk, and the names of the files too."""
-        there = self.written
+        written = self.written
         if self._log is None:
             self._log = os.open(self.path.with_name(f"{self.path.name}-wal"), os.O_RDWR)
             force_folder(self.path.parent)
         force(self._log)
-        self._forced = there
+        self._forced = written
 
     def _require_place(self) -> None:
         """Raises where the file is not there any more: what is written to it then, nobody can read."""

@@ -26,15 +26,15 @@ PATH = "/api/diff"
 GRAPH = "/api/diff/graph"
 
 
-def answer(subject: Subject, asked: Inquiry) -> Json:
+def answer(subject: Subject, inquiry: Inquiry) -> Json:
     """What the later revision lets entries do that the earlier one did not, and the other way round."""
     notes: list[str] = []
-    return {**_difference(_compared(subject, asked, notes)), "notes": notes}
+    return {**_difference(_compared(subject, inquiry, notes)), "notes": notes}
 
 
-def graph(subject: Subject, asked: Inquiry) -> Json:
+def graph(subject: Subject, inquiry: Inquiry) -> Json:
     """The graph below an entry on both sides; of a side that has no such entry, nothing."""
-    return _graphs(_compared(subject, asked, []), asked.text("entry"))
+    return _graphs(_compared(subject, inquiry, []), inquiry.text("entry"))
 
 
 def kept(subject: Subject, before: str, after: str) -> Iterator[KeptAnswer]:
@@ -49,10 +49,10 @@ def kept(subject: Subject, before: str, after: str) -> Iterator[KeptAnswer]:
         yield KeptAnswer(path=GRAPH, parameters={**sides, "entry": name}, data=_graphs(outcome, name))
 
 
-def _compared(subject: Subject, asked: Inquiry, notes: list[str]) -> DiffOutcome:
+def _compared(subject: Subject, inquiry: Inquiry, notes: list[str]) -> DiffOutcome:
     request = service.DiffRequest(
-        before=asked.parameters.get("before") or "HEAD",
-        after=asked.parameters.get("after") or service.WORKTREE,
+        before=inquiry.parameters.get("before") or "HEAD",
+        after=inquiry.parameters.get("after") or service.WORKTREE,
         project=subject.project,
         origin=subject.origin,
     )

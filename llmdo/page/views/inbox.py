@@ -44,12 +44,12 @@ def answered(subject: Subject, inquiry: Inquiry) -> Json:
             it would not see the answer; 403 where a page may not give it.
     """
     root = subject.with_runs
-    given = _given(inquiry)
+    sent = _given(inquiry)
     going = subject.desk.going_on(root)
-    if given.verb == "stop" and going.stop(given.run):
-        return {"run": given.run, "goes_on": "no"}
+    if sent.verb == "stop" and going.stop(sent.run):
+        return {"run": sent.run, "goes_on": "no"}
     try:
-        outcome = answer(AnswerRequest(root=root, answer=given), subject.desk.beside)
+        outcome = answer(AnswerRequest(root=root, answer=sent), subject.desk.beside)
     except StaleError as error:
         raise RequestError(409, error.message, hint="look at what waits now") from error
     except (GoesOnError, ClaimedError) as error:

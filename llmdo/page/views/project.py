@@ -27,9 +27,9 @@ EVERYTHING = Inquiry()
 """What the whole project is asked with."""
 
 
-def answer(subject: Subject, asked: Inquiry) -> Json:
+def answer(subject: Subject, inquiry: Inquiry) -> Json:
     """The project as a whole."""
-    del asked
+    del inquiry
     notes: list[str] = []
     outcome = service.graph(subject.asking(), notes.append)
     graph = outcome.analysis.graph

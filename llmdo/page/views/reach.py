@@ -27,16 +27,16 @@ PATH = "/api/reach"
 LONGEST_LINE = 240  # characters of a source that are shown beside its place; the file has all of it
 
 
-def answer(subject: Subject, asked: Inquiry) -> Json:
+def answer(subject: Subject, inquiry: Inquiry) -> Json:
     """The reach of the entry that is asked for."""
     notes: list[str] = []
-    outcome = service.graph(subject.asking(asked.text("entry")), notes.append)
+    outcome = service.graph(subject.asking(inquiry.text("entry")), notes.append)
     return {"notes": notes, **entry_data(outcome.analysis, outcome.entries[0])}
 
 
-def select(subject: Subject, asked: Inquiry) -> Json:
+def select(subject: Subject, inquiry: Inquiry) -> Json:
     """The workers that a selector means, as the command line reads it."""
-    request = replace(subject.asking(asked.text("entry")), select=(asked.text("select"),))
+    request = replace(subject.asking(inquiry.text("entry")), select=(inquiry.text("select"),))
     return {"workers": sorted(service.graph(request, lambda _: None).workers or ())}
 
 

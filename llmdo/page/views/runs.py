@@ -112,10 +112,10 @@ def kept(subject: Subject, run: str) -> Iterator[KeptAnswer]:
     yield from _kept_events(subject, of_run)
     for node in walk(whole.tree):
         yield KeptAnswer(path=CALL, parameters={**of_run, "path": node.path}, data=render.call(node))
-    asked: dict[str, list[Json]] = {}
+    by_path: dict[str, list[Json]] = {}
     for request in whole.requests:
-        asked.setdefault(request.path, []).append(render.request(request))
-    for path, every in asked.items():
+        by_path.setdefault(request.path, []).append(render.request(request))
+    for path, every in by_path.items():
         yield KeptAnswer(path=REQUESTS, parameters={**of_run, "path": path}, data={"requests": every})
 
 

@@ -99,10 +99,10 @@ def _is_special(text: str, word: str | None) -> bool:
 
 def _syntax(line: str, at: int) -> CommandRefused:
     character = line[at]
-    what = "is not closed" if character in "'\"" else "is shell syntax"
+    problem = "is not closed" if character in "'\"" else "is shell syntax"
     if character == '"' and line.find('"', at + 1) > at:
         return CommandRefused('`"` holds a `$` or a backtick that a shell would expand', hint=_INSTEAD["$"])
-    return CommandRefused(f"`{character}` {what}", hint=_INSTEAD.get(character))
+    return CommandRefused(f"`{character}` {problem}", hint=_INSTEAD.get(character))
 
 
 def program_of(command: tuple[str, ...]) -> str:

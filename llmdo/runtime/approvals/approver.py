@@ -114,11 +114,11 @@ class ApproveSome:
         asking = question.asking
         if question.terminal_only or question.by_tool or not asking or not all(map(self._grants, asking)):
             return await self.otherwise.ask(question)
-        granting = [given for given in self.capabilities if any(map(given.grants, asking))]
-        return Answer(allowed=True, by=" ".join(f"--approve {given}" for given in granting))
+        granting = [granted for granted in self.capabilities if any(map(granted.grants, asking))]
+        return Answer(allowed=True, by=" ".join(f"--approve {granted}" for granted in granting))
 
     def _grants(self, need: Capability) -> bool:
-        return any(given.grants(need) for given in self.capabilities)
+        return any(granted.grants(need) for granted in self.capabilities)
 
 
 def approves_all(approver: Approver | None) -> bool:

@@ -102,34 +102,34 @@ class AskBeside:
 
     def _take(self, line: str) -> None:
         try:
-            given = json.loads(line)
-            problem = self._answered(given)
+            message = json.loads(line)
+            problem = self._answered(message)
         except (ValueError, KeyError, TypeError, RecursionError):
             return  # nothing that the page sends
-        reply = {"id": given.get("id"), **({"ok": True} if problem is None else problem)}
+        reply = {"id": message.get("id"), **({"ok": True} if problem is None else problem)}
         with suppress(OSError):  # whoever sent it is gone; it counts all the same
             self._connection.sendall(json.dumps(reply).encode() + b"\n")
 
-    def _answered(self, given: Mapping[str, Any]) -> dict[str, str] | None:
+    def _answered(self, message: Mapping[str, Any]) -> dict[str, str] | None:
         """Why an answer is not taken; None where it is."""
-        waits = self._open.get(str(given["path"]))
-        if waits is None or waits.answer.done() or waits.question.key != given["digest"]:
+        waits = self._open.get(str(message["path"]))
+        if waits is None or waits.answer.done() or waits.question.key != message["digest"]:
             return {"error": STALE, "message": "the answer is for another question than the one that waits"}
         question = waits.question
-        verb, by = given["verb"], f"{given['by']} in the page"
+        verb, by = message["verb"], f"{message['by']} in the page"
         match verb:
             case "allow" | "always":
                 if question.terminal_only:
                     return {"error": UNFIT, "message": "only a person at a terminal may say yes to this"}
                 answer = Answer(allowed=True, by=by, lasts=verb == "always")
             case "edit":
-                instead = dict(given["instead"])
+                instead = dict(message["instead"])
                 fault = question.fault_of(instead) if question.fault_of else "its arguments cannot be changed"
                 if fault:
                     return {"error": UNFIT, "message": f"the tool does not take this: {fault}"}
                 answer = Answer(allowed=False, by=by, arguments=instead)
             case "refuse":
-                why = str(given.get("reason") or "")
+                why = str(message.get("reason") or "")
                 reason = "the answer was no" + (f": {why}" if why else "")
                 answer = Answer(allowed=False, by=by, reason=reason, message=why)
             case "stop":

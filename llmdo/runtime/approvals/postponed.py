@@ -103,16 +103,16 @@ class Postponed:
             self._take_back_edits(entry.path)
         if entry.kind == "answered":
             self._numbers[entry.path] += 1
-            given = _Given(entry, entry.data)
-            if "left_out" in given.data:  # of a question that has no entry
+            answer = _Given(entry, entry.data)
+            if "left_out" in answer.data:  # of a question that has no entry
                 self._keys[entry.path] = entry.digest
-                self._left_out[entry.path] = frozenset(given.data["left_out"])
-            subject = (entry.digest, str(given.data.get("question")))
-            self._answers.setdefault(subject, {}).setdefault(entry.path, []).append(given)
-            if given.data.get("arguments") is not None:
+                self._left_out[entry.path] = frozenset(answer.data["left_out"])
+            subject = (entry.digest, str(answer.data.get("question")))
+            self._answers.setdefault(subject, {}).setdefault(entry.path, []).append(answer)
+            if answer.data.get("arguments") is not None:
                 self._edits.setdefault(entry.path, []).append(subject)
-            if given.data.get("lasts"):
-                self._lasting.setdefault(subject, []).append(given)
+            if answer.data.get("lasts"):
+                self._lasting.setdefault(subject, []).append(answer)
 
     def _take_back_edits(self, path: str) -> None:
         """Forgets the other arguments that were given at `path`, now that the call with them is decided on next.
@@ -120,8 +120,8 @@ class Postponed:
         Given again, of themselves, they could lead back to a question that they answer, and so on for ever.
         """
         for subject in self._edits.pop(path, ()):
-            given = self._answers[subject][path]
-            given[:] = [answer for answer in given if answer.data.get("arguments") is None]
+            answers = self._answers[subject][path]
+            answers[:] = [answer for answer in answers if answer.data.get("arguments") is None]
 
     @contextmanager
     def busy(self, path: str) -> Iterator[None]:
@@ -137,26 +137,26 @@ class Postponed:
         if question.key is None:
             return None
         subject = (question.key, self._digest(question))
-        for given in reversed(self._answers.get(subject, {}).get(question.path, ())):
-            if given.data["by_tool"] == question.by_tool and self._counts(given):
-                return _answer_in(self._journal.whole(given.entry))
-        for given in reversed(self._lasting.get(subject, ())):
-            if given.data["allowed"] and self._counts(given):
-                data = self._journal.whole(given.entry)
+        for answer in reversed(self._answers.get(subject, {}).get(question.path, ())):
+            if answer.data["by_tool"] == question.by_tool and self._counts(answer):
+                return _answer_in(self._journal.whole(answer.entry))
+        for answer in reversed(self._lasting.get(subject, ())):
+            if answer.data["allowed"] and self._counts(answer):
+                data = self._journal.whole(answer.entry)
                 return _answer_in({**data, "by": f"{data['by']}{BEFORE}"})
         return None
 
-    def _counts(self, given: _Given) -> bool:
-        return is_valid(given.data, time.time()) and counts(given.entry, given.data, self._foreign)
+    def _counts(self, answer: _Given) -> bool:
+        return is_valid(answer.data, time.time()) and counts(answer.entry, answer.data, self._foreign)
 
     def asked(self, question: Question) -> JournalEntry | None:
         """The entry that keeps a question; None where it is kept, or cannot be told from others."""
         if question.key is None:
             return None
-        digest, kept = self._digest(question), self._asked.get(question.path)
-        if kept and question.path not in self._closed and _is_about(kept, question, digest):
+        digest, earlier = self._digest(question), self._asked.get(question.path)
+        if earlier and question.path not in self._closed and _is_about(earlier, question, digest):
             return None
-        step = kept.step + 1 if kept else 1
+        step = earlier.step + 1 if earlier else 1
         return JournalEntry(
             path=question.path, kind="asked", step=step, digest=question.key, body=self._body(question)
         )
@@ -166,9 +166,9 @@ class Postponed:
 
         Secrets are left out of it as they were of that of the last question there.
         """
-        kept = self._keys.get(path)
-        if kept and self._encoding.digest_of_text(call, like=kept) == kept:
-            return kept
+        known = self._keys.get(path)
+        if known and self._encoding.digest_of_text(call, like=known) == known:
+            return known
         return self._encoding.digest_of_text(call)
 
     def answered(self, question: Question, answer: Answer) -> JournalEntry:
@@ -242,8 +242,8 @@ class Postponed:
             asyncio.get_running_loop().call_soon(self._look, begun, rounds - 1)
             return
         number = self._waiting
-        what = "1 question waits" if number == 1 else f"{number} questions wait"
-        self._brake.stop(self._end or WaitingError(f"{what} for an answer"))
+        sentence = "1 question waits" if number == 1 else f"{number} questions wait"
+        self._brake.stop(self._end or WaitingError(f"{sentence} for an answer"))
 
 
 def _answer_in(data: Mapping[str, Any]) -> Answer:
@@ -251,11 +251,11 @@ def _answer_in(data: Mapping[str, Any]) -> Answer:
     return Answer(message=data.get("told", ""), **{name: data[name] for name in names if name in data})
 
 
-def _is_about(asked: JournalEntry, question: Question, digest: str) -> bool:
+def _is_about(entry: JournalEntry, question: Question, digest: str) -> bool:
     """Whether a question that is kept is this one, of which that is the digest."""
-    if asked.digest != question.key:
+    if entry.digest != question.key:
         return False
-    data = asked.data
+    data = entry.data
     return data["by_tool"] == question.by_tool and digest_of(data) == digest
 
 

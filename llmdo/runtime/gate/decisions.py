@@ -279,8 +279,8 @@ async def _answer(config: RuntimeConfig, call: Call, question: Question) -> Answ
     """The approver's answer, or a no of ours where it gives none that counts."""
     config.on_event(Asked(path=call.path, tool=call.tool))
     recorder = config.recorder
-    if recorder and (given := await recorder.answer(question)):
-        return _counting(question, given)
+    if recorder and (recorded_answer := await recorder.answer(question)):
+        return _counting(question, recorded_answer)
     try:
         answer: object = await config.approver.ask(question)
     except GoneError as gone:

@@ -82,10 +82,10 @@ async def objection(
     """Why one of `policies` refuses `call`, which `delegates` to a worker or does not; None where none does."""
     shown = replace(call, arguments=copied(call.arguments))
     for policy in policies:
-        asked: list[Callable[[], object]] = [partial(policy.handle_tool, ctx, shown)]
+        questions: list[Callable[[], object]] = [partial(policy.handle_tool, ctx, shown)]
         if delegates:
-            asked.insert(0, partial(policy.on_delegation, call.tool))
-        for ask in asked:
+            questions.insert(0, partial(policy.on_delegation, call.tool))
+        for ask in questions:
             if why := await _said_by(policy, ask):
                 return why
     return None

@@ -38,8 +38,8 @@ def worded(decided: DecidedCall, more: str = "") -> DecidedCall:
     """The decision with what the model is told of it."""
     if decided.allowed:
         return decided
-    what = "is blocked" if decided.decision == "blocked" else "needs approval, which was not given"
-    return replace(decided, refusal=f"`{decided.tool}` {what}: {joined(decided.reasons)}{more}")
+    verdict = "is blocked" if decided.decision == "blocked" else "needs approval, which was not given"
+    return replace(decided, refusal=f"`{decided.tool}` {verdict}: {joined(decided.reasons)}{more}")
 
 
 def refused(config: RuntimeConfig, decided: DecidedCall) -> Refused:

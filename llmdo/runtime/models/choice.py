@@ -44,16 +44,16 @@ class ModelChoice:
 
     def with_made(self, models: Mapping[str, Model]) -> ModelChoice:
         """The choice where a program made `models` itself for these workers."""
-        made, names = {**self.made}, {**self.by_worker}
+        instances, names = {**self.made}, {**self.by_worker}
         for worker, model in models.items():
-            names[worker] = named(model, made)
-        return replace(self, by_worker=names, made=made)
+            names[worker] = named(model, instances)
+        return replace(self, by_worker=names, made=instances)
 
 
-def named(model: Model, made: dict[str, Model]) -> str:
-    """The reference by which a model that a program made goes among `made`, into which it is put: no other has it."""
+def named(model: Model, instances: dict[str, Model]) -> str:
+    """A unique reference to a model that a program made, under which it is added to `instances`."""
     name, number = f"{model.model_id} (given)", 1
-    while made.setdefault(name, model) is not model:
+    while instances.setdefault(name, model) is not model:
         number += 1
         name = f"{model.model_id} (given, {number})"
     return name
@@ -159,17 +159,17 @@ def models_of(
     Raises:
         LlmdoError: Some cannot be made, do not fit, or none is named; says so of all of them at once.
     """
-    made: dict[str, Model] = {}
+    by_worker: dict[str, Model] = {}
     problems: dict[str, LlmdoError] = {}
     for name in workers:
         try:
-            made[name] = _model_of(graph, entry, graph.workers[name], choice, source)
+            by_worker[name] = _model_of(graph, entry, graph.workers[name], choice, source)
         except LlmdoError as error:
             problems.setdefault(error.message, error)
     if problems:
         hints = dict.fromkeys(error.hint for error in problems.values() if error.hint)
         raise LlmdoError("; ".join(problems), hint="; ".join(hints) or None)
-    return made
+    return by_worker
 
 
 def _model_of(graph: Graph, entry: Entry, worker: Worker, choice: ModelChoice, source: ModelSource) -> Model:

@@ -126,8 +126,8 @@ def unreadable(error: Exception, model_name: str) -> UnreadableAnswerError | Non
         if not isinstance(error, UnexpectedModelBehavior) or isinstance(error, ContentFilterError):
             return None
         text = error.message
-    what = "it is a page of HTML" if _PAGE.search(str(error)) else text.partition(", got: ")[0]
-    return UnreadableAnswerError(model_name, what)
+    problem = "it is a page of HTML" if _PAGE.search(str(error)) else text.partition(", got: ")[0]
+    return UnreadableAnswerError(model_name, problem)
 
 
 def _of_provider(error: ModelAPIError, model: str) -> LlmdoError:
@@ -150,42 +150,42 @@ def _of_provider(error: ModelAPIError, model: str) -> LlmdoError:
 def _of_status(error: ModelHTTPError, model: str) -> LlmdoError:
     status, hint, kind = error.status_code, None, LlmdoError
     if status in _CREDENTIALS:
-        what = "did not accept the key" if status == 401 else "may not be used with this key"
-        return LlmdoError(f"`{model}` {what} (status {status})", hint=_key_hint(model))
+        problem = "did not accept the key" if status == 401 else "may not be used with this key"
+        return LlmdoError(f"`{model}` {problem} (status {status})", hint=_key_hint(model))
     if isinstance(error, ModelQuotaExceededError) or status == 402:
-        kind, what = OutOfQuotaError, "is out of quota"
+        kind, problem = OutOfQuotaError, "is out of quota"
         hint = "look at plan and billing where the key comes from, or name another model"
     elif status == 404:
-        what = "is not known to its provider"
+        problem = "is not known to its provider"
         nearest = getattr(error, "suggested_model_id", None)  # which older versions do not have
         hint = (
             f"did you mean `{nearest}`?" if nearest else "is that the model's name, and may the key use it?"
         )
     elif status == 429:
-        what = "takes no more requests for now"
+        problem = "takes no more requests for now"
         hint = "wait, or set `requests-per-minute` in the entry's `limits`"
     elif status in (408, 409) or status >= 500:
-        what = "failed"
+        problem = "failed"
         hint = "it may work later; a chain of models in [models] goes on with another one"
     else:
-        what = "rejected the request"
+        problem = "rejected the request"
     detail = _body_message(error.body)
-    return kind(f"`{model}` {what} (status {status})" + (f": {detail}" if detail else ""), hint=hint)
+    return kind(f"`{model}` {problem} (status {status})" + (f": {detail}" if detail else ""), hint=hint)
 
 
 def _key_hint(model: str) -> str:
     names = key_variables(model)
-    given = [name for name in names if os.environ.get(name)] or names
-    if not given:
+    variables = [name for name in names if os.environ.get(name)] or names
+    if not variables:
         return f"check the key that `{model}` is asked with"
-    return f"check the key in the environment variable {' or '.join(f'`{name}`' for name in given)}"
+    return f"check the key in the environment variable {' or '.join(f'`{name}`' for name in variables)}"
 
 
 def _address_hint(model: str) -> str | None:
     """A question about the variable that leads elsewhere than to the provider, where one is set."""
     names = (name.removesuffix("_API_KEY") + "_BASE_URL" for name in key_variables(model))
-    given = next((name for name in names if os.environ.get(name)), None)
-    return f"is the address in `{given}` right?" if given else None
+    variable = next((name for name in names if os.environ.get(name)), None)
+    return f"is the address in `{variable}` right?" if variable else None
 
 
 def _body_message(body: object) -> str:

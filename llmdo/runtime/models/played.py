@@ -113,14 +113,14 @@ class PlayedModel(Model):
         encoding = recorder.encoding if recorder else Encoding(Redaction.of(os.environ))
         is_of_eval = self._file.endswith(recorded.SUFFIX)
         opened = self._of_eval if is_of_eval else self._of_run
-        with opened(config, path, step, encoding) as kept:
-            asked = self._asked(config, frame, messages, model_settings, model_request_parameters, kept)
-            if change := difference({**kept.asked, "model": None}, asked, accepts_drift=False):
-                raise LlmdoError(f"{path}: request {step} {kept.otherwise}: {change}{kept.again}")
-            response = Decoding(kept.content).response(kept.answer)
-            if variable := kept.encoding.secrets.lacks(response):
-                raise kept.encoding.secrets.missing(variable)
-            return self._played(response, kept.asked)
+        with opened(config, path, step, encoding) as exchange:
+            current = self._asked(config, frame, messages, model_settings, model_request_parameters, exchange)
+            if change := difference({**exchange.asked, "model": None}, current, accepts_drift=False):
+                raise LlmdoError(f"{path}: request {step} {exchange.otherwise}: {change}{exchange.again}")
+            response = Decoding(exchange.content).response(exchange.answer)
+            if variable := exchange.encoding.secrets.lacks(response):
+                raise exchange.encoding.secrets.missing(variable)
+            return self._played(response, exchange.asked)
 
     @contextmanager
     def _of_run(
@@ -188,13 +188,13 @@ class PlayedModel(Model):
             again=f"; {recording.again}",
         )
 
-    def _played(self, response: ModelResponse, asked: Mapping[str, object]) -> ModelResponse:
+    def _played(self, response: ModelResponse, sent: Mapping[str, object]) -> ModelResponse:
         """A recorded answer by the name of what gives it now, which costs nothing; what it had cost is noted."""
         cost = response.usage.cost
         response.usage = replace(response.usage, cost=Decimal(0))
         response.provider_name, response.model_name = self.system, self._file
         response.provider_details = {
-            "recorded_model": asked["model"],
+            "recorded_model": sent["model"],
             RECORDED_COST: None if cost is None else str(cost),
         }
         return response
@@ -206,19 +206,19 @@ class PlayedModel(Model):
         messages: list[ModelMessage],
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
-        kept: _Kept,
+        exchange: _Kept,
     ) -> dict[str, object]:
-        """What the request is made of; the one that is `kept` was made of the same, but was for another model."""
+        """What the request is made of, to be compared with the recorded one, which was for another model."""
         shown = definitions(shown_tools(parameters))
         own = config.graph.workers[frame.name].model_settings
         # What became of `max_retries` on the way here does not matter to a model.
-        given: Any = {key: value for key, value in (settings or {}).items() if key != "max_retries"}
-        given |= {key: value for key, value in own.items() if key == "max_retries"}
+        own_settings: Any = {key: value for key, value in (settings or {}).items() if key != "max_retries"}
+        own_settings |= {key: value for key, value in own.items() if key == "max_retries"}
         new = messages[1 + last_response(messages) :]
         return {
             "model": None,
-            "tools": tools_digest(shown, str(kept.asked["tools"]), kept.encoding, kept.content),
-            **told_in(kept.encoding, messages, new, given, parameters, kept.asked),
+            "tools": tools_digest(shown, str(exchange.asked["tools"]), exchange.encoding, exchange.content),
+            **told_in(exchange.encoding, messages, new, own_settings, parameters, exchange.asked),
         }
 
 
@@ -245,5 +245,5 @@ def _instead(journal: JournalStore, path: str) -> str:
     count = sum(entry.path == path for entry in journal.entries("request"))
     if count:
         return f"which holds {count} of this worker"
-    others = dict.fromkeys(entry.path for entry in journal.entries("request"))
-    return f"which holds requests of {', '.join(others) or 'nobody'}"
+    paths = dict.fromkeys(entry.path for entry in journal.entries("request"))
+    return f"which holds requests of {', '.join(paths) or 'nobody'}"

@@ -59,9 +59,9 @@ def persistent(model: Model, config: RuntimeConfig, frame: CallFrame) -> Persist
 
     A chain of models is repeated when all of it failed.
     """
-    asked = of_call(model, config, frame)
-    counter = None if isinstance(asked, FallbackModel) else RequestCounter(config, frame, asked)
-    return PersistentModel(asked, RequestReporter(config, frame, model.model_id), counter)
+    of_this_call = of_call(model, config, frame)
+    counter = None if isinstance(of_this_call, FallbackModel) else RequestCounter(config, frame, of_this_call)
+    return PersistentModel(of_this_call, RequestReporter(config, frame, model.model_id), counter)
 
 
 class PersistentModel(ModelOfCall):
@@ -145,9 +145,9 @@ class PersistentModel(ModelOfCall):
             return await self.wrapped.request(messages, settings, parameters)
         return await self._counter.request(messages, settings, parameters)
 
-    def _manner(self, given: ModelSettings | None) -> tuple[ModelSettings, int]:
+    def _manner(self, model_settings: ModelSettings | None) -> tuple[ModelSettings, int]:
         """How each attempt is made, and how many may follow the first."""
-        settings: ModelSettings = {**(given or {})}
+        settings: ModelSettings = {**(model_settings or {})}
         retries = settings.pop("max_retries", RETRIES)
         if all("max_retries" not in model.unsupported_settings for model in _asked(self.wrapped)):
             settings["max_retries"] = 0  # or the provider's own client would repeat each attempt as well
@@ -191,9 +191,9 @@ def wait_after(error: Exception, attempt: int, *, has_effects: bool = False) -> 
         return min((wait for wait in waits if wait is not None), default=None)
     if not _passes(error) or (has_effects and not _was_not_begun(error)):
         return None
-    asked = error.retry_after if isinstance(error, ModelAPIError) else None
-    if asked is not None:
-        return asked if asked <= LONGEST_WAIT else None
+    retry_after = error.retry_after if isinstance(error, ModelAPIError) else None
+    if retry_after is not None:
+        return retry_after if retry_after <= LONGEST_WAIT else None
     # Spread out, or parallel delegates that failed together would come back together.
     return min(FIRST_WAIT * 2.0 ** (attempt - 1), LONGEST_WAIT) * random.uniform(0.75, 1.25)  # noqa: S311
 

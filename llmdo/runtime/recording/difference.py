@@ -18,16 +18,16 @@ _WORDS = {
 }
 
 
-def difference(recorded: Mapping[str, Any], asked: Mapping[str, Any], *, accepts_drift: bool) -> str | None:
+def difference(recorded: Mapping[str, Any], current: Mapping[str, Any], *, accepts_drift: bool) -> str | None:
     """What differs between two requests; None where nothing does, or only what was accepted."""
     drifted = [
-        phrase.format(before=recorded.get(key), after=asked.get(key))
+        phrase.format(before=recorded.get(key), after=current.get(key))
         for key, phrase in _WORDS.items()
-        if recorded.get(key) != asked.get(key)
+        if recorded.get(key) != current.get(key)
     ]
     if drifted and not accepts_drift:
         return "; ".join(drifted)
-    return _difference_of_parts(recorded["parts"], asked["parts"])
+    return _difference_of_parts(recorded["parts"], current["parts"])
 
 
 def _difference_of_parts(before: Sequence[Sequence[str]], after: Sequence[Sequence[str]]) -> str | None:

@@ -83,14 +83,14 @@ def require_messages(messages: Iterable[object]) -> tuple[ModelMessage, ...]:
     Raises:
         TypeError: They are something else.
     """
-    given = tuple(messages)
+    checked = tuple(messages)
     if odd := next(
-        (message for message in given if not isinstance(message, ModelRequest | ModelResponse)), None
+        (message for message in checked if not isinstance(message, ModelRequest | ModelResponse)), None
     ):
         raise TypeError(
             f"`message_history` holds pydantic-ai's messages, such as `outcome.messages`, and no {type(odd).__name__}"
         )
-    return cast("tuple[ModelMessage, ...]", given)
+    return cast("tuple[ModelMessage, ...]", checked)
 
 
 def new_messages(journal: JournalStore, known: Known) -> Messages:

@@ -29,7 +29,7 @@ class Horizon:
         self._postponed = postponed
         self._returns: dict[str, JournalEntry | None] = {}
 
-    async def require_live(self, path: str, what: str) -> None:
+    async def require_live(self, path: str, deed: str) -> None:
         """Returns where what is not recorded may happen at `path`: nowhere within a delegate that is over.
 
         A replay stops instead, as soon as all that it repeats has come to such a place.
@@ -43,7 +43,7 @@ class Horizon:
             if (returned := self._returns[above]) is not None:
                 if (failure := self._journal.whole(returned)["error"]) is not None:
                     raise LlmdoError(failure)
-                over = f"{path} {what}, which the journal does not hold, although {above} returned"
+                over = f"{path} {deed}, which the journal does not hold, although {above} returned"
                 await self._brake.pull(DivergenceError(over))
         if self._replay_mode.live:
             return
@@ -51,4 +51,4 @@ class Horizon:
         if last is not None and last.outcome != "completed":
             await self._postponed.wait(path, EndedError(f"the run ended at {path}"))
         ends = "" if last else " and ends here"
-        await self._brake.pull(DivergenceError(f"{path} {what}, which the journal does not hold{ends}"))
+        await self._brake.pull(DivergenceError(f"{path} {deed}, which the journal does not hold{ends}"))

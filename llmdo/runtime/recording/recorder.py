@@ -129,18 +129,18 @@ class Recorder:
         self,
         path: str,
         messages: Sequence[ModelMessage],
-        asked: Callable[[Mapping[str, object] | None], Mapping[str, object]],
+        build: Callable[[Mapping[str, object] | None], Mapping[str, object]],
     ) -> Asking:
         """The next request of the call at `path`, which tells its model `messages`: recorded, or to be sent now.
 
-        `asked` says what the request is made of, to be held against a recorded one where it is given one.
+        `build` returns what the request is made of; it is passed the recorded one where there is one to compare with.
         """
         step = self._steps.take(path, "request")
         await self._stop_before(f"{path}@{step}")
         async with self.certain:
             if entry := self.journal.get(path, "request", step):
                 data = self.journal.whole(entry)
-                now = asked(data["asked"])
+                now = build(data["asked"])
                 if change := difference(data["asked"], now, accepts_drift=self.mode.drifted):
                     await self.brake.pull(
                         DivergenceError(f"{path}: request {step} is not the recorded one: {change}")
@@ -150,7 +150,7 @@ class Recorder:
                     return replace(request, recorded=self.decoding.response(data["response"]))
             await self._horizon.require_live(path, f"asks its model for the time {step}")
             await self.require_known(path, messages)
-            return Asking(path, step, asked(None))
+            return Asking(path, step, build(None))
 
     def working(self, path: str) -> AbstractContextManager[None]:
         """Around all that is done at `path`, so that the run does not stop for its questions meanwhile."""
@@ -159,14 +159,14 @@ class Recorder:
     async def responded(self, request: Asking, response: ModelResponse) -> None:
         """Keeps a request and what its model answered."""
         packed = self.encoding.response(response)
-        asked = self.encoding.plain(request.asked).body
+        request_body = self.encoding.plain(request.asked).body
         await self._record(
             Entry(
                 path=request.path,
                 kind="request",
                 step=request.step,
                 digest=self.encoding.digest(request.asked),
-                body=b'{"asked":' + asked + b',"response":' + packed.body + b"}",
+                body=b'{"asked":' + request_body + b',"response":' + packed.body + b"}",
             ),
             packed.contents,
             hold="written",  # whatever is done because of it is recorded first, and that takes it along
@@ -330,14 +330,14 @@ class Recorder:
             await self._commits.commit("anchored" if forced else "written")
 
     async def files(
-        self, path: str, asked: Sequence[str], work: Callable[[], Awaitable[list[UserContent]]]
+        self, path: str, paths: Sequence[str], work: Callable[[], Awaitable[list[UserContent]]]
     ) -> list[UserContent]:
         """The content of the files that the worker called at `path` is handed, as it was when they were read.
 
         Raises:
             ToolFailed: One of them cannot be handed over.
         """
-        if not asked:
+        if not paths:
             return []
         async with self.certain:
             if entry := self.journal.get(path, "files"):
@@ -357,7 +357,7 @@ class Recorder:
             failure = error
             outcome, data = ending_of(error)
             body = self.encoding.plain(data).body
-        digest = self.encoding.digest(asked)
+        digest = self.encoding.digest(paths)
         async with self.certain:
             self._add(
                 Entry(path=path, kind="files", step=1, outcome=outcome, digest=digest, body=body), contents
@@ -381,16 +381,16 @@ class Recorder:
         Where a person gave it, it is on disk at once: what comes of it has not begun yet.
         """
         async with self.certain:
-            if not answer.is_standing and (asked := self._postponed.asked(question)):
-                self._add(asked)
+            if not answer.is_standing and (entry := self._postponed.asked(question)):
+                self._add(entry)
             self._add(self._postponed.answered(question, answer))
             if not answer.is_standing:
                 await self._commits.commit()
 
     async def asks(self, question: Question) -> None:
         """Keeps a question that waits from now on."""
-        if asked := self._postponed.asked(question):
-            await self._record(asked)
+        if entry := self._postponed.asked(question):
+            await self._record(entry)
 
     async def wait_for(self, question: Question) -> NoReturn:
         """Keeps a question that is answered later. Never returns: the run stops when it has nothing else to do."""

@@ -126,14 +126,14 @@ class RecordedModel(ModelOfCall):
         self._told, self._seen = None, len(sent)
         self._last = sent[-1] if sent else None
 
-        def asked(recorded: Mapping[str, object] | None) -> dict[str, object]:
+        def build(recorded: Mapping[str, object] | None) -> dict[str, object]:
             return {
                 "model": self._config.agents.references.get(self._frame.name, ""),
                 "tools": self._offered(shown_tools(parameters), recorded),
                 **told_in(self._recorder.encoding, sent, new, settings, parameters, recorded),
             }
 
-        return await self._recorder.asking(self._frame.path, sent, asked)
+        return await self._recorder.asking(self._frame.path, sent, build)
 
     def _served(self, response: ModelResponse) -> ModelResponse:
         """A recorded response, counted and told of as one that comes from the model."""

@@ -20,7 +20,7 @@ class RecordedCalls:
         self._found: list[tuple[str, str]] | None = None
         """The call path of each and the digest of what it was given; None until somebody asks."""
 
-    def digest(self, unnumbered: str, given: object) -> str:
+    def digest(self, unnumbered: str, arguments: object) -> str:
         """The digest of what a worker is given, as it is recorded of such a call.
 
         `unnumbered` is the call path but for the digest.
@@ -30,6 +30,6 @@ class RecordedCalls:
             self._found = [(entry.path, entry.digest) for entry in decisions if UNORDERED in entry.path]
         beginning = f"{unnumbered}{UNORDERED}"
         for path, digest in self._found:
-            if path.startswith(beginning) and self._encoding.is_same(digest, given):
+            if path.startswith(beginning) and self._encoding.is_same(digest, arguments):
                 return digest
-        return self._encoding.digest(given)
+        return self._encoding.digest(arguments)

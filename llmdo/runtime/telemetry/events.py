@@ -261,10 +261,10 @@ def discard(event: Event) -> None:
 
 def each(sinks: Iterable[Sink]) -> Sink:
     """One sink that passes every event to all of `sinks`, in their order."""
-    kept = tuple(sinks)
+    all_sinks = tuple(sinks)
 
     def pass_on(event: Event) -> None:
-        for sink in kept:
+        for sink in all_sinks:
             sink(event)
 
     return pass_on

@@ -294,10 +294,12 @@ class _Planner:
     def _open(self, worker: Worker, tool: Tool) -> tuple[Capability, ...]:
         """What of a tool is not blocked for a worker: all or nothing where a call raises all of it."""
         blocked = [rule.capability for rule in worker.approvals if rule.decision == "blocked"]
-        kept = tuple(part for part in tool.capabilities if not any(each.contains(part) for each in blocked))
-        kept = kept if tool.hook or kept == tool.capabilities else ()
-        self._kept.update(kept)
-        return kept
+        allowed = tuple(
+            part for part in tool.capabilities if not any(each.contains(part) for each in blocked)
+        )
+        allowed = allowed if tool.hook or allowed == tool.capabilities else ()
+        self._kept.update(allowed)
+        return allowed
 
     def _server(self, toolset: Toolset, server: Server) -> str:
         name = self.names.of("server", toolset.name)
@@ -372,7 +374,10 @@ class _Planner:
         lines += [
             f'{toml_text(str(self._renamed(rule.capability)))} = "{rule.decision}"'
             for rule in graph.rules
-            if any(rule.capability.touches(kept) or kept.touches(rule.capability) for kept in self._kept)
+            if any(
+                rule.capability.touches(capability) or capability.touches(rule.capability)
+                for capability in self._kept
+            )
         ]
         for entry in graph.entries.values():
             lines += ["", *self._entry(entry)]

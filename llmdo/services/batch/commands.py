@@ -109,15 +109,15 @@ def bounds(
     return BatchBounds(jobs=jobs, items=limit, failures=max_failures, budget_usd=most)
 
 
-def inputs(given: str | None, key: str | None, template: str | None) -> InputChoice:
+def inputs(file: str | None, key: str | None, template: str | None) -> InputChoice:
     """What a batch is made of, as the command line says it.
 
     Raises:
         LlmdoError: It does not.
     """
-    if given is None:
+    if file is None:
         raise LlmdoError("`--inputs` is missing", hint="--inputs 'in/*.md', a FILE.jsonl or FILE.csv, or -")
-    return InputChoice(inputs=given, key=key, template=template)
+    return InputChoice(inputs=file, key=key, template=template)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,8 +213,8 @@ def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, Batch
     entry = graph.entries[prepared.entry]
     require_consent(prepared, references, host.consent)
     prepared.folders.require()
-    given = require_distinct(_given(request.inputs, attaches=_takes_files(graph, entry)))
-    items = _placed(given, prepared.folders.root, entry.input, working.environ)
+    records = require_distinct(_given(request.inputs, attaches=_takes_files(graph, entry)))
+    items = _placed(records, prepared.folders.root, entry.input, working.environ)
     bound = lock_of(graph, prepared.entry, references)
     batch = Batch(request.id or new_run(), prepared.entry, bound, time.time(), settings)
     ids = new_run if request.run is None else lambda: request.run or new_run()
@@ -318,10 +318,10 @@ def _work(
 
         work = work_off(store, partial(carry_out, basis), working.bounds, draining, ended)
         host.wait_for(work, lambda: None, draining)
-    if others := sum(1 for _ in store.items("running")):
-        is_one = others == 1
+    if running := sum(1 for _ in store.items("running")):
+        is_one = running == 1
         host.tell(
-            f"{others} item{'' if is_one else 's'} {'is' if is_one else 'are'} at work in another process; where that "
+            f"{running} item{'' if is_one else 's'} {'is' if is_one else 'are'} at work in another process; where that "
             f"was killed, `llmdo batch resume {batch.id}` takes up what it left after half a minute"
         )
     return outcome_of(store, draining)

@@ -312,11 +312,11 @@ async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) ->
 
 def _of_item(options: RunOptions, basis: BatchBasis, item: BatchItem) -> RunOptions:
     """`options` with what holds for every run of the batch, and with the files of the item."""
-    attached, kept = attached_of(item, basis.store)
+    attached, files = attached_of(item, basis.store)
     return replace(
         options,
         attachments=attached,
-        attachment_resolver=KeptFiles(basis.store, kept, basis.files),
+        attachment_resolver=KeptFiles(basis.store, files, basis.files),
         approver=basis.answering.approver,
         mode=basis.answering.mode,
         tightening=basis.answering.tightening,

@@ -57,19 +57,19 @@ _KINDS = {
 }
 
 
-def question(server: EditorServer, asked: Asked | Renaming) -> PlaceAsked | None:
+def question(server: EditorServer, params: Asked | Renaming) -> PlaceAsked | None:
     """The place that is asked about; None where it is in no workspace."""
-    placed = server.asked(asked.text_document.uri)
+    placed = server.asked(params.text_document.uri)
     if placed is None:
         return None
     session, path = placed
     text = session.text(path)
-    return PlaceAsked(session, path, text, *text.place(sending.at(asked.position)))
+    return PlaceAsked(session, path, text, *text.place(sending.at(params.position)))
 
 
-def hover(server: EditorServer, asked: types.HoverParams) -> types.Hover | None:
+def hover(server: EditorServer, params: types.HoverParams) -> types.Hover | None:
     """What is meant at a place."""
-    place = question(server, asked)
+    place = question(server, params)
     if place is None:
         return None
     mention = place.mention
@@ -89,22 +89,22 @@ def _of_key(place: PlaceAsked) -> str | None:
     return completing.about_key(place.path, place.text.lines, place.line, end + 1)
 
 
-def definition(server: EditorServer, asked: types.DefinitionParams) -> list[types.Location]:
+def definition(server: EditorServer, params: types.DefinitionParams) -> list[types.Location]:
     """Where that which is named at a place is declared."""
-    place = question(server, asked)
+    place = question(server, params)
     mention = place.mention if place else None
     if place is None or mention is None:
         return []
     return _locations(server, place.session, symbols.declarations(place.project, mention))
 
 
-def references(server: EditorServer, asked: types.ReferenceParams) -> list[types.Location]:
+def references(server: EditorServer, params: types.ReferenceParams) -> list[types.Location]:
     """Everywhere that what is named at a place is named."""
-    place = question(server, asked)
+    place = question(server, params)
     mention = place.mention if place else None
     if place is None or mention is None:
         return []
-    with_declaration = asked.context.include_declaration
+    with_declaration = params.context.include_declaration
     places = symbols.references(place.project, mention, with_declaration=with_declaration)
     return _locations(server, place.session, places)
 
@@ -114,15 +114,15 @@ def _locations(server: EditorServer, session: Session, places: Iterable[Location
     return [sending.location(at, text_of, lambda path: server.uri_of(session, path)) for at in places]
 
 
-def completion(server: EditorServer, asked: types.CompletionParams) -> list[types.CompletionItem]:
+def completion(server: EditorServer, params: types.CompletionParams) -> list[types.CompletionItem]:
     """What may stand at a place."""
-    place = question(server, asked)
+    place = question(server, params)
     if place is None:
         return []
     project = place.session.sound().project
     offered = completing.completions(project, place.path, place.text.lines, place.line, place.column)
     start = place.text.at(place.line, place.column - offered.replaced)
-    replaced = types.Range(types.Position(*start), asked.position)
+    replaced = types.Range(types.Position(*start), params.position)
     return [
         types.CompletionItem(
             item.label,
@@ -135,23 +135,23 @@ def completion(server: EditorServer, asked: types.CompletionParams) -> list[type
     ]
 
 
-def prepare_rename(server: EditorServer, asked: types.PrepareRenameParams) -> types.Range | None:
+def prepare_rename(server: EditorServer, params: types.PrepareRenameParams) -> types.Range | None:
     """The name at a place, if it is that of a worker."""
-    place = question(server, asked)
+    place = question(server, params)
     mention = place.mention if place else None
     if place is None or mention is None or mention.kind != "worker":
         return None
     return sending.range_of(place.text, mention.location.span)
 
 
-def rename(server: EditorServer, asked: types.RenameParams) -> types.WorkspaceEdit | None:
+def rename(server: EditorServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
     """The edits that give the worker at a place another name."""
-    place = question(server, asked)
+    place = question(server, params)
     mention = place.mention if place else None
     if place is None or mention is None:
         return None
     try:
-        edits = renaming.rename(place.project, mention, asked.new_name)
+        edits = renaming.rename(place.project, mention, params.new_name)
     except LlmdoError as error:
         raise JsonRpcInvalidParams(error.message) from error
     return _edit(server, place.session, [actions.Edit(fix.at, fix.text) for fix in edits])
@@ -169,18 +169,18 @@ def _edit(server: EditorServer, session: Session, edits: Sequence[actions.Edit])
     return types.WorkspaceEdit(changes)
 
 
-def code_actions(server: EditorServer, asked: types.CodeActionParams) -> list[types.CodeAction]:
+def code_actions(server: EditorServer, params: types.CodeActionParams) -> list[types.CodeAction]:
     """What can be done about the findings of a stretch of text, and about an entry there."""
-    placed = server.asked(asked.text_document.uri)
+    placed = server.asked(params.text_document.uri)
     if placed is None:
         return []
     session, path = placed
     text = session.text(path)
-    first, _ = text.place(sending.at(asked.range.start))
-    last, _ = text.place(sending.at(asked.range.end))
+    first, _ = text.place(sending.at(params.range.start))
+    last, _ = text.place(sending.at(params.range.end))
     reading = session.reading()
-    here = reading.by_path.get(path, ())
-    touched = [finding for finding in here if _touches(finding.at.span, first, last)]
+    in_file = reading.by_path.get(path, ())
+    touched = [finding for finding in in_file if _touches(finding.at.span, first, last)]
     offered = [
         *((types.CodeActionKind.QuickFix, action) for action in actions.fixes(touched)),
         *(
@@ -192,9 +192,9 @@ def code_actions(server: EditorServer, asked: types.CodeActionParams) -> list[ty
             for action in actions.suggestions(reading.project, path, first)
         ),
     ]
-    if edits := actions.all_fixes(here):
+    if edits := actions.all_fixes(in_file):
         offered.append((types.CodeActionKind.SourceFixAll, actions.Action("Fix all that is certain", edits)))
-    wanted = asked.context.only
+    wanted = params.context.only
     return [
         _action(server, session, kind, action)
         for kind, action in offered
@@ -223,9 +223,9 @@ def _action(
     )
 
 
-def code_lenses(server: EditorServer, asked: types.CodeLensParams) -> list[types.CodeLens]:
+def code_lenses(server: EditorServer, params: types.CodeLensParams) -> list[types.CodeLens]:
     """How much the workers and entries of a file reach."""
-    placed = server.asked(asked.text_document.uri)
+    placed = server.asked(params.text_document.uri)
     if placed is None or not (placed[1] == MANIFEST or placed[1].endswith((*WORKER_ENDINGS, ".py"))):
         return []
     session, path = placed

@@ -30,8 +30,8 @@ def changes(root: Path) -> Iterator[None]:
     with RustNotify([str(root)], False, False, 300, True, True) as listener:  # noqa: FBT003  # it takes no names
         yield
         while True:
-            heard = listener.watch(TOGETHER, TOGETHER // 2, UNTIL_INTERRUPTED, None)
-            if heard == "signal":
+            event = listener.watch(TOGETHER, TOGETHER // 2, UNTIL_INTERRUPTED, None)
+            if event == "signal":
                 raise KeyboardInterrupt
-            if isinstance(heard, set) and any(counts(Change(kind), path) for kind, path in heard):
+            if isinstance(event, set) and any(counts(Change(kind), path) for kind, path in event):
                 yield

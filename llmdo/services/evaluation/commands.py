@@ -132,8 +132,8 @@ def resume(reference: str, terms: EvalTerms, host: BatchHost) -> Evaluated:
         LlmdoError: It cannot go on.
     """
     root, project = _opened(terms.project, host)
-    kept = Evaluations(root)
-    evaluated = kept.read(kept.find(reference))
+    evaluations = Evaluations(root)
+    evaluated = evaluations.read(evaluations.find(reference))
     suite = suites.read(project, suites.chosen(root, evaluated.name))
     if suite.digest != evaluated.digest:
         raise LlmdoError(
@@ -145,8 +145,8 @@ def resume(reference: str, terms: EvalTerms, host: BatchHost) -> Evaluated:
 
 def show(root: Path, reference: str, gate: EvalGate) -> Evaluated:
     """An evaluation as it was left, held against something else where `gate` says so."""
-    kept = Evaluations(root)
-    evaluated = kept.read(kept.find(reference))
+    evaluations = Evaluations(root)
+    evaluated = evaluations.read(evaluations.find(reference))
     return replace(evaluated, held=held(evaluated, opened(gate, root)) or evaluated.held)
 
 
@@ -235,7 +235,7 @@ def _worked(
 
     root = project.workspace.root
     planned = tuple(_with_free_batches(variant, root) for variant in evaluated.variants)
-    kept = Evaluations(root)
+    evaluations = Evaluations(root)
     held(replace(evaluated, variants=planned), gate)  # before anything is paid for, as the next two
     with loaded(project.graph, root, suite.texts("function"), host.consent):
         pass
@@ -249,7 +249,7 @@ def _worked(
             judging={judge: judging_entry(project.graph, judge) or judge for judge in judges_of(suite)},
             prepared=_prepared(planned, suite, project, working, stack, host),
         )
-        kept.keep(replace(evaluated, variants=planned))
+        evaluations.keep(replace(evaluated, variants=planned))
         goes_on = f"`llmdo eval resume {evaluated.id}` goes on where it is interrupted"
         host.tell(f"evaluation {evaluated.id}: {goes_on}")
         ran = run_all(planned, suite, evaluated.repeat, how, host)
@@ -259,7 +259,7 @@ def _worked(
         )
     evaluated = replace(evaluated, variants=variants, reason=ran.reason, interrupted=ran.interrupted)
     evaluated = replace(evaluated, held=held(evaluated, gate))
-    kept.keep(evaluated)
+    evaluations.keep(evaluated)
     if evaluated.records:
         _record(evaluated, suite, root, working.environ, host)
     elif recordings.is_there(root, suite.name) and _could_not_begin(variants, root):

@@ -43,7 +43,7 @@ class RunDeeds:
 def deeds_of(journal: JournalStore) -> RunDeeds:
     """What the run of `journal` did so far."""
     calls: dict[tuple[str, int], DecidedCall] = {}
-    made: list[str] = []
+    prefixes: list[str] = []
     roots: set[str] = set()
     delegates = requests = unpriced = sent = received = unmeasured = 0
     cost = recorded = Decimal(0)
@@ -70,7 +70,7 @@ def deeds_of(journal: JournalStore) -> RunDeeds:
                 recorded += Decimal(details.get(RECORDED_COST) or 0)
                 recorded_unpriced += RECORDED_COST in details and details[RECORDED_COST] is None
                 if entry.path in roots:
-                    made += [
+                    prefixes += [
                         f"{entry.path}/{part['tool_name']}#"
                         for part in response["parts"]
                         if part.get("part_kind") == "tool-call"
@@ -78,7 +78,7 @@ def deeds_of(journal: JournalStore) -> RunDeeds:
     decided = tuple(calls.values())
     return RunDeeds(
         calls=decided,
-        own=_own(decided, made, roots),
+        own=_own(decided, prefixes, roots),
         delegates=delegates,
         requests=requests,
         unpriced=unpriced,
@@ -92,15 +92,15 @@ def deeds_of(journal: JournalStore) -> RunDeeds:
     )
 
 
-def _own(calls: tuple[DecidedCall, ...], made: list[str], roots: set[str]) -> tuple[DecidedCall, ...]:
+def _own(calls: tuple[DecidedCall, ...], prefixes: list[str], roots: set[str]) -> tuple[DecidedCall, ...]:
     """The calls of the entry itself, each as it was decided on last: as its model made them, or as code did."""
     last = {call.path: call for call in calls}
-    if not made:
+    if not prefixes:
         direct = {*roots} or {call.path.partition("/")[0] for call in calls}
         return tuple(call for path, call in last.items() if path.rpartition("/")[0] in direct)
     numbers: Counter[str] = Counter()
     own = []
-    for prefix in made:
+    for prefix in prefixes:
         numbers[prefix] += 1
         if call := last.get(f"{prefix}{numbers[prefix]}"):
             own.append(call)

@@ -235,8 +235,8 @@ def _sequence(wanted: Sequence[str], deeds: RunDeeds) -> EvaluationReason:
     called = [(call.tool, f"{call.toolset}.{call.tool}") for call in deeds.own]
     if _follows(called, wanted):
         return EvaluationReason(value=True)
-    made = ", ".join(tool for tool, _ in called) or "no tool"
-    return EvaluationReason(value=False, reason=f"it called {excerpt(made, 200)}")
+    sequence = ", ".join(tool for tool, _ in called) or "no tool"
+    return EvaluationReason(value=False, reason=f"it called {excerpt(sequence, 200)}")
 
 
 def _follows(called: Sequence[tuple[str, str]], wanted: Sequence[str]) -> bool:

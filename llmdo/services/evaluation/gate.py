@@ -61,9 +61,9 @@ def _baseline(reference: str, root: Path) -> Evaluated:
             raise LlmdoError(
                 f"cannot read `{reference}`: {getattr(error, 'strerror', None) or error}"
             ) from error
-    kept = Evaluations(root)
+    evaluations = Evaluations(root)
     try:
-        return kept.read(kept.find(reference))
+        return evaluations.read(evaluations.find(reference))
     except LlmdoError as error:
         raise LlmdoError(f"the baseline: {error.message}, and no file", hint=error.hint) from error
 

@@ -99,8 +99,8 @@ def items_for(worker: str, suite: Suite, trials: Iterable[Trial]) -> tuple[NewIt
 
 def _numbered(worker: str, suite: Suite, case: EvalCase) -> Iterator[tuple[int, JudgeQuestion]]:
     """What this judge is asked about a case, numbered over all of its questions."""
-    asked = (*questions_of(suite.criteria), *questions_of(case.criteria))
-    for number, question in enumerate(dict.fromkeys(asked)):
+    questions = (*questions_of(suite.criteria), *questions_of(case.criteria))
+    for number, question in enumerate(dict.fromkeys(questions)):
         if question.worker == worker:
             yield number, question
 

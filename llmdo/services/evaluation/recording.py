@@ -80,13 +80,15 @@ def write(root: Path, suite: Suite, variant: Variant, environ: Mapping[str, str]
 
     redaction = Redaction.of(environ)
     runs = runs_of(root)
-    kept = []
+    run_recordings = []
     for case, run in _runs(root, variant):
         if runs.has(run):
             with runs.read(run, whole=True) as journal:
                 journal.know(redaction.known)
-                kept.append(_run(journal, case, redaction))
-    recording = recorded.Recording(eval=suite.name, entry=suite.entry, runs=tuple(filter(None, kept)))
+                run_recordings.append(_run(journal, case, redaction))
+    recording = recorded.Recording(
+        eval=suite.name, entry=suite.entry, runs=tuple(filter(None, run_recordings))
+    )
     file = file_of(suite.name)
     path, unfinished = root / file, root / f"{file}.{os.getpid()}.new"
     try:

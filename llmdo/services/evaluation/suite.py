@@ -121,10 +121,10 @@ def read(project: Project, name: str) -> Suite:
 
 
 def _case(table: Mapping[str, Json]) -> EvalCase:
-    given = table.get("input")
+    value = table.get("input")
     return EvalCase(
         name=parts.text(table["name"]),
-        input=given if given is None or isinstance(given, str) else json.dumps(given, ensure_ascii=False),
+        input=value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False),
         attachments=parts.texts(table.get("attachments")),
         expected=table.get("expected"),
         metadata=parts.table(table, "metadata") if "metadata" in table else None,

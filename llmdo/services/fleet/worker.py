@@ -50,7 +50,7 @@ class WorkerHost(Protocol):
     def tell(self, line: str) -> None:
         """Takes a line for the person who waits."""
 
-    def approving(self, graph: Graph, given: Json) -> Approving:
+    def approving(self, graph: Graph, stored: Json) -> Approving:
         """Who answers the questions of a batch that was put in with these approvals."""
 
     def ended(self, batch: str, item: BatchItem, result: Result) -> None:
