@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,6 +38,8 @@ class Source:
     path: str
     """POSIX path relative to the workspace root."""
     text: str
+    is_plain: bool = field(default=False, compare=False, repr=False)
+    """Whether it is known to be nothing but printable ASCII and line breaks."""
 
     def location(self, span: Span | None = None) -> Location:
         """The place of `span` in this file; of the whole file without one."""

@@ -91,12 +91,9 @@ def meanings(outcome: CheckOutcome) -> Meanings:
     placed |= {other.at.path for finding in outcome.findings for other in finding.related}
     known: dict[str, unchanged.Meaning] = {}
     for file in read.workspace.workers:
-        text, path, worker = (
-            file.document.source.text,
-            file.document.source.path,
-            read.graph.workers[file.name],
-        )
-        head = None if file.python or file.agent else unchanged.head_of(text)
+        source, worker = file.document.source, read.graph.workers[file.name]
+        text, path = source.text, source.path
+        head = None if file.python or file.agent else unchanged.head_of(text, is_plain=source.is_plain)
         if head is None or worker.path != path:
             continue
         before = locked.workers.get(file.name) if locked else None

@@ -58,6 +58,7 @@ _READING = (
     | getattr(os, "O_CLOEXEC", 0)
 )
 
+_PLAIN = bytes([ord("\n"), *range(ord(" "), 0x7F)])
 _NOT_A_FILE = RefusedPath("LDO105", "is not a regular file")
 _UNFIT = re.compile("^~|[*?\\[\\]\\\\:\\x00-\\x1f\\x7f\\ud800-\\udfff]")
 _UNFIT_NAME = RefusedPath(
@@ -169,6 +170,8 @@ def _decoded(path: str, content: bytes | RefusedPath) -> tuple[Source, Findings]
 
 def decode(path: str, content: bytes) -> tuple[Source, Findings]:
     """`content` as a source; where it is not UTF-8 text, an empty one beside the problem."""
+    if not content.translate(None, _PLAIN):
+        return Source(path, content.decode("ascii"), is_plain=True), ()
     try:
         text = content.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:

@@ -61,7 +61,7 @@ def _end(text: str) -> int:
 
 def _document(source: Source, end: int) -> Document:
     header = source.text[len(FENCE) + 1 : end]
-    if data := plain.read(header):
+    if data := plain.read(header, is_plain=source.is_plain):
         return Document(source, data, _Places(source))
     from llmdo.syntax import header as in_yaml  # slow to load, and most headers are plain
 

@@ -45,10 +45,13 @@ class _NotPlainError(Exception):
     """Something for YAML to read."""
 
 
-def read(header: str) -> dict[str, Json] | None:
-    """What YAML says that `header` is; None where only YAML can tell."""
+def read(header: str, *, is_plain: bool = False) -> dict[str, Json] | None:
+    """What YAML says that `header` is; None where only YAML can tell.
+
+    `is_plain` says that it is known to be nothing but printable ASCII and line breaks.
+    """
     # What is not printable may be a line break to YAML, or no character at all.
-    if len(header) > MOST or not header.replace("\n", " ").isprintable():
+    if len(header) > MOST or not (is_plain or header.replace("\n", " ").isprintable()):
         return None
     blocks = _Blocks()
     try:

@@ -23,14 +23,15 @@ _READING = (
 )
 
 
-def head_of(text: str) -> str | None:
-    """The text of a worker file up to its prompt; None where something in it may not show, or there is no header."""
+def head_of(text: str, *, is_plain: bool = False) -> str | None:
+    """The text of a worker file up to its prompt; None where something in it may not show, or there is no header.
+
+    `is_plain` says that it is known to be nothing but printable ASCII and line breaks.
+    """
     end = text.find(FENCE, 3)
-    if (
-        not text.startswith("---\n")
-        or end < 0
-        or not (text.isascii() and text.replace("\n", "").isprintable())
-    ):
+    if not text.startswith("---\n") or end < 0:
+        return None
+    if not is_plain and not (text.isascii() and text.replace("\n", "").isprintable()):
         return None
     return text[: end + len(FENCE)]
 
