@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from llmdo.base import resources
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import TypedDict
 
     JsonSchema = TypedDict(
@@ -86,7 +87,7 @@ class _Compiler:
         judges = [self._compile_as(kind, schema) for kind in ([kinds] if isinstance(kinds, str) else kinds)]
         if len(judges) == 1:
             return judges[0]
-        return (lambda value: any(judge(value) for judge in judges)) if judges else _anything
+        return _either(judges) if judges else _anything
 
     def _compile_as(self, kind: str, schema: JsonSchema) -> Judge:
         match kind:
@@ -106,6 +107,7 @@ class _Compiler:
         others = schema["additionalProperties"]
         free = self.compile({} if isinstance(others, bool) else others) if others is not False else None
         names = self.compile({"type": "string", **schema.get("propertyNames", {})})
+        known = {key: part for key, part in known.items() if names(key)}
 
         def judge(table: object) -> bool:
             if not isinstance(table, dict):
@@ -114,8 +116,11 @@ class _Compiler:
                 if key not in table:
                     return False
             for key, value in table.items():
-                part = known.get(key, free)
-                if part is None or not part(value) or not names(key):
+                if (part := known.get(key)) is None:
+                    if free is None or not names(key):
+                        return False
+                    part = free
+                if not part(value):
                     return False
             return True
 
@@ -133,6 +138,16 @@ class _Compiler:
             return True
 
         return judge
+
+
+def _either(judges: Sequence[Judge]) -> Judge:
+    def judge(value: object) -> bool:
+        for each in judges:  # noqa: SIM110  # a generator costs as much as the judging
+            if each(value):
+                return True
+        return False
+
+    return judge
 
 
 @cache

@@ -124,12 +124,14 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
 
 def _other_workers(before: Graph, after: Graph) -> Iterator[str]:
     """The workers that differ, or whose lines do: there may be many, and mostly few changed."""
+    names_mean_the_same = (
+        before.workers.keys() == after.workers.keys() and before.toolsets.keys() == after.toolsets.keys()
+    )
     for name in {*before.workers, *after.workers}:
-        if (
-            before.workers.get(name) != after.workers.get(name)
-            or before.edges[name] != after.edges[name]
-            or before.lines[name] != after.lines[name]
-        ):
+        old, new = before.workers.get(name), after.workers.get(name)
+        if old is new and names_mean_the_same:
+            continue
+        if old != new or before.edges[name] != after.edges[name] or before.lines[name] != after.lines[name]:
             yield name
 
 

@@ -20,7 +20,7 @@ from llmdo.syntax.document import Place
 from llmdo.workspace import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Mapping
 
     from llmdo.base.values import Json
     from llmdo.syntax.document import Document
@@ -38,17 +38,11 @@ def encode(graph: Graph, only: Container[str] | None = None) -> dict[str, Json]:
     With `only`, of the workers it has no others.
     """
     workers = {
-        name: _worker(graph, worker) for name, worker in graph.workers.items() if only is None or name in only
+        name: encode_worker(graph, worker)
+        for name, worker in graph.workers.items()
+        if only is None or name in only
     }
     return {**before_workers(graph), "worker": workers, **behind_workers(graph)}
-
-
-def parts(graph: Graph) -> Iterator[dict[str, Json]]:
-    """The lock of `graph` in parts, one behind the other: each worker is one, for there may be many."""
-    yield before_workers(graph)
-    for worker in graph.workers.values():
-        yield part_of_worker(graph, worker)
-    yield behind_workers(graph)
 
 
 def before_workers(graph: Graph) -> dict[str, Json]:
@@ -70,11 +64,6 @@ def before_workers(graph: Graph) -> dict[str, Json]:
     }
 
 
-def part_of_worker(graph: Graph, worker: Worker) -> dict[str, Json]:
-    """The part of a lock that one worker is."""
-    return {"worker": {worker.name: _worker(graph, worker)}}
-
-
 def behind_workers(graph: Graph) -> dict[str, Json]:
     """The last part of a lock."""
     last: dict[str, Json] = {
@@ -89,7 +78,7 @@ def behind_workers(graph: Graph) -> dict[str, Json]:
     return last
 
 
-def _worker(graph: Graph, worker: Worker) -> dict[str, Json]:
+def encode_worker(graph: Graph, worker: Worker) -> dict[str, Json]:
     """The table of a worker: what its fields say, and its `uses` by what they name."""
     named: dict[str, Json] = {}
     configured: dict[str, Json] = {}

@@ -23,10 +23,9 @@ from llmdo.workspace.lock.encoding import (
     decode,
     decode_toolsets,
     encode,
-    part_of_worker,
-    parts,
+    encode_worker,
 )
-from llmdo.workspace.lock.layout import layout, part_text, pieces
+from llmdo.workspace.lock.layout import HEADER, layout, part_text
 from llmdo.workspace.lock.reading import read as read_lines
 from llmdo.workspace.root import LOCK
 
@@ -144,12 +143,13 @@ def says(sketch: Sketch | None, graph: Graph, kept: Remembered[str] | None = Non
     """Whether the lock is, to the letter, the lock of `graph`; `kept` holds the texts of workers."""
     if sketch is None:
         return False
-    return sketch.is_of(pieces(parts(graph)) if kept is None else _pieces(graph, kept))
+    return sketch.is_of(_pieces(graph, kept))
 
 
-def _pieces(graph: Graph, kept: Remembered[str]) -> Iterator[str]:
+def _pieces(graph: Graph, kept: Remembered[str] | None) -> Iterator[str]:
     """The text of the lock piece by piece; what was written of workers that are the same is not written again."""
-    yield from pieces([before_workers(graph)])
+    yield HEADER
+    yield part_text(before_workers(graph))
     for worker in graph.workers.values():
         yield text_of_worker(graph, worker, kept)
     yield part_text(behind_workers(graph))
@@ -157,11 +157,12 @@ def _pieces(graph: Graph, kept: Remembered[str]) -> Iterator[str]:
 
 def text_of_worker(graph: Graph, worker: Worker, kept: Remembered[str] | None = None) -> str:
     """The text that the lock of `graph` has of one of its workers; `kept` holds those that were written before."""
-    if kept is None:
-        return part_text(part_of_worker(graph, worker))
     name = worker.name
-    source = (worker, graph.edges[name], graph.lines[name])
-    return kept.of(name, source) or kept.keep(name, source, part_text(part_of_worker(graph, worker)))
+    source = (worker, graph.edges[name], graph.lines[name]) if kept else None
+    if kept and (known := kept.of(name, source)):
+        return known
+    text = part_text(encode_worker(graph, worker), "worker", name)
+    return kept.keep(name, source, text) if kept else text
 
 
 def supposed_facts(sketch: Sketch | None, current: Graph) -> Facts:
