@@ -91,7 +91,8 @@ class Comparison:
         named = {Capability(capability.name) for analysis in alone for capability in analysis.named}
         scopes = [scope for analysis in alone for scope in scopes_of(analysis)]
         also = tuple(sorted({*scopes, *named}, key=str))
-        return _Side(Analysis(self.before, also=also)), _Side(Analysis(self.after, also=also))
+        old, new = (Analysis(analysis.graph, also=also, index=analysis.workers) for analysis in alone)
+        return _Side(old), _Side(new)
 
     def of_entry(self, name: str) -> tuple[RowChange, ...]:
         """What an entry of either graph reaches otherwise than before."""
@@ -151,13 +152,19 @@ def scopes_of(analysis: Analysis) -> Iterator[Capability]:
         for own in code_calls.own_tools(graph, entry):
             yield from (capability for capability in own.capabilities if capability.scope is not None)
     seen: set[object] = set()
-    for name, worker in graph.workers.items():
-        lines = dict(graph.lines[name])
-        uses = [graph.use(name, used) for used, text in lines.items() if (used, text) not in seen]
-        seen.update(lines.items())
-        # Whichever delegate takes files, what may be handed to it is the same.
-        takers = (each for each in graph.edges[name] if not graph.workers[each].attachments.are_refused)
-        if (taker := next(takers, None)) and (handed := lines.get("filesystem")) not in seen:
+    # Whichever delegate takes files, what may be handed to it is the same; and equal lines are one object.
+    handing: set[tuple[int, bool]] = set()
+    for (name, worker), lines, delegates in zip(
+        graph.workers.items(), graph.lines.values(), graph.edges.values(), strict=True
+    ):
+        taker = next((each for each in delegates if not graph.workers[each].attachments.are_refused), None)
+        kind = (id(lines), taker is None)
+        if kind in handing:
+            continue
+        handing.add(kind)
+        uses = [graph.use(name, used) for used, text in lines if (used, text) not in seen]
+        seen.update(lines)
+        if taker and (handed := dict(lines).get("filesystem")) not in seen:
             uses.append(graph.use(name, taker))
             seen.add(handed)
         for use in uses:

@@ -38,10 +38,13 @@ class Premises:
         default_factory=dict, compare=False, repr=False
     )
 
+    index: WorkerIndex | None = field(default=None, compare=False, repr=False)
+    """That of another analysis of the same graph."""
+
     @cached_property
     def workers(self) -> WorkerIndex:
         """The workers of the graph, numbered."""
-        return WorkerIndex(self.graph)
+        return self.index or WorkerIndex(self.graph)
 
     @cached_property
     def base(self) -> Base:
