@@ -122,15 +122,14 @@ def ends_first(edges: Mapping[str, Sequence[str]], skip: frozenset[str]) -> list
         work = [(root, iter(edges[root]))]
         while work:
             name, successors = work[-1]
-            following = next(
-                (successor for successor in successors if successor in edges and successor not in seen), None
-            )
-            if following is None:
+            for successor in successors:
+                if successor not in seen and successor in edges:
+                    seen.add(successor)
+                    work.append((successor, iter(edges[successor])))
+                    break
+            else:
                 work.pop()
                 order.append(name)
-            else:
-                seen.add(following)
-                work.append((following, iter(edges[following])))
     return order
 
 

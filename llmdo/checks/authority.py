@@ -301,7 +301,7 @@ def tool_never_runs(project: Project) -> Iterator[Diagnostic]:
     suspected = _may_never_run(project.analysis)
     groups = project.analysis.shapes.by_place
     for worker, numbers in zip(graph.workers.values(), groups, strict=True):
-        if not suspected(worker.name, numbers):
+        if not numbers or not suspected(worker.name, numbers):
             continue
         authority = project.analysis.authority(NO_LAYER, [project.analysis.layer(worker.name)])
         for use in worker.uses:
@@ -317,10 +317,11 @@ def tool_never_runs(project: Project) -> Iterator[Diagnostic]:
                     )
 
 
-def _may_never_run(analysis: Analysis) -> Callable[[str, Iterable[int]], bool]:
-    """Whether a worker may have a tool whose every call is blocked, worked out once for each group of calls."""
-    shapes = analysis.shapes
-    known: dict[tuple[int, tuple[Capability, ...] | None], bool] = {}
+def _may_never_run(analysis: Analysis) -> Callable[[str, tuple[int, ...]], bool]:
+    """Whether a worker may have a tool whose every call is blocked, worked out once for workers alike."""
+    shapes, ceilings = analysis.shapes, analysis.ceilings
+    by_group: dict[tuple[int, tuple[Capability, ...] | None], bool] = {}
+    by_groups: dict[tuple[tuple[int, ...], tuple[Capability, ...] | None], bool] = {}
 
     def may_never_run(number: int, ceiling: Ceiling | None) -> bool:
         group = shapes.groups[number]
@@ -332,15 +333,18 @@ def _may_never_run(analysis: Analysis) -> Callable[[str, Iterable[int]], bool]:
         }
         return any(shape.declared not in runs for shape in group.shapes)
 
-    def answer(name: str, numbers: Iterable[int]) -> bool:
-        ceiling = analysis.ceilings.get(name)
-        for number in numbers:
-            key = (number, ceiling.capabilities if ceiling else None)
-            if key not in known:
-                known[key] = may_never_run(number, ceiling)
-            if known[key]:
-                return True
-        return False
+    def of_group(number: int, ceiling: Ceiling | None) -> bool:
+        key = (number, ceiling.capabilities if ceiling else None)
+        if (suspected := by_group.get(key)) is None:
+            suspected = by_group[key] = may_never_run(number, ceiling)
+        return suspected
+
+    def answer(name: str, numbers: tuple[int, ...]) -> bool:
+        ceiling = ceilings.get(name)
+        key = (numbers, ceiling.capabilities if ceiling else None)
+        if (suspected := by_groups.get(key)) is None:
+            suspected = by_groups[key] = any(of_group(number, ceiling) for number in numbers)
+        return suspected
 
     return answer
 

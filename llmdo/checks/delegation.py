@@ -156,11 +156,12 @@ def unused_path(project: Project) -> Iterator[Diagnostic]:
     prompt is made by code, nobody knows, and nothing is said. Mention it, or remove it from `[paths]`.
     """
     graph = project.graph
-    unused = set() if project.gaps.contents else set(graph.paths)
+    unused = {} if project.gaps.contents else {alias: alias.rstrip("/") for alias in graph.paths}
     for text in _texts(project):
         if text is None or not unused:
             return
-        unused -= {alias for alias in unused if alias.rstrip("/") in text}
+        for alias in [alias for alias, name in unused.items() if name in text]:
+            del unused[alias]
     for alias in graph.paths:
         if alias in unused:
             yield finding(

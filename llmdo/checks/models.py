@@ -30,25 +30,21 @@ def incompatible_model(project: Project) -> Iterator[Diagnostic]:
         compatible_models: ["anthropic:*"]
     """
     graph = project.graph
-    given = _given(graph) if any(_depends(worker) for worker in graph.workers.values()) else {}
-    for worker in graph.workers.values():
-        if worker.compatible_models is None:
-            continue
+    particular = [worker for worker in graph.workers.values() if worker.compatible_models is not None]
+    # Where a worker names no model, others decide about it.
+    given = _given(graph) if any(worker.model is None for worker in particular) else {}
+    for worker in particular:
+        accepted_models = worker.compatible_models or ()
         for reference in _models_of(graph, worker, given):
             chain = graph.models.get(reference.name, (reference.name,))
-            if (unfit := models.first_unfit(chain, worker.compatible_models)) is not None:
-                accepted = ", ".join(f"`{pattern}`" for pattern in worker.compatible_models) or "no model"
+            if (unfit := models.first_unfit(chain, accepted_models)) is not None:
+                accepted = ", ".join(f"`{pattern}`" for pattern in accepted_models) or "no model"
                 yield finding(
                     "LDO210",
                     reference.at.location,
                     f"worker `{worker.name}` does not work with `{unfit}`, only with {accepted}",
                     hint=f"name a model that fits in the header of `{worker.name}`, or widen its patterns",
                 )
-
-
-def _depends(worker: Worker) -> bool:
-    """Whether others decide about the model of a worker that does not work with all of them."""
-    return worker.compatible_models is not None and worker.model is None
 
 
 def _given(graph: Graph) -> Mapping[str, Sequence[Reference | None]]:

@@ -35,12 +35,13 @@ def name_collision(project: Project) -> Iterator[Diagnostic]:
 
         name: reviewer
     """
-    counted = Counter(name for name, _, _ in _holders(project))
+    names = Counter([holder.name for holder in project.workspace.workers])
+    names.update([name for name, _, _ in _toolsets(project)])
     holders: dict[str, list[tuple[str, Place]]] = {}
-    for name, kind, place in _holders(project):
-        # Of many names hardly any is worth remembering.
-        if counted[name] > 1 or name in builtin.NAMES:
-            holders.setdefault(name, []).append((kind, place))
+    if len(names) < names.total() or not names.keys().isdisjoint(builtin.NAMES):
+        for name, kind, place in _holders(project):
+            if names[name] > 1 or name in builtin.NAMES:
+                holders.setdefault(name, []).append((kind, place))
     for name, places in sorted(holders.items()):
         if name in builtin.NAMES:
             for kind, place in places:
@@ -65,6 +66,11 @@ def _holders(project: Project) -> Iterator[tuple[str, str, Place]]:
     """Each name of the flat namespace, of what kind it is, and where it is given."""
     for file in project.workspace.workers:
         yield file.name, "worker", Place(file.document, ("name",))
+    yield from _toolsets(project)
+
+
+def _toolsets(project: Project) -> Iterator[tuple[str, str, Place]]:
+    """The same of the toolsets alone."""
     for name, _, place in toolset_references(project.workspace):
         yield name, "toolset", place
     for name, toolset in project.graph.toolsets.items():
@@ -297,15 +303,18 @@ def tool_collision(project: Project) -> Iterator[Diagnostic]:
         prefix = "drive"
     """
     graph = project.graph
-    offered: dict[int, list[str]] = {}
-    for worker in graph.workers.values():
-        lines = graph.lines[worker.name]
-        if (tools := offered.get(id(lines))) is None:
+    offered: dict[int, tuple[frozenset[str], bool]] = {}
+    for worker, lines, delegates in zip(
+        graph.workers.values(), graph.lines.values(), graph.edges.values(), strict=True
+    ):
+        if (known := offered.get(id(lines))) is None:
             uses = [graph.use(worker.name, name) for name, _ in lines]
-            tools = offered[id(lines)] = [tool for use in uses for tool in _tool_names(graph, use)]
-        named = {*tools, *graph.edges[worker.name]}
-        typed = worker.schema_out if builtin.OUTPUT_TOOL in named else None
-        if len(named) == len(tools) + len(graph.edges[worker.name]) and not typed:
+            names = [tool for use in uses for tool in _tool_names(graph, use)]
+            known = offered[id(lines)] = frozenset(names), len(names) > len(set(names))
+        tools, is_colliding = known
+        is_output = builtin.OUTPUT_TOOL in tools or builtin.OUTPUT_TOOL in delegates
+        typed = worker.schema_out if is_output else None
+        if not is_colliding and tools.isdisjoint(delegates) and not typed:
             continue
         first: dict[str, Use] = {}
         for use in worker.uses:
@@ -434,8 +443,10 @@ def _capabilities(project: Project) -> Iterator[tuple[Capability, Place]]:
             yield rule.capability, rule.at
     holders: tuple[Entry | Worker, ...] = (*graph.entries.values(), *graph.workers.values())
     for holder in holders:
-        yield from ((rule.capability, rule.at) for rule in holder.approvals if rule.at)
-        yield from _ceiling(holder.may, holder.may_at)
+        if holder.approvals:
+            yield from ((rule.capability, rule.at) for rule in holder.approvals if rule.at)
+        if holder.may:
+            yield from _ceiling(holder.may, holder.may_at)
     document = project.workspace.document
     for name, table in project.workspace.tables("toolsets").items():
         for tool, texts in servers.declared_in(table).items():

@@ -113,7 +113,11 @@ def _rules(project: Project) -> Iterator[tuple[Place, Mapping[str, Json]]]:
     """Every shell rule that the files spell out, in the manifest and in worker files."""
     workspace = project.workspace
     stated = [(workspace.document, workspace.table("toolsets", "shell"))]
-    stated += [(file.document, parts.table(file.header, "toolsets", "shell")) for file in workspace.workers]
+    stated += [
+        (file.document, parts.table(toolsets, "shell"))
+        for file in workspace.workers
+        if isinstance(toolsets := file.header.get("toolsets"), dict) and "shell" in toolsets
+    ]
     for document, shell in stated:
         for number, rule in enumerate(parts.items(shell.get("rules"))):
             yield Place(document, ("toolsets", "shell", "rules", number)), parts.table(rule)
