@@ -112,7 +112,7 @@ def _run(files: list[Path] | Path, without: Collection[str]) -> str:
     )
     name = None if isinstance(files, Path) or len(files) > 1 else files[0].stem
     team = embedding.open_entry(files, name)
-    choice = ModelChoice(by_worker=dict.fromkeys(team.graph.workers, SCRIPTED), made={SCRIPTED: model})
+    choice = ModelChoice(by_worker=dict.fromkeys(team.graph.workers, SCRIPTED), instances={SCRIPTED: model})
     team = replace(team, models=choice)
     given = None if team.graph.entries[team.name].input is not None else "Go."
     ended = asyncio.run(team.run(given, approver=ApproveAll()))

@@ -33,7 +33,7 @@ class Sighting:
     product: str
     path: str
     """The first file of it."""
-    what: str
+    evidence: str
     """What is in that file, and in how many others."""
     why: str = ""
     """Why its files do not say what its agents can do."""
@@ -43,7 +43,7 @@ class Sighting:
     def note(self) -> Diagnostic:
         """The finding that says so."""
         reason = f", {self.why}" if self.why else ""
-        message = f"{self.product}: {self.what}; {self.verdict}{reason}"
+        message = f"{self.product}: {self.evidence}; {self.verdict}{reason}"
         return finding("LDO154", Location(self.path), message)
 
 
@@ -163,7 +163,7 @@ def summary(sightings: Iterable[Sighting]) -> str | None:
     """All of them in a sentence's part; None where there are none."""
     by_verdict: dict[str, list[str]] = {}
     for each in sightings:
-        by_verdict.setdefault(each.verdict, []).append(f"{each.product} ({each.what})")
+        by_verdict.setdefault(each.verdict, []).append(f"{each.product} ({each.evidence})")
     return "; ".join(f"{verdict}: {', '.join(seen)}" for verdict, seen in by_verdict.items()) or None
 
 

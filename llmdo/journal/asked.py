@@ -52,7 +52,7 @@ class ShownRequest:
     """None where the journal has only their digest, as where toolsets add to a prompt."""
     tools: tuple[Mapping[str, object], ...] | None
     """The tools that the model was shown; None where an export took them out."""
-    given: tuple[MessagePart, ...]
+    parts: tuple[MessagePart, ...]
     answered: tuple[MessagePart, ...]
 
 
@@ -98,7 +98,7 @@ class _Reader:
             after=self._before if entry.step == 1 and "/" not in entry.path else "",
             instructions=self._instructions(worker, sent["instructions"]),
             tools=self._tools(sent["tools"]),
-            given=parts,
+            parts=parts,
             answered=tuple(self._answered(entry.path, part) for part in data["response"]["parts"]),
         )
 
@@ -167,7 +167,7 @@ def records(requests: Iterable[ShownRequest]) -> Iterator[dict[str, object]]:
             "after": request.after,
             "instructions": request.instructions,
             "tools": None if request.tools is None else list(request.tools),
-            "given": [_record(part) for part in request.given],
+            "given": [_record(part) for part in request.parts],
             "answered": [_record(part) for part in request.answered],
         }
 

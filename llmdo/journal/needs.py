@@ -21,7 +21,7 @@ class Needs:
     """What calls raised."""
 
     raised: frozenset[Capability]
-    asked: frozenset[Capability]
+    asked_about: frozenset[Capability]
     """The part of it that somebody was asked about, and allowed."""
     by_worker: Mapping[str, frozenset[Capability]]
     """What the calls of each worker raised, and those of the workers that it called: its ceiling holds for them too."""
@@ -34,7 +34,7 @@ class Needs:
 def needs(journals: Iterable[JournalStore], entry: str) -> Needs:
     """What the runs of `entry` among `journals` needed."""
     raised: set[Capability] = set()
-    asked: set[Capability] = set()
+    asked_about: set[Capability] = set()
     by_worker: defaultdict[str, set[Capability]] = defaultdict(set)
     reasons: set[str] = set()
     number = 0
@@ -55,10 +55,10 @@ def needs(journals: Iterable[JournalStore], entry: str) -> Needs:
                     if path in workers and path != call.path:
                         by_worker[workers[path]].update(call.raised)
                 if call.decision == "needs_approval":
-                    asked.update(call.raised)
+                    asked_about.update(call.raised)
     return Needs(
         raised=frozenset(raised),
-        asked=frozenset(asked),
+        asked_about=frozenset(asked_about),
         by_worker={worker: frozenset(used) for worker, used in by_worker.items()},
         reasons=frozenset(reasons),
         runs=number,

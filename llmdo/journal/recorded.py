@@ -33,7 +33,7 @@ class RecordedRequest:
     """The call path of the worker."""
     step: int
     """Its number there."""
-    asked: Mapping[str, Any]
+    sent: Mapping[str, Any]
     """The model, and the digests of what it was told."""
     answer: Mapping[str, Any]
     lacks: str | None = None
@@ -47,7 +47,7 @@ class RecordedRun:
     case: str
     """The case that was run, or whose output was judged."""
     entry: str
-    given: str
+    input: str
     """The digest of its input, and of the names of its attachments."""
     requests: tuple[RecordedRequest, ...]
 
@@ -66,7 +66,7 @@ class Recording:
 
     def run(self, entry: str, text: str) -> RecordedRun | None:
         """The run of that entry which was given that."""
-        return next((run for run in self.runs if (run.entry, run.given) == (entry, text)), None)
+        return next((run for run in self.runs if (run.entry, run.input) == (entry, text)), None)
 
     @property
     def again(self) -> str:
@@ -95,12 +95,12 @@ def dump(recording: Recording) -> str:
             {
                 "case": run.case,
                 "entry": run.entry,
-                "given": run.given,
+                "given": run.input,
                 "requests": [
                     {
                         "path": request.path,
                         "step": request.step,
-                        "asked": dict(request.asked),
+                        "asked": dict(request.sent),
                         "answer": dict(request.answer),
                         **({"lacks": request.lacks} if request.lacks else {}),
                     }
@@ -135,12 +135,12 @@ def _run(data: Mapping[str, Any]) -> RecordedRun:
     return RecordedRun(
         case=str(data["case"]),
         entry=str(data["entry"]),
-        given=str(data["given"]),
+        input=str(data["given"]),
         requests=tuple(
             RecordedRequest(
                 path=str(each["path"]),
                 step=int(each["step"]),
-                asked={**each["asked"]},
+                sent={**each["asked"]},
                 answer={**each["answer"]},
                 lacks=each.get("lacks"),
             )

@@ -46,12 +46,12 @@ def export(request: PageExport) -> int:
 
 
 def _kept(request: PageExport) -> Iterator[KeptAnswer]:
-    yield from project.kept(request.subject)
-    yield from reach.kept(request.subject)
+    yield from project.exported(request.subject)
+    yield from reach.exported(request.subject)
     if request.revisions is not None:
-        yield from diff.kept(request.subject, *sides_of(request.revisions))
+        yield from diff.exported(request.subject, *sides_of(request.revisions))
     if request.run is not None:
-        yield from runs.kept(request.subject, request.run)
+        yield from runs.exported(request.subject, request.run)
 
 
 def _first(request: PageExport, answers: Iterable[KeptAnswer]) -> str:

@@ -45,12 +45,12 @@ class Shape:
     assurance: Assurance
     implied: bool = False
     """Whether a rule or a ceiling names it, below what the tool declares."""
-    others: tuple[str, ...] = ()
+    other_tools: tuple[str, ...] = ()
     """The other tools of the toolset with a call that does the same."""
 
     def is_of(self, tool: str) -> bool:
         """Whether a tool has this call."""
-        return tool == self.tool or tool in self.others
+        return tool == self.tool or tool in self.other_tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ class Shapes:
                 )
                 distinct[call] = Shape(row, raised, declared, toolset, name, opened, implied)
         for alike, names in others.items():
-            distinct[alike] = replace(distinct[alike], others=tuple(names))
+            distinct[alike] = replace(distinct[alike], other_tools=tuple(names))
         return tuple(distinct.values())
 
     def of_tool(

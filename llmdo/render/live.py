@@ -132,9 +132,9 @@ class Display:
     def _take(self, event: Event) -> None:
         answer = self._answer
         with self._lock:
-            was_asked = bool(self._progress.asked)
+            was_asked = bool(self._progress.waiting)
             self._progress.apply(event, time.monotonic())
-            is_asked = bool(self._progress.asked)
+            is_asked = bool(self._progress.waiting)
             self._kept.extend(self._lines(event))
         if self._live and (is_asked or (answer and answer.hears(event))):
             self._live.stop()

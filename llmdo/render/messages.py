@@ -39,7 +39,7 @@ def lines(request: ShownRequest, *, whole: bool) -> Iterator[str]:
                 yield from value(
                     f"tool {tool.get('name')}", json.dumps(tool, ensure_ascii=False), whole=whole
                 )
-    for part in request.given:
+    for part in request.parts:
         yield from _part("given", part, whole=whole)
     for part in request.answered:
         yield from _part("answered", part, whole=whole)

@@ -88,7 +88,7 @@ class Progress:
     started: float
     root: ProgressNode = field(default_factory=lambda: ProgressNode(label="", parent=None))
     used: Tally = field(default_factory=Tally)
-    asked: set[str] = field(default_factory=set)
+    waiting: set[str] = field(default_factory=set)
     """The calls that wait for an answer of a person."""
     redact: Callable[[str], str] = str
     """Takes secrets out of what is shown of an input."""
@@ -114,22 +114,22 @@ class Progress:
             case ToolCalled():
                 self._enter(event.path, now, "working", "").subject = self._handed(event.arguments)
             case Asked():
-                self.asked.add(event.path)
+                self.waiting.add(event.path)
                 self._enter(event.path, now, "asking", "waits for your answer")
             case Decided(call=DecidedCall(allowed=True, tool=START_TOOL.name) as call):
-                self.asked.discard(event.path)
+                self.waiting.discard(event.path)
                 self._enter(event.path.rpartition("/")[0], now, "waiting", f"connects to {call.toolset}")
             case Decided():
-                self.asked.discard(event.path)
+                self.waiting.discard(event.path)
                 if event.call.allowed and (decided := self._find(event.path)):
                     _set(decided, now, "working", "")
             case ToolFinished():
-                self.asked.discard(event.path)
+                self.waiting.discard(event.path)
                 self._leave(event.path, now, *_end(event.outcome))
             case WorkerFinished():
                 self._leave(event.path, now, *_end(_outcome_of(event)))
             case RunFinished():
-                self.asked.clear()
+                self.waiting.clear()
 
     def _handed(self, arguments: Mapping[str, object]) -> str:
         files = arguments.get(FILES)

@@ -115,7 +115,7 @@ def request(shown: ShownRequest) -> dict[str, Json]:
         "after": visible(shown.after),
         "instructions": None if shown.instructions is None else drawn("instructions", shown.instructions),
         "tools": None if shown.tools is None else [_tool(tool) for tool in shown.tools],
-        "given": [_part(part) for part in shown.given],
+        "given": [_part(part) for part in shown.parts],
         "answered": [_part(part) for part in shown.answered],
     }
 

@@ -56,7 +56,7 @@ class Attached:
     """The file outside of the workspace; None in a run that goes on, whose journal holds what was in it."""
     content: BinaryContent | None = None
     """The content; None as `outside`."""
-    kept: Path | None = None
+    stored: Path | None = None
     """Where the content of a file outside was kept that may have changed since; None: it is read where it lies."""
 
 
@@ -69,7 +69,7 @@ def read_outside(attached: Attached, most: int) -> bytes:
     if attached.outside is None:
         raise PathRefused(attached.name, "lies outside of the workspace, and the journal does not hold it")
     try:
-        descriptor = os.open(attached.kept or attached.outside, os.O_RDONLY | os.O_NONBLOCK)
+        descriptor = os.open(attached.stored or attached.outside, os.O_RDONLY | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise PathRefused(attached.name, "is no regular file")

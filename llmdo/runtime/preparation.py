@@ -209,7 +209,7 @@ def _agents(
     workers = reachable(graph, entry)
     reached = [graph.workers[name] for name in workers]
     adopted = agents_of(reached, modules)
-    options = dataclasses.replace(options, models=options.models.with_made(_overriding(adopted)))
+    options = dataclasses.replace(options, models=options.models.with_instances(_overriding(adopted)))
     references = {worker.name: choose(graph, entry, worker, options.models) or "" for worker in reached}
     return Agents(
         graph=graph,
@@ -239,7 +239,9 @@ def _models(
     """Each worker's model; where none is ever asked, what stands for it."""
     if options.recorder and not options.recorder.mode.live:
         return {name: StandInModel(reference) for name, reference in references.items()}
-    source = ModelSource(aliases=graph.models, load=modules.load, root=root, _made=dict(options.models.made))
+    source = ModelSource(
+        aliases=graph.models, load=modules.load, root=root, _made=dict(options.models.instances)
+    )
     models = models_of(graph, entry, references, options.models, source)
     require_support(graph, models, {name: source.chain(reference) for name, reference in references.items()})
     quiet = {id(model): without_guesses(model) for model in models.values()}

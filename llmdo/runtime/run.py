@@ -30,7 +30,7 @@ from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, usage_of
 from llmdo.runtime.place import calling, not_calling, numbered_tasks
 from llmdo.runtime.preparation import configure, with_given_models
-from llmdo.runtime.recording.keeping import begin, kept, retold
+from llmdo.runtime.recording.keeping import begin, keep_outcome, retold
 from llmdo.runtime.recording.replay_mode import DivergenceError, ReachedError, ReplayMode, WaitingError
 from llmdo.runtime.servers_first import start_servers
 from llmdo.runtime.signatures import Output
@@ -133,7 +133,7 @@ async def _recorded(
     Raises:
         CancelledError: The run was cancelled, or is now.
     """
-    recording = asyncio.ensure_future(kept(config.recorder, outcome))
+    recording = asyncio.ensure_future(keep_outcome(config.recorder, outcome))
     while not recording.done():
         try:
             await asyncio.shield(recording)

@@ -44,7 +44,7 @@ class ApproveOutcome:
     run: str
     questions: Mapping[str, Waiting]
     """Those that wait."""
-    given: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
     """A sentence on each answer of the request."""
     goes_on: bool = False
     """Whether the run goes on, so that nothing can be answered yet."""
@@ -98,7 +98,7 @@ def approve(request: ApproveRequest, ask: Asker | None = None) -> ApproveOutcome
     is_handed = not questions and is_of_workers(request.root, run, request.environ)
     if is_handed:
         hand_over(request.root, run, request.environ)
-    return ApproveOutcome(run=run, questions=questions, given=sentences, is_handed=is_handed)
+    return ApproveOutcome(run=run, questions=questions, sentences=sentences, is_handed=is_handed)
 
 
 def _ask(journal: JournalStore, answers: Answers, ask: Asker) -> None:

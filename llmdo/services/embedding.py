@@ -398,7 +398,7 @@ def _build(
         choice = dataclasses.replace(choice, default=None)
     references = {worker: named for worker, named in models.items() if isinstance(named, str)}
     choice = dataclasses.replace(choice, by_worker={**choice.by_worker, **references})
-    choice = choice.with_made(
+    choice = choice.with_instances(
         {worker: instance for worker, instance in models.items() if not isinstance(instance, str)}
     )
     built = _entry_of(graph, root, project.prompts, name, choice)
@@ -472,7 +472,7 @@ def choice_of(model: ModelNamed) -> ModelChoice:
         by_worker=by_worker,
         default=default,
         environment=os.environ.get("LLMDO_MODEL") or None,
-        made=instances,
+        instances=instances,
     )
 
 

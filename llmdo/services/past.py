@@ -116,7 +116,7 @@ async def resume_async(
             named(model, instances)
         options = dataclasses.replace(
             resumed.options,
-            models=dataclasses.replace(resumed.options.models, made=instances),
+            models=dataclasses.replace(resumed.options.models, instances=instances),
             limits=_named(limits),
             approver=approver or AskLater(),
             mode="later" if approver is None else mode_of(approver),

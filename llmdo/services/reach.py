@@ -173,7 +173,7 @@ def suggest(request: ReachRequest, tell: Tell, *, from_runs: bool = False) -> tu
         if not needed.runs:
             tell(f"entry `{entry.name}` has no runs, so nothing is suggested for it")
             continue
-        suggested = suggesting.suggest_for(read.analysis, entry, needed.raised, needed.asked)
+        suggested = suggesting.suggest_for(read.analysis, entry, needed.raised, needed.asked_about)
         suggestions.append(_with_runs(suggested, read.graph, needed, of_all.values()))
     return tuple(suggestions)
 

@@ -39,14 +39,14 @@ _SET_LIMITS = (
 class Captured:
     """One output of a process: its beginning, and how much more there was."""
 
-    keep: int
-    kept: bytes = b""
+    most: int
+    content: bytes = b""
     dropped: int = 0
 
     def add(self, chunk: bytes) -> None:
         """Takes in the next bytes."""
-        room = max(self.keep - len(self.kept), 0)
-        self.kept += chunk[:room]
+        room = max(self.most - len(self.content), 0)
+        self.content += chunk[:room]
         self.dropped += len(chunk) - len(chunk[:room])
 
 

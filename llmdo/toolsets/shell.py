@@ -215,8 +215,8 @@ def _governs(scope: str, governing: Iterable[str]) -> bool:
 
 
 def _output(name: str, captured: Captured) -> Iterator[str]:
-    if captured.kept:
+    if captured.content:
         yield f"{name}:"
-        yield captured.kept.decode(errors="replace").removesuffix("\n")
+        yield captured.content.decode(errors="replace").removesuffix("\n")
     if captured.dropped:
         yield f"({name} had {captured.dropped:,} bytes more, which were dropped)"

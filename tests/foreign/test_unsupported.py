@@ -24,7 +24,7 @@ def write(root: Path, path: str, text: str) -> None:
 
 
 def sightings(root: Path) -> list[tuple[str, str]]:
-    return [(each.product, each.what) for each in unsupported.seen(DiskTree(root))]
+    return [(each.product, each.evidence) for each in unsupported.seen(DiskTree(root))]
 
 
 @pytest.mark.parametrize(

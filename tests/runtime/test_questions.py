@@ -55,7 +55,7 @@ def test_a_question_costs_no_more_when_many_were_asked_before(tmp_path: Path) ->
 
         def ask(number: int) -> None:
             assert kept.answer(question(number)) is None
-            entry = kept.asked(question(number))
+            entry = kept.question_entry(question(number))
             assert entry is not None
             for added in (entry, kept.answered(question(number), YES)):
                 journal.add(added)
@@ -65,7 +65,7 @@ def test_a_question_costs_no_more_when_many_were_asked_before(tmp_path: Path) ->
         costs = [work(journal, lambda: ask(number)) for number in range(1, MANY + 1)]  # noqa: B023
         assert max(costs[-20:]) <= max(costs[:20]) + 5
         assert kept.answer(question(1)) is not None
-        anew = kept.asked(question(1))
+        anew = kept.question_entry(question(1))
         assert anew is not None
         assert anew.step == 2, "what was answered is asked again as a question of its own"
         assert postponed(journal).answer(question(MANY)) is not None
@@ -75,7 +75,7 @@ def test_an_answer_that_another_process_gives_meanwhile_is_taken(tmp_path: Path)
     runs = Runs(tmp_path)
     with runs.create("r") as journal:
         kept = postponed(journal)
-        entry = kept.asked(question(1))
+        entry = kept.question_entry(question(1))
         assert entry is not None
         journal.add(entry)
         journal.commit()
@@ -92,7 +92,7 @@ def test_answering_costs_no_more_when_many_were_answered_before(tmp_path: Path) 
     with Runs(tmp_path).create("r") as journal:
         kept = postponed(journal)
         for number in range(1, MANY + 1):
-            entry = kept.asked(question(number))
+            entry = kept.question_entry(question(number))
             assert entry is not None
             journal.add(entry)
         journal.commit()

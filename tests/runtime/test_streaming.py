@@ -46,7 +46,7 @@ def streaming(*answers: Any) -> FunctionModel:
 
 def with_models(**models: FunctionModel) -> dict[str, Any]:
     """The options of a run with a model for each worker."""
-    return {"models": ModelChoice(by_worker={name: name for name in models}, made=models)}
+    return {"models": ModelChoice(by_worker={name: name for name in models}, instances=models)}
 
 
 def texts_of(events: list[Event], path: str = "main") -> list[str]:

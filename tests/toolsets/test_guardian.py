@@ -128,7 +128,7 @@ def executed(folder: Path, *words: str) -> Finished:
 def test_how_a_command_ended_is_told(tmp_path: Path, line: str, status: int) -> None:
     finished = executed(tmp_path, "/bin/sh", "-c", f"echo out; echo oh >&2; {line}")
     assert finished.status == status
-    assert (finished.stdout.kept, finished.stderr.kept) == (b"out\n", b"oh\n")
+    assert (finished.stdout.content, finished.stderr.content) == (b"out\n", b"oh\n")
     assert not finished.timed_out
     assert not finished.left_behind
 
@@ -155,13 +155,13 @@ def test_a_command_inherits_nothing_but_its_outputs(tmp_path: Path) -> None:
     finished = executed(
         tmp_path, "/bin/sh", "-c", 'cd /proc/self/fd; for one in *; do [ -e "$one" ] && echo $one; done'
     )
-    assert set(finished.stdout.kept.split()) <= {b"0", b"1", b"2"}
+    assert set(finished.stdout.content.split()) <= {b"0", b"1", b"2"}
     words = ["/bin/grep", "-E", "Sig(Blk|Ign)", "/proc/self/status"]
-    signals = executed(tmp_path, *words).stdout.kept
+    signals = executed(tmp_path, *words).stdout.content
     # Some machines start everything with a signal ignored that no program can name.
     assert signals == subprocess.run(words, capture_output=True, check=True).stdout
     assert not int(signals.split()[3], 16) & sum(1 << (number - 1) for number in signal.valid_signals())
-    names = executed(tmp_path, "/usr/bin/env").stdout.kept.decode().splitlines()
+    names = executed(tmp_path, "/usr/bin/env").stdout.content.decode().splitlines()
     assert {name.partition("=")[0] for name in names} == {"PATH", "X"}
     assert "X=ö" in names
 
@@ -169,6 +169,6 @@ def test_a_command_inherits_nothing_but_its_outputs(tmp_path: Path) -> None:
 @linux
 def test_its_guardian_is_not_found_by_what_it_guards(tmp_path: Path) -> None:
     line = "tr '\\0' ' ' < /proc/$PPID/cmdline"
-    processes = executed(tmp_path, "/bin/sh", "-c", line, "sought").stdout.kept.decode()
+    processes = executed(tmp_path, "/bin/sh", "-c", line, "sought").stdout.content.decode()
     assert "guardian" in processes
     assert "sought" not in processes

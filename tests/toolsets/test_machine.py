@@ -62,7 +62,7 @@ def run(machine: Machine, *command: str, seconds: float = 5.0, **grants) -> Fini
 
 
 def out(finished: Finished) -> str:
-    return finished.stdout.kept.decode() + finished.stderr.kept.decode()
+    return finished.stdout.content.decode() + finished.stderr.content.decode()
 
 
 @pytest.fixture
@@ -119,10 +119,10 @@ def test_a_command_that_ignores_signals_is_ended_in_time(machine, isolation, lon
 @both
 def test_a_flood_is_read_and_dropped(machine, isolation) -> None:
     finished = run(machine(isolation, output_bytes=1000), "head", "-c", "5000000", "/dev/zero", seconds=20)
-    assert (len(finished.stdout.kept), finished.stdout.dropped) == (1000, 4_999_000)
+    assert (len(finished.stdout.content), finished.stdout.dropped) == (1000, 4_999_000)
     endless = run(machine(isolation, output_bytes=1000), "yes", seconds=0.5)
     assert endless.timed_out
-    assert len(endless.stdout.kept) <= 1000
+    assert len(endless.stdout.content) <= 1000
 
 
 @both

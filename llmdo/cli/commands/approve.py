@@ -79,7 +79,7 @@ def _report(outcome: ApproveOutcome, *, as_json: bool) -> int:
     """Prints what waits; the exit code says whether anything does."""
     from llmdo.render import questions as render
 
-    for sentence in outcome.given:
+    for sentence in outcome.sentences:
         say(sentence)
     if as_json:
         put(render.to_json(outcome), as_json=True)

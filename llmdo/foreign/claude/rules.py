@@ -52,7 +52,7 @@ class ClaudeRule:
     """A line of `permissions`: a tool, perhaps only part of what it can do."""
 
     tool: str
-    what: str | None
+    pattern: str | None
     decision: Decision
     at: Place
 
@@ -61,7 +61,7 @@ class ClaudeRule:
         if self.tool == tool or tool in _ALIKE.get(self.tool, ()):
             return True
         if tool in _BY_PATH.get(self.tool, ()):
-            return self.decision == "allowed" or self.what is not None
+            return self.decision == "allowed" or self.pattern is not None
         if self.tool.startswith("mcp__"):
             server = self.tool.removesuffix("__*")
             if tool == server or tool.startswith(f"{server}__"):
@@ -72,7 +72,7 @@ class ClaudeRule:
 
     def is_whole(self, tool: str) -> bool:
         """Whether it is about all that the tool can do."""
-        return (self.what is None or self.what in _EVERYTHING) and not self._is_of_server(tool)
+        return (self.pattern is None or self.pattern in _EVERYTHING) and not self._is_of_server(tool)
 
     def _is_of_server(self, tool: str) -> bool:
         """Whether it is about some of the tools of a server that stands for all of them."""
@@ -82,7 +82,7 @@ class ClaudeRule:
     @property
     def flaw(self) -> str | None:
         """Why Claude Code does not heed it; None where it does."""
-        if self.what is not None and self.tool in _WITHOUT_PATHS:
+        if self.pattern is not None and self.tool in _WITHOUT_PATHS:
             return f"paths are only looked up in rules for `{_WITHOUT_PATHS[self.tool]}`"
         if self.decision == "allowed" and "*" in self.tool and not _AFTER_A_SERVER.match(self.tool):
             return "a pattern that allows has to begin with `mcp__SERVER__`"
@@ -95,7 +95,7 @@ class ClaudeRule:
 
     def part(self, capability: Capability) -> Capability:
         """The part of a capability that a rule such as `Bash(git log:*)` or `Edit(docs/**)` speaks of."""
-        pattern = self.what or ""
+        pattern = self.pattern or ""
         if capability == UNLISTED:
             return commands(pattern)
         scope = scope_of(pattern) if capability.name.startswith("fs.") else None

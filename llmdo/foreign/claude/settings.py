@@ -93,7 +93,9 @@ class ClaudeSettings:
     def denies_call(self, agent: str | None = None) -> bool:
         """Whether an agent may not be called; without its name: any of them."""
         denying = [rule for rule in self.rules if rule.decision == "blocked" and rule.names("Agent")]
-        return any(rule.is_whole("Agent") or (agent is not None and rule.what == agent) for rule in denying)
+        return any(
+            rule.is_whole("Agent") or (agent is not None and rule.pattern == agent) for rule in denying
+        )
 
     def grants(
         self, line: Line, at: Place, mode: Mode, approved: Sequence[ClaudeRule] = ()

@@ -50,7 +50,7 @@ class Permission:
     """An item of `allow` or `deny`: a tool, and which of its calls."""
 
     tool: str
-    what: str
+    pattern: str
     at: Place
 
     def names(self, tool: str) -> bool:
@@ -60,17 +60,17 @@ class Permission:
     @property
     def is_whole(self) -> bool:
         """Whether it is about every call."""
-        return self.what.strip() in _ALL
+        return self.pattern.strip() in _ALL
 
     def names_server(self, server: str) -> bool:
         """Whether it is about some tool of this server."""
-        named, _, tool = re.sub(r"\s*,\s*", ":", self.what).partition(":")
+        named, _, tool = re.sub(r"\s*,\s*", ":", self.pattern).partition(":")
         return named.strip() in ("*", server) and bool(tool or named)
 
     @property
     def is_whole_server(self) -> bool:
         """Whether it is about every tool of the server that it names."""
-        return re.sub(r"\s*,\s*", ":", self.what).partition(":")[2].strip() in ("", "*")
+        return re.sub(r"\s*,\s*", ":", self.pattern).partition(":")[2].strip() in ("", "*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class CursorPermissions:
         if grant.decision == "allowed":
             return
         for each in allowing:
-            part = tuple(_part(capability, each.what) for capability in capabilities)
+            part = tuple(_part(capability, each.pattern) for capability in capabilities)
             yield replace(
                 grant, capabilities=part, decision="allowed", origin=self._origin(each), rule_at=each.at
             )

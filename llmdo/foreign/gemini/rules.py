@@ -43,7 +43,7 @@ class Listed:
     """An item of a list of tools: a tool, perhaps only commands that begin so."""
 
     tool: str
-    what: str | None
+    pattern: str | None
     at: Place
 
     def names(self, tool: str) -> bool:
@@ -69,7 +69,7 @@ class GeminiRules:
     core: tuple[Listed, ...] | None = None
     """The only built-in tools, which are not asked about; None for all of them."""
     allowed: tuple[Listed, ...] = ()
-    asked: tuple[Listed, ...] = ()
+    needs_confirmation: tuple[Listed, ...] = ()
     excluded: tuple[Listed, ...] = ()
     mode: str = "default"
     mode_at: Place | None = None
@@ -79,7 +79,7 @@ class GeminiRules:
     @property
     def without(self) -> tuple[str, ...]:
         """The tools that are taken away as a whole."""
-        names = (each.tool for each in self.excluded if each.what is None)
+        names = (each.tool for each in self.excluded if each.pattern is None)
         return tuple(name for name in names if name in LINES or name.startswith("mcp_"))
 
     def grants(self, line: Line, at: Place, toolset: str | None = None) -> Iterator[Grant]:
@@ -90,12 +90,12 @@ class GeminiRules:
         whole = tuple(map(Capability, line.capabilities))
         if decision is not None:
             yield _grant(line, whole, decision, at, rule, toolset)
-        if decision == "allowed" or any(each.names(line.tool) for each in self.asked):
+        if decision == "allowed" or any(each.names(line.tool) for each in self.needs_confirmation):
             return
         for each in (*self.allowed, *(self.core or ())):
-            if each.names(line.tool) and each.what is not None:
+            if each.names(line.tool) and each.pattern is not None:
                 part = tuple(
-                    commands(each.what, is_prefix=True) if capability == UNLISTED else capability
+                    commands(each.pattern, is_prefix=True) if capability == UNLISTED else capability
                     for capability in whole
                 )
                 yield _grant(line, part, "allowed", at, each.at, toolset)
@@ -108,7 +108,7 @@ class GeminiRules:
             return
         rule = trust or (self.servers_allowed or {}).get(name)
         rule = rule or next((each.at for each in self.allowed if each.names(tool)), None)
-        question_at = next((each.at for each in self.asked if each.names(tool)), None)
+        question_at = next((each.at for each in self.needs_confirmation if each.names(tool)), None)
         grant = servers.grant(
             name, server, at, "allowed" if rule and not question_at else "needs_approval", ""
         )
@@ -116,7 +116,7 @@ class GeminiRules:
 
     def _is_excluded(self, tool: str) -> bool:
         # A part of a tool is not excluded by any current version.
-        return any(each.names(tool) and each.what is None for each in self.excluded)
+        return any(each.names(tool) and each.pattern is None for each in self.excluded)
 
     def _is_out(self, tool: str) -> bool:
         """Whether no agent has this built-in tool at all."""
@@ -125,11 +125,11 @@ class GeminiRules:
 
     def _decided(self, line: Line) -> tuple[Decision | None, Place | None]:
         """The decision over all that a tool can do; None where it can be done in part alone."""
-        question_at = next((each.at for each in self.asked if each.names(line.tool)), None)
+        question_at = next((each.at for each in self.needs_confirmation if each.names(line.tool)), None)
         if question_at:
             return "needs_approval", question_at
         for each in (*self.allowed, *(self.core or ())):
-            if each.names(line.tool) and each.what is None:
+            if each.names(line.tool) and each.pattern is None:
                 return "allowed", each.at
         if self.core is not None:
             return None, None

@@ -64,7 +64,7 @@ def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server,
     # Older versions heed the old key. What it allows may go unasked; what the others forbid is there today.
     allowed += _tools(files, document, "allowedTools")
     for each in allowed:
-        if each.tool == "run_shell_command" and each.what is None:
+        if each.tool == "run_shell_command" and each.pattern is None:
             message = "this allows every command without a question"
             hint = "allow those that ask too often: `run_shell_command(git status)`"
             files.note("LDO554", each.at, message, hint)
@@ -77,7 +77,7 @@ def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server,
     return GeminiRules(
         core=_tools(files, document, "tools", "core") if isinstance(core, list) else None,
         allowed=allowed,
-        asked=_tools(files, document, "tools", "confirmationRequired"),
+        needs_confirmation=_tools(files, document, "tools", "confirmationRequired"),
         excluded=_tools(files, document, "tools", "exclude"),
         mode=mode,
         mode_at=mode_at,

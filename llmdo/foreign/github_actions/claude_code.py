@@ -100,8 +100,8 @@ def claude_problems(site: Site) -> Iterator[Diagnostic]:
 
 def strangers_of_action(site: Site) -> str | None:
     """Who may start the action although he cannot write to the repository; None where it turns all of them away."""
-    users, bots = site.given("allowed_non_write_users"), site.given("allowed_bots")
-    if users and "*" in users[0].split(",") and site.given("github_token"):
+    users, bots = site.input("allowed_non_write_users"), site.input("allowed_bots")
+    if users and "*" in users[0].split(",") and site.input("github_token"):
         return "anyone"
     return "any GitHub App" if bots and "*" in bots[0].split(",") else None
 
@@ -162,9 +162,9 @@ def _bash(
     yield granted("read-only commands", "read-only commands", ("fs.list", "fs.read"), at)
     for rule in settings.rules:
         if rule.decision == "allowed" and rule.tool == "Bash" and not rule.is_whole("Bash"):
-            command = f"{_REST.sub('', rule.what or '')} "
-            if not any(fnmatchcase(command, _REST.sub(" *", other.what or "")) for other in denied):
-                yield from by_command(site, token, rule.what or "", "Bash", rule.at)
+            command = f"{_REST.sub('', rule.pattern or '')} "
+            if not any(fnmatchcase(command, _REST.sub(" *", other.pattern or "")) for other in denied):
+                yield from by_command(site, token, rule.pattern or "", "Bash", rule.at)
     if options.rest == "needs_approval" and first.decision == "needs_approval":
         yield from by_shell(site, token, "Bash", at, "needs_approval")
 
@@ -186,7 +186,7 @@ def _of_servers(
     allowed = [
         rule for rule in settings.rules if rule.decision == "allowed" and rule.tool.startswith("mcp__")
     ]
-    denied = [rule for rule in settings.rules if rule.decision == "blocked" and rule.what is None]
+    denied = [rule for rule in settings.rules if rule.decision == "blocked" and rule.pattern is None]
     for rule in allowed:
         if any(other.names(rule.tool) for other in denied):
             continue
@@ -220,7 +220,7 @@ def _of_github(server: str, tool: str, token: TokenPermissions | None) -> tuple[
 
 def _of_skill(site: Site, tree: Tree, token: TokenPermissions | None) -> Iterator[Grant]:
     """What a command or a skill allows that the prompt calls: its own file says which tools."""
-    prompt = site.given("prompt", "direct_prompt")
+    prompt = site.input("prompt", "direct_prompt")
     called = re.match(r"\s*/([A-Za-z][\w:.-]*)", prompt[0]) if prompt else None
     if called is None or prompt is None:
         return
@@ -261,6 +261,6 @@ def _token(site: Site) -> TokenPermissions | None:
         return token_of(site)
     return (
         token_of(site, "github_token")
-        if site.given("github_token")
+        if site.input("github_token")
         else TokenPermissions(OF_AN_APP, site.place("uses"))
     )

@@ -71,37 +71,37 @@ def claude_options(site: Site) -> ClaudeOptions:
         return options
     if site.run.program == "claude-code-action":
         _from_action(options, site)
-    if args := site.given("claude_args"):
+    if args := site.input("claude_args"):
         lines = (line for line in args[0].split("\n") if not line.strip().startswith("#"))
         _from_words(options, _split(" ".join(lines)), args[1], site)
     if site.run.program == "claude-code-base-action" or is_v0(site):
         for key, listed in (("allowed_tools", options.allowed), ("disallowed_tools", options.denied)):
-            if tools := site.given(key):
+            if tools := site.input(key):
                 _list(options, listed, tools[0], tools[1])
-        if config := site.given("mcp_config"):
+        if config := site.input("mcp_config"):
             options.servers.append(config)
-    if settings := site.given("settings"):
+    if settings := site.input("settings"):
         options.settings.append(settings)
     return options
 
 
 def _from_action(options: ClaudeOptions, site: Site) -> None:
     """What the action itself allows: in mode tag, which answers comments, the editing of files and git."""
-    prompt = site.given("prompt", "direct_prompt", "override_prompt")
+    prompt = site.input("prompt", "direct_prompt", "override_prompt")
     at = site.place("uses")
     if is_v0(site):
         options.denied += [
             (tool, at)
             for tool in ("WebFetch", "WebSearch")
-            if tool not in (site.given("allowed_tools") or ("", at))[0]
+            if tool not in (site.input("allowed_tools") or ("", at))[0]
         ]
-        mode = (site.given("mode") or ("tag", at))[0]
+        mode = (site.input("mode") or ("tag", at))[0]
         options.allowed += [(tool, at) for tool in (_V0_TAG if mode != "agent" else _V0_AGENT)]
         return
     options.rest = "needs_approval" if _is_auto(site) else "blocked"
-    tracks = (site.given("track_progress") or ("false", at))[0] == "true"
+    tracks = (site.input("track_progress") or ("false", at))[0] == "true"
     if prompt is None or tracks:
-        by_api = (site.given("use_commit_signing") or ("false", at))[0] == "true" and not site.given(
+        by_api = (site.input("use_commit_signing") or ("false", at))[0] == "true" and not site.input(
             "ssh_signing_key"
         )
         tools = (*_V1_TAG[3:], *_BY_API) if by_api else (*_V1_TAG, "Bash(git-push.sh:*)")

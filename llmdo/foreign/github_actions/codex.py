@@ -80,11 +80,11 @@ def _sandbox(site: Site, tree: Tree) -> _Sandbox:
         named = _MODE.search(config)
         return _told(_Sandbox(named[1] if named else "read-only", at, network), site.run.words[1:], at)
     sandbox = _Sandbox("workspace-write", at, network)
-    if mode := site.given("sandbox"):
+    if mode := site.input("sandbox"):
         sandbox = replace(sandbox, mode=mode[0], at=mode[1])
-    if (strategy := site.given("safety-strategy")) and strategy[0] == "read-only":
+    if (strategy := site.input("safety-strategy")) and strategy[0] == "read-only":
         sandbox = replace(sandbox, mode="read-only", at=strategy[1])
-    if args := site.given("codex-args", "codex_args"):
+    if args := site.input("codex-args", "codex_args"):
         sandbox = _told(sandbox, _listed(args[0]), args[1])
         if args[0].strip().startswith("${{"):
             sandbox = replace(sandbox, mode=EXPRESSION, at=args[1])

@@ -106,7 +106,7 @@ def _gemini_server(site: Site, name: str, server: Mapping[str, object], at: Plac
 
 def _gemini_settings(site: Site, tree: Tree) -> tuple[Mapping[str, object], Place]:
     """Its settings: those of the step in place of the project's own."""
-    if settings := site.given("settings", "settings_json"):
+    if settings := site.input("settings", "settings_json"):
         plain = re.sub(r"\$\{\{.*?\}\}", "0", settings[0])
         try:
             data = json.loads(plain)
@@ -169,7 +169,7 @@ def _values(words: tuple[str, ...], flag: str) -> list[str]:
 def opencode_grants(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool]:
     """The tools of opencode, which allows whatever no `permission` of the project speaks of."""
     at, token = site.at, token_of(site)
-    if site.run.key == "uses" and (site.given("use_github_token") or ("false", at))[0] != "true":
+    if site.run.key == "uses" and (site.input("use_github_token") or ("false", at))[0] != "true":
         token = TokenPermissions(OF_AN_APP, at)
     settings: Mapping[str, object] = {}
     for path in ("opencode.json", "opencode.jsonc"):

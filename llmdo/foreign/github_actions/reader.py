@@ -126,7 +126,7 @@ def _agent(site: Site, tree: Tree, problems: list[Diagnostic]) -> Agent:
     problems.extend(_problems(site, tree))
     grants, inherits, strangers = _reached(site, tree)
     opened = sorted(site.trigger.open) if strangers else []
-    prompt = site.given("prompt", "direct_prompt", "override_prompt")
+    prompt = site.input("prompt", "direct_prompt", "override_prompt")
     return Agent(
         name=site.name,
         at=site.place(site.run.key, of_key=True),
@@ -152,7 +152,7 @@ def _reached(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool, str | Non
     if program in ("claude", "claude-code-base-action"):
         return tuple(claude_grants(site, tree)), False, "anyone"
     if program == "codex-action":
-        users = site.given("allow-users")
+        users = site.input("allow-users")
         return tuple(codex_grants(site, tree)), False, "anyone" if users and users[0].strip() == "*" else None
     if program == "codex":
         return tuple(codex_grants(site, tree)), False, "anyone"

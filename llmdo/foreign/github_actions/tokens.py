@@ -55,7 +55,7 @@ _OF_GH_WITHOUT_CONTENTS = frozenset(
 
 def token_of(site: Site, *inputs: str) -> TokenPermissions | None:
     """The token that a step hands to its agent; None where it hands it none."""
-    if token := site.given(*inputs) if inputs else None:
+    if token := site.input(*inputs) if inputs else None:
         return _token(*token, site.permissions)
     for name in _CARRIERS:
         variable = site.variables.get(name)

@@ -98,7 +98,7 @@ class Site:
 
         return Place(Document(source, {}, index), (SPOT,))
 
-    def given(self, *keys: str) -> tuple[str, Place] | None:
+    def input(self, *keys: str) -> tuple[str, Place] | None:
         """The first of the inputs of its action that says something, and where."""
         inputs = table(self.step.get("with"))
         for key in keys:

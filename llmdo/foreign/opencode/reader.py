@@ -231,7 +231,7 @@ class _OpencodeProject:
         """The agents that rules about `task` speak of; without such a rule it may call every one."""
         mine = [rule for rule in rules if rule.names(TASK)]
         for other in callable_ if mine else ():
-            last = next((rule for rule in reversed(mine) if matches(rule.what, other)), None)
+            last = next((rule for rule in reversed(mine) if matches(rule.pattern, other)), None)
             decision = last.decision if last else "allowed"
             if other != name and decision != "blocked":
                 place = last.at if last and last.tool == TASK else at
@@ -239,7 +239,7 @@ class _OpencodeProject:
                     name=excerpt(other, MAX_NAME), at=place, decision=decision, origin="permission.task"
                 )
         for rule in mine:
-            if not set(rule.what) & set("*?") and rule.what not in callable_:
-                hint = did_you_mean(rule.what, callable_)
-                message = f"there is no agent `{excerpt(rule.what)}` that could be called"
+            if not set(rule.pattern) & set("*?") and rule.pattern not in callable_:
+                hint = did_you_mean(rule.pattern, callable_)
+                message = f"there is no agent `{excerpt(rule.pattern)}` that could be called"
                 self.files.note("LDO250", rule.at, message, hint)

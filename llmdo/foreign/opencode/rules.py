@@ -32,7 +32,7 @@ class OpencodeRule:
     """A line of `permission`: tools by name, what their calls are about, and a decision."""
 
     tool: str
-    what: str
+    pattern: str
     decision: Decision
     at: Place
 
@@ -66,7 +66,7 @@ def _grants(
     for rule in rules:
         if not rule.names(line.tool):
             continue
-        if rule.what in ("*", "**"):
+        if rule.pattern in ("*", "**"):
             decision, decided, parts = rule.decision, rule, []
         else:
             parts.append(rule)
@@ -75,7 +75,7 @@ def _grants(
         (capabilities, decision, decided)
     ]
     rulings += [
-        (tuple(_part(capability, rule.what) for capability in capabilities), rule.decision, rule)
+        (tuple(_part(capability, rule.pattern) for capability in capabilities), rule.decision, rule)
         for rule in parts
         if STRICTNESS[rule.decision] < STRICTNESS[decision]
     ]

@@ -37,7 +37,7 @@ def graph(subject: Subject, inquiry: Inquiry) -> Json:
     return _graphs(_compared(subject, inquiry, []), inquiry.text("entry"))
 
 
-def kept(subject: Subject, before: str, after: str) -> Iterator[KeptAnswer]:
+def exported(subject: Subject, before: str, after: str) -> Iterator[KeptAnswer]:
     """What a file holds of it: the difference, and the graph of every entry that is not the same."""
     sides = {"before": before, "after": after}
     notes: list[str] = []

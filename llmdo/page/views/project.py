@@ -93,7 +93,7 @@ def _entry(analysis: Analysis, entry: Entry) -> Json:
     }
 
 
-def kept(subject: Subject) -> Iterator[KeptAnswer]:
+def exported(subject: Subject) -> Iterator[KeptAnswer]:
     """What a file holds of it: all."""
     yield KeptAnswer(path="/api/project", data=answer(subject, EVERYTHING))
 

@@ -40,7 +40,7 @@ def select(subject: Subject, inquiry: Inquiry) -> Json:
     return {"workers": sorted(service.graph(request, lambda _: None).workers or ())}
 
 
-def kept(subject: Subject) -> Iterator[KeptAnswer]:
+def exported(subject: Subject) -> Iterator[KeptAnswer]:
     """What a file holds of it: the reach of every entry."""
     notes: list[str] = []
     outcome = service.graph(subject.asking(), notes.append)

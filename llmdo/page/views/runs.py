@@ -103,7 +103,7 @@ def requests(subject: Subject, inquiry: Inquiry) -> Json:
         return {"requests": [render.request(each) for each in watched.requests(inquiry.text("path"))]}
 
 
-def kept(subject: Subject, run: str) -> Iterator[KeptAnswer]:
+def exported(subject: Subject, run: str) -> Iterator[KeptAnswer]:
     """What a file holds of it: one run, what happened in it, and all its calls and requests in full."""
     whole = service.show(subject.with_runs, run, service.Detail(calls=True, messages=True))
     of_run = {"run": whole.summary.run}

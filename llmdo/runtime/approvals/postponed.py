@@ -149,7 +149,7 @@ class Postponed:
     def _counts(self, answer: _Given) -> bool:
         return is_valid(answer.data, time.time()) and counts(answer.entry, answer.data, self._foreign)
 
-    def asked(self, question: Question) -> JournalEntry | None:
+    def question_entry(self, question: Question) -> JournalEntry | None:
         """The entry that keeps a question; None where it is kept, or cannot be told from others."""
         if question.key is None:
             return None

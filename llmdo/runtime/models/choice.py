@@ -39,15 +39,15 @@ class ModelChoice:
     """`--model MODEL`."""
     environment: str | None = None
     """What `LLMDO_MODEL` holds."""
-    made: Mapping[str, Model] = field(default_factory=dict)
+    instances: Mapping[str, Model] = field(default_factory=dict)
     """References that a program uses for models that it made itself."""
 
-    def with_made(self, models: Mapping[str, Model]) -> ModelChoice:
+    def with_instances(self, models: Mapping[str, Model]) -> ModelChoice:
         """The choice where a program made `models` itself for these workers."""
-        instances, names = {**self.made}, {**self.by_worker}
+        instances, names = {**self.instances}, {**self.by_worker}
         for worker, model in models.items():
             names[worker] = named(model, instances)
-        return replace(self, by_worker=names, made=instances)
+        return replace(self, by_worker=names, instances=instances)
 
 
 def named(model: Model, instances: dict[str, Model]) -> str:

@@ -49,10 +49,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
+class _Exchange:
     """A request as a recording has it."""
 
-    asked: Mapping[str, Any]
+    request: Mapping[str, Any]
     answer: object
     encoding: Encoding
     """What compares with it."""
@@ -115,12 +115,12 @@ class PlayedModel(Model):
         opened = self._of_eval if is_of_eval else self._of_run
         with opened(config, path, step, encoding) as exchange:
             current = self._asked(config, frame, messages, model_settings, model_request_parameters, exchange)
-            if change := difference({**exchange.asked, "model": None}, current, accepts_drift=False):
+            if change := difference({**exchange.request, "model": None}, current, accepts_drift=False):
                 raise LlmdoError(f"{path}: request {step} {exchange.otherwise}: {change}{exchange.again}")
             response = Decoding(exchange.content).response(exchange.answer)
             if variable := exchange.encoding.secrets.lacks(response):
                 raise exchange.encoding.secrets.missing(variable)
-            return self._played(response, exchange.asked)
+            return self._played(response, exchange.request)
 
     @contextmanager
     def _of_run(
@@ -129,7 +129,7 @@ class PlayedModel(Model):
         path: str,
         step: int,
         encoding: Encoding,
-    ) -> Iterator[_Kept]:
+    ) -> Iterator[_Exchange]:
         """The request at a place of the run that was exported.
 
         Raises:
@@ -143,8 +143,8 @@ class PlayedModel(Model):
                 )
             encoding = Encoding(encoding.redaction, journal.know(encoding.redaction.known))
             data = journal.whole(entry)
-            yield _Kept(
-                asked=data["asked"],
+            yield _Exchange(
+                request=data["asked"],
                 answer=data["response"],
                 encoding=encoding,
                 content=journal.content,
@@ -152,7 +152,9 @@ class PlayedModel(Model):
             )
 
     @contextmanager
-    def _of_eval(self, config: RuntimeConfig, path: str, step: int, encoding: Encoding) -> Iterator[_Kept]:
+    def _of_eval(
+        self, config: RuntimeConfig, path: str, step: int, encoding: Encoding
+    ) -> Iterator[_Exchange]:
         """The request at a place of this run, in the recording of an eval.
 
         Raises:
@@ -179,8 +181,8 @@ class PlayedModel(Model):
             raise LlmdoError(
                 f"{path}: the answer to request {step} in `{self._file}` is without {request.lacks}"
             )
-        yield _Kept(
-            asked=request.asked,
+        yield _Exchange(
+            request=request.sent,
             answer=request.answer,
             encoding=encoding,
             content=_no_content,
@@ -206,7 +208,7 @@ class PlayedModel(Model):
         messages: list[ModelMessage],
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
-        exchange: _Kept,
+        exchange: _Exchange,
     ) -> dict[str, object]:
         """What the request is made of, to be compared with the recorded one, which was for another model."""
         shown = definitions(shown_tools(parameters))
@@ -217,8 +219,8 @@ class PlayedModel(Model):
         new = messages[1 + last_response(messages) :]
         return {
             "model": None,
-            "tools": tools_digest(shown, str(exchange.asked["tools"]), exchange.encoding, exchange.content),
-            **told_in(exchange.encoding, messages, new, own_settings, parameters, exchange.asked),
+            "tools": tools_digest(shown, str(exchange.request["tools"]), exchange.encoding, exchange.content),
+            **told_in(exchange.encoding, messages, new, own_settings, parameters, exchange.request),
         }
 
 

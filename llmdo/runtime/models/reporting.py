@@ -34,7 +34,7 @@ class RequestReporter:
     model: str
     """As it names itself."""
 
-    def asked(self) -> None:
+    def requested(self) -> None:
         """The model is about to be asked."""
         config, frame = self.config, self.frame
         config.on_event(ModelRequested(path=frame.path, worker=frame.name, model=self.model))

@@ -88,7 +88,7 @@ class PersistentModel(ModelOfCall):
     ) -> ModelResponse:
         """The model's response, perhaps of a later attempt."""
         settings, retries = self._manner(model_settings)
-        self._report.asked()
+        self._report.requested()
         attempt = 0
         while True:
             attempt += 1
@@ -111,7 +111,7 @@ class PersistentModel(ModelOfCall):
     ) -> AsyncIterator[StreamedResponse]:
         """The same, piece by piece. Once a piece was delivered, nothing is asked again."""
         settings, retries = self._manner(model_settings)
-        self._report.asked()
+        self._report.requested()
         # A chain hands a stream over only when its first piece is there, also where it is a chain of one.
         chain = self.wrapped
         if self._counter is not None:

@@ -185,7 +185,7 @@ def _usage_in(used: Mapping[str, Any]) -> Usage:
     return Usage(**{**used, "cost_usd": None if cost is None else Decimal(str(cost))})
 
 
-async def kept(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
+async def keep_outcome(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
     """`outcome`, which its journal holds now; where that failed, the outcome says so."""
     try:
         if recorder:

@@ -159,13 +159,13 @@ class Recorder:
     async def responded(self, request: Asking, response: ModelResponse) -> None:
         """Keeps a request and what its model answered."""
         packed = self.encoding.response(response)
-        request_body = self.encoding.plain(request.asked).body
+        request_body = self.encoding.plain(request.sent).body
         await self._record(
             Entry(
                 path=request.path,
                 kind="request",
                 step=request.step,
-                digest=self.encoding.digest(request.asked),
+                digest=self.encoding.digest(request.sent),
                 body=b'{"asked":' + request_body + b',"response":' + packed.body + b"}",
             ),
             packed.contents,
@@ -381,7 +381,7 @@ class Recorder:
         Where a person gave it, it is on disk at once: what comes of it has not begun yet.
         """
         async with self.certain:
-            if not answer.is_standing and (entry := self._postponed.asked(question)):
+            if not answer.is_standing and (entry := self._postponed.question_entry(question)):
                 self._add(entry)
             self._add(self._postponed.answered(question, answer))
             if not answer.is_standing:
@@ -389,7 +389,7 @@ class Recorder:
 
     async def asks(self, question: Question) -> None:
         """Keeps a question that waits from now on."""
-        if entry := self._postponed.asked(question):
+        if entry := self._postponed.question_entry(question):
             await self._record(entry)
 
     async def wait_for(self, question: Question) -> NoReturn:

@@ -100,7 +100,7 @@ class Asking:
     """The call path of its worker."""
     step: int
     """Its number among the requests of that call."""
-    asked: Mapping[str, object]
+    sent: Mapping[str, object]
     """What it is made of."""
     recorded: ModelResponse | None = None
     """The answer, where the journal has it."""

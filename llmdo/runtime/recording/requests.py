@@ -139,7 +139,7 @@ class RecordedModel(ModelOfCall):
         """A recorded response, counted and told of as one that comes from the model."""
         self._config.ledger.count_request(self._frame.name)
         report = RequestReporter(self._config, self._frame, self.model_id)
-        report.asked()
+        report.requested()
         report.answered(response)
         return response
 

@@ -24,9 +24,9 @@ class KeptFiles:
     """The files of a workspace, those of an item with the content that was put in."""
 
     store: BatchStore
-    kept: Mapping[str, InputFile]
+    files: Mapping[str, InputFile]
     """By their paths in the workspace."""
-    others: AttachmentResolver
+    fallback: AttachmentResolver
 
     async def read(self, path: str, most: int) -> bytes:
         """The content of the file at `path`.
@@ -34,8 +34,8 @@ class KeptFiles:
         Raises:
             PathRefused: It cannot be read, or has more than `most` bytes.
         """
-        if (file := self.kept.get(path)) is None:
-            return await self.others.read(path, most)
+        if (file := self.files.get(path)) is None:
+            return await self.fallback.read(path, most)
         try:
             content = self.store.path_of(file).read_bytes()
         except OSError as error:
@@ -63,7 +63,7 @@ def attached_of(item: BatchItem, store: BatchStore) -> tuple[tuple[Attached, ...
     attached = (
         *(Attached(name=name) for name in inside),
         *(
-            Attached(name=file.name, kind="outside", outside=Path(file.name), kept=store.path_of(file))
+            Attached(name=file.name, kind="outside", outside=Path(file.name), stored=store.path_of(file))
             for file in outside
         ),
     )

@@ -59,7 +59,7 @@ _KINDS = {
 
 def question(server: EditorServer, params: Asked | Renaming) -> PlaceAsked | None:
     """The place that is asked about; None where it is in no workspace."""
-    placed = server.asked(params.text_document.uri)
+    placed = server.session_of(params.text_document.uri)
     if placed is None:
         return None
     session, path = placed
@@ -171,7 +171,7 @@ def _edit(server: EditorServer, session: Session, edits: Sequence[actions.Edit])
 
 def code_actions(server: EditorServer, params: types.CodeActionParams) -> list[types.CodeAction]:
     """What can be done about the findings of a stretch of text, and about an entry there."""
-    placed = server.asked(params.text_document.uri)
+    placed = server.session_of(params.text_document.uri)
     if placed is None:
         return []
     session, path = placed
@@ -225,7 +225,7 @@ def _action(
 
 def code_lenses(server: EditorServer, params: types.CodeLensParams) -> list[types.CodeLens]:
     """How much the workers and entries of a file reach."""
-    placed = server.asked(params.text_document.uri)
+    placed = server.session_of(params.text_document.uri)
     if placed is None or not (placed[1] == MANIFEST or placed[1].endswith((*WORKER_ENDINGS, ".py"))):
         return []
     session, path = placed

@@ -50,7 +50,7 @@ class EditorServer(LanguageServer):
 
     def opened(self, uri: str, text: str) -> None:
         """Takes the text of a file from the editor."""
-        if placed := self.asked(uri):
+        if placed := self.session_of(uri):
             session, path = placed
             self._uris[session.root / path] = uri
             session.edit(path, text)
@@ -58,7 +58,7 @@ class EditorServer(LanguageServer):
 
     def closed(self, uri: str) -> None:
         """Takes a file from the disk again."""
-        if placed := self.asked(uri):
+        if placed := self.session_of(uri):
             session, path = placed
             self._uris.pop(session.root / path, None)
             session.close(path)
@@ -108,7 +108,7 @@ class EditorServer(LanguageServer):
                 self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, now))
         self._shown[session.root] = diagnostics
 
-    def asked(self, uri: str) -> tuple[Session, str] | None:
+    def session_of(self, uri: str) -> tuple[Session, str] | None:
         """The workspace that a file belongs to, and its path there; None where it is in none."""
         if not (name := uris.to_fs_path(uri)):
             return None

@@ -127,7 +127,7 @@ def _run(journal: JournalStore, case: str, redaction: Redaction) -> recorded.Rec
     return recorded.RecordedRun(
         case=case,
         entry=first.path,
-        given=recorded.given_to(first),
+        input=recorded.given_to(first),
         requests=tuple(_request(entry, journal, encoding) for entry in journal.entries("request")),
     )
 
@@ -143,7 +143,7 @@ def _request(entry: JournalEntry, journal: JournalStore, encoding: Encoding) -> 
     if f'"{BESIDE}"' in text:
         lacks = "what is no text"
     return recorded.RecordedRequest(
-        path=entry.path, step=entry.step, asked=entry.data["asked"], answer=clean, lacks=lacks
+        path=entry.path, step=entry.step, sent=entry.data["asked"], answer=clean, lacks=lacks
     )
 
 
