@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,7 @@ def shown(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
-FILES_OF = {part: [path for path in FILES if part_of(path) == part] for part in sorted(map(part_of, FILES))}
+FILES_OF = {part: [*files] for part, files in groupby(sorted(FILES, key=part_of), key=part_of)}
 each_package = pytest.mark.parametrize("files", FILES_OF.values(), ids=FILES_OF)
 
 
@@ -445,6 +446,7 @@ HEAVY = {
 }  # fmt: skip
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "words",
     [["check"], ["--version"], ["--help"], ["run", "-h"], ["__complete", "run", ""], ["runs"]],
