@@ -47,8 +47,6 @@ shop = FunctionToolset(id="shop")
 def note(text):
     with HERE.joinpath("effects.log").open("a") as log:
         log.write(f"{text}\\n")
-    while HERE.joinpath("hold").exists():
-        pass
     return f"did {text}"
 
 
