@@ -60,6 +60,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("law")
 
 
+def pytest_collection_finish() -> None:
+    """What there is by now stays until the end: no search for garbage looks at it again, as pytest's own last ones would."""
+    gc.freeze()
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Tests that need bubblewrap are skipped without it, unless this machine is said to have it."""
     if item.get_closest_marker("needs_bwrap") and not bubblewrap_works():
