@@ -54,10 +54,19 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test that hypothesis tries is a law."""
+    """Every test that hypothesis tries is a law; of cases that are alike a few are quick, and the others long."""
+    alike: dict[str, list[pytest.Item]] = {}
     for item in items:
         if isinstance(item, pytest.Function) and getattr(item.obj, "is_hypothesis_test", False):
             item.add_marker("law")
+        if item.get_closest_marker("few") and not item.get_closest_marker("long"):
+            alike.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in alike.values():
+        (few,) = {mark.args[0] for mark in cases[0].iter_markers("few")}
+        quick = {number * len(cases) // few for number in range(few)}
+        for number, item in enumerate(cases):
+            if number not in quick:
+                item.add_marker("long")
 
 
 def pytest_collection_finish() -> None:

@@ -177,6 +177,7 @@ def test_the_name_of_the_manifest_counts(tmp_path: Path) -> None:
     assert [*graph.toolsets] == ["calc"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_worker_file_alone_names_one_beside_it(tmp_path: Path, form: str) -> None:
     root = workspace(tmp_path, f"toolsets:\n  {form}: {{ precision: 3 }}", main=[DIVIDES, "{results}"])

@@ -152,6 +152,7 @@ def llmdo(cwd: Path, environ: dict[str, str], *words: str) -> subprocess.Complet
     return commands.llmdo(cwd, "doctor", *words, environ=environ)
 
 
+@pytest.mark.long
 def test_the_command_fails_where_something_is_missing(root: Path, environ: dict[str, str]) -> None:
     done = llmdo(root, environ)
     assert done.returncode == 1, done.stderr

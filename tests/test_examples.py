@@ -22,6 +22,7 @@ OUTPUTS = {
 WORDS = {"confused_deputy": ["release"], "pitchdeck": ["pitchdeck"]}
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("name", ALL)
 def test_an_example_checks_clean_and_its_lock_is_current(name: str, tmp_path: Path) -> None:
     root = copied(name, tmp_path)

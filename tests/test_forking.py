@@ -78,6 +78,7 @@ def test_a_program_has_what_a_started_one_has(
     assert (forked["parent"], forked["input"], forked["tasks"]) == (os.getpid(), "typed", 1)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("ending", "code"),
     [
@@ -153,6 +154,7 @@ if os.fork() == 0:
     assert (tmp_path / "adopted").read_text() != str(os.getpid())
 
 
+@pytest.mark.long
 def test_threads_start_programs_at_the_same_time_and_each_has_its_own_end() -> None:
     def ended(code: int) -> int:
         return forking.run([sys.executable, "-c", f"raise SystemExit({code})"]).returncode

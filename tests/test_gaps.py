@@ -29,6 +29,7 @@ def binary(_text: bytes) -> bytes:
     return b"\xff\0"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("broken", [unclosed, binary])
 @pytest.mark.parametrize(
     "example", ["approvals_demo", "file_organizer", "mcp_notes", "recursive_task_decomposer", "stabilized"]

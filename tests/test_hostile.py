@@ -308,6 +308,7 @@ HOSTILE: dict[str, tuple[Build, str]] = {
 """What a repository may hold, and the code of the finding that says so."""
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "name",
     [name if n % 4 == 0 else pytest.param(name, marks=pytest.mark.long) for n, name in enumerate(HOSTILE)],
@@ -335,6 +336,7 @@ LARGEST = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "text",
     [
@@ -396,6 +398,7 @@ sys.addaudithook(swap)
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "act",
     [

@@ -33,6 +33,7 @@ def has_agents(case: Path) -> bool:
     return bool(foreign.read(format_of(case), case).team.agents)
 
 
+@pytest.mark.few(23)
 @pytest.mark.parametrize(
     "case", [*filter(has_agents, ALL)], ids=lambda case: f"{case.parent.name}/{case.name}"
 )
@@ -97,6 +98,7 @@ def test_what_cannot_be_carried_over_is_said_with_its_place(tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "name", ["filesystem", "shell", "class", "1", "\u00e4", "a b", "A", "x" * 300, "../../evil"]
 )

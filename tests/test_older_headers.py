@@ -16,6 +16,7 @@ def header(root: Path, text: str) -> None:
     )
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("toolset", "offered"),
     [

@@ -56,6 +56,7 @@ def assert_that_every_name_is_answered(analysis: Analysis) -> None:
             assert any(rows_to(analysis, origin, target) for origin in origins_of(graph, end)), (end, printed)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
 def test_why_takes_every_name_that_reach_prints(folder: Path) -> None:
     assert_that_every_name_is_answered(project.read(folder).analysis)

@@ -78,6 +78,7 @@ def test_what_agents_reach_is_answered_as_it_is_written(tmp_path: Path) -> None:
     assert len(lines) == 2
 
 
+@pytest.mark.long
 def test_files_alone_run_as_they_are_shown(tmp_path: Path) -> None:
     section = (ROOT / "README.md").read_text(encoding="utf-8")
     section = section.split("Without a manifest")[1].split("\n## ")[0]

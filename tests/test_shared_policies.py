@@ -175,6 +175,7 @@ def test_a_folder_that_python_would_import_but_nobody_installed_is_no_package(
     assert not (tmp_path / "canary").exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["-m", "-c", "PYTHONPATH"])
 def test_what_lies_in_the_current_folder_is_not_installed_whatever_it_says_of_itself(
     root: Path, tmp_path: Path, how: str

@@ -195,6 +195,7 @@ def test_a_root_that_becomes_a_link_is_not_opened(team: Path) -> None:
         Root.of(Raced(team, Reference("../site", AT)))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "path", ["../team/llmdo.toml", "../private/secret.txt", "/etc/passwd", "link/secret.txt"]
 )
@@ -213,6 +214,7 @@ def test_no_tool_reads_or_writes_outside_of_the_root(team: Path, path: str) -> N
     assert "harm" not in (team / "llmdo.toml").read_text(encoding="utf-8")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "path",
     ["llmdo.toml", "workers/main.worker", "tools/where.py", "tools/new.py", "models.py", "input/new.txt"],
@@ -288,6 +290,7 @@ def test_what_is_handed_over_comes_from_the_root(team: Path) -> None:
         llmdo.run(team, "go", attachments=[team / "input/deck.txt"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("root", "words"),
     [
@@ -335,6 +338,7 @@ def test_a_root_is_a_text(team: Path) -> None:
     assert "LDO103" in {finding.code for finding in llmdo.check(llmdo.read(team))}
 
 
+@pytest.mark.long
 def test_another_root_is_drift_and_counts_as_widening(team: Path) -> None:
     script(team, main=[[("read_file", {"path": ".env"})], "{results}"])
     (team.parent / "other/input").mkdir(parents=True)

@@ -100,6 +100,7 @@ def test_what_was_learnt_by_importing_is_forgotten_when_the_source_changes(root:
     assert [str(capability) for capability in tool.capabilities] == ["proc.exec"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("path", ["helpers/__init__.py", "plugins/__init__.py", "tools/__init__.py"])
 def test_a_new_package_where_an_import_looks_makes_the_lock_stale(root: Path, path: str) -> None:
     name_sources(root)

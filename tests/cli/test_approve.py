@@ -170,6 +170,7 @@ def test_no_answer_is_taken_for_what_does_not_wait(llmdo: Llmdo, asking: Path) -
     assert "no question waits at `main/writer#9/write_file#1`" in refused.err
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "hours", ["NaN", "Infinity", "1e999", "9" * 400, str(MOST_HOURS + 1), "-1", "true", '"8"']
 )
@@ -185,6 +186,7 @@ def test_hours_are_a_number_that_ends(llmdo: Llmdo, asking: Path, hours: str) ->
         assert journal.count(asked["path"], "answered") == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("hours", ["nan", "inf", "1e999"])
 def test_hours_of_the_command_line_are_a_number_that_ends(llmdo: Llmdo, asking: Path, hours: str) -> None:
     llmdo("run", "main", "go", "--approvals", "later", cwd=asking)

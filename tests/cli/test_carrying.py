@@ -182,6 +182,7 @@ def test_what_a_bundle_brings_is_for_its_owner_alone_and_goes_with_the_run(
     assert list(folder.parent.iterdir()) == []
 
 
+@pytest.mark.long
 def test_a_persons_policy_tightens_what_a_bundle_may_do(
     llmdo: Llmdo, asking: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,6 +292,7 @@ def with_text(text: str) -> Callable[[Path], None]:
     return apply
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
@@ -316,6 +318,7 @@ def test_a_file_that_says_something_else_is_refused_in_a_sentence(
     assert (held.code, problem in held.out) == (1, True)
 
 
+@pytest.mark.long
 def test_what_governs_the_workspace_is_protected_from_a_run_that_came_from_elsewhere(
     llmdo: Llmdo, asking: Path, tmp_path: Path
 ) -> None:
@@ -384,6 +387,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("exported") / "run.sqlite"
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_hostile_bundle_is_refused_and_leaves_nothing(
     llmdo: Llmdo, asking: Path, tmp_path: Path, exported: Path, case: str

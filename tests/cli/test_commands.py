@@ -126,6 +126,7 @@ def test_lock_says_what_changed(llmdo: Llmdo, workspace: Path) -> None:
     assert llmdo("lock", cwd=workspace).err == "worker main: its prompt changed\nwrote llmdo.lock\n"
 
 
+@pytest.mark.long
 def test_tools_that_a_library_changed_are_locked_anew_when_asked(
     llmdo: Llmdo, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,6 +324,7 @@ def test_output_into_a_closed_pipe_is_no_traceback(workspace: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("code", CODES)
 def test_every_code_can_be_explained_by_number_and_name(llmdo: Llmdo, code: str) -> None:
     by_code = llmdo("explain", code)
@@ -362,6 +364,7 @@ def test_no_words_print_the_help(llmdo: Llmdo) -> None:
     assert "Usage: llmdo" in llmdo().out
 
 
+@pytest.mark.long
 def test_two_locks_at_once_leave_one_whole_file(workspace: Path) -> None:
     command = [sys.executable, "-m", "llmdo", "lock"]
     running = [forking.Popen(command, cwd=workspace, stderr=subprocess.DEVNULL) for _ in range(4)]

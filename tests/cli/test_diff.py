@@ -149,6 +149,7 @@ def test_without_a_lock_there_everything_is_new(team: Path, llmdo: Llmdo) -> Non
     assert (done.code, done.err) == (2, "error: there is no `llmdo.lock` at `HEAD`\n")
 
 
+@pytest.mark.long
 def test_a_shallow_clone_and_a_worktree_are_enough(team: Path, tmp_path: Path, llmdo: Llmdo) -> None:
     let_triage_publish(team, llmdo)
     commit(team, "let triage publish")
@@ -166,6 +167,7 @@ def test_a_shallow_clone_and_a_worktree_are_enough(team: Path, tmp_path: Path, l
     assert "verdict: narrowed" in llmdo("diff", "main", cwd=tmp_path / "other/team").out
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("revision", "message"),
     [
@@ -204,6 +206,7 @@ def test_without_git_without_a_repository_and_before_the_first_commit_it_says_so
     assert json.loads(done.out)["error"]["message"] == "git is not installed"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "folders", [[".", ""], ["{team}"], ["{team}/../team"], ["{team}/bin"], ["{linked}"], ["{top}"]]
 )
@@ -272,6 +275,7 @@ def test_git_that_does_not_answer_is_left(team: Path, llmdo: Llmdo, monkeypatch:
     assert (done.code, done.err) == (2, "error: git did not answer within 0.2 seconds\n")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -106,6 +106,7 @@ def is_same(llmdo: Llmdo, root: Path, then: Done) -> None:
         assert error in text.err
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("words", "error"),
     [
@@ -164,6 +165,7 @@ def test_a_recording_of_a_waiting_run_is_held_against_the_workspace(llmdo: Llmdo
     assert "request 1 is not the recorded one: its tools changed" in tested.out
 
 
+@pytest.mark.long
 def test_what_goes_on_beside_a_place_where_the_run_ended_is_still_compared(llmdo: Llmdo, team: Path) -> None:
     llmdo("run", "main", "helper>pay;helper>look", "--approvals", "later", cwd=team)
     with forging(Runs(team).path(Runs(team).find("last"))) as connection:

@@ -466,6 +466,7 @@ def test_selectors_choose_entries(llmdo: Llmdo, deputy: Path, selector: str, ent
     assert [entry["name"] for entry in document["entries"]] == entries
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("command", ["check", "reach", "graph"])
 @pytest.mark.parametrize(
     ("selector", "hint"),
@@ -524,6 +525,7 @@ def test_a_selector_of_another_project_that_means_nothing_is_refused(llmdo: Llmd
     assert "did you mean `mcp.call`?" in done.err
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("selector", ["triage", "path:workers/b*", "nobody", "cap:fs.raed"])
 @pytest.mark.parametrize("form", ["text", "concise", "json", "github", "gitlab", "junit", "sarif"])
 def test_files_that_cannot_be_read_are_reported_whatever_is_selected(

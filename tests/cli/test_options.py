@@ -31,6 +31,7 @@ def test_the_texts_of_help_are_those_of_the_commands() -> None:
     assert written == helps(), "run `python -m llmdo.cli.tabulate`"
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("name", sorted(path.name for path in HELP.iterdir()))
 def test_help_prints_what_the_library_would(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

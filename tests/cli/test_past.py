@@ -97,6 +97,7 @@ def test_an_open_call_can_be_given_up(llmdo: Llmdo, noting: Path) -> None:
     assert notes(noting) == ["hello"]
 
 
+@pytest.mark.long
 def test_a_tool_that_ended_the_run_runs_again_where_that_is_said(llmdo: Llmdo, noting: Path) -> None:
     (noting / "broken").touch()
     first = llmdo("run", "main", "note:text:hello", cwd=noting)
@@ -123,6 +124,7 @@ def test_a_tool_that_ended_the_run_runs_again_where_that_is_said(llmdo: Llmdo, n
     assert notes(noting) == ["hello"] * 3
 
 
+@pytest.mark.long
 def test_a_limit_is_set_anew_by_its_name(llmdo: Llmdo, noting: Path) -> None:
     die(noting)
     for text, message in (
@@ -157,6 +159,7 @@ def test_a_change_since_the_run_began_is_refused_unless_it_is_named(llmdo: Llmdo
     assert "accepted: worker `main`: its prompt changed" in done.err
 
 
+@pytest.mark.long
 def test_what_the_run_does_not_use_may_change(llmdo: Llmdo, noting: Path) -> None:
     die(noting)
     (noting / "other.worker").write_text("---\nname: other\nentry: true\n---\nGo.\n")
@@ -190,6 +193,7 @@ def test_a_replay_stops_where_it_is_told(llmdo: Llmdo, noting: Path) -> None:
         assert f"stopped before {step}, as asked" in stopped.err
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "place", ["main@9", "main/note#2", "main/note#1@1", "main", "", "main@x", f"main@{9**99}"]
 )
@@ -202,6 +206,7 @@ def test_a_place_that_the_run_does_not_have_is_no_place_to_stop(
     assert f"the run has no place `{place}`" in refused.err
 
 
+@pytest.mark.long
 def test_a_replay_of_a_killed_run_ends_where_its_journal_ends(llmdo: Llmdo, noting: Path) -> None:
     die(noting)
     ended = llmdo("replay", "last", cwd=noting)

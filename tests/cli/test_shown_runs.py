@@ -208,6 +208,7 @@ def test_a_model_was_told_why_its_call_failed(llmdo: Llmdo, noting: Path) -> Non
     assert ": not in the journal, which has its digest\n" in text
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])
 def test_messages_hold_no_secret_and_nothing_that_steers(
     llmdo: Llmdo, noting: Path, monkeypatch: pytest.MonkeyPatch, form: str

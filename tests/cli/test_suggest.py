@@ -112,6 +112,7 @@ def test_check_accepts_what_suggest_prints(case: str, tmp_path: Path) -> None:
 EXAMPLES = sorted(path.parent for path in (Path(__file__).parents[2] / "examples").glob("*/llmdo.toml"))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_check_accepts_what_suggest_prints_for_an_example(example: Path, tmp_path: Path) -> None:
     root = tmp_path / "copy"

@@ -209,6 +209,7 @@ def test_what_was_answered_for_says_nothing_more(team: Path, canary: Path) -> No
     assert "nobody has answered for" in llmdo(team, "lock", "--refresh").stderr
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("given", ["--trust", "LLMDO_TRUST", "llmdo trust", "llmdo trust --folder"])
 def test_where_trust_is_required_it_is_given_in_three_ways(
     team: Path, given: str, monkeypatch: pytest.MonkeyPatch
@@ -395,6 +396,7 @@ def test_every_command_is_known_to_execute_or_not_to() -> None:
     assert {*EXECUTING, *READING, *WRITING, *GOING_ON, *REPEATING, *ON_A_FLEET, "chat", "lsp"} == {*COMMANDS}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", EXECUTING)
 def test_no_command_executes_what_nobody_answered_for(team: Path, canary: Path, name: str) -> None:
     assert llmdo(team, "lock", "--trust").returncode == 0

@@ -230,6 +230,7 @@ def test_the_first_ctrl_c_stops_cleanly_and_keeps_everything(slow: Path) -> None
     assert sorted(ended) == ["main", "main/helper#1", "main/helper#2", "main/helper#3"]
 
 
+@pytest.mark.long
 def test_the_second_ctrl_c_ends_at_once_even_where_the_loop_is_blocked(slow: Path) -> None:
     header = (slow / "helper.worker").read_text().replace(":slow\n", ":blocking\n")
     (slow / "helper.worker").write_text(header)

@@ -83,6 +83,7 @@ def test_it_starts_the_server_without_a_shell_and_ends_it() -> None:
     assert started == [["start", server, 4], ["stop"], ["start", server, 4], ["stop"]]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", [[], "llmdo lsp", [1], None])
 def test_a_setting_that_is_no_list_of_words_is_not_used(command: object) -> None:
     assert hosted(command)["started"][0][1]["command"] == "llmdo"  # type: ignore[index]

@@ -66,6 +66,7 @@ def test_the_disk_holds_for_what_is_not_open(root: Path) -> None:
     run(work())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("encoding", "units"),
     [

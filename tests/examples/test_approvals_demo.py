@@ -71,6 +71,7 @@ def test_the_answers_that_the_readme_walks_through(root: Path) -> None:
     assert len(person.prompts) == 6
 
 
+@pytest.mark.long
 def test_always_is_not_asked_again_about_the_same_call(root: Path) -> None:
     steps = 'Send "Hi." to Ada.\nSend "Hi." to Ada.\nSend "Hi!" to Ada.'
     code, person = at_a_terminal(root, "always\n", "no\n", steps=steps)
@@ -84,6 +85,7 @@ def test_a_person_at_the_terminal_may_write_what_governs_runs(root: Path) -> Non
     assert f"fs.write.protected:{POST}" in "\n".join(person.prompts[0])
 
 
+@pytest.mark.long
 def test_a_reason_reaches_the_model(root: Path) -> None:
     _, person = at_a_terminal(root, "no write to Bo instead\n", steps='Send "Hi." to Ada.')
     assert "1 send_letter: " in person.text()

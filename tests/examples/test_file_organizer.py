@@ -157,6 +157,7 @@ def test_a_strangers_odd_files_are_sorted_or_stay_and_nothing_is_lost(
     assert (root / "llmdo.toml").exists()
 
 
+@pytest.mark.long
 def test_a_second_run_keeps_what_the_first_one_sorted(root: Path, mine: Path) -> None:
     for text in ("first", "second", "third"):
         (mine / "note.txt").write_text(text, encoding="utf-8")

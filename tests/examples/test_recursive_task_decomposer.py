@@ -81,6 +81,7 @@ def test_a_strangers_wide_task_ends_at_the_requests_and_says_so(root: Path) -> N
     assert int(used) <= 60
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "text",
     ["do it", "", "[]", "{}", '{"title": ""}', '{"title": "x", "parts": [{"name": "y"}]}', '{"title": 1}'],

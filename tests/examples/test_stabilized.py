@@ -43,6 +43,7 @@ def answering(root: Path, text: str) -> list[str]:
     return ["--model", "judge=python:caller.py:model"]
 
 
+@pytest.mark.long
 def test_both_write_the_same_reports_and_the_readme_counts_the_requests(root: Path) -> None:
     readme = (root / "README.md").read_text(encoding="utf-8")
     written, needed = [], []
@@ -103,6 +104,7 @@ def test_a_deck_that_cannot_be_read_or_filed_leaves_the_others_alone(
     assert outside.read_text(encoding="utf-8") == "We are raising $1.\n"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("judgement", "why"),
     [

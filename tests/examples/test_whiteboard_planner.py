@@ -78,6 +78,7 @@ def test_a_strangers_board_becomes_a_plan_in_which_nothing_is_markup(root: Path)
     assert (root / "llmdo.toml").read_bytes() == before
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "content",
     [

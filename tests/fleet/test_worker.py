@@ -112,6 +112,7 @@ def test_a_batch_is_carried_out_by_workers_and_its_answers_are_waited_for(
     assert workers_of(fleet).all() == ()
 
 
+@pytest.mark.long
 def test_an_item_is_not_lost_where_llmdo_itself_fails(
     fleet: str, workspace: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +128,7 @@ def test_an_item_is_not_lost_where_llmdo_itself_fails(
     assert effects(workspace) == ["a"]
 
 
+@pytest.mark.long
 def test_of_what_failed_only_items_that_are_named_are_put_in_again(fleet: str, workspace: Path) -> None:
     inputs(workspace, "wrong a", "wrong b", "wrong c")
     with working(workspace, fleet):

@@ -133,6 +133,7 @@ def toml_of(value: Any) -> str:
     return "".join(f"{json.dumps(key)} = {inline(each)}\n" for key, each in value.items() if each is not None)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("form", FILES)
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
@@ -172,6 +173,7 @@ NASTY = {
 }
 
 
+@pytest.mark.few(29)
 @pytest.mark.parametrize("form", FILES)
 @pytest.mark.parametrize("content", NASTY.values(), ids=NASTY)
 def test_nasty_files_are_answered(form: str, content: bytes, tmp_path: Path) -> None:

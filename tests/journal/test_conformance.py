@@ -175,6 +175,7 @@ def test_one_process_at_a_time_has_a_run(runs: RunIndex) -> None:
     assert not runs.is_claimed("r")
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize(
     ("added", "status"),
     [

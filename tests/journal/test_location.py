@@ -202,6 +202,7 @@ def require(runs: RunIndex, folder: Path, graph: Graph, *entries: JournalEntry) 
         require_here(journal, folder, graph)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("raised", "toolset", "writes"),
     [

@@ -239,6 +239,7 @@ def test_a_forged_journal_gets_no_value_of_a_variable(tmp_path: Path, forge: str
         assert secrets.lacks(body)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "spans",
     [

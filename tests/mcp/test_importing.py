@@ -195,6 +195,7 @@ def test_what_is_no_secret_is_taken_over_as_it_is(root: Path, words: list[str]) 
     assert "LDO537" not in {finding.code for finding in checks.check(project.read(root))}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text",
     ["key=", *(pytest.param(text, marks=pytest.mark.long) for text in ("token=", "a-", 'key="', "a://b:"))],

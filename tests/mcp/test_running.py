@@ -63,6 +63,7 @@ def test_a_tool_of_a_server_answers(root: Path) -> None:
     assert called(root, "echo", text="hello") == "[success: hello]"
 
 
+@pytest.mark.long
 def test_a_server_is_given_the_key_of_each_call_beside_its_arguments(tmp_path: Path) -> None:
     root = workspace(tmp_path)
     text = (root / "server.py").read_text()
@@ -189,6 +190,7 @@ def test_a_changed_tool_is_refused_with_the_difference_and_who_uses_it(tmp_path:
         go(root, "never asked", locked=True)
 
 
+@pytest.mark.long
 def test_a_new_tool_is_never_offered_and_a_gone_one_is_refused(tmp_path: Path) -> None:
     root = locked(workspace(tmp_path))
     text = (root / "server.py").read_text()
@@ -202,6 +204,7 @@ def test_a_new_tool_is_never_offered_and_a_gone_one_is_refused(tmp_path: Path) -
     assert any("`evil`" in message and "it is new" in message for message in messages)
 
 
+@pytest.mark.long
 def test_a_tool_that_changes_during_the_run_is_refused_from_then_on(root: Path) -> None:
     outcome = go(root, [("echo", {"text": "a"})], [("change", {})], [("echo", {"text": "b"})], "{results}")
     assert outcome.output == "[failed: `echo` is blocked: it is not the tool that was reviewed]"
@@ -221,6 +224,7 @@ MISBEHAVIOUR = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "tool",
     [
@@ -240,6 +244,7 @@ def test_a_server_that_misbehaves_is_contained_and_reported(root: Path, impatien
     assert len(messages) == ("is dead" in MISBEHAVIOUR[tool])
 
 
+@pytest.mark.long
 def test_a_dead_server_stays_dead_for_the_run(tmp_path: Path) -> None:
     root = locked(workspace(tmp_path, f"name={tmp_path.name}"))
     outcome = go(root, [("die", {})], [("echo", {"text": "x"})], "{results}")
@@ -252,6 +257,7 @@ def test_a_little_noise_is_no_harm(root: Path) -> None:
     assert called(root, "chatter") == "[success: done]"
 
 
+@pytest.mark.long
 def test_a_long_result_is_cut_and_says_so(root: Path) -> None:
     result = called(root, "long")
     assert len(result) < 101_000

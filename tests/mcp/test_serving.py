@@ -221,6 +221,7 @@ def test_the_person_at_the_client_is_asked(root: Path, answer: Any, written: boo
         assert "\u202e" not in asked[0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("answer", "written"),
     [

@@ -76,6 +76,7 @@ def test_it_prints_one_link_serves_and_ends_with_an_interrupt() -> None:
     assert match[2] not in err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_the_browser_is_handed_a_file_that_only_its_owner_reads_and_no_token(
     tmp_path: Path, number: int

@@ -89,6 +89,7 @@ def test_a_table_of_cases_by_variants_leads_to_each_run(page: Page, serve: Serve
     assert page.url.endswith(f"#/run/{runs[-1]}")
 
 
+@pytest.mark.few(1)
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_labels_and_reasons_are_text(page: Page, serve: Serve, root: Path, kind: str) -> None:
@@ -122,6 +123,7 @@ def test_axe_finds_nothing_in_light(page: Page, serve: Serve, compared: Path, ax
     accessible(page, serve(compared), axe, compared)
 
 
+@pytest.mark.long
 @pytest.mark.browser
 @pytest.mark.window(color_scheme="dark", bypass_csp=True, viewport={"width": 390, "height": 844})
 def test_axe_finds_nothing_in_dark_and_a_narrow_window_scrolls_the_table_alone(

@@ -55,6 +55,7 @@ def test_items_of_a_batch_that_failed_are_chosen_and_taken_once_more(
     expect(rows.nth(1)).to_contain_text("try 2")
 
 
+@pytest.mark.long
 def test_only_items_that_failed_are_taken_once_more(serve: Serve, tmp_path: Path) -> None:
     batched(tmp_path)
     served = serve(tmp_path)

@@ -124,6 +124,7 @@ def test_what_the_terminal_answered_first_is_stale_in_the_page(
     assert files(root) == {"0.txt": "0"}
 
 
+@pytest.mark.long
 def test_a_page_needs_a_journal(tmp_path: Path) -> None:
     root = workspace(tmp_path, number=1)
     refused = commands.process(root, "run", "main", "--page", "--no-journal")

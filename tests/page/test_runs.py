@@ -200,6 +200,7 @@ def test_a_protected_call_cannot_be_allowed_by_any_request(serve: Serve, tmp_pat
         assert journal.counted().get("answered") is None
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("body", "status"),
     [
@@ -227,6 +228,7 @@ def test_what_is_no_answer_to_what_waits_is_refused(
     assert files(root) == {}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "asked",
     [

@@ -84,6 +84,7 @@ def test_tools_are_called_in_parallel_and_their_results_go_back(
     assert {answer.model for answer in answers} == {model.replace("-chat", "")}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_a_delegate_is_given_an_attachment_and_works_beside_the_others(
     model: str, serve: Serve, watchers: dict[str, Any], tmp_path: Path
@@ -104,6 +105,7 @@ def test_a_delegate_is_given_an_attachment_and_works_beside_the_others(
     assert json.dumps(server.asked[-1].body).count("A dot.") == 3
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("model", MODELS)
 def test_each_worker_asks_its_model_with_its_own_settings(model: str, serve: Serve, tmp_path: Path) -> None:
     server = serve(main=[Say(calls=[("helper", {"input": "x"})]), Say("Done.")], helper=[Say("Helped.")])

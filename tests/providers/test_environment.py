@@ -34,6 +34,7 @@ def team(root: Path) -> Path:
     return root
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("model", "variables", "path"),
     [

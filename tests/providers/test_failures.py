@@ -27,6 +27,7 @@ def failures(events: list[Event]) -> list[ModelFailed]:
     return [event for event in events if isinstance(event, ModelFailed)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_a_failure_that_passes_is_asked_again_as_often_as_allowed(
     model: str, serve: Serve, tmp_path: Path
@@ -42,6 +43,7 @@ def test_a_failure_that_passes_is_asked_again_as_often_as_allowed(
     assert len(server.asked) == 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_a_provider_that_stays_down_fails_the_run_with_a_sentence(
     model: str, serve: Serve, tmp_path: Path
@@ -54,6 +56,7 @@ def test_a_provider_that_stays_down_fails_the_run_with_a_sentence(
     assert len(server.asked) == 1 + retries.RETRIES
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_a_workers_max_retries_holds(model: str, serve: Serve, tmp_path: Path) -> None:
     server = serve(main=[Fail(500)] * 9)
@@ -61,6 +64,7 @@ def test_a_workers_max_retries_holds(model: str, serve: Serve, tmp_path: Path) -
     assert len(server.asked) == 1
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("status", "requests"),
     [(400, 1), (401, 1), (403, 1), (404, 1), (422, 1), (408, 2), (409, 2), (429, 2), (500, 2), (529, 2)],
@@ -131,6 +135,7 @@ def test_a_request_that_offered_tools_of_the_provider_is_not_repeated(
     assert (outcome.status == "completed") == (requests == 2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_a_cut_connection_is_asked_again_and_no_tool_runs_twice(
     model: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -151,6 +156,7 @@ def test_a_cut_connection_is_asked_again_and_no_tool_runs_twice(
     assert len(server.asked) == 4
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_a_stream_that_breaks_fails_the_run_with_a_sentence(model: str, serve: Serve, tmp_path: Path) -> None:
     server = serve(main=[Say("A long story.", cut=True)])
@@ -188,6 +194,7 @@ def test_a_slow_stream_is_read_to_its_end(serve: Serve, tmp_path: Path) -> None:
 BODIES = ['{"choices": [', "null", "[]", "3", "{}"]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("body", BODIES)
 def test_an_answer_that_is_none_is_asked_for_again(
@@ -199,6 +206,7 @@ def test_an_answer_that_is_none_is_asked_for_again(
     assert (outcome.output, len(server.asked)) == ("Done.", 2)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("body", BODIES)
 def test_an_answer_that_is_none_fails_the_run_with_a_sentence(

@@ -59,6 +59,7 @@ def text_of(events: list[Event]) -> str:
     return text
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_text_and_calls_arrive_in_pieces_and_are_the_answer(model: str, serve: Serve, tmp_path: Path) -> None:
     calls = [("helper", {"input": "one"}), ("helper", {"input": "two"})]
@@ -82,6 +83,7 @@ def test_text_and_calls_arrive_in_pieces_and_are_the_answer(model: str, serve: S
     assert outcome.usage.cost_usd
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("quiet", CUTS)
 @pytest.mark.parametrize("model", MODELS)
 def test_an_answer_that_breaks_off_is_one_failed_request_and_is_asked_for_again(
@@ -104,6 +106,7 @@ def test_an_answer_that_breaks_off_is_one_failed_request_and_is_asked_for_again(
     assert llmdo.replay(tmp_path, outcome.run).output == STORY
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("quiet", CUTS)
 def test_where_every_answer_breaks_off_the_run_fails_and_can_go_on(
     quiet: bool, serve: Serve, tmp_path: Path

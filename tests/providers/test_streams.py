@@ -21,6 +21,7 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("status", [429, 500])
 def test_a_stream_that_was_refused_is_asked_for_again(
@@ -40,6 +41,7 @@ def test_a_stream_that_was_refused_is_asked_for_again(
     assert answered.cost_usd
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_a_stream_that_stays_refused_fails_with_a_sentence(model: str, serve: Serve, tmp_path: Path) -> None:
     server = serve(main=[Fail(503)] * 9)
@@ -50,6 +52,7 @@ def test_a_stream_that_stays_refused_fails_with_a_sentence(model: str, serve: Se
     assert len(server.asked) == 1 + retries.RETRIES
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_a_request_that_can_never_succeed_is_streamed_once(model: str, serve: Serve, tmp_path: Path) -> None:
     server = serve(main=[Fail(400), Say("Done.")])
@@ -57,6 +60,7 @@ def test_a_request_that_can_never_succeed_is_streamed_once(model: str, serve: Se
     assert len(server.asked) == 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_a_stream_that_breaks_before_its_first_piece_is_asked_for_again(
     model: str, serve: Serve, tmp_path: Path
@@ -67,6 +71,7 @@ def test_a_stream_that_breaks_before_its_first_piece_is_asked_for_again(
     assert (len(server.asked), outcome.usage.requests) == (2, 2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_a_stream_that_breaks_after_a_piece_fails_the_delegate_and_its_caller_is_told(
     model: str, serve: Serve, tmp_path: Path

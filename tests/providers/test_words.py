@@ -37,6 +37,7 @@ def failed(serve: Serve, tmp_path: Path, model: str, answer: Answer, **more: Any
     return outcome
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_names_its_variable_and_shows_no_part_of_it(
@@ -58,6 +59,7 @@ def test_whatever_else_is_quoted_holds_no_part_of_a_key(model: str, serve: Serve
     assert not any(KEY[at : at + 4] in error for at in range(3, len(KEY) - 3))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     ("answer", "error", "hint"),
@@ -97,6 +99,7 @@ def test_a_status_is_a_sentence_with_what_the_provider_said(
     assert (outcome.error, outcome.hint) == (error.format(named(model)), hint)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("watchers", [{}, {"instruments": (streaming(),)}], ids=["whole", "streamed"])
 def test_a_refusal_says_what_the_model_said(
@@ -106,6 +109,7 @@ def test_a_refusal_says_what_the_model_said(
     assert outcome.error == "the model refused to answer: I can't help with that."
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("media_type", ["text/html", "application/json"])
 def test_a_page_instead_of_an_answer_is_asked_again(

@@ -154,6 +154,7 @@ def test_code_that_calls_an_adopted_agent_is_given_the_instance(tmp_path: Path) 
     assert (outcome.output, outcome.error) == ("fig", None)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("output", "problem"),
     [
@@ -233,6 +234,7 @@ def thrifty(root: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_capabilities_that_only_tell_are_carried_over_and_calls_keep_their_numbers(tmp_path: Path) -> None:
     thrifty(tmp_path)
     events: list[Event] = []
@@ -343,6 +345,7 @@ def test_a_lock_holds_what_makes_the_deps_and_follows_its_file(tmp_path: Path) -
         locking.derive(project.read(tmp_path))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("deps", "problem"),
     [
@@ -382,6 +385,7 @@ def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
             del sys.modules[name]
 
 
+@pytest.mark.long
 def test_what_a_program_overrides_holds_in_the_runs_that_it_starts(
     tmp_path: Path, imported: Callable[[], Any]
 ) -> None:
@@ -409,6 +413,7 @@ def test_what_a_program_overrides_holds_in_the_runs_that_it_starts(
     assert "Ada at home" in (go(tmp_path).output or "")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("more", "problem"),
     [

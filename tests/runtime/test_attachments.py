@@ -144,6 +144,7 @@ def test_a_caller_hands_over_only_what_it_may_read(tmp_path: Path) -> None:
     assert "`fs.read:input/deck.txt` is not among what `helper` declares" in (outcome.output or "")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("path", "paths"),
     [

@@ -73,6 +73,7 @@ def parallel(
     return go(made, tmp_path)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "limit",
     [1, 21, 62, *(pytest.param(limit, marks=pytest.mark.long) for limit in (2, 3, 22, 41, 61, 100))],

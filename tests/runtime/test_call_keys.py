@@ -153,6 +153,7 @@ def test_a_function_has_a_key_and_so_have_the_tools_that_it_calls(root: Path) ->
     assert done.stdout.split() == [key_of(run, "code", 1), key_of(run, "code/keys.plain#1", 1)], done.stderr
 
 
+@pytest.mark.long
 def test_a_call_that_is_resumed_has_the_key_that_it_had(root: Path) -> None:
     assert commands.process(root, "run", "main", "dying").returncode == 9
     run = Runs(root).find("last")

@@ -221,6 +221,7 @@ def test_a_run_that_is_stopped_has_an_outcome(tmp_path: Path) -> None:
 KINDS = [RunStarted, WorkerStarted, ModelRequested, ModelResponded, ToolCalled, ToolFinished, WorkerFinished]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_watcher_that_fails_ends_the_run_with_an_outcome(tmp_path: Path, kind: type[Event]) -> None:
     (tmp_path / "slow.py").write_text(SLOW)

@@ -178,6 +178,7 @@ def test_a_call_has_its_place_and_its_events_and_counts(root: Path) -> None:
     assert outcome.usage_by_worker["main"].tool_calls == 2
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [

@@ -217,6 +217,7 @@ def test_what_was_not_shown_cannot_be_allowed(tmp_path: Path, word: str) -> None
     assert outcome.denied == ()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("typed", ["maybe", "onc", "once or not", "yes", "\x1b[A", "once,"])
 def test_an_unknown_answer_counts_as_nothing_and_is_asked_for_again(tmp_path: Path, typed: str) -> None:
     events: list[Event] = []
@@ -263,6 +264,7 @@ def test_arguments_are_edited_in_the_persons_own_editor(tmp_path: Path) -> None:
     assert done(tmp_path) == "A;"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("answer", "environ", "problem"),
     [
@@ -296,6 +298,7 @@ def test_an_edited_call_meets_the_rules_again(tmp_path: Path) -> None:
     assert not (tmp_path / "b.txt").exists()
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("character", [hiding for hiding in HIDING if not "\ud800" <= hiding[0] <= "\udfff"])
 def test_no_character_hides_a_payload_from_a_terminal(tmp_path: Path, character: str) -> None:
     text = f"echo hello{character}rm -rf x{character}"
@@ -317,6 +320,7 @@ FORGERIES = [
 ]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("columns", [20, 31, 80])
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_no_payload_imitates_the_frame(tmp_path: Path, forgery: str, columns: int) -> None:
@@ -396,6 +400,7 @@ def test_ctrl_c_ends_the_run_and_the_end_of_input_is_a_no(tmp_path: Path, typed:
     assert "used: 1 request" in person.text() or code == 0
 
 
+@pytest.mark.long
 def test_what_was_asked_and_answered_stays_on_the_screen(tmp_path: Path) -> None:
     _, person = play(tmp_path, "huh\n", "no too long\n", columns=90)
     lines = person.lines()
@@ -433,6 +438,7 @@ def test_the_flags_answer_instead_of_the_person(tmp_path: Path) -> None:
     assert (code, person.prompts, done(tmp_path)) == (0, [], "a;")
 
 
+@pytest.mark.long
 def test_what_no_flag_answers_is_still_asked(tmp_path: Path) -> None:
     code, person = play(tmp_path, "once\n", flags=("--approve", "fs.write:reports/**"))
     assert (code, len(person.prompts), done(tmp_path)) == (0, 1, "a;")

@@ -201,6 +201,7 @@ def way(attribute: str, tool: str, **how: Any) -> Graph:
     return graph(worker("main", "ways"), ways, **how)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("attribute", "tool"), WAYS, ids=lambda value: str(value))
 def test_no_toolset_of_any_kind_is_reached_around_the_gate(tmp_path: Path, attribute: str, tool: str) -> None:
     script(tmp_path, main=[[(tool, {})], "{results}"])

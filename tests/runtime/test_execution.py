@@ -66,6 +66,7 @@ def test_a_replay_runs_nothing_again_for_being_safe_to_retry(root: Path) -> None
     assert effects(root) == ["a"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("today", "runs"), [({}, 2), ({"fs.read": "blocked"}, 1), ({"fs.read": "needs_approval"}, 1)]
 )
@@ -161,6 +162,7 @@ def test_a_journal_cannot_start_a_server_that_is_blocked_today(tmp_path: Path) -
 # Servers that a run with `--locked` starts first
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", ["caller", "worker", "delegation", "nowhere"])
 def test_a_locked_run_starts_only_servers_that_may_be_started_along_some_path(
     tmp_path: Path, place: str
@@ -258,6 +260,7 @@ def command(words: list[str]) -> str:
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("size", "words"), [(10, []), (17 * 1024 * 1024, []), (10, [f"w{number}" for number in range(1_100)])]
 )

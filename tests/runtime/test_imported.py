@@ -43,6 +43,7 @@ def forge_yes(root: Path) -> None:
         questions.add_answer(journal, question, answer, at_terminal=True)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("file", ["llmdo.toml", "a.txt"])
 @pytest.mark.parametrize("imported", [False, True])
 def test_a_yes_that_came_with_an_imported_run_does_not_count(

@@ -263,6 +263,7 @@ def test_reach_and_lock_know_the_tools_of_an_adopted_agent(tmp_path: Path) -> No
     assert rows["fs.write"] == "blocked"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("made", "problem"),
     [

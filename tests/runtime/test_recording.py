@@ -255,6 +255,7 @@ def stepwise(root: Path) -> Graph:
     return allowing(worker("main", "tools", "helper"), worker("helper", "tools"))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "effect",
     [

@@ -103,6 +103,7 @@ def go(root: Path, entry: str, text: str, **options: object) -> RunOutcome:
     return run_sync(locking.derive(read), root=root, prompts=read.prompts, entry=entry, options=run_options)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("entry", "text", "output"),
     [

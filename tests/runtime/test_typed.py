@@ -124,6 +124,7 @@ def test_a_typed_input_is_told_as_canonical_json_with_its_defaults(tmp_path: Pat
     ), outcome.error
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

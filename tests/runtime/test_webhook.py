@@ -225,6 +225,7 @@ def test_a_message_is_sent_again_as_the_same_one(root: Path, receiver: Receiver)
     assert len({body for _, _, body in receiver.got}) == 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("statuses", "attempts", "why"),
     [
@@ -262,6 +263,7 @@ def test_a_run_does_not_wait_for_who_is_told_of_it(root: Path, receiver: Receive
     assert "webhook" not in run.stderr
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("name", "value", "why"),
     [

@@ -56,6 +56,7 @@ def go_on(root: Path, run: str) -> str:
         return going.fault(run) or ""
 
 
+@pytest.mark.long
 def test_nothing_that_nobody_answered_for_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = workspace(tmp_path, number=1)
     asked(root)

@@ -43,6 +43,7 @@ def raised(
     return {str(capability) for capability in vouching.raised(line.split(), scope_in_text, isolated=isolated)}
 
 
+@pytest.mark.few(61)
 @pytest.mark.parametrize(("rule", "command", "wanted"), EXAMPLES)
 def test_a_preset_does_what_its_examples_say(rule: ShellRule, command: list[str], wanted: bool) -> None:
     assert breaks_example(rule, command) is not wanted

@@ -367,12 +367,14 @@ def test_a_declared_utf_8_is_fine() -> None:
     assert outline("# -*- coding: UTF_8 -*-\na = 1\n").names == {"a"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("text", ["x = [" + "1," * 19_000 + "]", "é = 1; " * 9_000, "import a\n" * 19_000])
 @pytest.mark.timeout(20)
 def test_a_large_module_is_outlined_in_time(text: str) -> None:
     assert len(outline(text).names) == 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "text", ["a\n" * 500_000, "x = [" + "[]," * 300_000 + "]", "import a" + ".a" * 10_000]
 )
@@ -397,6 +399,7 @@ class Cyclic:
             pass
 
 
+@pytest.mark.long
 def test_threads_outline_modules_at_the_same_time() -> None:
     source = Source("m.py", "def f(a):\n" + "    x = [a, (a, [1, [a]])]\n" * 100)
     often, interval = gc.get_threshold(), sys.getswitchinterval()

@@ -257,6 +257,7 @@ def test_the_largest_integers_are_read() -> None:
     assert parse("a = 9223372036854775807\nb = -9223372036854775808").problems == ()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "text",
     [

@@ -116,6 +116,7 @@ def test_a_command_that_ignores_signals_is_ended_in_time(machine, isolation, lon
     assert gone(long)
 
 
+@pytest.mark.few(1)
 @both
 def test_a_flood_is_read_and_dropped(machine, isolation) -> None:
     finished = run(machine(isolation, output_bytes=1000), "head", "-c", "5000000", "/dev/zero", seconds=20)

@@ -286,6 +286,7 @@ def test_nothing_is_lost_or_done_twice_however_often_a_batch_is_killed(llmdo: Ll
     assert {str(number) for number in range(40)} - set(happened) <= {str(int(key) - 1) for key in unsure}
 
 
+@pytest.mark.long
 def test_what_is_unsure_runs_again_where_a_person_says_so(llmdo: Llmdo, root: Path) -> None:
     inputs(root, "effect a")
     process = begun(root, *START[1:])

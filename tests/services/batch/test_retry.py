@@ -47,6 +47,7 @@ def test_a_run_that_cannot_go_on_is_begun_anew(llmdo: Llmdo, root: Path) -> None
     assert FileBatches(root).of_run(f"{first}.1") == FileBatches(root).of_run(first)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ended", ["failed", "waiting"])
 def test_a_run_whose_journal_is_gone_is_begun_anew_only_where_a_person_says_so(
     llmdo: Llmdo, root: Path, ended: str
@@ -97,6 +98,7 @@ def keyed(llmdo: Llmdo, root: Path) -> Path:
     return root
 
 
+@pytest.mark.long
 def test_a_run_that_had_effects_is_begun_anew_only_when_a_person_says_so(llmdo: Llmdo, keyed: Path) -> None:
     inputs(keyed, "keyed a")
     assert llmdo(*START, cwd=keyed).code == 1

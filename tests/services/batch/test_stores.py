@@ -91,6 +91,7 @@ def killed_within_effects(root: Path) -> Iterator[None]:
     yield
 
 
+@pytest.mark.long
 def test_what_was_killed_within_an_effect_is_for_a_person_to_say(llmdo: Llmdo, root: Path, kept: str) -> None:
     inputs(root, "effect a", "effect b")
     with killed_within_effects(root):

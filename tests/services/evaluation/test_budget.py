@@ -67,6 +67,7 @@ def test_scripted_models_cost_nothing_and_keep_any_budget(llmdo: Llmdo, paid: Pa
     assert json.loads(done.out)["variants"][0]["cost_usd"] == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("jobs", "begun"), [("1", 1), ("8", 4)])
 def test_no_budget_can_be_kept_without_a_price(llmdo: Llmdo, paid: Path, jobs: str, begun: int) -> None:
     words = ["eval", *model("unpriced"), *model("unpriced_too"), "--jobs", jobs, "--budget-usd", "1"]

@@ -103,6 +103,7 @@ def test_the_sign_test_by_hand(better: int, worse: int, p: float) -> None:
     assert sign_test(better, worse) == sign_test(worse, better) == p
 
 
+@pytest.mark.long
 def test_a_change_of_the_rules_that_fails_three_decks_misses_the_baseline(
     llmdo: Llmdo, tmp_path: Path
 ) -> None:

@@ -105,6 +105,7 @@ def test_what_was_recorded_is_repeated_without_a_key_and_with_the_same_verdicts(
     assert f"replay:{FILE}" in shown
 
 
+@pytest.mark.long
 def test_a_recording_is_text_without_secrets_that_does_not_change_by_itself(
     llmdo: Llmdo, recorded: tuple[Path, dict[str, Any], Server], serve: Serve
 ) -> None:
@@ -143,6 +144,7 @@ def test_another_request_fails_its_case_alone_and_says_what_differs(
     assert len(server.asked) == asked
 
 
+@pytest.mark.long
 def test_a_result_of_a_tool_that_was_another_is_not_guessed_over(
     llmdo: Llmdo, recorded: tuple[Path, dict[str, Any], Server]
 ) -> None:
@@ -168,6 +170,7 @@ def test_an_answer_that_held_a_secret_is_left_out_and_named(
     assert again["error"] == f"main: the answer to request 1 in `{FILE}` is without a secret that it held"
 
 
+@pytest.mark.long
 def test_what_was_not_answered_is_not_recorded_and_without_a_key_a_recording_is_named(
     llmdo: Llmdo, asking: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,6 +103,7 @@ def test_a_run_of_a_revision_that_stopped_goes_on_with_what_that_had(llmdo: Llmd
     assert (trial["state"], trial["output"], trial["run"]) == ("completed", "done", run), trial
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("rev", "message"),
     [

@@ -32,6 +32,7 @@ def comparable(document: str) -> Any:
     return data
 
 
+@pytest.mark.long
 def test_the_twelve_decks_of_the_example_pass_and_do_so_again(llmdo: Llmdo, tmp_path: Path) -> None:
     root = copied("pitchdeck", tmp_path)
     first, second = (llmdo("eval", "decks", "--format", "json", cwd=root) for _ in range(2))

@@ -87,6 +87,7 @@ BOMB = b"".join(
 )
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("content", "message"),
     [
