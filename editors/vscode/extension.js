@@ -32,11 +32,12 @@ function selector() {
   ];
 }
 
-/** Says that the server cannot be started, and what may help. */
+/** Says that the server cannot be started, and what may help; the client rejects with a text, Node.js with an error. */
 async function explain(error) {
   const [program] = words();
+  const reason = error instanceof Error ? error.message : String(error);
   const answer = await vscode.window.showErrorMessage(
-    `llmdo: \`${program}\` could not be started (${error.message}). Install it with ` +
+    `llmdo: \`${program}\` could not be started (${reason}). Install it with ` +
       "`uv tool install 'llmdo-workspace[lsp]'`, or say where it is in the setting `llmdo.command`.",
     "Open the Setting",
   );

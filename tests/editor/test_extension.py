@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import shutil
+import signal
+import socket
 import subprocess
+import sys
+import time
 import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from tests.editor.workspace import FILES, bait
+from tests.page.conftest import CHROMIUM
 
 REPOSITORY = Path(__file__).parent.parent.parent
 EXTENSION = REPOSITORY / "editors" / "vscode"
@@ -42,7 +52,7 @@ class LanguageClient {
   onDidChangeState() {}
   async start() {
     started.push(["start", this.server, this.options.documentSelector.length]);
-    if (this.server.command === "missing") { throw new Error("ENOENT"); }
+    if (this.server.command === "missing") { throw "spawn missing ENOENT"; }  // a text, as the real one throws
   }
   async stop() { started.push(["stop"]); }
 }
@@ -91,6 +101,7 @@ def test_a_setting_that_is_no_list_of_words_is_not_used(command: object) -> None
 
 def test_it_says_what_to_install() -> None:
     texts = hosted(["missing"])["texts"]
+    assert "`missing` could not be started (spawn missing ENOENT)" in str(texts[0])
     assert "uv tool install 'llmdo-workspace[lsp]'" in str(texts[0])
 
 
@@ -119,12 +130,12 @@ def test_it_is_part_of_a_release() -> None:
     assert "/editors" in project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
 
 
-@pytest.mark.long
-@pytest.mark.timeout(400)
-def test_it_makes_a_package_with_its_client(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def packaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The extension as it is installed, with its client of the registry."""
     npm = needs("npm")
-    shutil.copytree(EXTENSION, tmp_path / "vscode")
-    where = tmp_path / "vscode"
+    where = tmp_path_factory.mktemp("extension") / "vscode"
+    shutil.copytree(EXTENSION, where)
     words = [
         npm,
         "install",
@@ -140,8 +151,104 @@ def test_it_makes_a_package_with_its_client(tmp_path: Path) -> None:
     assert installed.returncode == 0, installed.stderr
     made = subprocess.run([npm, "run", "package"], cwd=where, capture_output=True, text=True)
     assert made.returncode == 0, made.stdout + made.stderr
-    with zipfile.ZipFile(where / "llmdo.vsix") as package:
+    return where / "llmdo.vsix"
+
+
+@pytest.mark.long
+@pytest.mark.timeout(400)
+def test_it_makes_a_package_with_its_client(packaged: Path) -> None:
+    with zipfile.ZipFile(packaged) as package:
         names = set(package.namelist())
     assert {"extension/extension.js", "extension/package.json", "extension/worker.tmLanguage.json"} <= names
     assert any(name.startswith("extension/node_modules/vscode-languageclient/") for name in names)
     assert not any("vsce" in name for name in names)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("command", ["llmdo", "no-such-program"])
+def test_vs_code_shows_what_the_server_finds_and_renames_by_it(
+    packaged: Path, tmp_path: Path, command: str
+) -> None:
+    """VS Code itself, as code-server brings it to a browser."""
+    program = shutil.which("code-server")
+    if program is None or not Path(CHROMIUM).exists():
+        pytest.skip(f"there is no `code-server` here, or no {CHROMIUM} to show it in")
+    root = tmp_path / "w"
+    root.mkdir()
+    for path, text in FILES.items():
+        (root / path).write_text(text, encoding="utf-8")
+    bait(root)
+    words = [str(Path(sys.executable).parent / command), "lsp"]
+    user = tmp_path / "data/User"
+    user.mkdir(parents=True)
+    settings = {"security.workspace.trust.enabled": False, "files.hotExit": "off", "llmdo.command": words}
+    (user / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+    folders = [f"--user-data-dir={tmp_path / 'data'}", f"--extensions-dir={tmp_path / 'extensions'}"]
+    install = [program, *folders, "--install-extension", str(packaged)]
+    subprocess.run(install, env=environ, check=True, capture_output=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    serve = [program, *folders, "--auth=none", f"--bind-addr={address}", "--disable-telemetry"]
+    serve += ["--disable-update-check", str(root)]
+    with (
+        subprocess.Popen(
+            serve, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        ) as server,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        try:
+            page = browser.new_page(viewport={"width": 1300, "height": 900})
+            page.set_default_timeout(40_000)
+            for _ in range(200):
+                with contextlib.suppress(OSError), socket.create_connection((address[:9], int(address[10:]))):
+                    break
+                time.sleep(0.1)
+            page.goto(f"http://{address}/?folder={root}")
+            page.get_by_role("treeitem", name="main.worker").dblclick()
+            if command == "llmdo":
+                edited(page)
+            else:
+                page.get_by_text(f"`{words[0]}` could not be started (").last.wait_for()
+                assert "(undefined)" not in page.inner_text("body")
+        finally:
+            browser.close()
+            os.killpg(server.pid, signal.SIGTERM)
+    if command == "llmdo":
+        for path in ("main.worker", "other.worker"):
+            assert (root / path).read_text() == FILES[path].replace("other", "helper")
+    assert not (root / "executed").exists()
+
+
+def edited(page: Page) -> None:
+    """Misspells a name, lets it be fixed, and renames the worker."""
+
+    def press(*keys: str) -> None:
+        for key in keys:
+            page.keyboard.press(key)
+            page.wait_for_timeout(300)
+
+    lines = page.locator(".view-lines")
+    squiggles = page.locator(".squiggly-error")
+    lines.get_by_text("name: main").click()
+    press("Control+Home", "ArrowDown", "ArrowDown", "ArrowDown", *["ArrowRight"] * 4, "x")
+    squiggles.wait_for()
+    press("Control+k", "Control+i")
+    page.get_by_text("did you mean `other`?").first.wait_for()
+    press("Escape", "Control+.")
+    page.get_by_text("Write `other` for `otxher`").wait_for()
+    press("Enter")
+    squiggles.wait_for(state="detached")
+    page.locator(".codelens-decoration").get_by_text("reaches").first.wait_for()
+    press("Control+Home", "ArrowDown", *["ArrowRight"] * 7, "Control+k", "Control+i")
+    page.locator(".monaco-hover").get_by_text("x.kit.read").first.wait_for()
+    press("Escape", "ArrowDown", "ArrowDown", "Home", "F2")
+    page.locator(".rename-input").fill("helper")
+    press("Enter")
+    lines.get_by_text("helper").wait_for()
+    press("Control+k")
+    page.keyboard.press("s")  # saves all
+    page.locator(".dirty").first.wait_for(state="detached")
