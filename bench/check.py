@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 
 BIN = Path(sys.executable).parent
 AGE = 0.2  # seconds: what has changed since is not remembered by a check
+EDITS: dict[str, Callable[[str], str]] = {
+    "a comment": lambda text: text.replace("---\n", "---\n# a note\n", 1),
+    "a prompt": lambda text: f"{text}And be brief.\n",
+    "a description": lambda text: text.replace("description: ", "description: Edited, ", 1),
+    "a toolset": lambda text: text.replace("toolsets:\n", "toolsets:\n  filesystem: {}\n", 1),
+}
+"""What is edited in one worker file, in the first edit after a check."""
 
 
 def nothing() -> None:
@@ -84,44 +91,30 @@ class Meter:
 
 def llmdo_cases(root: Path, count: int, meter: Meter, cache: Path) -> Iterator[Case]:
     """A check of the workspace at `root`: without memory, after one edit, and with nothing changed."""
-    unlocked = [str(BIN / "llmdo"), "check"]
-    words = [*unlocked, "--locked"]
+    words = [str(BIN / "llmdo"), "check"]  # a stale lock is a warning then, and the command succeeds
     edited = root / "workers" / "worker_00007.worker"
     text = edited.read_text(encoding="utf-8")
-    state = {"number": 0}
 
     def forget() -> None:
         shutil.rmtree(cache, ignore_errors=True)
 
-    def comment() -> None:
-        state["number"] += 1
-        note = "---\n# a note\n" if state["number"] % 2 else "---\n"
-        edited.write_text(text.replace("---\n", note, 1), encoding="utf-8")
-
-    def prompt() -> None:
-        meter.run(Case(name="settle", words=unlocked, folder=root))
-        state["number"] += 1
-        edited.write_text(f"{text}{state['number']}\n", encoding="utf-8")
-
-    def header() -> None:
-        state["number"] += 1
-        changed = f"description: {state['number']} "
-        edited.write_text(text.replace("description: ", changed, 1), encoding="utf-8")
-
-    def undo() -> None:
-        edited.write_text(text, encoding="utf-8")
-        settle()
-
     def settle() -> None:
+        edited.write_text(text, encoding="utf-8")
         time.sleep(AGE)
         meter.run(Case(name="settle", words=words, folder=root))
 
+    def edit(kind: str) -> Callable[[], None]:
+        def after_a_check() -> None:
+            settle()
+            edited.write_text(EDITS[kind](text), encoding="utf-8")
+
+        return after_a_check
+
     yield Case(name=f"llmdo check, {count:,} workers, cold", words=words, folder=root, before=forget)
     name = f"llmdo check, {count:,} workers"
-    yield Case(name=f"{name}, a comment edited", words=words, folder=root, before=comment)
-    yield Case(name=f"{name}, a header edited", words=unlocked, folder=root, before=header)
-    yield Case(name=f"{name}, a prompt edited again", words=unlocked, folder=root, before=prompt)
-    yield Case(name=f"{name}, nothing changed", words=words, folder=root, before=undo)
+    for kind in EDITS:
+        yield Case(name=f"{name}, {kind} edited", words=words, folder=root, before=edit(kind))
+    yield Case(name=f"{name}, nothing changed", words=words, folder=root, before=settle)
 
 
 def peer_cases(folder: Path, count: int) -> Iterator[Case]:
@@ -185,12 +178,11 @@ def report(used_by_case: dict[str, list[Used]], count: int, large: int) -> Itera
     yield ratio(cold, f"uv lock --check --offline, {count:,} members", "1.0")
     yield ratio(cold, "the same with UV_PYTHON set", "1.5")
     yield ratio(warm, "python -c pass", "1.5")
-    for edit in ("a comment", "a header", "a prompt"):
-        again = " again" if edit == "a prompt" else ""
-        yield ratio(f"llmdo check, {count:,} workers, {edit} edited{again}", cold, "0.5")
+    for kind in EDITS:
+        yield ratio(f"llmdo check, {count:,} workers, {kind} edited", cold, "0.5")
     yield ratio(f"llmdo check, {large:,} workers, cold", cold, "8")
-    if used := middle.get(f"llmdo check, {large:,} workers, cold"):
-        yield f"peak memory at {large:,} workers: {used.memory:.0f} MB (target 60)"
+    if largest := middle.get(f"llmdo check, {large:,} workers, cold"):
+        yield f"peak memory at {large:,} workers: {largest.memory:.0f} MB (target 60)"
 
 
 def main() -> None:

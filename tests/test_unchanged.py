@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from llmdo.base import cache
-from llmdo.cli import quick
+from llmdo.cli import quick, restating
+from llmdo.services import locking
+from llmdo.workspace import lock, project
+from tests.laws import tried
 from tests.test_cache import AGE, FILES, checked, known_answer, made, remembered, root
 
 __all__ = ["made", "root"]  # fixtures
 
 
 MAIN = FILES["workers/main.worker"]
+PLAIN = FILES["more/deep/other.worker"]
+OTHER = {
+    ("more/deep/other", "a prompt"): f"{PLAIN}\nAnd on.\n",
+    ("more/deep/other", "as it was"): PLAIN,
+    ("more/deep/other", "a toolset"): PLAIN.replace("  kit: {}", "  filesystem: {}"),
+    ("more/deep/other", "a description"): PLAIN.replace("name: other", "name: other\ndescription: It helps."),
+    ("more/deep/other", "another name"): PLAIN.replace("name: other", "name: another"),
+}
+DESCRIBED = "name: main\ndescription: It leads."
 EDITS = {
     "a prompt": MAIN.replace("Go on.", "Go on, and on."),
     "a comment": MAIN.replace("---\n", "---\n# note\n", 1),
     "a blank line": MAIN.replace("toolsets", "\n\ntoolsets"),
+    "a description": MAIN.replace("name: main", DESCRIBED),
+    "a description above the name": MAIN.replace("name: main", "description: It leads.\nname: main"),
+    "both texts": MAIN.replace("name: main", DESCRIBED).replace("Go on.", "Lead."),
     "an alias": MAIN.replace("Go on.", "Read deck.md."),
+    "an alias in a description": MAIN.replace("name: main", "name: main\ndescription: It reads deck.md."),
     "something hidden": MAIN.replace("Go on.", "Go\u200b on."),
     "another letter": MAIN.replace("Go on.", "Géht weiter."),
-    "another header": MAIN.replace("name: main", "name: main\ndescription: It leads."),
+    "a description with an escape": MAIN.replace("name: main", 'name: main\ndescription: "It\\u200b leads."'),
+    "an empty description": MAIN.replace("name: main", 'name: main\ndescription: ""'),
+    "no description after all": MAIN.replace("name: main", "name: main\ndescription:"),
+    "a number for a description": MAIN.replace("name: main", "name: main\ndescription: 5"),
+    "a setting": MAIN.replace("name: main", "name: main\nmodel_settings: { temperature: 0.1 }"),
+    "a misspelt key": MAIN.replace("name: main", "name: main\ndescripton: It leads."),
     "a misspelt name": MAIN.replace("  other", "  othr"),
     "another order": MAIN.replace("  filesystem: {}\n  other: {}\n", "  other: {}\n  filesystem: {}\n"),
     "no header": "Go on.\n",
@@ -32,38 +56,105 @@ EDITS = {
     "a header of YAML": MAIN.replace("filesystem: {}", "filesystem: !!map {}"),
     "a longer header": MAIN.replace("toolsets:", "description: >\n  It leads.\ntoolsets:"),
 }
-SILENT = ("a prompt", "a comment", "a blank line")
-"""What changes nothing that a check without a lock says."""
+KNOWN = (
+    "a prompt", "a comment", "a blank line", "a description", "a description above the name", "both texts",
+)  # fmt: skip
+"""What changes nothing that a check says, but that the lock lacks a text for models."""
+
+
+def forms() -> list[tuple[str, ...]]:
+    return [(), ("--locked",), ("--strict", "--format", "concise"), ("--locked", "--format", "json")]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("locked", [True, False], ids=["locked", "without a lock"])
-def test_an_answer_stands_after_an_edit_only_if_a_check_would_give_it(root: Path, *, locked: bool) -> None:
-    if not locked:
+@pytest.mark.parametrize("form", forms(), ids=" ".join)
+@pytest.mark.parametrize("has_lock", [True, False], ids=["a lock", "no lock"])
+def test_an_answer_stands_after_an_edit_only_if_a_check_would_give_it(
+    root: Path, form: tuple[str, ...], *, has_lock: bool
+) -> None:
+    if not has_lock:
         (root / "llmdo.lock").unlink()
     time.sleep(AGE)
-    before = checked(root)
+    checked(root, *form)
     kept = []
     for name, text in EDITS.items():
         (root / "workers" / "main.worker").write_bytes(text.encode())
-        if (known := known_answer(root)) is not None:
+        if (known := known_answer(root, *form)) is not None:
             kept.append(name)
-            assert known == checked(root, "--no-cache") == before, name
-    assert kept == [name for name in EDITS if name in SILENT and not (locked and name == "a prompt")]
+            assert known == checked(root, *form, "--no-cache"), name
+    assert kept == list(KNOWN)
 
 
-def test_the_answer_about_a_prompt_that_the_lock_lacks_stands_while_it_is_edited(root: Path) -> None:
+@pytest.mark.law
+@tried(25)
+@given(
+    form=st.sampled_from(forms()),
+    edits=st.lists(
+        st.sampled_from([("workers/main", name) for name in EDITS] + list(OTHER)), min_size=2, max_size=6
+    ),
+)
+def test_after_any_edits_of_two_workers_the_memory_says_what_a_check_says(
+    tmp_path_factory: pytest.TempPathFactory,
+    made: Path,
+    form: tuple[str, ...],
+    edits: list[tuple[str, str]],
+) -> None:
+    folder = tmp_path_factory.mktemp("edited")
+    root = Path(shutil.copytree(made, folder / "w"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("LLMDO_NO_CACHE", raising=False)
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        time.sleep(AGE)
+        checked(root, *form)
+        for worker, name in edits:
+            text = EDITS[name] if worker == "workers/main" else OTHER[worker, name]
+            (root / f"{worker}.worker").write_bytes(text.encode())
+            time.sleep(AGE)
+            known = known_answer(root, *form)
+            answer = checked(root, *form, "--no-cache")
+            assert known in (None, answer)
+            assert known_answer(root, *form) == known  # as it was written down, or not at all
+            checked(root, *form)
+    shutil.rmtree(folder)
+
+
+def test_the_answer_about_texts_that_the_lock_lacks_follows_their_edits(root: Path) -> None:
     edited = root / "workers" / "main.worker"
-    edited.write_text(EDITS["a prompt"])
     time.sleep(AGE)
-    _, text = checked(root)
-    assert "LDO401" in text
-    for prompt in ("Go.", "Go on, and on, and on.\n\nAnd on."):
-        edited.write_text(MAIN.replace("Go on.", prompt))
-        assert remembered(root) == text == checked(root, "--no-cache")[1]
-    edited.write_text(EDITS["a prompt"].replace("---\n", "---\n# note\n", 1))
-    assert remembered(root) is None  # what is said about a line of the file is about another line now
+    clean = checked(root)
+    for name in ("a prompt", "both texts", "a description", "a description above the name", "a comment"):
+        edited.write_text(EDITS[name])
+        time.sleep(AGE)
+        assert known_answer(root) == checked(root, "--no-cache"), name
     edited.write_text(MAIN)  # the lock has it
+    assert known_answer(root) == clean
+
+
+def test_a_finding_about_a_line_of_a_header_stays_while_that_line_does(root: Path) -> None:
+    edited = root / "workers" / "main.worker"
+    wrong = MAIN.replace("  other", "  othr").replace("name: main", DESCRIBED)
+    (root / "llmdo.lock").unlink()
+    edited.write_text(wrong)
+    time.sleep(AGE)
+    checked(root)
+    edited.write_text(wrong.replace("It leads.", "It leads others."))
+    assert known_answer(root) == checked(root, "--no-cache")
+    for other in (
+        wrong.replace("description", "# note\ndescription"),
+        wrong.replace("othr: {}", "othr:  {}"),
+    ):
+        edited.write_text(other)
+        assert remembered(root) is None
+
+
+def test_with_many_findings_a_check_is_made(root: Path) -> None:
+    for number in range(restating.MAX_FINDINGS + 1):
+        (root / "more" / f"worker_{number}.worker").write_text(f"---\nname: worker_{number}\n---\nGo.\n")
+    (root / "llmdo.lock").unlink()
+    lock.write(root, locking.derive(project.read(root)))
+    time.sleep(AGE)
+    assert checked(root)[1].count("LDO303") == restating.MAX_FINDINGS + 1
+    (root / "workers" / "main.worker").write_text(EDITS["a prompt"])
     assert remembered(root) is None
 
 
@@ -120,7 +211,7 @@ def test_an_answer_that_stands_is_remembered_with_the_edited_file(root: Path) ->
         assert remembered(root) == text
     finally:
         quick._meaning_now = before
-    edited.write_text(EDITS["another header"])
+    edited.write_text(EDITS["a setting"])
     assert remembered(root) is None
 
 

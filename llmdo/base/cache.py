@@ -29,13 +29,18 @@ if TYPE_CHECKING:
     """What was looked at: path to packed facts. Of what was missing, the folder in which it would be."""
     Meanings = tuple[Mapping[str, Any], tuple[str, ...]]
     """Path to what a file means to a check, and what all of that is asked about."""
+    Answer = tuple[int, str, Any]
+    """An exit code, what is printed, and the findings as plain values; None for these where they cannot be so."""
     MeaningNow = Callable[[str, Any, tuple[str, ...]], Any]
-    """The absolute path of a file, what it meant, and what it is asked about, to what it means, if that is the same;
-    else None."""
+    """The absolute path of a file, what it meant, and what it is asked about, to what it means, if that is nearly the
+    same; else None."""
+    AnswerNow = Callable[[str, "Question", Answer, Mapping[str, tuple[Any, Any]]], Answer | None]
+    """The workspace, the question, its answer, and what each edited file meant and means, to the answer now; None where
+    a check has to be made."""
     Edited = list[tuple[str, Facts, Facts]]
     """Paths with their facts before and now."""
 
-VERSION = 3
+VERSION = 4
 MAX_ANSWER = (
     4 * 1024 * 1024
 )  # characters: nobody reads as much, and keeping it would cost as much as making it
@@ -71,34 +76,59 @@ def is_off(environ: Mapping[str, str]) -> bool:
     return environ.get("LLMDO_NO_CACHE", "").lower() not in _UNSET
 
 
-def question(*, locked: bool, strict: bool, form: str, colour: bool) -> str:
-    """The name of one way to ask for a check: with the sources it decides about all that is printed."""
-    flags = {"locked": locked, "strict": strict, "colour": colour}
-    return " ".join([form, *(name for name, is_set in flags.items() if is_set)])
+class Question:
+    """One way to ask for a check: with the sources it decides about all that is printed."""
+
+    __slots__ = ("colour", "form", "locked", "strict")
+
+    def __init__(self, *, locked: bool, strict: bool, form: str, colour: bool) -> None:
+        self.locked = locked
+        self.strict = strict
+        self.form = form
+        self.colour = colour
+
+    @property
+    def name(self) -> str:
+        """What its answer is remembered by."""
+        flags = {"locked": self.locked, "strict": self.strict, "colour": self.colour}
+        return " ".join([self.form, *(name for name, is_set in flags.items() if is_set)])
 
 
 def answer(
-    root: str, asked: str, environ: Mapping[str, str], meaning_now: MeaningNow
+    root: str,
+    question: Question,
+    environ: Mapping[str, str],
+    meaning_now: MeaningNow,
+    answer_now: AnswerNow,
 ) -> tuple[int, str] | None:
-    """The exit code of the last check and what it printed, if it would again; None where a check has to be made.
+    """The exit code of a check and what it would print, by the last one; None where a check has to be made.
 
-    Where few files were edited, `meaning_now` says whether they mean the same.
+    Where few files were edited, `meaning_now` says what they mean, and `answer_now` what comes of it.
     """
-    since = time.time_ns()
+    since, asked = time.time_ns(), question.name
     try:
         path = _file(root, environ)
         head, answers, code, seen, meanings, listings = _known(path)
         if head != _head(root) or asked not in answers or _edited(code, ""):
             return None
+        given = answers[asked]
         if edited := _edited(seen, f"{root}/"):
             now = _meanings_now(root, edited, meanings, listings, meaning_now)
             if now is None:
                 return None
+            changed = {
+                name: (meanings[0][name], now[0][name]) for name, _, _ in edited if name in meanings[0]
+            }
+            given_now = answer_now(root, question, given, changed)
+            if given_now is None:
+                return None
             if not any(_is_recent(state, since) for _, _, state in edited):
                 facts_now = {**dict(seen), **{name: state for name, _, state in edited}}
+                answers = answers if given_now is given else {asked: given_now}
                 known: Any = (head, answers, code, tuple(facts_now.items()), now, listings)
                 _write(path, marshal.dumps(known))
-        exit_code, text = answers[asked]
+            given = given_now
+        exit_code, text, _ = given
     except _MISSES:
         return None
     return (exit_code, text) if isinstance(exit_code, int) and isinstance(text, str) else None
@@ -107,7 +137,7 @@ def answer(
 def _meanings_now(
     root: str, edited: Edited, meanings: Meanings, listings: Mapping[str, str], meaning_now: MeaningNow
 ) -> Meanings | None:
-    """What the files mean, if all that were edited mean what they meant; else None."""
+    """What the files mean, if all that were edited mean nearly what they meant; else None."""
     if len(edited) > MOST_EDITED:
         return None
     files, asked = meanings
@@ -144,14 +174,14 @@ def _owner(state: Facts) -> Facts:
 
 def keep(
     root: str,
-    asked: str,
-    answer: tuple[int, str],
+    question: Question,
+    answer: Answer,
     fingerprint: Fingerprint,
     code: Iterable[str],
     environ: Mapping[str, str],
     meanings: Meanings,
 ) -> None:
-    """Remembers the exit code of a check and what it printed, and what the files meant to it.
+    """Remembers the answer of a check, and what the files meant to it.
 
     The answer depends on what it looked at, and on `code`: the files of the program that gave it. Where one of them
     changed so shortly before that another change could leave its times as they are, nothing is remembered; nor
@@ -172,7 +202,7 @@ def keep(
         code_seen = tuple({**before, **ourselves}.items())
         folders = {name.rpartition("/")[0] or "." for name in meanings[0]} & fingerprint.seen.keys()
         listings = {name: listing(f"{root}/{name}") for name in folders}
-        known: Any = (_head(root), {**answers, asked: answer}, code_seen, seen, meanings, listings)
+        known: Any = (_head(root), {**answers, question.name: answer}, code_seen, seen, meanings, listings)
         _write(path, marshal.dumps(known))
     except OSError:
         return  # a memory is a convenience: without one the next check takes longer
@@ -231,7 +261,7 @@ def _edited(before: Iterable[tuple[str, Facts]], base: str) -> Edited:
     return edited
 
 
-def _answers(path: str, head: object, seen: object) -> tuple[dict[str, tuple[int, str]], dict[str, Facts]]:
+def _answers(path: str, head: object, seen: object) -> tuple[dict[str, Answer], dict[str, Facts]]:
     """The answers to other questions that the same fingerprint gave, and the code that gave them."""
     try:
         known = _known(path)

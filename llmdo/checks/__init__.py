@@ -26,6 +26,7 @@ from llmdo.checks import (
 from llmdo.checks.acceptance import idle_acceptance, without_accepted
 from llmdo.checks.selection import is_about_unread, reported, unknown_check
 from llmdo.reach import Analysis
+from llmdo.workspace.stale import relaxed
 
 __all__ = ["ALL", "check", "documentation", "explanation", "is_about_unread", "name_of", "reported"]
 
@@ -114,7 +115,7 @@ def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
     known = _without_unknown(project)
     findings = {finding for check in ALL for finding in _few(without_accepted(known, check(known)))}
     if not locked:
-        findings = {_relaxed(finding) for finding in findings}
+        findings = {relaxed(finding) for finding in findings}
     return tuple(sorted(findings, key=lambda each: (not is_about_unread(project, each), each.order)))
 
 
@@ -138,12 +139,6 @@ def _few(findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
             yield replace(each, message=message, hint=None, related=(), fix=None)
             return
         yield each
-
-
-def _relaxed(finding: Diagnostic) -> Diagnostic:
-    if finding.code == "LDO401":
-        return replace(finding, severity="warning")
-    return replace(finding, severity="note") if finding.code == "LDO402" else finding
 
 
 def explanation(query: str) -> str | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
 from llmdo.base.values import replace
+from llmdo.syntax.unchanged import DESCRIPTION_CHANGED, PROMPT_CHANGED
 from llmdo.workspace.lock import drift
 from llmdo.workspace.root import LOCK
 
@@ -60,7 +61,7 @@ def drifted(locked: Graph, current: Graph) -> Iterator[Diagnostic]:
         yield replace(item.problem, message=words)
 
 
-_HARMLESS = frozenset({"its prompt changed", "its description changed", "its input changed"})
+_HARMLESS = frozenset({PROMPT_CHANGED, DESCRIPTION_CHANGED, "its input changed"})
 
 
 def _is_harmless(item: Drift) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO, get_args
 from llmdo.base import cache, resources
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
-from llmdo.cli import quick
+from llmdo.cli import quick, restating
 from llmdo.cli.console import FINDINGS, FINE, has_colour, say, say_error
 from llmdo.cli.sources import repository_folder, source_lines
 from llmdo.render import formats
@@ -77,10 +77,10 @@ def run(options: CheckOptions, memory: Memory | None = None) -> int:
     code = FINDINGS if any(map(report.fails, report.findings)) else FINE
     is_whole = not (options.no_cache or options.select)
     if options.format in quick.REMEMBERED and is_whole and outcome.is_seen:
-        question = cache.question(
+        question = cache.Question(
             locked=locked, strict=options.strict, form=options.format, colour=report.colour
         )
-        _remember(outcome, question, (code, text))
+        _remember(outcome, question, (code, text, restating.as_values(outcome.findings)))
     return code
 
 
@@ -125,7 +125,7 @@ def _fix(root: Path) -> None:
         say_error(error)  # what is left to fix is among the findings
 
 
-def _remember(outcome: CheckOutcome, question: str, answer: tuple[int, str]) -> None:
+def _remember(outcome: CheckOutcome, question: cache.Question, answer: cache.Answer) -> None:
     if not cache.is_off(os.environ):
         code = [module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] in _OURS]
         schemas = [

@@ -75,19 +75,31 @@ def remembered(
     root = _root(named.get("project") or environ.get("LLMDO_PROJECT"))
     if root is None:
         return None
-    asked = cache.question(
+    question = cache.Question(
         locked=is_locked(flag=bool(named.get("locked")), environ=environ),
         strict=bool(named.get("strict")),
         form=str(named.get("format", "text")),
         colour=colour,
     )
-    return cache.answer(root, asked, environ, _meaning_now)
+    return cache.answer(root, question, environ, _meaning_now, _answer_now)
 
 
 def _meaning_now(path: str, before: Meaning, aliases: tuple[str, ...]) -> Meaning | None:
     from llmdo.syntax import unchanged  # only where a file was edited
 
     return unchanged.meaning_now(path, before, aliases)
+
+
+def _answer_now(
+    root: str, question: cache.Question, before: cache.Answer, edited: Mapping[str, tuple[Meaning, Meaning]]
+) -> cache.Answer | None:
+    from llmdo.syntax import unchanged
+
+    if all(unchanged.says_the_same(*meanings) for meanings in edited.values()):
+        return before
+    from llmdo.cli import restating  # only where a text begins or ceases to differ from the lock
+
+    return restating.answer_now(root, question, before, edited)
 
 
 def _root(given: str | bool | None) -> str | None:

@@ -20,6 +20,7 @@ from llmdo.graph.keys import (
     table_of,
     written,
 )
+from llmdo.syntax.unchanged import DESCRIPTION_CHANGED, PROMPT_CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,7 +118,7 @@ class Worker:
                 "Of the prompt, with LF line ends, or of the code that makes it.",
                 is_required=True,
             ),
-            drift="its prompt changed",
+            drift=PROMPT_CHANGED,
         )
     )
     """Digest of the prompt, or of the code that makes it."""
@@ -164,7 +165,7 @@ class Worker:
             ),
             agent=Key("description", "str", "What it does: what its callers' models see."),
             lock=Key("description", "str", "What its callers' models see."),
-            drift="its description changed",
+            drift=DESCRIPTION_CHANGED,
             gives_nothing=True,
         ),
     )

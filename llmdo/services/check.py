@@ -11,14 +11,16 @@ from llmdo.base.values import dataclass, field
 from llmdo.services.root import root_folder
 from llmdo.syntax import unchanged
 from llmdo.workspace import project as projects
+from llmdo.workspace import stale
 from llmdo.workspace.root import LOCK, MANIFEST
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from llmdo.base.cache import Meanings
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Location
     from llmdo.workspace.memory import Memory
     from llmdo.workspace.project import Project
 
@@ -73,33 +75,44 @@ MOST_ALIASES = 50  # of a path map: each is looked for in every prompt
 
 
 def meanings(outcome: CheckOutcome) -> Meanings:
-    """What the worker files mean to this check, as far as an edit of one may change nothing that it says.
+    """What the worker files mean to this check, as far as an edit of one may change hardly anything that it says.
 
-    Of a file with something hidden nothing is known; nor of any where more than prompts differs from the lock, as a
-    prompt may then tell who has another name, nor where files could not be read.
+    Of a file with something hidden nothing is known; nor of any where more than texts for models differs from the lock,
+    as a prompt may then tell who has another name, nor where files could not be read.
     """
     read = outcome.read
     locked = read.locked.graph
-    drifted = any(
-        finding.code == "LDO401" and not finding.message.endswith("`: its prompt changed")
-        for finding in outcome.findings
-    )
+    others = [finding for finding in outcome.findings if not stale.is_about_texts(finding)]
+    drifted = any(finding.code == "LDO401" for finding in others)
     if drifted or read.gaps.any or len(read.graph.paths) > MOST_ALIASES:
         return {}, ()
     aliases = tuple(read.graph.paths)
-    placed = {finding.at.path for finding in outcome.findings}
-    placed |= {other.at.path for finding in outcome.findings for other in finding.related}
+    placed: dict[str, set[int]] = {}
+    for finding in others:
+        for at in (finding.at, *(other.at for other in finding.related)):
+            placed.setdefault(at.path, set()).update(_lines_of(at))
     known: dict[str, unchanged.Meaning] = {}
     for file in read.workspace.workers:
         source, worker = file.document.source, read.graph.workers[file.name]
         text, path = source.text, source.path
         head = None if file.python or file.agent else unchanged.head_of(text, is_plain=source.is_plain)
-        if head is None or worker.path != path:
+        if head is None or worker.path != path or worker.description == "":
             continue
         before = locked.workers.get(file.name) if locked else None
-        mentioned = unchanged.mentioned(text[len(head) :], aliases)
-        known[path] = (head, worker.prompt, before.prompt if before else "", mentioned, path in placed)
+        known[path] = (
+            head,
+            worker.prompt,
+            before.prompt if before else "",
+            worker.description,
+            before.description if before else None,
+            unchanged.mentioned(text[len(head) :], worker.description, aliases),
+            tuple(sorted(placed.get(path, ()))),
+        )
     return known, aliases
+
+
+def _lines_of(at: Location) -> Iterable[int]:
+    return range(at.span.line, at.span.end_line + 1) if at.span else ()
 
 
 def check(request: CheckRequest, memory: Memory | None = None) -> CheckOutcome:

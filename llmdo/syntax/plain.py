@@ -24,6 +24,8 @@ _KEY = re.compile(rf"(?:{_WORD}|{_QUOTED}){_END}")
 _LINE = re.compile(rf"( *)(?:(- +)|({_WORD}){_END}|({_QUOTED}){_END})?([^\n]*)(?:\n|\Z)")
 """Indent, dash, a bare key or one in quotes, and the rest."""
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,14}|[1-9][0-9]{0,2}(?:_[0-9]{3}){1,4})")
+_COUNTED = re.compile(r"[0-9]{1,9} [A-Za-z]")
+"""The beginning of a text such as `3 steps`, which is no number, no date and no time."""
 _TOKEN = re.compile(
     r" *(?:(?P<mark>[\[\]{},])"
     r"""|"(?P<double>[^"\\]*)"|'(?P<single>[^']*)'|(?P<integer>-?(?:0|[1-9][0-9]{0,14}))(?=[ ,\]}])"""
@@ -138,6 +140,8 @@ def _value(text: str) -> Json:
             raise _NotPlainError
         _end(text, end + 1)
         return text[1:end]
+    if _COUNTED.match(text) and " #" not in text and ": " not in text and text[-1] != ":":
+        return text
     number = _INTEGER.match(text)
     if number is None:
         raise _NotPlainError

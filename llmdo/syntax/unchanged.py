@@ -1,8 +1,9 @@
 """Whether an edited worker file still means to a check what it meant before.
 
-Most edits change a prompt, or a comment. To a check a prompt is whether the lock has it, which aliases of the path map
-it mentions, and that nothing in it is hidden. So after such an edit the answer of the last check stands, and the edited
-file is all that is read. Whatever is less simple than that is left to a check.
+Most edits change a prompt, a description or a comment. To a check a text for models is whether the lock has it, which
+aliases of the path map it mentions, and that nothing in it is hidden. So after such an edit the answer of the last
+check stands, but for what it says about the lock, and the edited file is all that is read. Whatever is less simple
+than that is left to a check.
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    Meaning = tuple[str, str, str, tuple[str, ...], bool]
-    """Of a file: its text up to the prompt; the digests of the prompt and of that in the lock, empty where there is
-    none; the aliases that the prompt mentions; whether something is said about a place in the file."""
+    from llmdo.base.values import Json
+
+    Meaning = tuple[str, str, str, str | None, str | None, tuple[str, ...], tuple[int, ...]]
+    """Of a file: its text up to the prompt; the digests of the prompt and of that in the lock, which is empty where
+    there is none; its description and that in the lock; the aliases that both texts mention; the lines of the file
+    about which anything is said but that a text differs from the lock."""
 
 MAX_TEXT = 256 * 1024  # bytes: of longer ones a check is made
 FENCE = "\n---\n"
+DESCRIPTION_CHANGED = "its description changed"
+PROMPT_CHANGED = "its prompt changed"
 _READING = (
     os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 )
@@ -36,36 +42,73 @@ def head_of(text: str, *, is_plain: bool = False) -> str | None:
     return text[: end + len(FENCE)]
 
 
-def mentioned(prompt: str, aliases: tuple[str, ...]) -> tuple[str, ...]:
-    """The aliases of the path map that a prompt mentions, as `checks.delegation` has it."""
-    return tuple([alias for alias in aliases if alias.rstrip("/") in prompt])
+def mentioned(prompt: str, description: str | None, aliases: tuple[str, ...]) -> tuple[str, ...]:
+    """The aliases of the path map that the texts of a worker mention, as `checks.delegation` has it."""
+    texts = (prompt, description or "")
+    return tuple([alias for alias in aliases if any(alias.rstrip("/") in text for text in texts)])
+
+
+def changed_texts(meaning: Meaning) -> tuple[str, ...]:
+    """What differs from the lock, in its words and order; nothing where the lock does not have the worker."""
+    _, digest, locked, description, locked_description, _, _ = meaning
+    if not locked:
+        return ()
+    changes = (
+        (DESCRIPTION_CHANGED, description != locked_description),
+        (PROMPT_CHANGED, digest != locked),
+    )
+    return tuple([words for words, is_changed in changes if is_changed])
 
 
 def meaning_now(path: str, before: Meaning, aliases: tuple[str, ...]) -> Meaning | None:
-    """What the file at the absolute `path` means, if that is to a check what it meant `before`; else None."""
+    """What the file at the absolute `path` means, if at most its texts for models mean something else; else None."""
     text = _text(path)
     head = None if text is None else head_of(text)
     if text is None or head is None:
         return None
-    before_head, digest, locked, before_mentioned, has_places = before
-    if head != before_head and (has_places or not _is_same_header(head, before_head)):
-        return None
+    head_before, _, locked, description, locked_description, mentioned_before, placed = before
+    if head != head_before:
+        data, data_before = _data(head), _data(head_before)
+        if data is None or data_before is None or not _has_same_lines(head, head_before, placed):
+            return None
+        description = _taken_description(data)
+        if description == "" or _taken_description(data_before) == "" or repr(data) != repr(data_before):
+            return None
     prompt = text[len(head) :]
-    if mentioned(prompt, aliases) != before_mentioned:
+    if mentioned(prompt, description, aliases) != mentioned_before:
         return None
     from llmdo.base.digest import of_text  # only where a file was edited
 
-    now = of_text(prompt)
-    return (
-        (head, now, locked, before_mentioned, has_places) if (now == locked) == (digest == locked) else None
+    return (head, of_text(prompt), locked, description, locked_description, mentioned_before, placed)
+
+
+def says_the_same(before: Meaning, now: Meaning) -> bool:
+    """Whether what is said about the lock is the same, and at the same place."""
+    changes = changed_texts(now)
+    return changes == changed_texts(before) and (not changes or now[0] == before[0])
+
+
+def _has_same_lines(head: str, before: str, placed: tuple[int, ...]) -> bool:
+    if not placed:
+        return True
+    lines, lines_before = head.split("\n"), before.split("\n")
+    return len(lines) == len(lines_before) > max(placed) and all(
+        lines[number - 1] == lines_before[number - 1] for number in placed
     )
 
 
-def _is_same_header(head: str, before: str) -> bool:
+def _taken_description(data: dict[str, Json]) -> str | None:
+    """The description, which is taken out of a header; None where it has none, and empty where it is no text."""
+    if "description" not in data:
+        return None
+    description = data.pop("description")
+    return description if isinstance(description, str) else ""
+
+
+def _data(head: str) -> dict[str, Json] | None:
     from llmdo.syntax import plain
 
-    data = plain.read(head[4 : 1 - len(FENCE)])
-    return data is not None and repr(data) == repr(plain.read(before[4 : 1 - len(FENCE)]))
+    return plain.read(head[4 : 1 - len(FENCE)], is_plain=True)
 
 
 def _text(path: str) -> str | None:

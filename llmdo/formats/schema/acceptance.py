@@ -107,7 +107,8 @@ class _Compiler:
         others = schema["additionalProperties"]
         free = self.compile({} if isinstance(others, bool) else others) if others is not False else None
         names = self.compile({"type": "string", **schema.get("propertyNames", {})})
-        known = {key: part for key, part in known.items() if names(key)}
+        # Their pattern is only compiled where a file has such a key.
+        is_known_fit = "propertyNames" not in schema
 
         def judge(table: object) -> bool:
             if not isinstance(table, dict):
@@ -116,11 +117,10 @@ class _Compiler:
                 if key not in table:
                     return False
             for key, value in table.items():
-                if (part := known.get(key)) is None:
-                    if free is None or not names(key):
-                        return False
-                    part = free
-                if not part(value):
+                part = known.get(key, free)
+                if part is None or not part(value):
+                    return False
+                if not (is_known_fit and key in known) and not names(key):
                     return False
             return True
 

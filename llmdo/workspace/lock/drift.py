@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base import parts
-from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass
 from llmdo.graph import servers
@@ -16,6 +15,7 @@ from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Worker
 from llmdo.workspace.lock.encoding import encode
 from llmdo.workspace.root import LOCK, MANIFEST
+from llmdo.workspace.stale import stale_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -66,12 +66,7 @@ class Drift:
         else:
             at = Location(LOCK if self.kind in _PLACED else self.name if self.kind in _FILES else MANIFEST)
         what = f"{_WORDS.get(self.kind, self.kind)} `{self.name}`" if self.name else f"`[{self.kind}]`"
-        return finding(
-            "LDO401",
-            at,
-            f"`{LOCK}` is out of date for {what}: {', '.join(self.changes)}",
-            hint=f"run `llmdo lock{' --refresh' if self.is_kept else ''}`, review the difference, commit it",
-        )
+        return stale_item(what, at, self.changes, is_kept=self.is_kept)
 
 
 _FEW = 5  # commands of shell rules that a message names
