@@ -433,8 +433,6 @@ def test_a_class_that_is_installed_is_declared_and_one_that_is_built_in_is_ours(
     assert 'FunctionToolset: {"max_retries": 2}' in header
     assert "filesystem: " in header
     assert "the configuration of `filesystem_cwd` is not carried over" in remarks(done)
-    assert any(
-        "so it has to be installed: `llmdo lock` says whether it loads" in text for text in remarks(done)
-    )
+    assert any("install it, and `llmdo lock` says whether it loads" in text for text in remarks(done))
     lock(target)
     assert run(target, "main", ("main",), "Count.") == "Count."

@@ -126,7 +126,7 @@ def test_a_tool_that_ended_the_run_runs_again(team: Path) -> None:
     assert llmdo.resume(team).error == failed.error
     (team / "broken").unlink()
     for words in ({"again": "main/flaky#2"}, {"give_up": ["main/flaky#1"]}):
-        with pytest.raises(llmdo.LlmdoError, match="is no call that was started and did not finish"):
+        with pytest.raises(llmdo.LlmdoError, match="is not a call that was started and did not finish"):
             llmdo.resume(team, **words)  # type: ignore[arg-type]
     assert llmdo.resume(team, again="main/flaky#1").output == "fine"
     assert effects(team) == ["tried", "tried"]

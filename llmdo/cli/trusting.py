@@ -51,7 +51,7 @@ def ask(question: TrustQuestion) -> TrustAnswer:
         elif typed in words:
             return cast("TrustAnswer", typed)
         else:
-            say("" if typed == "?" else f"`{typed[:40]}` is no answer; a whole word is:")
+            say("" if typed == "?" else f"`{typed[:40]}` is not an answer; type one of these words:")
             say("\n".join(f"  {word:<7}  {_WORDS[word]}" for word in words))
 
 

@@ -170,10 +170,10 @@ ManifestFile = TypedDict(
             Annotated[dict[Name, ScheduleTable], Doc("When workers of a fleet start entries by themselves.")]
         ],
         "notify": NotRequired[
-            Annotated[NotifyTable, Doc("The webhook that is told when a run ends or waits.")]
+            Annotated[NotifyTable, Doc("The webhook that is notified when a run ends or waits.")]
         ],
         "policy": NotRequired[
-            Annotated[PolicyTable, Doc("What an organisation allows less of, for every run here.")]
+            Annotated[PolicyTable, Doc("What an organisation restricts, for every run here.")]
         ],
         "check": NotRequired[Annotated[CheckTable, Doc("How `llmdo check` judges this workspace.")]],
         "tool": NotRequired[Annotated[dict[str, Any], Doc("Free for other tools; llmdo does not read it.")]],
@@ -200,7 +200,7 @@ PolicyFile = TypedDict(
     "PolicyFile",
     {
         "schema": Annotated[int, Ge(1), Le(1), Doc("The version of this file's format.")],
-        "approvals": NotRequired[Annotated[PolicyApprovals, Doc("What this person allows less of.")]],
+        "approvals": NotRequired[Annotated[PolicyApprovals, Doc("What this person restricts.")]],
         "extends": NotRequired[
             Annotated[
                 list[Text],
@@ -214,8 +214,8 @@ PolicyFile = TypedDict(
             Annotated[
                 Literal["ask", "required"],
                 Doc(
-                    "What becomes of a workspace that nobody has answered for, where nobody can be asked: it runs and "
-                    "that is said (ask), or nothing of it is run (required); ask where left out."
+                    "What happens to a workspace that nobody has trusted, where nobody can be asked: it runs with a "
+                    "notice (ask), or none of it runs (required); ask where left out."
                 ),
             ]
         ],

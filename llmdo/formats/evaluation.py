@@ -85,7 +85,7 @@ EvaluatorsTable = TypedDict(
         ],
         "requests_at_most": NotRequired[Annotated[Count, Doc("Requests that models answered.")]],
         "cost_at_most": NotRequired[
-            Annotated[float, Ge(0), Doc("US dollars; a request without a known price is no success.")]
+            Annotated[float, Ge(0), Doc("US dollars; a request without a known price is a failure.")]
         ],
         "tools": NotRequired[
             Annotated[
@@ -105,7 +105,7 @@ EvaluatorsTable = TypedDict(
 CaseTable = TypedDict(
     "CaseTable",
     {
-        "name": Annotated[str, CASE_NAME, Doc("What it is called, no other in this file.")],
+        "name": Annotated[str, CASE_NAME, Doc("Its name, unique in this file.")],
         "input": NotRequired[
             Annotated[
                 str | dict[str, Any],

@@ -130,7 +130,7 @@ Retry = Literal["safe", "ask"]
 Text = Annotated[str, MinLen(1)]
 Positive = Annotated[int, Ge(1)]
 Truncation = Literal["warn", "error"]
-"""What an answer does that was cut off."""
+"""What happens to an answer that was cut off."""
 
 Decision = Literal["allowed", "needs_approval", "blocked"]
 StricterDecision = Literal["needs_approval", "blocked"]

@@ -101,9 +101,7 @@ LockedPolicy = TypedDict(
         "requires-trust": NotRequired[
             Annotated[bool, Doc("Whether trust is required where nobody can be asked.")]
         ],
-        "rules": NotRequired[
-            Annotated[dict[ScopedCapability, StricterDecision], Doc("What it allows less of.")]
-        ],
+        "rules": NotRequired[Annotated[dict[ScopedCapability, StricterDecision], Doc("What it restricts.")]],
     },
 )
 
@@ -142,7 +140,7 @@ LockFile = TypedDict(
             Annotated[dict[ToolsetName, LockedToolset], Doc("The Python toolsets and MCP servers.")]
         ],
         "shell": NotRequired[Annotated[LockedShell, Doc("The built-in toolset that runs commands.")]],
-        "notify": NotRequired[Annotated[LockedNotify, Doc("The webhook that is told how runs end.")]],
+        "notify": NotRequired[Annotated[LockedNotify, Doc("The webhook that is notified of how runs end.")]],
         "accept": NotRequired[Annotated[list[Acceptance], Doc("What people have accepted.")]],
     },
 )

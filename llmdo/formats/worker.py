@@ -78,7 +78,11 @@ ModelSettings = TypedDict(
             Annotated[float, Gt(0), Doc("Seconds that one attempt at a request may take.")]
         ],
         "max_retries": NotRequired[
-            Annotated[int, Ge(0), Doc("How often a failure that passes is repeated; 2 where left out.")]
+            Annotated[
+                int,
+                Ge(0),
+                Doc("How often a request is repeated after a transient failure; 2 where left out."),
+            ]
         ],
         "parallel_tool_calls": NotRequired[
             Annotated[bool, Doc("Whether one response may call several tools.")]
@@ -90,10 +94,10 @@ ModelSettings = TypedDict(
             Annotated[list[Text], MinLen(1), Doc("Texts at which the model stops.")]
         ],
         "presence_penalty": NotRequired[
-            Annotated[float, Ge(-2), Doc("Keeps it from topics that were there already.")]
+            Annotated[float, Ge(-2), Doc("Discourages topics that came up before.")]
         ],
         "frequency_penalty": NotRequired[
-            Annotated[float, Ge(-2), Doc("Keeps it from words that were there often.")]
+            Annotated[float, Ge(-2), Doc("Discourages words that were used often.")]
         ],
         "thinking": NotRequired[
             Annotated[

@@ -8,7 +8,7 @@ from llmdo.graph.keys import PLAIN, Key, written
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notify:
-    """The webhook that is told when a run waits, is complete or has failed. It is named by variables alone."""
+    """The webhook that is notified when a run waits, is complete or has failed. It is named by variables alone."""
 
     url_env: str = field(
         metadata=written(
@@ -16,7 +16,7 @@ class Notify:
             file=Key(
                 "url-env",
                 "Variable",
-                "The variable that holds the address, as TEAM_WEBHOOK_URL.",
+                "The variable that holds the address, such as TEAM_WEBHOOK_URL.",
                 is_required=True,
             ),
             lock=Key("url-env", "Variable", "The variable that holds the address.", is_required=True),
@@ -28,7 +28,7 @@ class Notify:
             file=Key(
                 "secret-env",
                 "Variable",
-                "The variable that holds the secret by which messages are signed, as TEAM_WEBHOOK_SECRET.",
+                "The variable that holds the secret by which messages are signed, such as TEAM_WEBHOOK_SECRET.",
                 is_required=True,
             ),
             lock=Key("secret-env", "Variable", "The variable that holds the secret.", is_required=True),

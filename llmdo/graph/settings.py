@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 DEFAULT_MAX_DEPTH = 5
 
 Truncation = Literal["warn", "error"]
-"""What an answer does that was cut off."""
+"""What happens to an answer that was cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,13 +88,15 @@ class Settings:
             file=Key(
                 "on-truncated",
                 "Truncation",
-                "What an answer does that was cut off, at a limit of tokens or by a content filter: `warn` "
+                "What happens to an answer that was cut off by a limit of tokens or a content filter: `warn` "
                 "where left out, or `error`, which fails its worker.",
             ),
-            lock=Key("on-truncated", "Truncation", "What an answer does that was cut off, where not `warn`."),
+            lock=Key(
+                "on-truncated", "Truncation", "What happens to an answer that was cut off, where not `warn`."
+            ),
         ),
     )
-    """What an answer does that was cut off."""
+    """What happens to an answer that was cut off."""
     root: Reference | None = field(
         default=None,
         metadata=written(
@@ -102,8 +104,8 @@ class Settings:
             file=Key(
                 "root",
                 "Root",
-                "The folder that tools, attachments and the path map are about, relative to this file, as `../site`; "
-                "this one where left out.",
+                "The folder that tools, attachments and the path map refer to, relative to this file, such as "
+                "`../site`; this one where left out.",
             ),
             lock=Key("root", "Root", "The folder that tools work on, as the manifest has it."),
             effect="elsewhere",
@@ -133,7 +135,8 @@ class Settings:
             file=Key(
                 "store",
                 "Variable",
-                "The variable that holds the address of the PostgreSQL database that journals are in, as ACME_STORE.",
+                "The variable that holds the address of the PostgreSQL database that journals are in, such as "
+                "ACME_STORE.",
             ),
         ),
     )

@@ -43,7 +43,7 @@ class Definition:
         default=None,
         metadata=written(
             PLAIN,
-            lock=Key("title", "str", "What an MCP server calls it before people."),
+            lock=Key("title", "str", "The title that an MCP server gives it for people."),
             drift="its title",
         ),
     )
@@ -132,7 +132,7 @@ class Tool:
         default=None,
         metadata=written(
             PLAIN,
-            lock=Key("retry", "Retry", "What the manifest says of running it twice."),
+            lock=Key("retry", "Retry", "What the manifest says about running it twice."),
             drift="whether it may run twice",
         ),
     )
@@ -265,7 +265,7 @@ class Toolset:
     identity: Identity | None = field(
         default=None,
         metadata=written(
-            _IDENTITY, lock=Key("server", "LockedIdentity", "What the MCP server says of itself.")
+            _IDENTITY, lock=Key("server", "LockedIdentity", "What the MCP server says about itself.")
         ),
     )
     """Of an MCP server; None before it was locked."""
@@ -302,17 +302,17 @@ class Toolset:
             file=Key(
                 "isolation",
                 "Literal['auto', 'require', 'off']",
-                "Whether the program of an MCP server is kept apart; auto, where this machine can. It then has the "
-                "network and writes files only as far as its tools declare it.",
+                "Whether the program of an MCP server is isolated; auto, where this machine can. It then reaches the "
+                "network and writes files only as far as its tools declare.",
             ),
             lock=Key(
                 "isolation",
                 "Literal['require', 'off']",
-                "Whether it is kept apart; auto where left out.",
+                "Whether it is isolated; auto where left out.",
             ),
         ),
     )
-    """Whether an MCP server that is a program is kept apart from the rest of the machine."""
+    """Whether an MCP server that is a program is isolated from the rest of the machine."""
     source: str | None = field(
         default=None,
         metadata=written(

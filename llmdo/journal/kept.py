@@ -144,7 +144,7 @@ class Kept:
         except (ValueError, RecursionError):
             listed = None
         if not isinstance(listed, dict) or not all(isinstance(named, str) for named in listed.values()):
-            raise self._damaged(f"`{self._path(name)}` is no list of files")
+            raise self._damaged(f"`{self._path(name)}` is not a list of files")
         return listed
 
     def _read(self, named: str) -> bytes | None:

@@ -123,7 +123,7 @@ def parse(text: str, name: str) -> Recording:
     try:
         data = json.loads(text)
         if data["schema"] != SCHEMA:
-            raise LlmdoError(f"`{name}` is no recording that this llmdo can read", hint=hint)
+            raise LlmdoError(f"`{name}` is not a recording that this llmdo can read", hint=hint)
         return Recording(
             eval=str(data["eval"]), entry=str(data["entry"]), runs=tuple(map(_run, data["runs"]))
         )

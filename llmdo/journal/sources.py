@@ -122,7 +122,7 @@ def sources_of(journal: JournalStore, binding: Binding) -> Sources | None:
     read = dict(_read(journal, files))
     sources = sources_in(_modules(read, binding), binding)
     if beside := sorted(read.keys() - sources.texts.keys()):
-        raise JournalError(f"{journal.title} brings `{beside[0]}`, which is no part of what its run loads")
+        raise JournalError(f"{journal.title} brings `{beside[0]}`, which is not part of what its run loads")
     return sources
 
 

@@ -29,7 +29,7 @@ class Summary:
     run: str
     entry: str
     status: str
-    """As the last process left it; `running` while one works on it, `stopped` where one ended without a word."""
+    """As the last process left it; `running` while one works on it, `stopped` where one ended without recording how."""
     began: float
     """Seconds since 1970."""
     ended: float | None
@@ -140,7 +140,7 @@ def frames_in(data: Mapping[str, Any]) -> tuple[Frame, ...]:
 
 
 def ending(journal: JournalStore) -> JournalEntry | None:
-    """The entry which says how the run ended; None where its last process ended without a word, or still works."""
+    """The entry which says how the run ended; None where its last process did not record it, or still works."""
     last = journal.last("end")
     return last if last is not None and last.step >= journal.counted().get("session", 0) else None
 

@@ -1,4 +1,4 @@
-"""The workers of a fleet as their store has them: who is there, since when, and when each was last heard of."""
+"""The workers of a fleet as their store has them: who is there, since when, and when each was last heard from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 ALIVE = 30.0
-"""Seconds after which a worker that nobody heard of is dead; it has ended itself by then."""
+"""Seconds after which a worker that nobody heard from is dead; it has ended itself by then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class FleetWorker:
     age: float
     """Seconds since it began."""
     silent: float
-    """Seconds since it was last heard of."""
+    """Seconds since it was last heard from."""
     ended: int
     """How many items it is through with."""
 

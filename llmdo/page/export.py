@@ -68,6 +68,6 @@ def sides_of(revisions: str) -> tuple[str, str]:
     before, dots, after = revisions.partition("..")
     if not dots or ".." in after:
         raise LlmdoError(
-            f"`{revisions}` names no two revisions", hint="--rev A..B, such as `--rev main..worktree`"
+            f"`{revisions}` does not name two revisions", hint="--rev A..B, such as `--rev main..worktree`"
         )
     return before or "HEAD", after or "worktree"

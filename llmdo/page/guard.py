@@ -140,7 +140,7 @@ class GuardedApp:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         refusal = self._guard.refusal(scope["method"], scope["path"], headers)
         if any(names.count(name) > 1 for name in (b"host", b"origin", b"authorization", b"content-length")):
-            refusal = Refusal(400, "a header is there twice")
+            refusal = Refusal(400, "a header is sent twice")
         if refusal is None:
             if scope["path"].startswith(API):
                 self._entered()

@@ -170,7 +170,7 @@ async def _lines(events: AsyncIterator[Json]) -> AsyncIterator[bytes]:
 async def _asked(request: Request, known: tuple[str, ...]) -> Inquiry:
     parameters = dict(request.query_params)
     if len(parameters) != len(request.query_params.multi_items()):
-        raise RequestError(400, "a parameter is there twice")
+        raise RequestError(400, "a parameter is given twice")
     body = await _body(request) if request.method == "POST" else None
     inquiry = Inquiry(parameters=parameters, body=body)
     inquiry.only(known)
@@ -218,7 +218,7 @@ async def _nothing_there(request: Request, error: Exception) -> Response:
 
 async def _wrong_method(request: Request, error: Exception) -> Response:
     del request, error
-    return _json({"error": "this is asked for in another way", "hint": None}, 405)
+    return _json({"error": "this path takes another method", "hint": None}, 405)
 
 
 async def _failed(request: Request, error: Exception) -> Response:

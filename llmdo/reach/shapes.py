@@ -361,7 +361,7 @@ def assurance_of(graph: Graph, toolset: str) -> Assurance:
 
 
 def _of_server(toolset: Toolset) -> Assurance:
-    """An address is somebody else's machine, of which nothing is known; a program can be kept apart."""
+    """An address is somebody else's machine, of which nothing is known; a program can be isolated."""
     is_program = toolset.server is not None and toolset.server.command is not None
     return "declared" if is_program and toolset.isolation == "require" else "open"
 

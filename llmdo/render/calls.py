@@ -91,7 +91,7 @@ def _decision(call: DecidedCall, *, whole: bool) -> Iterator[str]:
     if call.changed is not None:
         yield from value("wanted instead", dict(call.changed), whole=whole)
     if call.refusal:
-        yield from value("told to its model", call.refusal, whole=whole)
+        yield from value("shown to its model", call.refusal, whole=whole)
 
 
 def _undecided(node: Node, *, whole: bool) -> Iterator[str]:

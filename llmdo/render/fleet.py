@@ -57,7 +57,7 @@ def _worker(status: FleetStatus, worker: FleetWorker, screen: Screen) -> Iterato
     taken = status.has(worker)
     yield (
         f"  {shown(worker.id)}  {state}  {len(taken)} of {worker.jobs} at work, {worker.ended} done in "
-        f"{_span(worker.age)}, heard of {_span(worker.silent)} ago, lock {short(worker.lock)}"
+        f"{_span(worker.age)}, heard from {_span(worker.silent)} ago, lock {short(worker.lock)}"
     )
     for each in taken if worker.is_alive else ():
         yield f"    {shown(each.run)}  {shown(each.entry)}  for {_span(status.now - each.since)}"

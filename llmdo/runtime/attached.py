@@ -64,7 +64,7 @@ def read_outside(attached: Attached, most: int) -> bytes:
     """The content of a file outside of the workspace that a person named on the command line.
 
     Raises:
-        PathRefused: It is no regular file, is larger than `most` bytes, or cannot be read.
+        PathRefused: It is not a regular file, is larger than `most` bytes, or cannot be read.
     """
     if attached.outside is None:
         raise PathRefused(attached.name, "lies outside of the workspace, and the journal does not hold it")
@@ -72,7 +72,7 @@ def read_outside(attached: Attached, most: int) -> bytes:
         descriptor = os.open(attached.stored or attached.outside, os.O_RDONLY | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise PathRefused(attached.name, "is no regular file")
+                raise PathRefused(attached.name, "is not a regular file")
             data = file.read(most + 1)
     except OSError as error:
         raise PathRefused(attached.name, f"cannot be read: {error.strerror}") from error

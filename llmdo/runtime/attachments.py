@@ -159,7 +159,7 @@ async def _resolved(resolver: AttachmentResolver, name: str, real: str, most: in
     except Exception as error:  # from the program that runs the team: anything at all
         raise ToolFailed(f"`{name}` cannot be read: the resolver raised {sentence_of(error)}") from error
     if not isinstance(data, bytes):
-        raise ToolFailed(f"`{name}` cannot be read: the resolver gave no bytes")
+        raise ToolFailed(f"`{name}` cannot be read: the resolver returned no bytes")
     if len(data) > most:
         raise ToolFailed(f"`{name}` is larger than {most:,} bytes")
     return data

@@ -307,9 +307,11 @@ def _parts_of(value: BaseModel) -> tuple[UserContent, ...]:
     for part in parts:
         if not isinstance(part, str | TextContent | BinaryContent):
             # A URL would be fetched by the provider, and a path read by nobody: neither passed the gate.
-            raise LlmdoError(f"{where} gave a `{type(part).__name__}`: it may give text and `BinaryContent`")
+            raise LlmdoError(
+                f"{where} returned a `{type(part).__name__}`: it may return text and `BinaryContent`"
+            )
     if not parts:
-        raise LlmdoError(f"{where} gave nothing")
+        raise LlmdoError(f"{where} returned nothing")
     return parts
 
 

@@ -51,6 +51,6 @@ class Stop:
             try:
                 sink(event)
             except Exception as error:
-                self(f"what is told of the run's events failed: {sentence_of(error)}", "failed")
+                self(f"a listener to the run's events failed: {sentence_of(error)}", "failed")
 
         return pass_on

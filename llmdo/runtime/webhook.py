@@ -266,5 +266,5 @@ class _NoRedirects(HTTPRedirectHandler):
 def _give_up(run: str, problem: str) -> None:
     """Says that nobody was told: no run waits for that or fails of it."""
     with suppress(OSError, ValueError):
-        sys.stderr.write(f"warning: the webhook was not told of run {run}: {problem}\n")
+        sys.stderr.write(f"warning: the webhook was not notified of run {run}: {problem}\n")
         sys.stderr.flush()

@@ -164,7 +164,7 @@ def remove_toolset(root: Path, name: str) -> WorkspaceEdit:
     if not any(name in modules[path].outline.toolsets for path in current.workspace.toolset_modules):
         rest = {other: toolset for other, toolset in graph.toolsets.items() if other != name}
         _refuse_dangling(current, replace(graph, toolsets=rest), name)
-    return _deleted(root, ("toolsets", name), f"`{name}` is out of `[toolsets]`")
+    return _deleted(root, ("toolsets", name), f"`{name}` is removed from `[toolsets]`")
 
 
 def add_entry(root: Path, name: str, *, worker: str, input: str | None = None) -> WorkspaceEdit:  # noqa: A002

@@ -55,7 +55,7 @@ def add_server(
         map(credentials.secrets_in, (*command, url or ""))
     ):
         raise refusal(
-            "one of the words is a secret, which does not belong into a manifest",
+            "one of the words is a secret, which does not belong in a manifest",
             hint="write '${NAME}' for the environment variable that holds it",
         )
     table: dict[str, Json] = {"url": url} if url else {"command": command[0]}

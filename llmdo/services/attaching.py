@@ -67,7 +67,7 @@ def path_maps(pairs: Iterable[tuple[str, str]], root: Path) -> PathMaps:
         elif path.is_file():
             outside[alias] = path
         else:
-            raise LlmdoError(f"`--path {alias}={file}` lies outside of the workspace, and is no file")
+            raise LlmdoError(f"`--path {alias}={file}` lies outside of the workspace, and is not a file")
     return PathMaps(inside, outside)
 
 

@@ -205,10 +205,10 @@ def require_word(journal: JournalStore, again: Collection[str], given_up: Collec
     open_calls = unfinished(journal)
     decided = {*again, *given_up}
     if unknown := sorted({*given_up} - open_calls.keys()):
-        raise LlmdoError(f"`{unknown[0]}` is no call that was started and did not finish")
+        raise LlmdoError(f"`{unknown[0]}` is not a call that was started and did not finish")
     if unknown := sorted({*again} - open_calls.keys() - failed(journal).keys()):
         raise LlmdoError(
-            f"`{unknown[0]}` is no call that was started and did not finish, or that ended the run with an error",
+            f"`{unknown[0]}` is not a call that was started and did not finish, or that ended the run with an error",
             hint="what a caller was told of has failed for good",
         )
     if both := sorted({*again} & {*given_up}):

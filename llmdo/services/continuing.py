@@ -63,7 +63,7 @@ def end_of(journal: JournalStore) -> Earlier:
     ended = ending(journal)
     if ended is None:
         raise LlmdoError(
-            f"run `{run}` ended without a word, so nothing goes on from it yet",
+            f"run `{run}` ended without recording how, so nothing goes on from it yet",
             hint=f"`llmdo resume {run}` ends it",
         )
     if ended.outcome == "waiting" and (questions := waiting(journal)):

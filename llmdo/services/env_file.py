@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping
     from pathlib import Path
 
-LARGEST = 1_000_000  # bytes: more is no file of variables
+LARGEST = 1_000_000  # bytes: more is not a file of variables
 
 PERSONAL = frozenset({"LLMDO_TRUST", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "APPDATA", "LOCALAPPDATA"})
 """What says whom the person trusts and what they forbid, or where that is written."""
@@ -34,10 +34,12 @@ def load(file: Path, environ: MutableMapping[str, str]) -> tuple[str, ...]:
         content = file.read_bytes()
         text = content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise LlmdoError(f"`--env-file {file}` cannot be read: {why}") from error
     if len(content) > LARGEST:
-        raise LlmdoError(f"`--env-file {file}` is no file of variables: it is larger than {LARGEST:,} bytes")
+        raise LlmdoError(
+            f"`--env-file {file}` is not a file of variables: it is larger than {LARGEST:,} bytes"
+        )
     new = {name: value for name, value in _variables(file, text) if not environ.get(name)}
     environ.update(new)
     listed = dict.fromkeys(filter(None, (*environ.get(LISTED, "").split(","), *new)))
@@ -55,8 +57,8 @@ def _variables(file: Path, text: str) -> Iterator[tuple[str, str]]:
             raise LlmdoError(f"line {number} of `--env-file {file}` is not of the form NAME=VALUE")
         if match["name"] in PERSONAL:
             raise LlmdoError(
-                f"line {number} of `--env-file {file}`: `{match['name']}` is the person's own to set",
-                hint="a file of variables may come with a workspace, which answers for nothing",
+                f"line {number} of `--env-file {file}`: `{match['name']}` may only be set by the person",
+                hint="a file of variables may come with a workspace, which may not answer for the person",
             )
         quoted = _QUOTED.fullmatch(match["value"])
         yield match["name"], quoted["value"] if quoted else _COMMENT.sub("", match["value"]).strip()

@@ -161,7 +161,7 @@ def _of_servers(project: Project) -> Facts:
 
 
 def _of_python(project: Project, consent: Consent, *, anew: bool) -> tuple[Facts, str]:
-    """What is known, and why the code was not kept apart while it was found out; empty where it was."""
+    """What is known, and why the code was not isolated meanwhile; empty where it was."""
     workspace = project.workspace
     before = None if anew else project.locked.graph
     deps, earlier = _deps_of(project.graph), _deps_of(before) if before else {}

@@ -59,7 +59,7 @@ def proposed_change(record: Mapping[str, Any], folders: Folders | None) -> Propo
     except (LlmdoError, OSError, PathRefused) as error:
         return ProposedChange(path=path, note=f"what is in it now cannot be read: {error}")
     if before is None:
-        return ProposedChange(path=path, note="what is in it now is no text")
+        return ProposedChange(path=path, note="what is in it now is not text")
     match record["tool"], arguments:
         case "write_file", {"content": str() as after}:
             return _difference(path, before, after)

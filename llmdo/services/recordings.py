@@ -160,4 +160,4 @@ def _diverged(
         last.outcome,
         journal.whole(last)["output"],
     ):
-        yield f"it ends otherwise: {outcome.status}, it was {last.outcome}"
+        yield f"it ends differently: {outcome.status}, it was {last.outcome}"

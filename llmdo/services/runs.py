@@ -161,7 +161,7 @@ def moment(text: str) -> float:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
     except ValueError:
         raise LlmdoError(
-            f"`--since {excerpt(text)}` is no day and no time",
+            f"`--since {excerpt(text)}` is neither a day nor a time",
             hint="a day in UTC, as in `2026-11-23`, or how long ago, as in `12h` or `30d`",
         ) from None
 

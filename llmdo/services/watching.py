@@ -62,7 +62,7 @@ class Growth:
     is_running: bool
     """Whether a process works on it."""
     status: str | None
-    """How it ended, in a word; None where it goes on, or its last process ended without a word."""
+    """How it ended, in a word; None where it goes on, or its last process did not record it."""
     has_more: bool = False
     """Whether more has happened already."""
 

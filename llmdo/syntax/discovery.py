@@ -382,7 +382,7 @@ def git_ignored(root: Path, seen: Seen | None = None) -> Ignoring:
         at = Location(GITIGNORE, Span(slow[0], 1, slow[0], len(lines[slow[0] - 1]) + 1))
         message = (
             f"lines after the first {MAX_IGNORE_LINES:,}, and those with more than {MAX_STARS} `*` in one name, "
-            "are not heeded"
+            "are ignored"
         )
         problems = (*problems, finding("LDO105", at, message))
         heeded = {*range(1, len(lines) + 1)} - {*slow}

@@ -43,7 +43,9 @@ def made_with(
         return made_of(**arguments)
     toolset = configure(arguments)
     if not isinstance(toolset, AbstractToolset):
-        raise LlmdoError(f"`configure` of `{made_of.__name__}` gave no toolset, but {type(toolset).__name__}")
+        raise LlmdoError(
+            f"`configure` of `{made_of.__name__}` returned no toolset, but {type(toolset).__name__}"
+        )
     return toolset
 
 
@@ -57,6 +59,6 @@ def _configure_of(made_of: type[AbstractToolset[object]]) -> Callable[[Mapping[s
     if stated is None:
         return None
     if not isinstance(stated, classmethod | staticmethod):
-        raise TypeError("`configure` is no class method: write `@classmethod` above it")
+        raise TypeError("`configure` is not a class method: write `@classmethod` above it")
     configure: Callable[[Mapping[str, object]], object] = getattr(made_of, CONFIGURE)
     return configure

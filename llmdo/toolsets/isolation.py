@@ -49,7 +49,7 @@ class Inspected:
 
     facts: Facts
     unsealed: str = ""
-    """Why the workspace's code was not kept apart from this machine; empty where it was, or where none ran."""
+    """Why the workspace's code was not isolated from this machine; empty where it was, or where none ran."""
 
 
 def inspect_toolsets(

@@ -1,4 +1,4 @@
-"""Starting local MCP servers: which program, with which environment, kept apart from what, and why one ended."""
+"""Starting local MCP servers: which program, with which environment, isolated from what, and why one ended."""
 
 from __future__ import annotations
 

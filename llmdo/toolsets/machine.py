@@ -139,7 +139,7 @@ class Machine:
 
     @property
     def isolated(self) -> bool:
-        """Whether commands are kept apart from the rest of this machine."""
+        """Whether commands are isolated from the rest of this machine."""
         return self.sandbox is not None
 
     async def run(

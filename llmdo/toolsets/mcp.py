@@ -220,7 +220,7 @@ class Connection:
                 ),
             )
         except (ValueError, RecursionError) as error:
-            raise self._wrong(f"describes `{wire['name']}` by what is no JSON", "`exclude` it") from error
+            raise self._wrong(f"describes `{wire['name']}` by what is not JSON", "`exclude` it") from error
         texts = (
             definition.title,
             definition.description,

@@ -147,7 +147,7 @@ class Relay:
             self._noise += len(line)
             if self._noise > self._noise_bytes:
                 raise Ended(
-                    f"it wrote more than {self._noise_bytes:,} bytes to its output that are no message"
+                    f"it wrote more than {self._noise_bytes:,} bytes to its output that are not messages"
                 )
             return
         self._messages += 1

@@ -48,7 +48,7 @@ def _data(value: object, most: int) -> object:
     try:
         text = to_json(value).decode()
     except (PydanticSerializationError, ValueError):
-        return "[the result is no JSON]"
+        return "[the result is not JSON]"
     return value if len(text) <= most else _cut(text, most)
 
 

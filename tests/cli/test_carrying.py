@@ -344,7 +344,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "control": (with_path("e\x1bvil.py"), "which is not the path"),
     "no module": (with_path("__pycache__/tools.cpython-312.pyc"), "which is not the path"),
     "surrogate": (with_path("\ud800.py"), "which is not the path"),
-    "beside": (with_path("sitecustomize.py"), "`sitecustomize.py`, which is no part of what its run loads"),
+    "beside": (with_path("sitecustomize.py"), "`sitecustomize.py`, which is not part of what its run loads"),
     "changed": (with_text("raise SystemExit\n"), "not those that the run began with: `tools.py`"),
     "large": (with_text("#" * 1024 * 1024 + "\n"), "too large: `helpers/words.py`"),
     "binary": (with_text("\0"), "is binary"),

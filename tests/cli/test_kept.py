@@ -172,5 +172,5 @@ def test_what_is_no_longer_what_was_read_is_not_kept(tmp_path: Path) -> None:
     for forged in ("../../etc/passwd", "sha256:x", "sha256:" + "0" * 64 + "/x"):
         with pytest.raises(JournalError, match="is not the digest of a file"):
             place.files(forged)
-    with pytest.raises(JournalError, match="is no list of files"):
+    with pytest.raises(JournalError, match="is not a list of files"):
         place.files(code["a.py"])

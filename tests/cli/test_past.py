@@ -79,7 +79,7 @@ def test_a_killed_run_goes_on_when_something_is_said_about_its_open_call(llmdo: 
     assert "`--again main/note#1`" in refused.err
     assert notes(noting) == ["hello"]
     unknown = llmdo("resume", "last", "--again", "main/note#2", cwd=noting)
-    assert "`main/note#2` is no call that was started and did not finish, or that" in unknown.err
+    assert "`main/note#2` is not a call that was started and did not finish, or that" in unknown.err
     done = llmdo("resume", "last", "--again", "main/note#1", cwd=noting)
     assert (done.code, done.out) == (0, "noted hello\n")
     assert notes(noting) == ["hello", "hello"]
@@ -108,7 +108,7 @@ def test_a_tool_that_ended_the_run_runs_again_where_that_is_said(llmdo: Llmdo, n
     assert (resumed.code, resumed.err.splitlines()[-4:]) == (1, first.err.splitlines()[-4:])
     for words in (["--give-up", "main/note#1"], ["--again", "main/note#2"]):
         refused = llmdo("resume", run, *words, cwd=noting)
-        assert (refused.code, "is no call that was started and did not finish" in refused.err) == (2, True)
+        assert (refused.code, "is not a call that was started and did not finish" in refused.err) == (2, True)
     assert notes(noting) == ["hello"]
     (noting / "broken").unlink()
     again = [sys.executable, "-m", "llmdo", "resume", run, "--again", "main/note#1"]

@@ -125,7 +125,7 @@ def test_failures_days_and_runs_since_then(llmdo: Llmdo, counting: Path) -> None
     assert totals(llmdo, counting, "--since", "9999-01-01") == {}
     for wrong in ("yesterday", "2026-13-01", "-1d", "5", "", "9" * 30 + "d"):
         refused = llmdo("runs", "stats", f"--since={wrong}", cwd=counting)
-        assert (refused.code, "is no day and no time" in refused.err) == (2, True), wrong
+        assert (refused.code, "is neither a day nor a time" in refused.err) == (2, True), wrong
 
 
 def test_a_journal_that_cannot_be_read_is_named_and_skipped(llmdo: Llmdo, counting: Path) -> None:

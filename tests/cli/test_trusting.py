@@ -205,7 +205,7 @@ def test_what_was_answered_for_says_nothing_more(team: Path, canary: Path) -> No
     assert listed[1:3] == ["content", str(team)]
     assert llmdo(team, "trust").stderr == "was trusted already: this content, until it changes\n"
     assert llmdo(team, "trust", "--forget").stderr == "1 forgotten\n"
-    assert llmdo(team, "trust", "--list").stdout == "nothing was answered for\n"
+    assert llmdo(team, "trust", "--list").stdout == "no answers are recorded\n"
     assert "nobody has answered for" in llmdo(team, "lock", "--refresh").stderr
 
 
@@ -254,7 +254,7 @@ def test_a_file_of_variables_answers_for_nothing(team: Path, canary: Path) -> No
         (team / "vars").write_text(f"{line}\n")
         done = llmdo(team, "run", "main", "x", "--env-file", "vars")
         assert done.returncode == 2
-        assert f"`{line.partition('=')[0]}` is the person's own to set" in done.stderr
+        assert f"`{line.partition('=')[0]}` may only be set by the person" in done.stderr
     assert not canary.exists()
 
 

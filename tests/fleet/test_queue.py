@@ -213,7 +213,7 @@ def test_a_worker_ends_itself_once_others_may_take_it_for_dead(fleet: str, rows:
         else:
             rows("ALTER TABLE llmdo.worker RENAME TO away")
         until(lambda: why)
-    assert ("is not known" if how == "forgotten" else "could not say") in why[0]
+    assert ("is not known" if how == "forgotten" else "could not report") in why[0]
 
 
 def test_without_tables_the_hint_says_how_to_make_them(cluster: postgres.Cluster) -> None:

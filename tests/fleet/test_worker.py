@@ -263,7 +263,7 @@ def test_a_worker_whose_network_hangs_ends_itself_and_another_goes_on(
         network.hang()
         until(lambda: child.poll() is not None)
         assert child.returncode == 2
-        assert re.search(r"could not (say|be renewed) for 4 s", child.stderr.read())
+        assert re.search(r"could not (report|be renewed) for 4 s", child.stderr.read())
         kept = rows(entries)
         (workspace / "hold").unlink()
         rows(EXPIRE)

@@ -80,7 +80,7 @@ def test_offline_keeps_what_is_known_and_says_so(tmp_path: Path) -> None:
     ("says", "problem"),
     [
         ("start=die", "is dead: it ended with status 1; it printed: no token"),
-        pytest.param("start=noise", "that are no message", marks=pytest.mark.long),
+        pytest.param("start=noise", "that are not messages", marks=pytest.mark.long),
         pytest.param(
             "start=nonsense", "is dead: it sent an answer that is not of the protocol", marks=pytest.mark.long
         ),

@@ -217,7 +217,7 @@ MISBEHAVIOUR = {
     "hang": "`hang` did not answer within 1 seconds",
     "freeze": "did not answer within 1 seconds; the MCP server `raw` is dead: it does not answer",
     "die": "the MCP server `raw` is dead: it ended with status 3; it printed: out of memory",
-    "noise": "the MCP server `raw` is dead: it wrote more than 1,048,576 bytes to its output that are no message",
+    "noise": "the MCP server `raw` is dead: it wrote more than 1,048,576 bytes to its output that are not messages",
     "flood": "the MCP server `raw` is dead: it sent 5,001 messages",
     "malformed": "`malformed` did not answer within 1 seconds",
     "huge": "the MCP server `raw` is dead: it sent a message of more than 16,777,216 bytes",

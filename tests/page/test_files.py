@@ -155,7 +155,7 @@ def test_a_run_is_for_a_file_of_a_workspace(tmp_path: Path) -> None:
 def test_two_revisions_have_to_be_two(example: Callable[[str], Path], tmp_path: Path, revisions: str) -> None:
     done = llmdo(example("greeter"), "page", "--export", str(tmp_path / "x.html"), "--rev", revisions)
     assert done.returncode == 2
-    assert "names no two revisions" in done.stderr
+    assert "does not name two revisions" in done.stderr
     assert not (tmp_path / "x.html").exists()
 
 

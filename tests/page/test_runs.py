@@ -248,7 +248,7 @@ def test_a_place_or_a_choice_that_is_none_is_refused(serve: Serve, tmp_path: Pat
     response = connection.getresponse()
     content = response.read()
     connection.close()
-    assert b"no place in a journal" in content or response.status == 400, content
+    assert b"not a place in a journal" in content or response.status == 400, content
 
 
 def test_an_answer_to_a_run_that_goes_on_is_423_and_not_kept(serve: Serve, tmp_path: Path) -> None:

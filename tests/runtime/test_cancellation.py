@@ -238,7 +238,7 @@ def test_a_watcher_that_fails_ends_the_run_with_an_outcome(tmp_path: Path, kind:
         outcome = go(made_, tmp_path, on_event=watch, recorder=recorder)
         end = recorder.journal.last("end")
     assert (outcome.status, outcome.output) == ("failed", None)
-    assert outcome.error == "what is told of the run's events failed: OSError: no room left"
+    assert outcome.error == "a listener to the run's events failed: OSError: no room left"
     assert end is not None
     assert end.outcome == "failed"
     assert isinstance(seen[-1], RunFinished)
@@ -254,4 +254,4 @@ def test_a_watcher_that_fails_when_all_is_over_does_not_take_the_answer_away(tmp
 
     outcome = go(graph(worker("main")), tmp_path, on_event=watch)
     assert (outcome.status, outcome.output) == ("completed", "over")
-    assert outcome.error == "what is told of the run's events failed: OSError: no room left"
+    assert outcome.error == "a listener to the run's events failed: OSError: no room left"

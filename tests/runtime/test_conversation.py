@@ -224,7 +224,7 @@ def test_an_unknown_answer_counts_as_nothing_and_is_asked_for_again(tmp_path: Pa
     _, person = ask(tmp_path, [{"text": "a"}], f"{typed}\n", "once\n", events=events)
     assert len(person.prompts) == 2
     lines = person.lines()
-    start = lines.index(f"`{shown(typed)}` is no answer; a whole word is:")
+    start = lines.index(f"`{shown(typed)}` is not an answer; type one of these words:")
     assert [line.split()[0] for line in lines[start + 1 : start + 7]] == [
         "once",
         "always",

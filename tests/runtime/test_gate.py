@@ -232,8 +232,8 @@ def test_metadata_wider_than_the_lock_blocks(tmp_path: Path) -> None:
     [
         ("raise", "get_capabilities of `notes` raised RuntimeError"),
         ("text", "get_capabilities of `notes` did not return a set"),
-        ("unhashable", "returned something that is no capability"),
-        ("number", "returned something that is no capability"),
+        ("unhashable", "returned something that is not a capability"),
+        ("number", "returned something that is not a capability"),
         ("outside", "`net.connect` is not among what `note` declares"),
     ],
 )

@@ -270,4 +270,4 @@ def test_where_nobody_can_wait_a_policy_that_takes_its_time_has_refused(tmp_path
         toolset("spawning", "spawning.py:spawning", begin=[]),
     )
     outcome = go(made, tmp_path, policy=Reviews())
-    assert "nobody can wait for it here" in (outcome.output or ""), outcome.error
+    assert "cannot be awaited here" in (outcome.output or ""), outcome.error

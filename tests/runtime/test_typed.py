@@ -195,7 +195,7 @@ def test_a_model_says_itself_what_its_worker_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "arguments", "sentence"),
     [
-        ("Fetching", {"url": "http://127.0.0.1/x"}, "`input_parts` of `Fetching` gave a `ImageUrl`"),
+        ("Fetching", {"url": "http://127.0.0.1/x"}, "`input_parts` of `Fetching` returned a `ImageUrl`"),
         ("Failing", {"topic": "x"}, "`input_parts` of `Failing` raised ZeroDivisionError"),
     ],
 )

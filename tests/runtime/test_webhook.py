@@ -249,7 +249,7 @@ def test_what_is_refused_is_given_up_with_a_line(
     settle()
     lines = run.stderr + capsys.readouterr().err
     [line] = [line for line in lines.splitlines() if "webhook" in line]
-    assert line.startswith("warning: the webhook was not told of run ")
+    assert line.startswith("warning: the webhook was not notified of run ")
     assert line.endswith(why)
     assert [path for path, _, _ in receiver.got] == ["/hook/hard-to-guess"] * attempts, "nobody is redirected"
     assert not any(word in lines for word in (SECRET, "hard-to-guess", str(receiver.server_port)))

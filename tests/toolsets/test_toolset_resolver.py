@@ -164,11 +164,11 @@ def test_a_class_may_take_its_configuration_whole_and_as_a_copy(resolver):
         (use("whole", of="nothing"), "making the toolset `whole` raised ValueError: of nothing"),
         (
             use("whole", of="text"),
-            "making the toolset `whole` raised LlmdoError: `configure` of `Whole` gave no toolset, but str",
+            "making the toolset `whole` raised LlmdoError: `configure` of `Whole` returned no toolset, but str",
         ),
         (
             use("loose"),
-            f"{LOOSE}: `configure` is no class method: write `@classmethod` above it",
+            f"{LOOSE}: `configure` is not a class method: write `@classmethod` above it",
         ),
         (use("nowhere"), "there is no toolset `nowhere`"),
         (use("remote"), "`remote` is an MCP server, not a Python toolset"),

@@ -124,7 +124,7 @@ def show(
 def stats(
     project: options.Project = None,
     store: options.Store = None,  # noqa: ARG001  # its callback reads it
-    by: Annotated[StatsBy, typer.Option("--by", help="What they are added up by.")] = StatsBy.entry,
+    by: Annotated[StatsBy, typer.Option("--by", help="How the totals are grouped.")] = StatsBy.entry,
     since: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option("--since", metavar="DAY|TIME", help="Only runs since then: 2026-11-23, 12h or 30d ago."),

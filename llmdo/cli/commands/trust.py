@@ -26,7 +26,7 @@ def trust(
     folder: Annotated[
         bool, typer.Option("--folder", help="Trust the folder whatever becomes of it, until --forget.")
     ] = False,
-    listed: Annotated[bool, typer.Option("--list", help="List what was answered for.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the recorded answers.")] = False,
     forget: Annotated[bool, typer.Option("--forget", help="Take back the answers for a workspace.")] = False,
     whole: Annotated[bool, typer.Option("-v", "--verbose", help="Show all of long files.")] = False,
     project: options.Project = None,
@@ -36,9 +36,9 @@ def trust(
     from llmdo.services import trust as service
 
     if listed + forget + folder > 1 or (directory and not forget):
-        raise LlmdoError("`--list`, `--forget [DIR]` and `--folder` are asked for one at a time")
+        raise LlmdoError("`--list`, `--forget [DIR]` and `--folder` cannot be combined")
     if listed:
-        put("\n".join(render.listed(service.answers(os.environ))) or "nothing was answered for")
+        put("\n".join(render.listed(service.answers(os.environ))) or "no answers are recorded")
     elif forget:
         say(f"{service.forget(directory, project, os.environ)} forgotten")
     else:

@@ -220,7 +220,7 @@ class AgentReader:
             return None
         if value is None or not isinstance(value, str | list) or value == "":
             message = "`tools` has no value that names tools, so it was read as left out: every tool"
-            self.files.note("LDO150", self._place("tools", of_key=True), message, "`tools: []` is no tool")
+            self.files.note("LDO150", self._place("tools", of_key=True), message, "`tools: []` means no tool")
             return None
         return list(items_in(self.text.document, "tools"))
 

@@ -133,7 +133,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
             continue  # which was noted
         text = files.header(path, KEYS)
         if text and not own and _is_of_gemini(text):
-            message = f"`{path}` names tools of Gemini CLI alone, so it is no agent to Claude Code"
+            message = f"`{path}` names tools of Gemini CLI alone, so it is not an agent to Claude Code"
             files.problems.append(finding("LDO152", _start(files, path), message))
             continue
         lacking = _lacking(text, is_own=own, is_listed=path in prefixes)

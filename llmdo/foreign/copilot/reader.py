@@ -252,7 +252,7 @@ class _CopilotFileReader:
         if not isinstance(value, str | list) or value == "":
             message = "`tools` has no value that names tools, so it was read as left out: every tool"
             self.reader.files.note(
-                "LDO150", self._place("tools", of_key=True), message, "`tools: []` is no tool"
+                "LDO150", self._place("tools", of_key=True), message, "`tools: []` means no tool"
             )
             return None
         items = value if isinstance(value, list) else _ITEM.findall(value)

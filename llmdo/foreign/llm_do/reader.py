@@ -396,7 +396,7 @@ class _LlmDoProject:
         is_class = expression in self.shown[path][1].classes
         self.remarks += remarks
         if config and not is_class:
-            message = f"the configuration of `{name}` is not carried over: it is no class"
+            message = f"the configuration of `{name}` is not carried over: it is not a class"
             self.remarks.append(Remark(place.location, message))
         if asks == "needs_approval":
             message = f"every call of `{name}` is asked about, also those that its code approves itself"

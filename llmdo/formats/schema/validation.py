@@ -114,7 +114,7 @@ def _pattern(_: Validator, pattern: str, value: object, __: object) -> Iterator[
 
 
 def schema_problem(schema: Mapping[str, Json]) -> str | None:
-    """Why this is no JSON Schema; None where it is."""
+    """Why this is not a JSON Schema; None where it is."""
     from jsonschema import SchemaError
     from jsonschema.validators import validator_for
 

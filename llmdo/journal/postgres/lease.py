@@ -187,6 +187,6 @@ def claimed(database: Database, run: str) -> ClaimedError:
         return ClaimedError(f"another process had run `{run}` until now", hint="try again")
     host, process, _ = holder[0].rsplit(":", 2)
     return ClaimedError(
-        f"another process has run `{run}`: {process} on `{host}`, last heard of {max(holder[1], 0):.0f} s ago",
+        f"another process has run `{run}`: {process} on `{host}`, last heard from {max(holder[1], 0):.0f} s ago",
         hint=f"wait until it is done, or stop it; if it was killed, its lease runs out in {max(holder[2], 0):.0f} s",
     )

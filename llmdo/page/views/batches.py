@@ -65,7 +65,7 @@ def retried(subject: Subject, inquiry: Inquiry) -> Json:
         or not isinstance(body.get("batch"), str)
         or body.keys() - {"batch", "items"}
     ):
-        raise RequestError(400, "a batch is named, and perhaps items")
+        raise RequestError(400, "a request names a batch, and optionally items")
     keys = body.get("items", [])
     if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
         raise RequestError(400, "items are named by their keys")

@@ -69,14 +69,14 @@ def _given(inquiry: Inquiry) -> GivenAnswer:
     """
     body = inquiry.body
     if not isinstance(body, dict):
-        raise RequestError(400, "an answer is an object")
+        raise RequestError(400, "an answer is a JSON object")
     for name, value in body.items():
         if name not in _FIELDS or not isinstance(value, _FIELDS[name]):
-            raise RequestError(400, f"`{name}` is nothing that an answer says so")
+            raise RequestError(400, f"`{name}` is not a field of an answer, or has the wrong type")
     if missing := [name for name in ("run", "path", "digest", "verb") if name not in body]:
         raise RequestError(400, f"an answer lacks `{missing[0]}`")
     if body["verb"] not in get_args(Verb):
-        raise RequestError(400, f"`{body['verb']}` is no answer")
+        raise RequestError(400, f"`{body['verb']}` is not an answer")
     return GivenAnswer(**body)
 
 

@@ -133,7 +133,7 @@ def _kept_events(subject: Subject, of_run: Mapping[str, str]) -> Iterator[KeptAn
 def _after(inquiry: Inquiry) -> int:
     text = inquiry.parameters.get("after", "0")
     if not (text.isascii() and text.isdigit() and len(text) < 16):  # digits of any journal
-        raise RequestError(400, f"`{text}` is no place in a journal")
+        raise RequestError(400, f"`{text}` is not a place in a journal")
     return int(text)
 
 

@@ -22,7 +22,7 @@ def totals(subject: Subject, inquiry: Inquiry) -> Json:
     """What the runs used together."""
     by = inquiry.parameters.get("by", "day")
     if by not in get_args(By):
-        raise RequestError(400, f"nothing is added up by `{by}`", hint=", ".join(get_args(By)))
+        raise RequestError(400, f"totals cannot be grouped by `{by}`", hint=", ".join(get_args(By)))
     notes: list[str] = []
     request = service.StatsRequest(
         root=subject.with_runs, by=cast("By", by), since=inquiry.parameters.get("since", SINCE)

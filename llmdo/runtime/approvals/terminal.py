@@ -114,7 +114,7 @@ class AskOnTerminal:
 
     def _explain(self, question: Question, typed: str) -> None:
         if typed != "?":
-            self._say(f"`{excerpt(typed)}` is no answer; a whole word is:\n")
+            self._say(f"`{excerpt(typed)}` is not an answer; type one of these words:\n")
         self._say("".join(f"  {word:<6}  {_WORDS[word]}\n" for word in _words(question)))
 
     def _painted(self, row: str) -> str:

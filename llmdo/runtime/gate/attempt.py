@@ -120,7 +120,7 @@ class Attempt:
             return (), f"get_capabilities of `{self.use.name}` did not return a set"
         named = [Capability.parse(raised) if isinstance(raised, str) else raised for raised in answer]
         if not all(isinstance(raised, Capability) for raised in named):
-            return (), f"get_capabilities of `{self.use.name}` returned something that is no capability"
+            return (), f"get_capabilities of `{self.use.name}` returned something that is not a capability"
         return tuple(sorted({_normal(raised) for raised in named}, key=str)), None
 
 

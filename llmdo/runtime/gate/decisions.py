@@ -288,7 +288,7 @@ async def _answer(config: RuntimeConfig, call: Call, question: Question) -> Answ
     except Exception as error:  # an approver that fails must not be one that approves, nor end the run
         return Answer(allowed=False, by="nobody", reason=f"the approver failed: {type(error).__name__}")
     if not isinstance(answer, Answer) or not isinstance(answer.allowed, bool):
-        return Answer(allowed=False, by="nobody", reason="the approver gave no answer")
+        return Answer(allowed=False, by="nobody", reason="the approver returned no answer")
     if answer.waits and recorder:
         await recorder.wait_for(question)
     answer = _counting(question, answer)

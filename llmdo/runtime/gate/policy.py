@@ -124,7 +124,7 @@ def objection_to_delegation(policies: Iterable[RunPolicy], name: str) -> str | N
         if inspect.iscoroutine(answer):
             answer.close()
         if inspect.isawaitable(answer):
-            return f"the policy `{type(policy).__name__}` takes its time, and nobody can wait for it here"
+            return f"the policy `{type(policy).__name__}` is asynchronous, and cannot be awaited here"
         if answer is not None:
             return _no_answer(policy, answer)
     return None

@@ -283,7 +283,7 @@ class _Planner:
             )
         else:
             module, _, expression = (counterpart.installed or "").rpartition(":")
-            text = f"`{grant.toolset}` is no file here, so it has to be installed: `llmdo lock` says whether it loads"
+            text = f"`{grant.toolset}` is not a file here: install it, and `llmdo lock` says whether it loads"
         called = grant.toolset if counterpart.config is None else expression
         name = self.names.of("tool", called, module)
         self.own.setdefault(capability.name, f"x.{name}.any")

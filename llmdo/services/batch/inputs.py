@@ -93,7 +93,7 @@ def _require_unicode(item: NewItem) -> None:
     try:
         f"{item.key}{item.input}".encode()
     except UnicodeEncodeError as error:
-        raise LlmdoError(f"{item.place}: half of a surrogate pair is no character") from error
+        raise LlmdoError(f"{item.place}: half of a surrogate pair is not a character") from error
 
 
 def _opened(path: Path) -> TextIO:

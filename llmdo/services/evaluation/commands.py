@@ -177,7 +177,7 @@ def _require_alone(request: EvalRequest) -> None:
     if not (variants.recorded or request.records):
         return
     if variants.recorded and request.records:
-        raise LlmdoError("`--record` asks models, and `--recorded` asks none", hint="one after the other")
+        raise LlmdoError("`--record` asks models, and `--recorded` asks none", hint="run one after the other")
     if variants.recorded and (variants.models or variants.revisions):
         raise LlmdoError("`--recorded` gives the answers of one recording, so there is nothing to compare")
     if len(variants.models) > 1 or variants.revisions:

@@ -127,7 +127,7 @@ def parse(text: str, name: str) -> Evaluated:
         data = json.loads(text)
         if data["schema"] != SCHEMA:
             raise LlmdoError(
-                f"`{name}` is no evaluation that this llmdo can read",
+                f"`{name}` is not an evaluation that this llmdo can read",
                 hint="`llmdo eval --format json` writes one",
             )
         return _evaluated(data)

@@ -80,10 +80,10 @@ def _of_table(
         try:
             re.compile(pattern)
         except (re.error, RecursionError, OverflowError) as error:
-            message = f"`{excerpt(pattern)}` is no regular expression: {error}"
+            message = f"`{excerpt(pattern)}` is not a regular expression: {error}"
             yield finding("LDO103", document.value(*route), message)
     if "json_schema" in table and (problem := schema_problem(parts.table(table, "json_schema"))):
-        yield finding("LDO103", document.value(*at, "json_schema"), f"this is no JSON Schema: {problem}")
+        yield finding("LDO103", document.value(*at, "json_schema"), f"this is not a JSON Schema: {problem}")
     for route, reference in _each((*at, "function"), table.get("function")):
         path = reference.rpartition(":")[0]
         if refused := discovery.exists(project.workspace.root, path):

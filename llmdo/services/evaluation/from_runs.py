@@ -84,7 +84,7 @@ def write_new(root: Path, name: str, entry: str, most: int, tell: Tell) -> PastC
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(_text(entry, cases))
     except FileExistsError as error:
-        raise LlmdoError(f"`{FOLDER}/{name}{SUFFIX}` is there already", hint="choose another name") from error
+        raise LlmdoError(f"`{FOLDER}/{name}{SUFFIX}` exists already", hint="choose another name") from error
     except OSError as error:
         raise LlmdoError(f"cannot write `{path}`: {error.strerror}") from error
     return PastCases(path=path, cases=len(cases))

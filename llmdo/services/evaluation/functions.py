@@ -38,7 +38,7 @@ def loaded(graph: Graph, root: Path, references: tuple[str, ...], consent: Conse
             function = modules.load(reference)
             if not callable(function):
                 raise LlmdoError(
-                    f"`{reference}` is no function, so it cannot judge", hint="`def NAME(ctx): return ...`"
+                    f"`{reference}` is not a function, so it cannot judge", hint="`def NAME(ctx): return ...`"
                 )
             functions[reference] = function
         yield functions

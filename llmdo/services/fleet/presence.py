@@ -83,7 +83,7 @@ class Presence:
         while not self._over.wait(max(0.01, self._left())):
             if self._left() <= 0:
                 self._end(
-                    f"worker `{self.id}` could not say for {self._seconds * 2 / 3:.0f} s that it is alive"
+                    f"worker `{self.id}` could not report for {self._seconds * 2 / 3:.0f} s that it is alive"
                 )
                 return
 

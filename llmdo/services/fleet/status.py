@@ -41,7 +41,7 @@ class FleetStatus:
 
     @property
     def alive(self) -> tuple[FleetWorker, ...]:
-        """The workers that were heard of lately."""
+        """The workers that were heard from lately."""
         return tuple(worker for worker in self.workers if worker.is_alive)
 
     @property

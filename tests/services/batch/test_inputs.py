@@ -72,7 +72,7 @@ def test_a_file_that_is_attached_is_not_the_input(tmp_path: Path) -> None:
         ('{"id": true}\n', {"key": "id"}, "standard input:1: a key is a number or a text"),
         ('{"id": " "}\n', {"key": "id"}, "standard input:1: a key is a number or a text"),
         ('{"id": "a\\nb"}\n', {"key": "id"}, "standard input:1: a key is a number or a text"),
-        ('"\\ud800"\n', {}, "standard input:1: half of a surrogate pair is no character"),
+        ('"\\ud800"\n', {}, "standard input:1: half of a surrogate pair is not a character"),
         ('{"a": 1}\n', {"template": "{b}"}, "standard input:1: there is no field `b` for `--input`"),
         ('{"a": "x"}\n', {"template": "{a.__class__}"}, "there is no field `a.__class__` for `--input`"),
         ('{"a": "x"}\n', {"template": "{a!r:>9}"}, "there is no field `a!r:>9` for `--input`"),

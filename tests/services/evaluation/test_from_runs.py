@@ -26,7 +26,7 @@ def test_past_runs_become_cases_that_can_be_evaluated(llmdo: Llmdo, root: Path) 
     (root / "evals/past.yaml").write_text(text, encoding="utf-8")
     assert llmdo("eval", "past", "--reject-all", "--fail-under", "1", cwd=root).code == 0
     again = llmdo("eval", "new", "past", "--from-runs", "main", cwd=root)
-    assert (again.code, "is there already" in again.err) == (2, True)
+    assert (again.code, "exists already" in again.err) == (2, True)
 
 
 def test_a_secret_of_the_environment_is_in_no_case(root: Path) -> None:

@@ -131,7 +131,7 @@ def test_a_function_that_cannot_be_loaded_is_named_before_any_case_is_run(llmdo:
     done = llmdo("eval", cwd=root)
     assert (done.code, "did you mean `judge`?" in done.err) == (2, True)
     write(root, [{"name": "a", "input": "say a"}], evaluators={"function": "evals/own.py:NUMBER"})
-    assert "`evals/own.py:NUMBER` is no function" in llmdo("eval", cwd=root).err
+    assert "`evals/own.py:NUMBER` is not a function" in llmdo("eval", cwd=root).err
     assert not (root / ".llmdo/batches").exists()
 
 

@@ -18,10 +18,10 @@ CASE = {"name": "a", "input": "say a"}
     [
         ("never_riased: proc.exec", "5:3: error[LDO102]: unknown key `never_riased` in `evaluators`; did you mean `never_raised`?"),
         ("never_raised: proc.exce", "5:17: error[LDO207]: `proc.exce` is not a capability; did you mean `proc.exec`?"),
-        ("regex: '('", "5:10: error[LDO103]: `(` is no regular expression"),
+        ("regex: '('", "5:10: error[LDO103]: `(` is not a regular expression"),
         ("tools: [lok]", "5:11: error[LDO208]: entry `main` reaches no tool `lok`; did you mean `look`?"),
         ("decisions: {look: alowed}", "5:21: error[LDO103]: `alowed` is not `allowed`, `needs_approval` or `blocked`"),
-        ("json_schema: {type: objct}", "5:16: error[LDO103]: this is no JSON Schema"),
+        ("json_schema: {type: objct}", "5:16: error[LDO103]: this is not a JSON Schema"),
         ("judge: {nobody: 'Is it good?'}", "5:11: error[LDO203]: there is no worker `nobody`"),
         ("judge: {helper: 'Is it good?'}", "5:11: error[LDO103]: no entry starts the worker `helper`, so it cannot judge"),
         ("function: evals/none.py:f", "5:13: error[LDO106]: `evals/none.py` does not exist"),
