@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     MeaningNow = Callable[[str, Any, tuple[str, ...]], Any]
     """The absolute path of a file, what it meant, and what it is asked about, to what it means, if that is nearly the
     same; else None."""
-    AnswerNow = Callable[[str, "Question", Answer, Mapping[str, tuple[Any, Any]]], Answer | None]
+    AnswerNow = Callable[[str, "CheckQuestion", Answer, Mapping[str, tuple[Any, Any]]], Answer | None]
     """The workspace, the question, its answer, and what each edited file meant and means, to the answer now; None where
     a check has to be made."""
     Edited = list[tuple[str, Facts, Facts]]
@@ -76,7 +76,7 @@ def is_off(environ: Mapping[str, str]) -> bool:
     return environ.get("LLMDO_NO_CACHE", "").lower() not in _UNSET
 
 
-class Question:
+class CheckQuestion:
     """One way to ask for a check: with the sources it decides about all that is printed."""
 
     __slots__ = ("colour", "form", "locked", "strict")
@@ -96,7 +96,7 @@ class Question:
 
 def answer(
     root: str,
-    question: Question,
+    question: CheckQuestion,
     environ: Mapping[str, str],
     meaning_now: MeaningNow,
     answer_now: AnswerNow,
@@ -174,7 +174,7 @@ def _owner(state: Facts) -> Facts:
 
 def keep(
     root: str,
-    question: Question,
+    question: CheckQuestion,
     answer: Answer,
     fingerprint: Fingerprint,
     code: Iterable[str],

@@ -77,7 +77,7 @@ def run(options: CheckOptions, memory: Memory | None = None) -> int:
     code = FINDINGS if any(map(report.fails, report.findings)) else FINE
     is_whole = not (options.no_cache or options.select)
     if options.format in quick.REMEMBERED and is_whole and outcome.is_seen:
-        question = cache.Question(
+        question = cache.CheckQuestion(
             locked=locked, strict=options.strict, form=options.format, colour=report.colour
         )
         _remember(outcome, question, (code, text, restating.as_values(outcome.findings)))
@@ -125,7 +125,7 @@ def _fix(root: Path) -> None:
         say_error(error)  # what is left to fix is among the findings
 
 
-def _remember(outcome: CheckOutcome, question: cache.Question, answer: cache.Answer) -> None:
+def _remember(outcome: CheckOutcome, question: cache.CheckQuestion, answer: cache.Answer) -> None:
     if not cache.is_off(os.environ):
         code = [module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] in _OURS]
         schemas = [

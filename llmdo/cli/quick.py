@@ -75,7 +75,7 @@ def remembered(
     root = _root(named.get("project") or environ.get("LLMDO_PROJECT"))
     if root is None:
         return None
-    question = cache.Question(
+    question = cache.CheckQuestion(
         locked=is_locked(flag=bool(named.get("locked")), environ=environ),
         strict=bool(named.get("strict")),
         form=str(named.get("format", "text")),
@@ -91,7 +91,10 @@ def _meaning_now(path: str, before: Meaning, aliases: tuple[str, ...]) -> Meanin
 
 
 def _answer_now(
-    root: str, question: cache.Question, before: cache.Answer, edited: Mapping[str, tuple[Meaning, Meaning]]
+    root: str,
+    question: cache.CheckQuestion,
+    before: cache.Answer,
+    edited: Mapping[str, tuple[Meaning, Meaning]],
 ) -> cache.Answer | None:
     from llmdo.syntax import unchanged
 

@@ -20,7 +20,7 @@ from llmdo.workspace.stale import relaxed, stale_item
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from llmdo.base.cache import Answer, Question
+    from llmdo.base.cache import Answer, CheckQuestion
     from llmdo.render.formats import Format
     from llmdo.syntax.unchanged import Meaning
 
@@ -77,7 +77,7 @@ def _location(place: tuple[Any, ...]) -> Location:
 
 
 def answer_now(
-    root: str, question: Question, before: Answer, edited: Mapping[str, tuple[Meaning, Meaning]]
+    root: str, question: CheckQuestion, before: Answer, edited: Mapping[str, tuple[Meaning, Meaning]]
 ) -> Answer | None:
     """The answer after the texts of these files were edited; None where a check has to be made.
 
