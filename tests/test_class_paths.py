@@ -152,7 +152,7 @@ def test_a_header_imports_nothing_that_is_installed(tmp_path: Path, name: str) -
     for command in (["check"], ["lock"], ["run", "main", "Go."]):
         done = llmdo(root, *command)
         assert done.returncode == 1
-        assert "which is no class of the workspace" in done.stdout + done.stderr
+        assert "which is not a class of the workspace" in done.stdout + done.stderr
     assert project.read(root).graph.toolsets == {}
 
 

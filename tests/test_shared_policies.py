@@ -236,7 +236,7 @@ WRONG = {
     "of no package": ("package:acme_none/base.toml", "llmdo.toml:7 LDO106 there is no package `acme_none`"),
     "no file of the package": (
         "package:acme_policy/none.toml",
-        "llmdo.toml:7 LDO106 `none.toml` is no file of the installed package `acme_policy`",
+        "llmdo.toml:7 LDO106 `none.toml` is not a file of the installed package `acme_policy`",
     ),
     "above the package": ("package:acme_policy/../base.toml", "llmdo.toml:7 LDO107 "),
     "a package alone": ("package:acme_policy", "llmdo.toml:7 LDO106 "),

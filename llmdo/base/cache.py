@@ -105,13 +105,13 @@ def answer(
 
     Where few files were edited, `meaning_now` says what they mean, and `answer_now` what comes of it.
     """
-    since, asked = time.time_ns(), question.name
+    since, key = time.time_ns(), question.name
     try:
         path = _file(root, environ)
         head, answers, code, seen, meanings, listings = _known(path)
-        if head != _head(root) or asked not in answers or _edited(code, ""):
+        if head != _head(root) or key not in answers or _edited(code, ""):
             return None
-        given = answers[asked]
+        before = answers[key]
         if edited := _edited(seen, f"{root}/"):
             now = _meanings_now(root, edited, meanings, listings, meaning_now)
             if now is None:
@@ -119,16 +119,16 @@ def answer(
             changed = {
                 name: (meanings[0][name], now[0][name]) for name, _, _ in edited if name in meanings[0]
             }
-            given_now = answer_now(root, question, given, changed)
-            if given_now is None:
+            after = answer_now(root, question, before, changed)
+            if after is None:
                 return None
             if not any(_is_recent(state, since) for _, _, state in edited):
                 facts_now = {**dict(seen), **{name: state for name, _, state in edited}}
-                answers = answers if given_now is given else {asked: given_now}
+                answers = answers if after is before else {key: after}
                 known: Any = (head, answers, code, tuple(facts_now.items()), now, listings)
                 _write(path, marshal.dumps(known))
-            given = given_now
-        exit_code, text, _ = given
+            before = after
+        exit_code, text, _ = before
     except _MISSES:
         return None
     return (exit_code, text) if isinstance(exit_code, int) and isinstance(text, str) else None
@@ -140,20 +140,20 @@ def _meanings_now(
     """What the files mean, if all that were edited mean nearly what they meant; else None."""
     if len(edited) > MOST_EDITED:
         return None
-    files, asked = meanings
+    files, topics = meanings
     now = dict(files)
     for name, before, state in edited:
         if name in listings:  # an editor may put a new file in the place of the one before
             is_same = _owner(before) == _owner(state) and listing(f"{root}/{name}") == listings[name]
             meaning = None
         elif name in files and _owner(before) == _owner(state):
-            meaning = now[name] = meaning_now(f"{root}/{name}", files[name], asked)
+            meaning = now[name] = meaning_now(f"{root}/{name}", files[name], topics)
             is_same = meaning is not None
         else:
             is_same = False
         if not is_same:
             return None
-    return now, asked
+    return now, topics
 
 
 def listing(folder: str) -> str:

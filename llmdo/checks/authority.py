@@ -307,13 +307,13 @@ def tool_never_runs(project: Project) -> Iterator[Diagnostic]:
         for use in worker.uses:
             for tool in tools_of(graph, worker, use).values():
                 if reason := _always_blocked(tool, authority, project):
-                    what = (
+                    subject = (
                         f"the tool `{tool.name}` of `{use.name}`"
                         if tool.name != use.name
                         else f"`{use.name}`"
                     )
                     yield finding(
-                        "LDO507", use.at.location, f"`{worker.name}` can never call {what}: {reason}"
+                        "LDO507", use.at.location, f"`{worker.name}` can never call {subject}: {reason}"
                     )
 
 

@@ -32,10 +32,10 @@ def incompatible_model(project: Project) -> Iterator[Diagnostic]:
     graph = project.graph
     particular = [worker for worker in graph.workers.values() if worker.compatible_models is not None]
     # Where a worker names no model, others decide about it.
-    given = _given(graph) if any(worker.model is None for worker in particular) else {}
+    models_of_entries = _given(graph) if any(worker.model is None for worker in particular) else {}
     for worker in particular:
         accepted_models = worker.compatible_models or ()
-        for reference in _models_of(graph, worker, given):
+        for reference in _models_of(graph, worker, models_of_entries):
             chain = graph.models.get(reference.name, (reference.name,))
             if (unfit := models.first_unfit(chain, accepted_models)) is not None:
                 accepted = ", ".join(f"`{pattern}`" for pattern in accepted_models) or "no model"
@@ -49,23 +49,23 @@ def incompatible_model(project: Project) -> Iterator[Diagnostic]:
 
 def _given(graph: Graph) -> Mapping[str, Sequence[Reference | None]]:
     """Worker to the models that the entries which reach it give it, each at the last place that does."""
-    given: dict[str, list[Reference | None]] = {}
+    models_of_entries: dict[str, list[Reference | None]] = {}
     seen: dict[str | None, set[str]] = {}
     for entry in reversed(tuple(graph.entries.values())):
         model = entry.model or graph.settings.model
         # Below a worker that an entry with the same model reached, that model is known already.
         before = seen.setdefault(model.name if model else None, set())
         for name in inventory.reachable(graph, entry, beyond=before):
-            given.setdefault(name, []).append(model)
+            models_of_entries.setdefault(name, []).append(model)
             before.add(name)
-    return given
+    return models_of_entries
 
 
 def _models_of(
-    graph: Graph, worker: Worker, given: Mapping[str, Sequence[Reference | None]]
+    graph: Graph, worker: Worker, models_of_entries: Mapping[str, Sequence[Reference | None]]
 ) -> Iterator[Reference]:
     """The models that the files give to a worker, each once, at one of the places that name it."""
     if worker.model:
         yield worker.model
     else:
-        yield from filter(None, given.get(worker.name, (graph.settings.model,)))
+        yield from filter(None, models_of_entries.get(worker.name, (graph.settings.model,)))

@@ -85,7 +85,7 @@ def _entry_collisions(graph: Graph) -> Iterator[Diagnostic]:
             yield finding(
                 "LDO201",
                 entry.at.location,
-                f"the entry `{name}` starts something else than the worker `{name}`, which is an entry itself",
+                f"the entry `{name}` starts something other than the worker `{name}`, which is an entry itself",
                 hint="rename the entry, or remove `entry: true` from the worker",
                 related=[Related(worker.at.location, f"the worker `{name}`")],
             )

@@ -79,7 +79,7 @@ def without_input(project: Project) -> Iterator[Diagnostic]:
             yield finding(
                 "LDO104",
                 project.workspace.document.key("schedules", name),
-                f"`{name}` starts `{entry.name}`, and neither of them says with which `input`",
+                f"`{name}` starts `{entry.name}`, and neither of them sets `input`",
             )
 
 
@@ -99,7 +99,7 @@ def problem_of(cron: str) -> str | None:
         for part in word.split(","):
             some = _numbers(part, least, most, names)
             if some is None:
-                return f"`{part}` is no {called} ({least} to {most}) in `cron`"
+                return f"`{part}` is not a valid {called} ({least} to {most}) in `cron`"
             allowed.update(some)
         numbers.append(allowed)
     _, _, days, months, _ = numbers

@@ -27,7 +27,7 @@ def without_meaning(project: Project) -> Iterator[Diagnostic]:
                 "LDO103",
                 Place(place.document, (*place.route, "run", 0)).location,
                 f"`{excerpt(program)}` is not the bare name of a program",
-                hint="programs are named without a path: where they are found is not the rule's to say",
+                hint="name programs without a path: a rule does not decide where they are found",
             )
     stated = project.workspace.table("toolsets", "shell").get("env")
     for number, name in enumerate(parts.texts(stated)):

@@ -126,7 +126,9 @@ def unresolved(project: Project, name: str) -> tuple[str, str | None] | None:
     known = [python for toolset in project.graph.toolsets.values() if (python := toolset.python)]
     paths = {_dotted(python) for python in known if python_file(python)}
     declared = f'declare an installed class in llmdo.toml: [toolsets.{attribute}] python = "{reference}"'
-    return f"is no class of the workspace: there is neither {places}", did_you_mean(name, paths) or declared
+    return f"is not a class of the workspace: there is neither {places}", did_you_mean(
+        name, paths
+    ) or declared
 
 
 def _dotted(python: str) -> str:

@@ -34,10 +34,10 @@ def options(
         if name in flags and word == f"--{name}":
             named[name.replace("-", "_")] = True
         elif name in values and word.startswith("--"):
-            given = value if equals else next(waiting, None)
-            if given is None or name in named:
+            text = value if equals else next(waiting, None)
+            if text is None or name in named:
                 return None  # one that is given twice means several workspaces, or is a mistake
-            named[name] = given
+            named[name] = text
         else:
             return None
     return named
@@ -105,12 +105,12 @@ def _answer_now(
     return restating.answer_now(root, question, before, edited)
 
 
-def _root(given: str | bool | None) -> str | None:
+def _root(project: str | bool | None) -> str | None:
     """The folder that `console.root_folder` finds; None where it has something to say about that."""
     try:
-        if not given:
+        if not project:
             return nearest(os.getcwd(), MANIFEST)  # noqa: PTH109
-        folder = os.path.abspath(str(given))  # noqa: PTH100
+        folder = os.path.abspath(str(project))  # noqa: PTH100
     except (OSError, ValueError):
         return None
     return folder if os.path.isfile(f"{folder}/{MANIFEST}") else None  # noqa: PTH113

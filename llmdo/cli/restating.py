@@ -86,7 +86,9 @@ def answer_now(
     if before[2] is None:
         return None
     known = [_finding(values) for values in before[2]]
-    kept = [finding for finding in known if not (finding.code == "LDO401" and finding.at.path in edited)]
+    unaffected = [
+        finding for finding in known if not (finding.code == "LDO401" and finding.at.path in edited)
+    ]
     stale = [
         _stale(root, path, changes)
         for path, (_, meaning) in edited.items()
@@ -94,7 +96,7 @@ def answer_now(
     ]
     if not question.locked:
         stale = list(map(relaxed, stale))
-    findings = tuple(sorted([*kept, *stale], key=lambda finding: finding.order))
+    findings = tuple(sorted([*unaffected, *stale], key=lambda finding: finding.order))
     report = Report(
         findings=findings,
         lines=source_lines(Path(root)),

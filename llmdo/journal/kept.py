@@ -221,8 +221,8 @@ def sweep(runs: RunIndex) -> None:
     Raises:
         JournalError: A journal cannot be read, so nobody knows what it names; or something cannot be removed.
     """
-    kept = Kept(runs.folder / FOLDER)
-    if not kept.folder.is_dir():
+    files = Kept(runs.folder / FOLDER)
+    if not files.folder.is_dir():
         return
-    with kept.held(alone=True):
-        kept.sweep([named for journal in runs.each() if (named := named_by(journal))])
+    with files.held(alone=True):
+        files.sweep([named for journal in runs.each() if (named := named_by(journal))])

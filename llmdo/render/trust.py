@@ -56,7 +56,7 @@ def described(
 def listed(answers: Iterable[GivenTrust]) -> list[str]:
     """The answers that hold, a line each."""
     return [
-        f"{answer.given}  {answer.kind:<7}  {visible(answer.folder, prose=True)}"
+        f"{answer.when}  {answer.kind:<7}  {visible(answer.folder, prose=True)}"
         + (f"  {(answer.digest or '')[:19]}" if answer.kind == "content" else "")
         for answer in answers
     ]

@@ -108,7 +108,7 @@ class PolicyReader:
             content = discovery.read(folder, path)
             if not isinstance(content, discovery.RefusedPath):
                 return discovery.decode(name, content)
-        self._report("LDO106", at, f"`{path}` is no file of the installed package `{package}`")
+        self._report("LDO106", at, f"`{path}` is not a file of the installed package `{package}`")
         return None, ()
 
     def _report(self, code: str, at: Place, message: str, hint: str | None = None) -> None:

@@ -177,12 +177,12 @@ def _workers(
     for file in workspace.workers:
         path = file.document.source.path
         # Of what is written in Python, and of what names the paths of classes, other files decide as well.
-        kept = None if file.python or file.agent or paths else known
-        worker = kept.of(path, file) if kept else None
+        remembered = None if file.python or file.agent or paths else known
+        worker = remembered.of(path, file) if remembered else None
         if worker is None:
             worker = _worker(file, sources, routes, paths)
-            if kept:
-                kept.keep(path, file, worker)
+            if remembered:
+                remembered.keep(path, file, worker)
         workers.setdefault(file.name, worker)
     return dict(sorted(workers.items()))
 

@@ -21,12 +21,12 @@ _TEXTS = tuple(
 )
 
 
-def stale_item(what: str, at: Location, changes: Sequence[str], *, is_kept: bool = False) -> Diagnostic:
+def stale_item(subject: str, at: Location, changes: Sequence[str], *, is_kept: bool = False) -> Diagnostic:
     """The finding about an item of the lock; `is_kept` says that only `llmdo lock --refresh` would change it."""
     return finding(
         "LDO401",
         at,
-        f"`{LOCK}` is out of date for {what}: {', '.join(changes)}",
+        f"`{LOCK}` is out of date for {subject}: {', '.join(changes)}",
         hint=f"run `llmdo lock{' --refresh' if is_kept else ''}`, review the difference, commit it",
     )
 

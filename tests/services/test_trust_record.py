@@ -52,7 +52,7 @@ def test_an_answer_is_for_its_person_alone_and_says_what_was_shown(record: Trust
     assert stat.S_IMODE(record.folder.stat().st_mode) == 0o700
     given, texts = record.last(root) or ("", {})
     assert texts == {"python tools.py": "x = 1\n"}
-    assert [(answer.kind, answer.given) for answer in record.answers()] == [("content", given)]
+    assert [(answer.kind, answer.when) for answer in record.answers()] == [("content", given)]
 
 
 def empty(path: Path) -> None:

@@ -109,7 +109,7 @@ class Encoding:
         part = ToolReturnPart(tool_name="", content=value, tool_call_id="")
         try:
             return self._packed(_return().dump_json(part, include={"content"}))
-        except PydanticSerializationError:  # bytes that are no text, which a model is shown as base64
+        except PydanticSerializationError:  # bytes that are not text, which a model is shown as base64
             return self._packed(b'{"content":' + to_json(value, bytes_mode="base64", by_alias=True) + b"}")
 
     def handed(self, content: Sequence[UserContent]) -> Packed:

@@ -24,14 +24,14 @@ _WORKER = re.compile(r"^\[worker\.([A-Za-z0-9_-]+)\]$", re.MULTILINE)
 _OTHER = re.compile(r"^\[(?!worker\.)", re.MULTILINE)
 
 
-def read_beside(source: Source | None, graph: Graph, kept: Remembered[str] | None = None) -> Locked:
+def read_beside(source: Source | None, graph: Graph, remembered: Remembered[str] | None = None) -> Locked:
     """What `lock.read` makes of `source`, but that a worker of which it says what `graph` does is that of `graph`.
 
-    The places of such a worker are in the sources. `kept` holds the texts of workers.
+    The places of such a worker are in the sources. `remembered` holds the texts of workers.
     """
     if source is None:
         return read(None)
-    same, others = _split(source.text, graph, kept)
+    same, others = _split(source.text, graph, remembered)
     locked = read(source, others) if same else None
     # Whatever is odd about the others is told by a reading of the whole.
     if locked is None or locked.graph is None or not same.keys().isdisjoint(locked.graph.workers):
@@ -42,13 +42,13 @@ def read_beside(source: Source | None, graph: Graph, kept: Remembered[str] | Non
     return replace(locked, graph=merged)
 
 
-def _split(text: str, graph: Graph, kept: Remembered[str] | None) -> tuple[Mapping[str, Worker], str]:
+def _split(text: str, graph: Graph, remembered: Remembered[str] | None) -> tuple[Mapping[str, Worker], str]:
     """The workers of which a lock says, to the letter, what `graph` does, and its text without them."""
     same: dict[str, Worker] = {}
     others: list[str] = []
     for name, block in _blocks(text):
         worker = graph.workers.get(name)
-        if worker is None or block != text_of_worker(graph, worker, kept):
+        if worker is None or block != text_of_worker(graph, worker, remembered):
             others.append(block)
         elif name in same:
             return {}, text

@@ -65,8 +65,8 @@ class Drift:
             at = self.at.location
         else:
             at = Location(LOCK if self.kind in _PLACED else self.name if self.kind in _FILES else MANIFEST)
-        what = f"{_WORDS.get(self.kind, self.kind)} `{self.name}`" if self.name else f"`[{self.kind}]`"
-        return stale_item(what, at, self.changes, is_kept=self.is_kept)
+        subject = f"{_WORDS.get(self.kind, self.kind)} `{self.name}`" if self.name else f"`[{self.kind}]`"
+        return stale_item(subject, at, self.changes, is_kept=self.is_kept)
 
 
 _FEW = 5  # commands of shell rules that a message names
@@ -210,7 +210,7 @@ def _tools(
         elif "input" in before[name] and (changes := servers.changes(before[name], after[name])):
             yield f"tool `{name}`: {'; '.join(changes)}"
         elif before[name] != after[name]:
-            what = next(
+            part = next(
                 (
                     word
                     for key, word in words_of(Tool).items()
@@ -218,7 +218,7 @@ def _tools(
                 ),
                 "its description or parameters",
             )
-            yield f"tool `{name}` changed {what}"
+            yield f"tool `{name}` changed {part}"
 
 
 def _shell(before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[str]:

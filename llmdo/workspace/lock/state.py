@@ -139,30 +139,30 @@ def _newer_revision(document: Document, ignored: int) -> Diagnostic:
     )
 
 
-def says(sketch: Sketch | None, graph: Graph, kept: Remembered[str] | None = None) -> bool:
-    """Whether the lock is, to the letter, the lock of `graph`; `kept` holds the texts of workers."""
+def says(sketch: Sketch | None, graph: Graph, remembered: Remembered[str] | None = None) -> bool:
+    """Whether the lock is, to the letter, the lock of `graph`; `remembered` holds the texts of workers."""
     if sketch is None:
         return False
-    return sketch.is_of(_pieces(graph, kept))
+    return sketch.is_of(_pieces(graph, remembered))
 
 
-def _pieces(graph: Graph, kept: Remembered[str] | None) -> Iterator[str]:
+def _pieces(graph: Graph, remembered: Remembered[str] | None) -> Iterator[str]:
     """The text of the lock piece by piece; what was written of workers that are the same is not written again."""
     yield HEADER
     yield part_text(before_workers(graph))
     for worker in graph.workers.values():
-        yield text_of_worker(graph, worker, kept)
+        yield text_of_worker(graph, worker, remembered)
     yield part_text(behind_workers(graph))
 
 
-def text_of_worker(graph: Graph, worker: Worker, kept: Remembered[str] | None = None) -> str:
-    """The text that the lock of `graph` has of one of its workers; `kept` holds those that were written before."""
+def text_of_worker(graph: Graph, worker: Worker, remembered: Remembered[str] | None = None) -> str:
+    """The text that the lock of `graph` has of one of its workers; `remembered` holds earlier ones."""
     name = worker.name
-    source = (worker, graph.edges[name], graph.lines[name]) if kept else None
-    if kept and (known := kept.of(name, source)):
+    source = (worker, graph.edges[name], graph.lines[name]) if remembered else None
+    if remembered and (known := remembered.of(name, source)):
         return known
     text = part_text(encode_worker(graph, worker), "worker", name)
-    return kept.keep(name, source, text) if kept else text
+    return remembered.keep(name, source, text) if remembered else text
 
 
 def supposed_facts(sketch: Sketch | None, current: Graph) -> Facts:

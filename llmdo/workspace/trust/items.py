@@ -183,7 +183,7 @@ def _text(graph: Graph, root: Path, item: TrustItem, code: Path) -> str:
     now = digest.of_text(source.text) if item.kind == "python" else digest.of_bytes(content)
     if now != item.digest:
         raise _changed(item.name)
-    return f"({len(content):,} bytes that are no text, {now})" if problems else source.text
+    return f"({len(content):,} bytes that are not text, {now})" if problems else source.text
 
 
 def _changed(path: str) -> LlmdoError:

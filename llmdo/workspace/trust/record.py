@@ -45,7 +45,7 @@ class GivenTrust:
     """The workspace that it was given in."""
     digest: str | None
     """Of the content that it is about."""
-    given: str
+    when: str
     """When, in UTC."""
 
 
@@ -57,9 +57,9 @@ class TrustRecord:
 
     def lies_in(self, folders: Iterable[Path]) -> bool:
         """Whether what works in one of these folders could write answers."""
-        here = os.path.realpath(self.folder)
+        path = os.path.realpath(self.folder)
         tops = [os.path.realpath(folder) for folder in folders]
-        return any(here == top or here.startswith(f"{top.rstrip(os.sep)}{os.sep}") for top in tops)
+        return any(path == top or path.startswith(f"{top.rstrip(os.sep)}{os.sep}") for top in tops)
 
     def has_folder(self, root: Path) -> bool:
         """Whether the workspace at `root` is trusted whatever becomes of it."""
@@ -105,14 +105,14 @@ class TrustRecord:
     def answers(self) -> Iterator[GivenTrust]:
         """Every yes that holds, the earliest first."""
         tables = [self._table(path, MAX_ANSWER) for path in self._files()]
-        kept = [
+        valid = [
             GivenTrust(
-                kind=table["kind"], folder=table["folder"], digest=table["digest"], given=str(table["given"])
+                kind=table["kind"], folder=table["folder"], digest=table["digest"], when=str(table["given"])
             )
             for table in tables
             if table
         ]
-        yield from sorted(kept, key=lambda answer: (answer.given, answer.folder))
+        yield from sorted(valid, key=lambda answer: (answer.when, answer.folder))
 
     def forget(self, root: Path, digest: str | None = None) -> int:
         """Takes back every yes that was given at `root`, and any to the content of that digest; says how many.
