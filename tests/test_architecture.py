@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import groupby
@@ -108,24 +108,31 @@ def parsed(path: Path) -> ast.Module:
 
 
 @cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of the tree of a file."""
+    return (*ast.walk(parsed(path)),)
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+@cache
 def imports(path: Path, *, types: bool = False) -> frozenset[str]:
     """The dotted modules that a file imports when it runs; with `types`, also what only a type checker sees."""
+    left_out = (
+        set() if types else {part for node in nodes(path) if is_for_types(node) for part in ast.walk(node)}
+    )
     modules: set[str] = set()
-
-    def visit(node: ast.AST) -> None:
-        is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        if is_for_types and not types:
-            return
+    for node in nodes(path):
+        if node in left_out:
+            continue
         if isinstance(node, ast.Import):
             modules.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 within = f"{node.module}.{alias.name}"
                 modules.add(within if within in MODULES else node.module)
-        for child in ast.iter_child_nodes(node):
-            visit(child)
-
-    visit(parsed(path))
     return frozenset(modules)
 
 
@@ -151,7 +158,7 @@ def calls_of(path: Path, name: str) -> list[int]:
     """The lines in which a file calls something by that name."""
     return [
         node.lineno
-        for node in ast.walk(parsed(path))
+        for node in nodes(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
     ]
 
@@ -288,7 +295,7 @@ def test_each_library_has_its_doors(files: list[Path]) -> None:
 def code_lines(path: Path) -> tuple[str, ...]:
     """The lines of a file that are code: no blank ones, no comments, no docstrings."""
     prose = set()
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if (
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Constant)
@@ -309,7 +316,7 @@ def test_no_file_and_no_function_outgrows_a_reader(files: list[Path]) -> None:
     assert not [
         f"{shown(path)}: {node.name}"
         for path in files
-        for node in ast.walk(parsed(path))
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (node.end_lineno or node.lineno) - node.lineno >= 50
     ]
@@ -322,9 +329,9 @@ def test_types_are_stated() -> None:
     assert 1_000 * unknown / len(lines) <= 5.5
 
 
-def empty_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def empty_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Line and name of what is given a name that says nothing: of variables, fields, parameters, definitions."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
                 pass
@@ -349,7 +356,7 @@ def test_a_name_says_what_it_holds(files: list[Path]) -> None:
     places = [
         f"{path.relative_to(PACKAGE.parent)}:{line}: `{name}` does not say what it holds"
         for path in files
-        for line, name in empty_names(parsed(path))
+        for line, name in empty_names(nodes(path))
     ]
     assert not places, "\n".join(places)
 
@@ -378,18 +385,18 @@ def test_a_name_says_what_it_holds(files: list[Path]) -> None:
     ],
 )
 def test_an_empty_name_is_seen_however_it_is_given(code: str) -> None:
-    assert [name for _, name in empty_names(ast.parse(code))] == ["one"]
+    assert [name for _, name in empty_names(ast.walk(ast.parse(code)))] == ["one"]
 
 
 def test_reading_a_name_and_a_key_of_json_give_none() -> None:
-    assert list(empty_names(ast.parse("print(a.told, {'told': 1}, found)"))) == []
+    assert list(empty_names(ast.walk(ast.parse("print(a.told, {'told': 1}, found)")))) == []
 
 
 @pytest.mark.long
 def test_a_class_name_is_used_once() -> None:
     homes: dict[str, list[str]] = {}
     for path in FILES:
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
     assert {name: files for name, files in homes.items() if len(files) > 1} == {}
@@ -518,7 +525,7 @@ def test_only_who_asks_where_runs_are_kept_opens_their_folder() -> None:
 @pytest.mark.long
 def test_there_is_one_context_variable() -> None:
     """Concurrent runs are separate values: nothing but the code that runs now is known without being handed over."""
-    made = [shown(path) for path in FILES for node in ast.walk(parsed(path)) if is_context_variable(node)]
+    made = [shown(path) for path in FILES for node in nodes(path) if is_context_variable(node)]
     assert made == ["toolsets/call_key.py"]
 
 
