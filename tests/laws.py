@@ -7,14 +7,14 @@ from typing import Any
 
 from hypothesis import settings
 
-BRIEF = 15  # examples of a law in `make test`
+BRIEF = 8  # examples of a law in `make test`
 USUAL = 100
 THOROUGH = 400
 FEWEST = 5
 
 
 def tried(times: int) -> Callable[[Any], Any]:
-    """A law that is tried with so many of 100 examples: `make test` takes 15, `make test-long` 60, the thorough one 400."""
+    """A law that is tried with so many of 100 examples: `make test` takes 8, `make test-long` 60, the thorough one 400."""
     return settings(max_examples=examples(times))
 
 
