@@ -404,6 +404,7 @@ EDITS: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_whatever_could_change_the_answer_is_noticed(root: Path, edit: Callable[[Path], object]) -> None:
     time.sleep(AGE)

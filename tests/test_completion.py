@@ -61,6 +61,7 @@ def complete(line: str, cwd: Path) -> list[str]:
     return completion.complete(line.split(" "), cwd)
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -167,6 +168,7 @@ def test_each_script_is_accepted_by_its_shell(shell: completion.Shell, tmp_path:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.few(2)
 @pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed")
 @pytest.mark.parametrize(
     ("words", "replies"),

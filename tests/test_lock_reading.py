@@ -164,6 +164,7 @@ def doubled(text: str, name: str) -> str:
     return text[:end] + text[start:end] + text[end:]
 
 
+@pytest.mark.few(23)
 @pytest.mark.parametrize(
     "damage",
     [

@@ -63,6 +63,7 @@ def test_each_template_checks_without_any_finding(started: Path) -> None:
     assert checks.check(project.read(started), locked=True) == ()
 
 
+@pytest.mark.few(2)
 @EVERY_TEMPLATE
 def test_each_template_runs_offline_and_says_that_it_is_no_language_model(
     started: Path, capfd: pytest.CaptureFixture[str]

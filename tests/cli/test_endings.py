@@ -153,6 +153,7 @@ def test_a_waiting_run(llmdo: Llmdo, team: Path) -> None:
     assert llmdo("replay", "last", cwd=team).code == 0
 
 
+@pytest.mark.long
 def test_a_recording_of_a_waiting_run_is_held_against_the_workspace(llmdo: Llmdo, team: Path) -> None:
     llmdo("run", "main", "helper>pay;helper>look", "--approvals", "later", cwd=team)
     recording = team / "waiting.sqlite"

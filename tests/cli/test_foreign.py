@@ -111,6 +111,7 @@ def test_explain_prints_the_table_of_a_format_with_sources(project: Path) -> Non
         assert line.rpartition("  ")[2].startswith("https://")
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "words",
     [

@@ -59,6 +59,7 @@ def test_json_has_every_place_of_a_finding(project: Path) -> None:
     assert {place["line"] for place in leak["places"]} == {2}
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("words", "code"),
     [

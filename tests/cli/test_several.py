@@ -126,6 +126,7 @@ def test_differences_are_told_by_workspace_and_the_worst_decides(repository: Pat
     assert "teams/bad/:\nmain: WIDENED\n" in broken.stdout
 
 
+@pytest.mark.long
 def test_paths_of_two_workspaces_with_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
     for name in ("a", "b/c"):
         workspace(tmp_path / name)

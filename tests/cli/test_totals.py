@@ -100,6 +100,7 @@ def test_workers_are_counted_apart_and_a_model_asks_nobody(llmdo: Llmdo, countin
     assert (entry["runs"], entry["questions"], entry["answers"]) == (2, 1, 1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by", ["entry", "worker"])
 def test_a_question_that_is_answered_at_once_is_a_question(llmdo: Llmdo, counting: Path, by: str) -> None:
     llmdo("run", "main", "asks", "--approve-all", cwd=counting)

@@ -50,6 +50,7 @@ def test_the_plan_has_every_note_of_the_board_and_says_how_it_was_read(root: Pat
     assert plan.endswith("- Who answers support mail?\n- Do we need a permit for the stickers?\n")
 
 
+@pytest.mark.long
 def test_the_picture_shows_the_notes_that_it_carries(root: Path) -> None:
     image = pytest.importorskip("PIL.Image")
     drawn = root / "boards/drawn.png"

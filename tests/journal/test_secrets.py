@@ -222,6 +222,7 @@ def test_scrypt_works_once_for_a_run_and_a_variable(tmp_path: Path, monkeypatch:
     assert len(made) == 4, "once more in another process"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "forge", ["UPDATE secret SET variable = 'A_KEY'", "UPDATE secret SET salt = zeroblob(16)"]
 )

@@ -59,6 +59,7 @@ def impatient(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return locked(workspace(tmp_path_factory.mktemp("w"), table="timeout-s = 1"))
 
 
+@pytest.mark.long
 def test_a_tool_of_a_server_answers(root: Path) -> None:
     assert called(root, "echo", text="hello") == "[success: hello]"
 
@@ -138,6 +139,7 @@ def test_models_see_what_was_locked_and_no_server_is_started_for_that(root: Path
     assert outcome.denied == ()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("rules", "why"),
     [

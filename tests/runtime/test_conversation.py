@@ -433,6 +433,7 @@ def test_asked_comes_before_the_answer(tmp_path: Path) -> None:
     assert kinds == ["asked", "decided"]
 
 
+@pytest.mark.long
 def test_the_flags_answer_instead_of_the_person(tmp_path: Path) -> None:
     code, person = play(tmp_path, "no\n", flags=("--approve", "x.calc"))
     assert (code, person.prompts, done(tmp_path)) == (0, [], "a;")

@@ -94,6 +94,7 @@ HIDING = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(41)
 @pytest.mark.parametrize("character", HIDING)
 @pytest.mark.parametrize("text", ["ok{}rm", "a text ok{}rm and more", "one\nok{}rm\n{}", "{}", "你{}好"])
 def test_nothing_that_hides_text_reaches_the_screen(character: str, text: str) -> None:

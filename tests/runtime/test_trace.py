@@ -65,6 +65,7 @@ PICTURE = base64.b64encode(PIXEL).decode()
 SAID = ("QUESTION", "ANSWER", "RESULT", "You are main", PICTURE, "PIXELS")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("content", "binary", "included"),
     [

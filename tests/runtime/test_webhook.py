@@ -322,6 +322,7 @@ def test_a_process_ends_once_its_message_has_arrived(root: Path, receiver: Recei
     assert not any(word.encode() in kept for word in (SECRET, "hard-to-guess"))
 
 
+@pytest.mark.long
 def test_items_of_a_batch_are_told_of_each(root: Path, receiver: Receiver) -> None:
     (root / "in.jsonl").write_text('{"key": "a", "input": "x"}\n{"key": "b", "input": "fail"}\n')
     ended = llmdo(root, "batch", "main", "--inputs", "in.jsonl", "--key", "key", "--input", "{input}")

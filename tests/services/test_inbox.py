@@ -123,6 +123,7 @@ def test_an_answer_is_kept_and_a_process_goes_on_with_it(tmp_path: Path, verb: s
     assert files(root) == {"0.txt": "0"}
 
 
+@pytest.mark.long
 def test_three_questions_are_answered_one_allowed_one_edited_and_one_refused(tmp_path: Path) -> None:
     root = workspace(tmp_path)
     asked(root)

@@ -108,6 +108,7 @@ def test_an_open_rule_for_a_launcher_vouches_for_nothing(line: str) -> None:
     assert raised(line) == {"proc.exec.unvouched"}
 
 
+@pytest.mark.few(31)
 @pytest.mark.parametrize(
     "run",
     [

@@ -131,6 +131,7 @@ HOSTILE_FILES = [
 ]
 
 
+@pytest.mark.few(37)
 @pytest.mark.parametrize("path", HOSTILE_TEXT, ids=ascii)
 def test_a_hostile_path_is_refused_for_reading_and_writing(root, workspace, path):
     before = sorted(workspace.rglob("*"))
@@ -153,6 +154,7 @@ def test_what_is_not_a_plain_file_is_refused_for_reading_and_writing(root, works
     assert (workspace.parent / "outside/secret.txt").read_text() == "canary"
 
 
+@pytest.mark.few(31)
 @pytest.mark.parametrize("path", [*HOSTILE_TEXT, *HOSTILE_FILES, "missing.txt", "no/such/folder"])
 def test_a_refusal_never_shows_where_the_workspace_is(root, workspace, path):
     plant(workspace)

@@ -114,6 +114,7 @@ def executed(folder: Path, *words: str) -> Finished:
         os.close(wake)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("line", "status"),
     [

@@ -103,6 +103,7 @@ def test_nobody_is_asked_while_a_batch_runs(llmdo: Llmdo, root: Path) -> None:
     assert (rejected.code, effects(root)) == (0, [])
 
 
+@pytest.mark.long
 def test_a_quota_pauses_the_batch_and_burns_no_item(llmdo: Llmdo, root: Path) -> None:
     inputs(root, "one", "broke", "three", "four")
     done = llmdo(*START, "--jobs", "1", cwd=root)

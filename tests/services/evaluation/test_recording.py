@@ -238,6 +238,7 @@ def test_what_a_recording_cannot_be_is_refused_before_anything_is_run(
     assert not (root / ".llmdo/batches").exists()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "content",
     [
