@@ -97,7 +97,7 @@ def test_a_cut_end_and_a_new_chain_show_where_the_head_was_noted() -> None:
     "line",
     ["", "null", "[]", "1", '{"n": 1}', '{"n": true, "prev": "", "hash": ""}', "[" * 10_000, '{"n": 1e999}'],
 )
-def test_what_is_no_record_is_said_to_be_none(line: str) -> None:
+def test_what_is_no_record_is_reported_as_such(line: str) -> None:
     assert "this is not a record" in {fault.message for fault in read([line, *FIVE]).faults}
 
 
@@ -406,7 +406,7 @@ def test_a_run_without_a_place_for_its_audit_does_not_begin(workspace: Path) -> 
     assert not (workspace / "a.txt").exists()
 
 
-def test_a_run_that_is_not_there_is_said_so(workspace: Path) -> None:
+def test_a_run_that_is_not_there_is_reported(workspace: Path) -> None:
     assert "no run has a journal here" in llmdo(workspace, "audit", "last").stderr
     assert llmdo(workspace, "audit", "../../etc/passwd").returncode == 2
 
@@ -424,7 +424,7 @@ def test_an_audit_that_somebody_made_up_is_shown_without_harm(tmp_path: Path) ->
     assert all(line.isprintable() for line in decisions(audited))
 
 
-def test_the_isolation_in_force_is_told_first_and_recorded(workspace: Path) -> None:
+def test_the_isolation_in_force_is_reported_first_and_recorded(workspace: Path) -> None:
     with (workspace / "llmdo.toml").open("a") as file:
         file.write('[toolsets.shell]\nisolation = "off"\n')
     header = (workspace / "main.worker").read_text().replace("toolsets: {", "toolsets: {shell: {}, ")

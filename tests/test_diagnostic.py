@@ -100,7 +100,7 @@ def test_every_explanation_says_what_to_do(code: str) -> None:
 
 
 @pytest.mark.parametrize("words", [["schema"], ["schema", "manifst"], ["check", "--format", "txt"]])
-def test_what_a_command_takes_is_told_in_one_line(words: list[str], tmp_path: Path) -> None:
+def test_what_a_command_takes_is_reported_in_one_line(words: list[str], tmp_path: Path) -> None:
     done = llmdo(tmp_path, *words)
     assert done.returncode == 2
     assert "\\u{" not in done.stderr

@@ -58,7 +58,7 @@ def test_what_is_ignored_is_not_entered_and_not_named(root: Path) -> None:
     assert globs["**/*.worker"].paths == ["w/b.worker"]
 
 
-def test_what_a_glob_names_but_nothing_may_read_is_told(root: Path) -> None:
+def test_what_a_glob_names_but_nothing_may_read_is_reported(root: Path) -> None:
     (root / "w" / "link.worker").symlink_to(root / "a.worker")
     (root / "w" / "a:b.worker").touch()
     (root / "w" / "other").symlink_to(root)

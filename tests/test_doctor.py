@@ -95,7 +95,7 @@ def test_required_isolation_that_is_not_there_is_a_problem(root: Path, environ: 
         assert "does not cover: " in item.state
 
 
-def test_without_a_manifest_nothing_is_said_to_require_isolation(
+def test_without_a_manifest_nothing_requires_isolation(
     tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -276,13 +276,13 @@ def test_a_toolset_that_does_not_exist_is_refused(root: Path) -> None:
     assert not (root / "workers/new.worker").exists()
 
 
-def test_a_worker_that_is_named_is_kept_and_every_place_is_told(root: Path) -> None:
+def test_a_worker_that_is_named_is_kept_and_every_place_is_reported(root: Path) -> None:
     error = refusal(scaffold.remove_worker, root, "writer")
     assert error.message == "`writer` is still named at llmdo.toml:22:10, workers/main.worker:4:3"
     assert (root / "workers/writer.worker").is_file()
 
 
-def test_a_toolset_that_is_named_is_kept_and_every_place_is_told(root: Path) -> None:
+def test_a_toolset_that_is_named_is_kept_and_every_place_is_reported(root: Path) -> None:
     error = refusal(scaffold.remove_toolset, root, "calc")
     places = "llmdo.toml:12:1, workers/main.worker:5:3, workers/main.worker:6:7"
     assert error.message == f"`calc` is still named at {places}"

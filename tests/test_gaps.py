@@ -92,14 +92,14 @@ def test_what_cannot_be_read_comes_first(tmp_path: Path) -> None:
         ('workers = ["*.worker"]\n[entries.b]\nworker = "b"\n[entries.go]\nworker = 5\n', "LDO103"),
     ],
 )
-def test_what_follows_from_a_part_of_a_manifest_that_was_left_out_is_not_said(
+def test_what_follows_from_a_part_of_a_manifest_that_was_left_out_is_not_reported(
     manifest: str, code: str, tmp_path: Path
 ) -> None:
     text = f'schema = 1\n\n[workspace]\nname = "w"\n{manifest}'
     assert [reported for reported, _ in codes(workspace(tmp_path, **{"llmdo.toml": text}))] == [code]
 
 
-def test_what_follows_from_a_part_of_a_header_that_was_left_out_is_not_said(tmp_path: Path) -> None:
+def test_what_follows_from_a_part_of_a_header_that_was_left_out_is_not_reported(tmp_path: Path) -> None:
     root = workspace(tmp_path, **{"a.worker": "---\nname: a\ntoolset: [b]\n---\nGo.\n"})
     assert codes(root) == [("LDO102", "a.worker")]
 

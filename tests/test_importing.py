@@ -86,7 +86,7 @@ def test_the_original_is_not_touched_and_the_target_has_to_be_empty(tmp_path: Pa
     assert after == {path for path in before if path.startswith((tmp_path / "p").as_posix() + "/")}
 
 
-def test_what_cannot_be_carried_over_is_said_with_its_place(tmp_path: Path) -> None:
+def test_what_cannot_be_carried_over_is_reported_with_its_place(tmp_path: Path) -> None:
     agent(tmp_path / "p", "my.agent", "tools: Read\nmodel: opus\nhooks: {}\n")
     done = import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "i")
     remarks = [(remark.at.span.line if remark.at.span else 0, remark.text) for remark in done.remarks]

@@ -178,7 +178,7 @@ def test_headers_and_the_manifest_say_what_the_original_says(shop: Path) -> None
     assert (target / "tools.py").read_text(encoding="utf-8").startswith(COUNTING.rstrip())
 
 
-def test_an_agent_that_only_code_calls_is_a_delegate_and_that_is_said(shop: Path) -> None:
+def test_an_agent_that_only_code_calls_is_a_delegate_and_that_is_reported(shop: Path) -> None:
     done, target = imported(shop)
     assert "writer" in (target / "workers/main.worker").read_text(encoding="utf-8")
     assert "`writer`, which the code of `counting` calls, is offered to the model as well" in remarks(done)
@@ -225,7 +225,7 @@ def test_what_llm_do_asks_about_calls_is_asked_here(
     assert {str(rule.capability): rule.decision for rule in rules} == decided
 
 
-def test_projects_of_other_depths_are_told_of_the_deepest(tmp_path: Path) -> None:
+def test_of_projects_with_other_depths_the_deepest_is_reported(tmp_path: Path) -> None:
     for name, depth in (("flat", 2), ("deep", 9)):
         agent(tmp_path / "shop" / name, "main", "name: main")
         manifest(tmp_path / "shop" / name, runtime={"max_depth": depth})
@@ -293,7 +293,7 @@ def test_files_that_a_function_hands_over_have_to_be_said_by_a_person(tmp_path: 
     )
 
 
-def test_what_is_not_carried_over_is_said(shop: Path) -> None:
+def test_what_is_not_carried_over_is_reported(shop: Path) -> None:
     agent(shop, "main", f"{MAIN}\nattachments: {{}}\nmodle: x")
     (shop / "unused.py").write_text("x = 1\n", encoding="utf-8")
     manifest(

@@ -112,7 +112,7 @@ def test_a_newer_version_is_refused_even_where_it_is_no_toml_any_more() -> None:
         assert [problem.code for problem in locked.problems] == ["LDO404"]
 
 
-def test_a_newer_revision_is_read_and_what_is_not_known_of_it_is_said() -> None:
+def test_a_newer_revision_is_read_and_what_is_not_known_of_it_is_reported() -> None:
     text = newer(sample("v1r1"), revision=9).replace("[settings]\n", '[settings]\nweather = "fine"\n')
     locked = lock.read(Source("llmdo.lock", text + '\n[moon]\nphase = "full"\n'))
     assert locked.graph == lock.read(Source("llmdo.lock", sample("v1r1"))).graph

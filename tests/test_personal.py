@@ -80,7 +80,7 @@ def test_a_policy_says_what_it_forbids_and_where(environ: dict[str, str]) -> Non
         ("schema = 1\n[rules]\nnet = 'blocked'\n", "rules"),
     ],
 )
-def test_a_policy_that_is_wrong_is_told_and_not_used(
+def test_a_policy_that_is_wrong_is_reported_and_not_used(
     environ: dict[str, str], text: str, message: str
 ) -> None:
     write(environ, text)
@@ -90,7 +90,7 @@ def test_a_policy_that_is_wrong_is_told_and_not_used(
     assert "nobody knows what it forbids" in raised.value.message
 
 
-def test_all_that_is_wrong_is_told_at_once(environ: dict[str, str]) -> None:
+def test_all_that_is_wrong_is_reported_at_once(environ: dict[str, str]) -> None:
     write(environ, 'schema = 1\n[approvals.rules]\n"nett" = "blocked"\n"fs.wrte" = "blocked"\n')
     with pytest.raises(LlmdoError) as raised:
         personal.read(environ)

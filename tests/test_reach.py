@@ -297,7 +297,7 @@ def test_the_height_is_the_longest_chain_of_all(graph) -> None:
     assert analysis.height == (None if None in chains else max(chains))
 
 
-def test_files_that_may_be_handed_over_are_told_as_secrets_by_either_of_their_names() -> None:
+def test_files_that_may_be_handed_over_are_reported_as_secrets_by_either_of_their_names() -> None:
     main = building.worker("main", building.use("b"))
     paths = {"id_rsa": "in/deck.txt", "notes": "in/.env", "deck": "in/a"}
     graph = building.graph(main, building.worker("b"), paths=paths)

@@ -99,7 +99,7 @@ def team(*workers, **more) -> Graph:
     return graph_of(*workers, **more)
 
 
-def test_a_gain_below_an_entry_that_has_it_already_is_told_of_the_worker() -> None:
+def test_a_gain_below_an_entry_that_has_it_already_is_reported_for_the_worker() -> None:
     before = team(worker("main", "console", "helper"), worker("helper"))
     after = team(worker("main", "console", "helper"), worker("helper", "console"))
     difference = diff(before, after)

@@ -57,7 +57,7 @@ def test_times_of_five_fields_are_taken(cron: str) -> None:
         ("* " * 200, "`cron` has more than 200 characters"),
     ],
 )
-def test_what_is_no_time_is_told(cron: str, problem: str) -> None:
+def test_what_is_no_time_is_reported(cron: str, problem: str) -> None:
     assert problem_of(cron) == problem
 
 

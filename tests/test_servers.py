@@ -55,7 +55,7 @@ def raised(graph: Graph) -> dict[str, list[str]]:
     }
 
 
-def test_whether_a_tool_may_run_twice_is_said_as_what_it_raises_is_and_locked(tmp_path: Path) -> None:
+def test_whether_a_tool_may_run_twice_is_declared_like_what_it_raises_and_locked(tmp_path: Path) -> None:
     stated = '{ get = "safe", "get_*" = "safe", "*_all" = "ask", "*" = "safe", set = "ask" }'
     tools = ("get", "get_all", "get_one", "set", "other")
     graph = graph_of(tmp_path, f'mcp = {{ command = "calc" }}\nretry = {stated}', facts(*tools))

@@ -61,9 +61,7 @@ def files(root: Path) -> list[str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("how", [(), ("-v",), ("-vv",)])
-def test_nothing_is_said_to_have_failed_where_it_waits(
-    llmdo: Llmdo, asking: Path, how: tuple[str, ...]
-) -> None:
+def test_nothing_has_failed_where_it_waits(llmdo: Llmdo, asking: Path, how: tuple[str, ...]) -> None:
     stopped = llmdo("run", "main", "go", "--approvals", "later", *how, cwd=asking)
     assert stopped.code == 3
     assert "waiting: main/writer#" in stopped.err

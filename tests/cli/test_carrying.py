@@ -243,7 +243,7 @@ def test_no_secret_leaves_in_a_source_file(
     assert secret.encode() not in (tmp_path / "r.sqlite").read_bytes()
 
 
-def test_what_is_not_as_it_was_on_the_other_machine_is_told(
+def test_what_is_not_as_it_was_on_the_other_machine_is_reported(
     llmdo: Llmdo, asking: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "run.sqlite"

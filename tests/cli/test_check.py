@@ -75,7 +75,7 @@ def test_github_gets_a_step_summary_after_what_the_step_wrote_before(
     assert summary.read_text(encoding="utf-8").count("## llmdo check") == 1
 
 
-def test_a_step_summary_that_cannot_be_written_is_said_and_changes_nothing(
+def test_a_step_summary_that_cannot_be_written_is_reported_and_changes_nothing(
     root: Path, llmdo: Llmdo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(root))

@@ -120,7 +120,7 @@ def test_an_accepted_widening_does_not_fail(team: Path, llmdo: Llmdo) -> None:
     assert done.out.endswith("verdict: widened, all of it accepted\n")
 
 
-def test_a_stale_lock_is_said_and_the_lock_is_what_counts(team: Path, llmdo: Llmdo) -> None:
+def test_a_stale_lock_is_reported_and_the_lock_is_what_counts(team: Path, llmdo: Llmdo) -> None:
     edit(team / "workers/triage.worker", "  helper: {}\n", "  helper: {}\n  publisher: {}\n")
     done = llmdo("diff", cwd=team)
     assert done.out.endswith("verdict: same\n")
@@ -178,7 +178,7 @@ def test_a_shallow_clone_and_a_worktree_are_enough(team: Path, tmp_path: Path, l
         ("", "`` is not a revision"),
     ],
 )
-def test_a_revision_that_is_none_is_said(team: Path, llmdo: Llmdo, revision: str, message: str) -> None:
+def test_a_revision_that_is_none_is_reported(team: Path, llmdo: Llmdo, revision: str, message: str) -> None:
     done = llmdo("diff", revision, cwd=team)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"error: {message}\n")
@@ -285,7 +285,7 @@ def test_git_that_does_not_answer_is_left(team: Path, llmdo: Llmdo, monkeypatch:
         ("\0", "`llmdo.lock`"),
     ],
 )
-def test_a_lock_that_cannot_be_read_is_said_on_either_side(
+def test_a_lock_that_cannot_be_read_is_reported_on_either_side(
     team: Path, llmdo: Llmdo, content: str, message: str
 ) -> None:
     good = (team / "llmdo.lock").read_text(encoding="utf-8")

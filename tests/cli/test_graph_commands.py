@@ -290,7 +290,7 @@ def test_why_takes_what_is_elsewhere_for_just_that(llmdo: Llmdo, deputy: Path) -
     assert llmdo("why", "triage", "fs.write:reports/** elsewhere").code == 1
 
 
-def test_what_why_cannot_answer_is_said_with_what_was_meant(llmdo: Llmdo, deputy: Path) -> None:
+def test_what_why_cannot_answer_is_reported_with_what_was_meant(llmdo: Llmdo, deputy: Path) -> None:
     assert "did you mean `runner`?" in llmdo("why", "triage", "runer").err
     assert "did you mean `runner`?" in llmdo("why", "runer", "proc.exec").err
     assert "did you mean `net.connect`?" in llmdo("why", "triage", "net.conect").err

@@ -69,7 +69,7 @@ def notes(root: Path) -> list[str]:
     return (root / "notes.log").read_text().splitlines()
 
 
-def test_a_killed_run_goes_on_when_something_is_said_about_its_open_call(llmdo: Llmdo, noting: Path) -> None:
+def test_a_killed_run_goes_on_when_its_open_call_is_decided_on(llmdo: Llmdo, noting: Path) -> None:
     run = die(noting)
     listed = llmdo("runs", cwd=noting)
     assert re.fullmatch(rf"{run}  stopped  \S+ \S+  main\s+1 request\n", listed.out)
@@ -98,7 +98,7 @@ def test_an_open_call_can_be_given_up(llmdo: Llmdo, noting: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_tool_that_ended_the_run_runs_again_where_that_is_said(llmdo: Llmdo, noting: Path) -> None:
+def test_a_tool_that_ended_the_run_runs_again_where_the_person_says_so(llmdo: Llmdo, noting: Path) -> None:
     (noting / "broken").touch()
     first = llmdo("run", "main", "note:text:hello", cwd=noting)
     assert first.code == 1
@@ -295,7 +295,7 @@ def test_a_list_is_the_same_with_and_without_the_command_line_library(
     assert quickly.code == (2 if quickly.err and not quickly.err.startswith("no such run") else 0)
 
 
-def test_a_run_that_could_go_on_is_not_pruned_unless_that_is_said(llmdo: Llmdo, noting: Path) -> None:
+def test_a_run_that_could_go_on_is_not_pruned_unless_the_person_says_so(llmdo: Llmdo, noting: Path) -> None:
     run = die(noting)
     assert llmdo("runs", "prune", "--keep", "0", cwd=noting).out == ""
     assert llmdo("runs", "prune", run, cwd=noting).out == f"{run}\n"

@@ -71,7 +71,7 @@ def test_a_request_that_was_not_recorded_is_an_error_and_nobody_else_is_asked(
     assert not (played / "out" / "a.txt").exists()
 
 
-def test_a_result_that_is_not_the_recorded_one_is_told_at_its_place(llmdo: Llmdo, played: Path) -> None:
+def test_a_result_that_is_not_the_recorded_one_is_reported_at_its_place(llmdo: Llmdo, played: Path) -> None:
     refused = llmdo("run", "main", SAID, "--reject-all", cwd=played)
     assert f"main: request 2 is not the one in `{RECORDED}`: result of `write_file` differs" in refused.err
 

@@ -189,7 +189,7 @@ def test_results_are_a_document_and_a_junit_report_too(llmdo: Llmdo, recorded: P
     assert (flip["path"], flip["before"], flip["after"]) == ("main/read_file#1", "allowed", "blocked")
 
 
-def test_a_persons_policy_is_left_out_and_that_is_said(
+def test_a_persons_policy_is_left_out_and_that_is_reported(
     llmdo: Llmdo, recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy = tmp_path / "config" / "llmdo" / "policy.toml"

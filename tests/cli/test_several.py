@@ -103,7 +103,7 @@ def test_locks_are_written_and_compared_and_none_hinders_another(repository: Pat
     assert llmdo(repository, "lock", "--all", "--check").returncode == 1
 
 
-def test_differences_are_told_by_workspace_and_the_worst_decides(repository: Path) -> None:
+def test_differences_are_reported_by_workspace_and_the_worst_decides(repository: Path) -> None:
     (repository / "teams/bad/main.worker").write_text(WORKER.format(more=""))
     assert llmdo(repository, "lock", "--all").returncode == 0
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.invalid"]
@@ -147,7 +147,7 @@ def test_paths_of_two_workspaces_with_files_of_one_name_are_told_apart(tmp_path:
     assert set(re.findall(r"[\w/.]*main\.worker", single)) == {"main.worker"}
 
 
-def test_what_is_told_beside_a_difference_begins_with_the_workspace(repository: Path) -> None:
+def test_what_is_printed_beside_a_difference_begins_with_the_workspace(repository: Path) -> None:
     (repository / "teams/bad/main.worker").write_text(WORKER.format(more=""))
     subprocess.run(["git", "init", "-q"], cwd=repository, check=True)
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit", "-q", "--allow-empty"]

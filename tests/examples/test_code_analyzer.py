@@ -56,7 +56,7 @@ def test_a_strangers_code_with_hostile_names_and_lines_does_no_harm(root: Path, 
     assert {path.name for path in (root / "reports").iterdir()} == {"own.md"}
 
 
-def test_a_hard_link_is_not_read_and_said(root: Path, tmp_path: Path) -> None:
+def test_a_hard_link_is_reported_and_not_read(root: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret.py"
     secret.write_text("# TODO: KEEP-OUT\n", encoding="utf-8")
     (root / "mine").mkdir()
@@ -67,7 +67,7 @@ def test_a_hard_link_is_not_read_and_said(root: Path, tmp_path: Path) -> None:
     assert "mine/hard.py" in report.partition("## Not looked at")[2]
 
 
-def test_a_folder_that_is_none_is_said(root: Path) -> None:
+def test_a_folder_that_is_none_is_reported(root: Path) -> None:
     done = llmdo(root, "run", "analyze", "Analyze nowhere/")
     assert done.stdout == "Nothing was analyzed: nowhere/ holds no source file that these rules know.\n"
     assert not (root / "reports").exists()

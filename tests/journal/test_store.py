@@ -131,7 +131,7 @@ def test_another_version_is_refused(tmp_path: Path, version: int) -> None:
 
 
 @pytest.mark.parametrize("damage", ["cut", "zeroed"])
-def test_a_damaged_file_is_said_to_be_damaged(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_file_is_reported_as_damaged(tmp_path: Path, damage: str) -> None:
     path = filled(tmp_path, 500)
     content = path.read_bytes()
     if damage == "cut":
@@ -279,7 +279,7 @@ with Runs(Path({str(tmp_path)!r})).claim("r"):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     path = filled(tmp_path)
     tmp_path.chmod(0o500)
     path.parent.chmod(0o500)

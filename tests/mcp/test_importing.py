@@ -117,7 +117,7 @@ def test_the_servers_of_vs_code_are_read_with_comments_and_inputs(root: Path) ->
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"mcpServers": {}}', "{", '{"mcpServers": []}'])
-def test_a_file_without_servers_is_told(root: Path, text: str) -> None:
+def test_a_file_without_servers_is_reported(root: Path, text: str) -> None:
     (root / "mcp.json").write_text(text)
     with pytest.raises(LlmdoError):
         import_servers(root, root / "mcp.json")

@@ -88,7 +88,7 @@ def test_offline_keeps_what_is_known_and_says_so(tmp_path: Path) -> None:
         ("description=" + "x" * 300_000, "says more than 262,144 characters about `echo`"),
     ],
 )
-def test_a_server_that_cannot_be_asked_is_told_with_the_reason(
+def test_a_server_that_cannot_be_asked_is_reported_with_the_reason(
     tmp_path: Path, says: str, problem: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     root = workspace(tmp_path)

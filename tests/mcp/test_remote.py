@@ -55,7 +55,7 @@ def test_an_answer_without_end_is_cut_off(root: Path) -> None:
     assert "is dead: it sent an answer of more than 16,777,216 bytes" in called(root, "huge")
 
 
-def test_an_error_of_the_server_is_told(root: Path) -> None:
+def test_an_error_of_the_server_is_reported(root: Path) -> None:
     outcome = go(root, [("broken", {})], "{results}")
     assert outcome.status == "completed"
     assert (outcome.output or "").startswith("[failed: ")

@@ -145,7 +145,7 @@ main = typed = FunctionModel(stream_function=pieces)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_an_answer_is_told_of_as_it_arrives(root: Path, mode: str) -> None:
+def test_an_answer_is_reported_as_it_arrives(root: Path, mode: str) -> None:
     (root / "models.py").write_text(STREAMING)
     steps: list[str] = []
 

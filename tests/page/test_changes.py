@@ -66,7 +66,7 @@ def test_what_narrowed_is_green_and_drawn_where_it_was(page: Page, serve: Serve,
 
 
 @pytest.mark.long
-def test_a_revision_that_is_none_is_told_and_another_can_be_asked_for(
+def test_a_revision_that_is_none_is_reported_and_another_can_be_asked_for(
     page: Page, serve: Serve, widened: Path, problems: list[str]
 ) -> None:
     served = serve(widened)

@@ -109,7 +109,7 @@ def test_a_browser_in_the_terminal_is_not_started() -> None:
 
 
 @pytest.mark.long
-def test_another_address_is_said_to_be_one(tmp_path: Path) -> None:
+def test_another_address_is_reported_as_such(tmp_path: Path) -> None:
     with started(EXAMPLES / "greeter", "--no-open", "--host", "0.0.0.0") as process:
         assert process.stdout
         assert process.stdout.readline()
@@ -118,7 +118,7 @@ def test_another_address_is_said_to_be_one(tmp_path: Path) -> None:
     assert "others can connect to 0.0.0.0" in err
 
 
-def test_what_stands_in_the_way_is_told_at_the_terminal(tmp_path: Path) -> None:
+def test_what_stands_in_the_way_is_reported_at_the_terminal(tmp_path: Path) -> None:
     nothing = llmdo(tmp_path, "page", "--no-open")
     both = llmdo(tmp_path, "page", "--project", ".", "--from", "claude", ".")
     address = llmdo(EXAMPLES / "greeter", "page", "--no-open", "--host", "192.0.2.1")

@@ -138,7 +138,7 @@ def test_the_store_may_be_that_of_the_manifest(
     assert api(served, "/api/fleet")[1]["workers"] == []
 
 
-def test_a_store_that_cannot_be_reached_is_told_without_its_password(
+def test_a_store_that_cannot_be_reached_is_reported_without_its_password(
     serve: Serve, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LLMDO_STORE", "postgresql://u:hunter2-long@127.0.0.1:1/x")

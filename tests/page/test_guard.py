@@ -219,7 +219,7 @@ def test_an_address_of_every_network_knows_addresses_and_no_foreign_names() -> N
         assert ask(served, host="evil.example").status == 421
 
 
-def test_a_workspace_that_breaks_while_it_is_shown_is_told(
+def test_a_workspace_that_breaks_while_it_is_shown_is_reported(
     example: Callable[[str], Path], serve: Callable[..., Served]
 ) -> None:
     root = example("greeter")

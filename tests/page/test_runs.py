@@ -144,7 +144,7 @@ def test_three_questions_are_answered_over_a_restart_of_the_server(
 
 @pytest.mark.long
 @pytest.mark.browser
-def test_an_answer_to_what_waits_no_more_is_409_and_said_so(
+def test_an_answer_to_what_waits_no_more_is_answered_409(
     page: Page, serve: Serve, tmp_path: Path, problems: list[str]
 ) -> None:
     root = workspace(tmp_path, number=1)

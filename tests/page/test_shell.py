@@ -137,7 +137,7 @@ def test_a_file_is_written_without_a_server(tmp_path: Path) -> None:
     assert {each["parameters"].get("entry") for each in held(text)} == {None, "triage", "release"}
 
 
-def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_reported(tmp_path: Path) -> None:
     done = llmdo(EXAMPLES / "greeter", "page", "--export", str(tmp_path / "no" / "page.html"))
     assert done.returncode == 2
     assert "cannot write" in done.stderr

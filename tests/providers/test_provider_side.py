@@ -107,7 +107,7 @@ def test_a_tool_that_was_not_approved_is_in_no_request(serve: Serve, tmp_path: P
 
 
 @pytest.mark.parametrize("chain", [("openai-chat:gpt-5-mini",), (RESPONSES, "openai-chat:gpt-5-mini")])
-def test_a_model_without_the_tool_is_told_before_anything_is_asked(
+def test_a_model_without_the_tool_is_reported_before_anything_is_asked(
     chain: tuple[str, ...], serve: Serve, tmp_path: Path
 ) -> None:
     server = serve(main=[])

@@ -98,7 +98,7 @@ def test_a_stream_that_ends_as_if_it_were_complete_fails_as_well(
     assert "broke off" in (outcome.error or "")
 
 
-def test_an_agent_that_streams_by_itself_is_told_of_in_one_piece(serve: Serve, tmp_path: Path) -> None:
+def test_an_agent_that_streams_by_itself_is_reported_in_one_piece(serve: Serve, tmp_path: Path) -> None:
     serve(main=[Say("A story.", size=2)])
     events: list[Event] = []
     options = {"streams": "everything", "on_event": events.append, "instruments": (streaming(),)}

@@ -268,13 +268,13 @@ def test_the_first_line_says_what_runs_on_what_and_who_answers() -> None:
     assert shown(event) == ["run r1: entry go, models openai:gpt-5, fast, approvals reject-all"]
 
 
-def test_a_model_without_a_price_is_told_of_once_and_one_that_nobody_pays_never() -> None:
+def test_a_model_without_a_price_is_reported_once_and_one_that_nobody_pays_never() -> None:
     unknown = answered("main", cost=None, model="acme:new")
     free = answered("main", cost=None, model="function:function:answer:")
     assert shown(unknown, unknown, free) == ["no price is known for acme:new: the cost is without it"]
 
 
-def test_without_a_terminal_refusals_and_failures_are_all_that_is_said() -> None:
+def test_without_a_terminal_refusals_and_failures_are_all_that_is_printed() -> None:
     events = [*begun("main"), answered("main"), FAILED, DENIED, *ended("main")]
     assert shown(*events) == ["main: m is asked again in 2.0 s: status 500", "main/add#1: denied: no"]
 

@@ -84,7 +84,7 @@ def test_a_terminal_without_the_letters_gets_them_spelled_out() -> None:
         assert stream.buffer.getvalue() == b"Gr\\xfc\\xdfe, \\u4e2d"  # type: ignore[attr-defined]
 
 
-def test_what_delegates_say_is_told_in_lines_without_the_secrets_that_pieces_share() -> None:
+def test_what_delegates_say_is_reported_in_lines_without_the_secrets_that_pieces_share() -> None:
     overheard = OverheardText(Redaction.of({"A_PASSWORD": SECRET}))
     first, second = "main/helper#1", "main/helper#2"
     events: list[Event] = [

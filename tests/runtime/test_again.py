@@ -125,7 +125,7 @@ def decisions(root: Path, path: str) -> list[str]:
         return [entry.outcome for entry in journal.entries("decision") if entry.path == path]
 
 
-def test_a_tool_that_raised_is_told_as_it_was_until_it_is_to_run_again(root: Path) -> None:
+def test_a_tool_that_raised_is_reported_as_it_was_until_it_is_to_run_again(root: Path) -> None:
     plan(root, [("work", {"name": "a"})], [("work", {"name": "b"})])
     fails(root, "b", 2)
     made = team()

@@ -60,7 +60,7 @@ def test_an_image_keeps_its_kind_and_other_text_is_part_of_the_prompt(tmp_path: 
     )
 
 
-def test_an_empty_file_is_told_not_sent(tmp_path: Path) -> None:
+def test_an_empty_file_is_reported_and_not_sent(tmp_path: Path) -> None:
     assert handed(tmp_path, "input/empty.txt").output == "[success: look | File `input/empty.txt` is empty.]"
 
 

@@ -129,7 +129,7 @@ def test_a_limit_on_tokens_cannot_hold_for_a_script(tmp_path: Path) -> None:
     assert loose == {("tokens", "it is scripted and does not say how many it used")}
 
 
-def test_a_delegate_at_a_limit_is_told_of_and_its_callers_can_finish(tmp_path: Path) -> None:
+def test_a_delegate_at_a_limit_is_reported_and_its_callers_can_finish(tmp_path: Path) -> None:
     busy = [[("leaf", {"input": "x"})]] * 9
     script(tmp_path, main=[[("helper", {"input": "x"})], "main: {results}"], helper=busy, leaf=["leaf"])
     made = graph(worker("main", "helper"), worker("helper", "leaf"), worker("leaf"), limits={"requests": 4})

@@ -280,7 +280,7 @@ def test_arguments_are_edited_in_the_persons_own_editor(tmp_path: Path) -> None:
         ("edit\n", {"EDITOR": "rm"}, "the edited file cannot be read"),
     ],
 )
-def test_what_is_no_other_call_is_said_and_asked_again(
+def test_what_is_no_other_call_is_reported_and_asked_again(
     tmp_path: Path, answer: str, environ: dict[str, str], problem: str
 ) -> None:
     outcome, person = ask(tmp_path, [{"text": "a"}], answer, "no\n", environ=environ)

@@ -104,7 +104,7 @@ def test_a_tool_that_raises_shows_the_workspaces_frames_from_the_innermost(tmp_p
     assert all((event.error, event.frames) == (outcome.error, outcome.frames) for event in ends)
 
 
-def test_a_failure_in_a_library_is_told_by_the_line_that_called_it(tmp_path: Path) -> None:
+def test_a_failure_in_a_library_is_reported_by_the_line_that_called_it(tmp_path: Path) -> None:
     outcome = called(tmp_path, "elsewhere", {})
     [frame] = outcome.frames
     assert (frame.function, frame.source) == ("elsewhere", '    return json.loads("{")')

@@ -94,7 +94,7 @@ def test_a_flag_does_not_raise_the_depth_limit(tmp_path: Path) -> None:
     assert "[failed: `leaf` is blocked" in (outcome.output or "")
 
 
-def test_a_callees_failure_is_told_and_the_tree_goes_on(tmp_path: Path) -> None:
+def test_a_callees_failure_is_reported_and_the_tree_goes_on(tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "main: {results}"], helper=[[("nothing", {})]] * 9)
     outcome = go(graph(worker("main", "helper"), worker("helper")), tmp_path)
     assert outcome.status == "completed"

@@ -134,7 +134,7 @@ def test_it_ends_the_run_from_a_worker_that_a_thread_of_a_tool_called(tmp_path: 
 
 
 @pytest.mark.long
-def test_nothing_is_said_of_errors_that_nobody_looked_at(
+def test_nothing_is_reported_of_errors_that_nobody_looked_at(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "tools.py").write_text(TOOLS)

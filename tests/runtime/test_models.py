@@ -101,7 +101,7 @@ def test_an_alias_is_its_chain_and_the_next_model_takes_over(tmp_path: Path) -> 
     assert outcome.output == "second", outcome.error
 
 
-def test_what_is_missing_is_said_at_once_for_all_workers(tmp_path: Path) -> None:
+def test_what_is_missing_is_reported_at_once_for_all_workers(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(MODELS)
     made = graph(
         worker("main", "a", "b", "c", "d", model="python:own.py:fixed"),

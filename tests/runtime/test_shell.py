@@ -52,7 +52,7 @@ def root(tmp_path):
     return tmp_path
 
 
-def test_a_vouched_command_runs_and_its_result_is_told(root) -> None:
+def test_a_vouched_command_runs_and_its_result_is_reported(root) -> None:
     outcome = go(team(root, "cat README.md", ["wc", "-l", "README.md"]), root)
     assert (
         outcome.output
@@ -125,7 +125,7 @@ def test_a_command_beyond_its_time_is_a_failed_result_with_what_it_said(root) ->
     assert outcome.output == "[failed: the command was ended after 0.3 s\nstdout:\nearly]"
 
 
-def test_what_was_cut_is_said(root) -> None:
+def test_what_was_cut_off_is_reported(root) -> None:
     output = str(go(team(root, "sh loud.sh", rules=RUNS), root).output)
     assert "(stdout had 3,843 bytes more, which were dropped)" in output
     assert "stderr:\noh" in output

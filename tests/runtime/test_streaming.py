@@ -67,7 +67,7 @@ async def taken(events: Any) -> list[Any]:
     return [event async for event in events]
 
 
-def test_each_piece_is_told_once_and_in_order_before_the_whole(tmp_path: Path) -> None:
+def test_each_piece_is_reported_once_and_in_order_before_the_whole(tmp_path: Path) -> None:
     events: list[Event] = []
     options = with_models(main=streaming(WORDS))
     outcome = go(graph(worker("main")), tmp_path, streams="everything", on_event=events.append, **options)
@@ -78,7 +78,7 @@ def test_each_piece_is_told_once_and_in_order_before_the_whole(tmp_path: Path) -
     assert max(at for at, kind in enumerate(kinds) if kind == "text_delta") < kinds.index("model_responded")
 
 
-def test_calls_are_told_of_as_they_are_written(tmp_path: Path) -> None:
+def test_calls_are_reported_as_they_are_written(tmp_path: Path) -> None:
     events: list[Event] = []
     call = [
         {0: DeltaToolCall("helper", '{"inp', tool_call_id="c0")},
@@ -110,7 +110,7 @@ def test_only_those_are_streamed_who_are_listened_to(streams: Any, heard: set[st
     assert {event.path for event in events if isinstance(event, TextDelta)} == heard
 
 
-def test_who_cannot_stream_is_told_of_in_one_piece(tmp_path: Path) -> None:
+def test_who_cannot_stream_is_reported_in_one_piece(tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "Done."], helper=["Yes."])
     events: list[Event] = []
     made = graph(worker("main", "helper"), worker("helper"), default="always_allow")

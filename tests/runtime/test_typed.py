@@ -305,7 +305,7 @@ def test_an_entrys_input_hands_over_no_files(tmp_path: Path) -> None:
         go(graph(typed("main", "Older")), tmp_path, input='{"topic": "x", "attachments": ["a.txt"]}')
 
 
-def test_models_that_cannot_be_used_are_told_all_at_once(tmp_path: Path) -> None:
+def test_models_that_cannot_be_used_are_reported_all_at_once(tmp_path: Path) -> None:
     (tmp_path / "schemas.py").write_text(SCHEMAS)
     script(tmp_path, main=["x"], **{name: ["x"] for name in "abcdef"})
     made = graph(

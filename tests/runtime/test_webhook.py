@@ -166,7 +166,7 @@ def test_who_is_told_of_a_run_is_told_ids_alone_and_can_tell_who_said_it(
     assert headers["webhook-signature"] == f"v1,{signature}"
 
 
-def test_a_run_that_waits_and_goes_on_and_one_that_fails_are_told_of(root: Path, receiver: Receiver) -> None:
+def test_a_run_that_waits_and_goes_on_and_one_that_fails_are_reported(root: Path, receiver: Receiver) -> None:
     assert llmdo(root, "run", "main", "ask", "--approvals", "later").returncode == 3
     assert llmdo(root, "resume", "last", "--approve-all").returncode == 0
     assert llmdo(root, "resume", "last").returncode == 0, "which is complete, and told of once"
@@ -323,7 +323,7 @@ def test_a_process_ends_once_its_message_has_arrived(root: Path, receiver: Recei
 
 
 @pytest.mark.long
-def test_items_of_a_batch_are_told_of_each(root: Path, receiver: Receiver) -> None:
+def test_each_item_of_a_batch_is_reported(root: Path, receiver: Receiver) -> None:
     (root / "in.jsonl").write_text('{"key": "a", "input": "x"}\n{"key": "b", "input": "fail"}\n')
     ended = llmdo(root, "batch", "main", "--inputs", "in.jsonl", "--key", "key", "--input", "{input}")
     assert ended.returncode == 1, ended.stderr

@@ -272,7 +272,7 @@ def test_a_run_that_cannot_go_on_says_why(tmp_path: Path) -> None:
     assert files(root) == {}
 
 
-def test_a_journal_that_is_damaged_is_told_of_and_hides_no_other(tmp_path: Path) -> None:
+def test_a_journal_that_is_damaged_is_reported_and_hides_no_other(tmp_path: Path) -> None:
     root = workspace(tmp_path, number=1)
     asked(root)
     asked(root)

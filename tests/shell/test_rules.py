@@ -78,7 +78,7 @@ def test_another_command_raises_reading_and_writing_of_its_paths() -> None:
         ("mkdir .ssh", ".ssh/**"),
     ],
 )
-def test_a_path_that_mostly_holds_secrets_is_said_beside_its_reading(line: str, scope: str) -> None:
+def test_a_path_that_mostly_holds_secrets_is_raised_beside_its_reading(line: str, scope: str) -> None:
     assert f"fs.read.protected:{scope}" in raised(line)
 
 
@@ -175,7 +175,7 @@ def test_what_follows_an_equals_sign_is_a_path_and_never_a_variable_of_a_launche
     assert breaks_example(rule, line.split())
 
 
-def test_a_path_after_an_equals_sign_is_said_as_well() -> None:
+def test_a_path_after_an_equals_sign_is_raised_as_well() -> None:
     rule = ShellRule(run=("dd",), positional="paths")
     capabilities = rule.raised(("dd", "if=a/.env"), scope_in_text, isolated=True) or ()
     assert {str(capability) for capability in capabilities} >= {
@@ -322,7 +322,7 @@ def test_every_command_raises_that_it_is_one(
 
 
 @pytest.mark.parametrize("rule", [{"positional": "paths"}, {"reads": "workspace"}])
-def test_reach_is_told_by_name_that_commands_may_read_secrets(rule: dict[str, object]) -> None:
+def test_reach_shows_by_name_that_commands_may_read_secrets(rule: dict[str, object]) -> None:
     settings = ShellSettings(rules=parse_rules({"rules": [{"run": ["p"], **rule}]}))
     assert Capability("fs.read.protected", "**") in Vouching.of(settings, {}).declared("require")
 

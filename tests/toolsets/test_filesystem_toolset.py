@@ -394,7 +394,7 @@ def test_an_edit_needs_both_to_read_and_to_write(make):
 
 
 @pytest.mark.parametrize("path", [".env", "./.env", ".ENV", "input/.env", "input/keys/id_rsa", ".git/config"])
-def test_reading_what_mostly_holds_secrets_is_said_beside_the_reading(make, path):
+def test_reading_what_mostly_holds_secrets_is_raised_beside_the_reading(make, path):
     toolset, real = make({}), path.removeprefix("./")
     assert raised(toolset, "read_file", path=path) == {f"fs.read:{real}", f"fs.read.protected:{real}"}
 
@@ -417,7 +417,7 @@ def test_an_edit_of_a_secret_reads_it_and_a_write_does_not(make):
     assert raised(toolset, "write_file", path="input/server.pem", content="") == {"fs.write:input/server.pem"}
 
 
-def test_a_listing_inside_a_folder_of_secrets_is_said_beside_the_listing(make):
+def test_a_listing_inside_a_folder_of_secrets_is_raised_beside_the_listing(make):
     toolset = make({})
     for folder in (".git", "./.git/", ".git/refs", ".LLMDO/runs", "sub/.ssh"):
         real = posixpath.normpath(folder)

@@ -126,7 +126,7 @@ def executed(folder: Path, *words: str) -> Finished:
         ("kill -KILL 0", -signal.SIGKILL),
     ],
 )
-def test_how_a_command_ended_is_told(tmp_path: Path, line: str, status: int) -> None:
+def test_how_a_command_ended_is_reported(tmp_path: Path, line: str, status: int) -> None:
     finished = executed(tmp_path, "/bin/sh", "-c", f"echo out; echo oh >&2; {line}")
     assert finished.status == status
     assert (finished.stdout.content, finished.stderr.content) == (b"out\n", b"oh\n")

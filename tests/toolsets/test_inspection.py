@@ -185,7 +185,7 @@ def test_a_reference_reaches_into_packages_and_finds_what_is_private(tmp_path):
         ("['capability.undeclared']", "tool `t` of `bad.py:s`: `capability.undeclared` is what the runtime"),
     ],
 )
-def test_a_wrong_declaration_is_told_with_its_tool(tmp_path, metadata, message):
+def test_a_wrong_declaration_is_reported_with_its_tool(tmp_path, metadata, message):
     code = (
         "from pydantic_ai import FunctionToolset\ns = FunctionToolset()\n"
         f"@s.tool_plain(metadata={{'capabilities': {metadata}}})\ndef t() -> None: ...\n"
@@ -210,7 +210,7 @@ def test_a_right_declaration_is_kept_sorted(tmp_path, declared):
     assert facts["good.py:s"].tools["t"].capabilities == tuple(sorted(declared))
 
 
-def test_what_is_no_toolset_or_cannot_be_made_is_told(tmp_path):
+def test_what_is_no_toolset_or_cannot_be_made_is_reported(tmp_path):
     write(
         tmp_path,
         "odd.py",
@@ -285,7 +285,7 @@ def hash_of_a_in_a_fresh_interpreter() -> int:
 
 
 @pytest.mark.long
-def test_every_bad_module_is_told_at_once_and_an_exit_names_the_work(tmp_path):
+def test_every_bad_module_is_reported_at_once_and_an_exit_names_the_work(tmp_path):
     write(tmp_path, "a.py", "x = 1\nraise ValueError('first')")
     write(tmp_path, "b.py", "import sys\nsys.exit('second')")
     write(tmp_path, "c.py", "from pydantic_ai import FunctionToolset\ngood = FunctionToolset()")
@@ -457,7 +457,7 @@ def test_a_module_reaches_no_socket_no_home_and_writes_nothing(tmp_path, monkeyp
 
 
 @pytest.mark.long
-def test_without_isolation_it_is_said_once(tmp_path, monkeypatch):
+def test_without_isolation_it_is_reported_once(tmp_path, monkeypatch):
     monkeypatch.setattr(bubblewrap, "_bubblewrap", lambda _: None)
     write(tmp_path, "a.py", CALC)
     write(tmp_path, "b.py", CALC)

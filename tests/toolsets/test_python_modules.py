@@ -123,7 +123,7 @@ def test_dataclasses_and_pydantic_models_of_a_file_work(modules, tmp_path):
         ("raise ValueError('x' * 9999)", "importing `bad.py` raised ValueError: xxx", 1),
     ],
 )
-def test_a_failing_import_is_told_with_its_line(modules, tmp_path, code, message, line):
+def test_a_failing_import_is_reported_with_its_line(modules, tmp_path, code, message, line):
     write(tmp_path, "bad.py", code)
     before = set(sys.modules)
     error = error_of(modules, "bad.py:x")
@@ -174,14 +174,14 @@ def test_a_missing_attribute_has_a_suggestion(modules, tmp_path):
         ("json.not_there:x", "there is no module `json.not_there`"),
     ],
 )
-def test_a_module_that_is_not_there_is_told(modules, tmp_path, reference, message):
+def test_a_module_that_is_not_there_is_reported(modules, tmp_path, reference, message):
     write(tmp_path, "real.py", "x = 1")
     (tmp_path / "link.py").symlink_to("real.py")
     (tmp_path / "folder.py").mkdir()
     assert error_of(modules, reference).message.startswith(message)
 
 
-def test_a_file_that_is_no_text_is_told(modules, tmp_path):
+def test_a_file_that_is_no_text_is_reported(modules, tmp_path):
     (tmp_path / "bad.py").write_bytes(b"x = '\xff'\n")
     (tmp_path / "nul.py").write_bytes(b"x = 1\0")
     assert error_of(modules, "bad.py:x").message.startswith("importing `bad.py` raised ")

@@ -174,19 +174,19 @@ def test_a_class_may_take_its_configuration_whole_and_as_a_copy(resolver):
         (use("remote"), "`remote` is an MCP server, not a Python toolset"),
     ],
 )
-def test_a_line_that_does_not_fit_is_told_at_its_place(resolver, line, message):
+def test_a_line_that_does_not_fit_is_reported_at_its_place(resolver, line, message):
     error = error_of(resolver, line)
     assert error.message == message
     assert error.at.path == "workers/main.worker"
     assert error.at.span == Span(4, 3, 4, 7)
 
 
-def test_what_is_no_toolset_is_told(resolver):
+def test_what_is_no_toolset_is_reported(resolver):
     assert error_of(resolver, use("number")).message == "`tools.py:number` is not a toolset"
     assert error_of(resolver, use("lost")).message == "`tools.py` has no attribute `lost`"
 
 
-def test_all_that_cannot_be_loaded_is_told_at_once_and_once(resolver):
+def test_all_that_cannot_be_loaded_is_reported_at_once_and_once(resolver):
     names = ["filesystem", "summarizer", "calc", "lost", "broken", "again", "store"]
     with pytest.raises(Problems) as caught:
         resolver.preload([use(name) for name in names])

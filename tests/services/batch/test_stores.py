@@ -154,7 +154,7 @@ def test_files_go_along_to_other_machines(llmdo: Llmdo, root: Path, kept: str) -
     assert [str(row["output"]).rpartition("\n")[2] for row in rows(other)] == ["of a.yaml", "of b.yaml"]
 
 
-def test_a_server_that_cannot_be_reached_is_said_in_a_sentence(
+def test_a_server_that_cannot_be_reached_is_reported_in_a_sentence(
     llmdo: Llmdo, root: Path, cluster: postgres.Cluster
 ) -> None:
     inputs(root, "effect a")
