@@ -79,7 +79,11 @@ def test_a_row_widens_exactly_where_a_call_can_do_more_or_with_fewer_questions(b
     """Of the entry, and of a worker by what is called below it in the tree of the entry."""
     named = named_in(before) | named_in(after)
     old, new = (deeds(graph, named, below or "w0") for graph in (before, after))
-    rows = Comparison(before, after).of_worker(below) if below else diff(before, after).entries[0].rows
+    rows = (
+        Comparison(Analysis(before), Analysis(after)).of_worker(below)
+        if below
+        else diff(before, after).entries[0].rows
+    )
     wider = [row.capability for row in rows if row.effect == "widens"]
     narrower = [row.capability for row in rows if row.effect == "narrows"]
     for deed in {*old, *new}:
@@ -117,7 +121,7 @@ def test_an_entry_that_reaches_nothing_that_differs_reaches_what_it_did(first, o
         workers=dict(sorted(swapped(before.workers, later.workers, touched).items())),
         entries=swapped(before.entries, later.entries, touched),
     )
-    rows = entry_rows(before, after, touched)
+    rows = entry_rows(Analysis(before), Analysis(after), touched)
     assert set(rows) <= {*before.entries, *after.entries}
     every = {each.name: seen_of(each.rows) for each in diff(before, after).entries}
     assert {name: seen for name, seen in every.items() if seen} == {
@@ -131,7 +135,7 @@ def test_an_entry_that_differs_itself_is_looked_at(graph) -> None:
     entry = graph.entries["e"]
     free = replace(graph, entries={"e": replace(entry, may=None, approvals=())})
     for before, after in ((graph, free), (free, graph)):
-        rows = entry_rows(before, after, {"e"})
+        rows = entry_rows(Analysis(before), Analysis(after), {"e"})
         assert seen_of(rows["e"]) == seen_of(diff(before, after).entries[0].rows)
 
 

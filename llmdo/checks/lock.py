@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.graph.resolved import Graph
+    from llmdo.reach import Analysis
     from llmdo.workspace.lock import Drift
     from llmdo.workspace.project import Project
 
@@ -40,13 +40,13 @@ def stale_lock(project: Project) -> Iterator[Diagnostic]:
 
         llmdo lock
     """
-    if project.locked.graph is not None and not project.gaps.any:
-        yield from drifted(project.locked.graph, project.graph)
+    if project.locked_analysis is not None and not project.gaps.any:
+        yield from drifted(project.locked_analysis, project.analysis)
 
 
-def drifted(locked: Graph, current: Graph) -> Iterator[Diagnostic]:
+def drifted(locked: Analysis, current: Analysis) -> Iterator[Diagnostic]:
     """A finding for each item that differs, with what it lets entries reach in addition."""
-    items = drift(locked, current)
+    items = drift(locked.graph, current.graph)
     if not items:
         return
     gains: dict[tuple[str, str], list[str]] = {}
@@ -77,7 +77,7 @@ _VERBS = {
 
 
 def _widened(
-    locked: Graph, current: Graph, items: Iterable[Drift]
+    locked: Analysis, current: Analysis, items: Iterable[Drift]
 ) -> Mapping[tuple[str, str, tuple[str, ...]], list[str]]:
     """Entry, what happens to it, and a path, to the capabilities of which that holds."""
     from llmdo.diff import entry_rows  # only where the lock is stale

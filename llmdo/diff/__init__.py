@@ -22,6 +22,7 @@ from llmdo.diff.facts import changes, hand_edits
 from llmdo.diff.renames import renamed, renaming
 from llmdo.diff.rows import Comparison
 from llmdo.diff.workers import worker_differences
+from llmdo.reach import Analysis
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -42,7 +43,7 @@ def diff(before: Graph, after: Graph) -> Difference:
         for kind, each in (("entry", names.entries), ("worker", names.workers))
     }
     changed = changes(before, after)
-    comparison = Comparison(before, after)
+    comparison = Comparison(Analysis(before), Analysis(after))
     rows = {name: comparison.of_entry(name) for name in sorted({*before.entries, *after.entries})}
     entries = []
     for name in sorted({*before.entries, *after.entries}):
@@ -71,21 +72,23 @@ def diff(before: Graph, after: Graph) -> Difference:
 
 
 def entry_rows(
-    before: Graph, after: Graph, touched: Collection[str] | None = None
+    before: Analysis, after: Analysis, touched: Collection[str] | None = None
 ) -> Mapping[str, tuple[RowChange, ...]]:
     """What each entry of either graph reaches otherwise than before, by its name, sorted; the rows that `diff` has.
 
     Where the graphs differ in nothing but the workers and entries that are `touched`, entries that are none of these
     and reach none are left out: they reach what they did.
     """
-    concerned = {*before.entries, *after.entries}
+    graphs = (before.graph, after.graph)
+    concerned = {name for graph in graphs for name in graph.entries}
     if touched is not None:
-        concerned = {name for graph in (before, after) for name in _reaching(graph, touched)}
+        concerned = {name for graph in graphs for name in _reaching(graph, touched)}
     if not concerned:
         return {}
-    names = renaming(before, after)
+    names = renaming(*graphs)
     concerned = {names.entries.get(name, name) for name in concerned}
-    comparison = Comparison(renamed(before, names), after)
+    graph = renamed(before.graph, names)
+    comparison = Comparison(before if graph is before.graph else Analysis(graph), after)
     return {name: comparison.of_entry(name) for name in sorted(concerned)}
 
 

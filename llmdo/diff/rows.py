@@ -15,7 +15,6 @@ from llmdo.policy.authority import (
     scope_contains,
     scope_order,
 )
-from llmdo.reach import Analysis
 from llmdo.reach.rows import with_rows
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.graph.settings import Acceptance
     from llmdo.policy.authority import Decision
-    from llmdo.reach import Row, Walk
+    from llmdo.reach import Analysis, Row, Walk
 
 
 @dataclass
@@ -82,28 +81,27 @@ class Comparison:
     So a row of one is about the same calls as that of the other.
     """
 
-    before: Graph
-    after: Graph
+    before: Analysis
+    after: Analysis
 
     @cached_property
     def _sides(self) -> tuple[_Side, _Side]:
-        alone = (Analysis(self.before), Analysis(self.after))
-        named = {Capability(capability.name) for analysis in alone for capability in analysis.named}
-        scopes = [scope for analysis in alone for scope in scopes_of(analysis)]
+        both = (self.before, self.after)
+        named = {Capability(capability.name) for analysis in both for capability in analysis.named}
+        scopes = [scope for analysis in both for scope in scopes_of(analysis)]
         also = tuple(sorted({*scopes, *named}, key=str))
-        old, new = (Analysis(analysis.graph, also=also, index=analysis.workers) for analysis in alone)
-        return _Side(old), _Side(new)
+        return _Side(self.before.cut_by(also)), _Side(self.after.cut_by(also))
 
     def of_entry(self, name: str) -> tuple[RowChange, ...]:
         """What an entry of either graph reaches otherwise than before."""
         old, new = self._sides
-        return tuple(_changes((name,), old.of_entry(name), new.of_entry(name), self.after.acceptances))
+        return tuple(_changes((name,), old.of_entry(name), new.of_entry(name), self.after.graph.acceptances))
 
     def of_worker(self, name: str) -> tuple[RowChange, ...]:
         """What a worker of either graph, with all below it, reaches otherwise than before."""
         old, new = self._sides
         rows = (old.of_worker(name), new.of_worker(name))
-        return tuple(_changes(self.entries_of(name), *rows, self.after.acceptances))
+        return tuple(_changes(self.entries_of(name), *rows, self.after.graph.acceptances))
 
     def entries_of(self, worker: str) -> tuple[str, ...]:
         """The entries that reach a worker; of one that is gone, those that did."""

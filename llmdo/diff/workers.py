@@ -29,13 +29,15 @@ def worker_differences(
     where the cause is a toolset and a row that is shown ends in that: the toolset's own change names all who use it.
     """
     mine, concerned = _concerned(changes)
-    old, new = comparison.before.workers, comparison.after.workers
-    if comparison.after.read_from:
+    old, new = comparison.before.graph.workers, comparison.after.graph.workers
+    if comparison.after.graph.read_from:
         mine |= {name for name in {*old, *new} if old.get(name) != new.get(name)}
     judged = {
         name: comparison.of_worker(name)
         for name in sorted(mine | concerned)
-        if any(name in side and (side[name].path or not comparison.after.read_from) for side in (old, new))
+        if any(
+            name in side and (side[name].path or not comparison.after.graph.read_from) for side in (old, new)
+        )
     }
     of_entries = [row for rows in rows_by_entry.values() for row in rows]
     own_rows: dict[str, list[RowChange]] = {name: [] for name in judged}

@@ -35,6 +35,14 @@ class Analysis(Premises):
         default_factory=dict, compare=False, repr=False
     )
 
+    _cut: Analysis | None = field(default=None, compare=False, repr=False)
+
+    def cut_by(self, also: tuple[Capability, ...]) -> Analysis:
+        """The graph cut into the classes of scopes that these make as well; the last such analysis is kept."""
+        if self._cut is None or self._cut.also != also:
+            self._cut = Analysis(self.graph, self.policy, also, index=self.workers)
+        return self._cut
+
     @cached_property
     def bounds(self) -> Bounds:
         """What could be reached at most."""

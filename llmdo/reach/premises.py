@@ -28,6 +28,8 @@ class Premises:
     """Rules of the person's `policy.toml`."""
     also: tuple[Capability, ...] | None = None
     """What two analyses name together: with it all tools get a row for each class of scopes, so rows compare."""
+    index: WorkerIndex | None = field(default=None, compare=False, repr=False)
+    """That of another analysis of the same graph."""
     _verdicts: dict[tuple[Rule, ...], dict[Shape, Verdict]] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -37,9 +39,6 @@ class Premises:
     _cuts: dict[frozenset[Capability], frozenset[str]] = field(
         default_factory=dict, compare=False, repr=False
     )
-
-    index: WorkerIndex | None = field(default=None, compare=False, repr=False)
-    """That of another analysis of the same graph."""
 
     @cached_property
     def workers(self) -> WorkerIndex:

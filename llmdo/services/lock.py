@@ -9,6 +9,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.checks.lock import OVERWRITTEN, UNREAD, drifted
+from llmdo.reach import Analysis
 from llmdo.services import locking
 from llmdo.services.root import root_folder
 from llmdo.workspace import lock as lockfile
@@ -92,7 +93,8 @@ def lock(request: LockRequest, tell: Tell, consent: Consent | None = None) -> Lo
     if before == derivation.graph and not is_downgrade:
         return LockOutcome(root=root, status="current")
     if request.check:
-        stale = tuple(drifted(before, derivation.graph)) if before else ()
+        locked = read.locked_analysis
+        stale = tuple(drifted(locked, Analysis(derivation.graph))) if locked else ()
         others = (finding for finding in findings if finding.code in request.overwritten)
         return LockOutcome(root=root, status="differs", findings=stale or tuple(others))
     changes = lockfile.drift(before, derivation.graph) if before else ()

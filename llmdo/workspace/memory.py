@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import cache
 from llmdo.base.values import dataclass, field
-from llmdo.workspace.remembered import Remembered
+from llmdo.workspace.remembered import Made, Remembered
 
 if TYPE_CHECKING:
     from llmdo.graph.worker import Worker
+    from llmdo.reach import Analysis
+    from llmdo.workspace.lock import Locked
     from llmdo.workspace.modules import Module
     from llmdo.workspace.worker_file import WorkerFile
 
@@ -36,12 +38,12 @@ class Memory:
     """By path, made of a `WorkerFile`."""
     pieces: Remembered[str] = field(default_factory=Remembered)
     """The tables of the lock that say what workers are: by name, made of a `Worker` and of what its lines name."""
+    locked: Remembered[Locked] = field(default_factory=Remembered)
+    """The lock, made of the digests of its text."""
+    analyses: Remembered[Analysis] = field(default_factory=Remembered)
+    """That of the lock, made of its graph."""
 
-    def state(self, path: str, facts: bytes | None) -> State | None:
-        """What tells whether the file at `path` is the same; None where it changed too recently to tell.
-
-        `facts` are those of the disk, taken before the file was read.
-        """
-        if (text := self.buffers.get(path)) is not None:
-            return text
-        return None if facts is None or cache.is_young(facts, time.time_ns()) else facts
+    def keep(self, remembered: Remembered[Made], path: str, state: State | None, value: Made) -> None:
+        """Takes what a file was read as, but where it changed so recently that `state` may miss another change."""
+        if isinstance(state, str) or (state and not cache.is_young(state, time.time_ns())):
+            remembered.keep(path, state, value)

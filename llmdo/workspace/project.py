@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.graph.toolset import Toolset
     from llmdo.workspace.lock import Locked
+    from llmdo.workspace.lock.sketch import Sketch
     from llmdo.workspace.memory import Memory
     from llmdo.workspace.workspace import Workspace
 
@@ -37,6 +38,8 @@ class Project:
     locked: Locked
     analysis: Analysis = field(compare=False)
     """The graph prepared for questions about reach."""
+    locked_analysis: Analysis | None = field(default=None, compare=False)
+    """The same of what the lock says; None where it cannot be read."""
     gaps: Gaps = field(default_factory=Gaps, compare=False)
     """What is unknown because files could not be read."""
 
@@ -72,17 +75,44 @@ def read(
     if lock.says(sketch, graph, memory.pieces if memory else None):
         locked = lock.Locked("read", graph)
     else:
-        source = read_lock(root, seen)[0] if sketch else None
-        locked = lock.read_beside(source, graph, memory.pieces if memory else None)
+        locked = _locked(root, sketch, graph, seen, memory)
         known = lock.facts(locked.graph, outlined)
         graph = with_facts(outlined, workspace, known) if known else outlined
+    analysis = Analysis(graph)
     return Project(
         workspace=workspace,
         graph=graph,
         locked=locked,
-        analysis=Analysis(graph),
+        analysis=analysis,
+        locked_analysis=analysis if locked.graph is graph else _analysis(locked.graph, memory),
         gaps=_gaps(workspace, graph, locked),
     )
+
+
+def _locked(
+    root: Path, sketch: Sketch | None, graph: Graph, seen: Seen | None, memory: Memory | None
+) -> Locked:
+    """The lock, which does not say what `graph` does."""
+    if sketch is None:
+        return lock.read(None)
+    known = memory.locked.of(LOCK, sketch.blocks) if memory else None
+    if known is None:
+        known = lock.read_beside(read_lock(root, seen)[0], graph, memory.pieces if memory else None)
+        if memory:
+            memory.locked.keep(LOCK, sketch.blocks, known)
+    return known
+
+
+def _analysis(graph: Graph | None, memory: Memory | None) -> Analysis | None:
+    """The graph of the lock prepared for questions about reach."""
+    if graph is None:
+        return None
+    known = memory.analyses.of(LOCK, graph) if memory else None
+    if known is None:
+        known = Analysis(graph)
+        if memory:
+            memory.analyses.keep(LOCK, graph, known)
+    return known
 
 
 def _gaps(workspace: Workspace, graph: Graph, locked: Locked) -> Gaps:

@@ -37,7 +37,8 @@ class SourceFiles:
         """What the memory knows the file at `path` by; None where nothing is remembered of it."""
         if self.memory is None or self.seen is None or discovery.exists(self.root, path, self.seen):
             return None
-        return self.memory.state(path, self.seen.get(path))
+        text = self.memory.buffers.get(path)
+        return self.seen.get(path) if text is None else text
 
     def known_worker(self, path: str, state: State | None) -> WorkerFile | None:
         """The worker that is remembered of a file in this state."""
@@ -46,7 +47,7 @@ class SourceFiles:
     def keep_worker(self, path: str, state: State | None, worker: WorkerFile) -> None:
         """Remembers what the file in this state was read as."""
         if self.memory:
-            self.memory.files.keep(path, state, worker)
+            self.memory.keep(self.memory.files, path, state, worker)
 
     def module(self, path: str) -> tuple[Module, tuple[Diagnostic, ...]]:
         """The Python file at `path`; an empty one, beside what is wrong with it, where it cannot be read."""
@@ -57,5 +58,5 @@ class SourceFiles:
         outline = outlines.Outline() if problems else outlines.outline(source)
         module, problems = Module(source, outline), (*problems, *outline.problems)
         if self.memory and not problems:
-            self.memory.modules.keep(path, state, module)
+            self.memory.keep(self.memory.modules, path, state, module)
         return module, problems
