@@ -129,6 +129,15 @@ def test_an_entry_that_reaches_nothing_that_differs_reaches_what_it_did(first, o
     }
 
 
+@tried(75)
+@given(graphs(), st.lists(graphs(), min_size=2, max_size=2))
+def test_an_analysis_that_was_compared_before_compares_as_a_new_one(before, later) -> None:
+    kept = Analysis(before)
+    for after in later:
+        rows = entry_rows(kept, Analysis(after))
+        assert rows == entry_rows(Analysis(before), Analysis(after))
+
+
 @tried(50)
 @given(graphs())
 def test_an_entry_that_differs_itself_is_looked_at(graph) -> None:

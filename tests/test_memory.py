@@ -131,6 +131,16 @@ def test_any_edits_give_the_findings_of_a_cold_check(
         shutil.rmtree(folder)
 
 
+def test_a_lock_that_was_replaced_is_read_again(made: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(made, tmp_path / "w"))
+    memory = Memory()
+    for text in ("of another description", "of another toolset", "version = 99\n", "of another toolset"):
+        write(root, "llmdo.lock", lock_as(made, text))
+        now = findings(root, memory)
+        assert now
+        assert now == findings(root)
+
+
 def test_a_file_that_is_the_same_is_not_read_again(made: Path, tmp_path: Path) -> None:
     root = Path(shutil.copytree(made, tmp_path / "w"))
     time.sleep(
