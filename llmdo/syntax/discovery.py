@@ -110,6 +110,19 @@ def exists(root: Path, path: str, seen: Seen | None = None) -> RefusedPath | Non
     return examined if isinstance(examined, RefusedPath) else None
 
 
+def walked_facts(root: Path, path: str, seen: Seen) -> bytes | None:
+    """The packed facts of the regular file at `path`, by which a walk has just come; None where there is none now."""
+    if (known := seen.get(path)) is None:
+        try:
+            status = os.lstat(f"{root}/{path}")
+        except (OSError, ValueError):
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        known = seen[path] = cache.packed(status)
+    return known
+
+
 def _examine(root: Path, path: str, seen: Seen | None) -> os.stat_result | RefusedPath:
     """What stands at `path`; every folder on the way is looked at, so that a link anywhere is refused."""
     names = path.split("/")

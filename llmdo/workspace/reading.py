@@ -221,7 +221,7 @@ class _WorkspaceReader:
 
         Of files alone, it may be one of llm-do: `taken` are the names of what their Python brings; None of a workspace.
         """
-        state = self.files.state(path) if taken is None else None
+        state = self.files.state(path, is_walked=True) if taken is None else None
         if known := self.files.known_worker(path, state):
             return known
         source, problems = self.files.source(path)

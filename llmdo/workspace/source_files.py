@@ -33,9 +33,18 @@ class SourceFiles:
             return discovery.stand_in(self.root, path, text, limit=limit, seen=self.seen)
         return discovery.read_source(self.root, path, limit=limit, seen=self.seen)
 
-    def state(self, path: str) -> State | None:
-        """What the memory knows the file at `path` by; None where nothing is remembered of it."""
-        if self.memory is None or self.seen is None or discovery.exists(self.root, path, self.seen):
+    def state(self, path: str, *, is_walked: bool = False) -> State | None:
+        """What the memory knows the file at `path` by; None where nothing is remembered of it.
+
+        `is_walked` says that a walk has just come by the path, so that its folders are no links.
+        """
+        if self.memory is None or self.seen is None:
+            return None
+        if is_walked:
+            facts = discovery.walked_facts(self.root, path, self.seen)
+            text = self.memory.buffers.get(path)
+            return facts if text is None or facts is None else text
+        if discovery.exists(self.root, path, self.seen):
             return None
         text = self.memory.buffers.get(path)
         return self.seen.get(path) if text is None else text
