@@ -242,8 +242,8 @@ def _files(root: Path) -> dict[str, bytes]:
 
 def _team(attempted: Attempt) -> Graph:
     sly = Tool(name="act", capabilities=capabilities(["x.sly"]) or (), hook=True)
-    made = toolset("sly", f"tools.py:{attempted.toolset}", is_class=True, act=sly)
-    return graph(worker("main", use("filesystem", write=["**"]), "sly"), made, **attempted.team)
+    sly_toolset = toolset("sly", f"tools.py:{attempted.toolset}", is_class=True, act=sly)
+    return graph(worker("main", use("filesystem", write=["**"]), "sly"), sly_toolset, **attempted.team)
 
 
 def _run(attempted: Attempt, root: Path) -> RunOutcome:

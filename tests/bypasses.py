@@ -158,8 +158,8 @@ class Result:
 @contextmanager
 def hostile_workspace() -> Iterator[Path]:
     """A workspace that an attacker prepared, beside a secret that is none of its business."""
-    with tempfile.TemporaryDirectory() as made:
-        top = Path(made).resolve()
+    with tempfile.TemporaryDirectory() as temporary:
+        top = Path(temporary).resolve()
         root, outside = top / "workspace", top / "outside"
         for folder in (root / "src", root / "bin", outside, top / "world"):
             folder.mkdir(parents=True)
@@ -251,8 +251,8 @@ def harm_done(root: Path, text: str) -> str:
     harm = []
     if CANARY in text:
         harm.append("the secret was read")
-    made = [path for path in root.parent.rglob(MADE) if not path.is_symlink()]
-    for path in made:
+    planted = [path for path in root.parent.rglob(MADE) if not path.is_symlink()]
+    for path in planted:
         harm.append("a program of the attacker ran, or a file was written")
         path.unlink()
     if not (root / "README.md").exists():

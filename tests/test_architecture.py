@@ -525,8 +525,8 @@ def test_only_who_asks_where_runs_are_kept_opens_their_folder() -> None:
 @pytest.mark.long
 def test_there_is_one_context_variable() -> None:
     """Concurrent runs are separate values: nothing but the code that runs now is known without being handed over."""
-    made = [shown(path) for path in FILES for node in nodes(path) if is_context_variable(node)]
-    assert made == ["toolsets/call_key.py"]
+    homes = [shown(path) for path in FILES for node in nodes(path) if is_context_variable(node)]
+    assert homes == ["toolsets/call_key.py"]
 
 
 def is_context_variable(node: ast.AST) -> bool:

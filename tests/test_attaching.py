@@ -43,17 +43,19 @@ WORKER = "---\nname: main\nmodel: python:models.py:main\n{}---\nLook.\n"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    made = tmp_path / "team"
+    workspace = tmp_path / "team"
     for folder in ("input", "other"):
-        (made / folder).mkdir(parents=True)
-        (made / folder / "deck.txt").write_text(f"deck of {folder}", encoding="utf-8")
-    (made / "llmdo.toml").write_text(MANIFEST, encoding="utf-8")
-    (made / "main.worker").write_text(WORKER.format(""), encoding="utf-8")
-    (made / "code.py").write_text("async def code(runtime, input):\n    return input\n", encoding="utf-8")
-    (made / ".env").write_text("KEY=1", encoding="utf-8")
+        (workspace / folder).mkdir(parents=True)
+        (workspace / folder / "deck.txt").write_text(f"deck of {folder}", encoding="utf-8")
+    (workspace / "llmdo.toml").write_text(MANIFEST, encoding="utf-8")
+    (workspace / "main.worker").write_text(WORKER.format(""), encoding="utf-8")
+    (workspace / "code.py").write_text(
+        "async def code(runtime, input):\n    return input\n", encoding="utf-8"
+    )
+    (workspace / ".env").write_text("KEY=1", encoding="utf-8")
     (tmp_path / "outside.txt").write_text("outside", encoding="utf-8")
-    script(made, main=["{prompt}", "{prompt}"])
-    return made
+    script(workspace, main=["{prompt}", "{prompt}"])
+    return workspace
 
 
 def limit(root: Path, text: str) -> None:

@@ -102,11 +102,11 @@ def test_what_is_no_record_is_reported_as_such(line: str) -> None:
 
 
 def start(
-    made: Graph, root: Path, run: str = "r", environ: Mapping[str, str] | None = None, **options: Any
+    team_graph: Graph, root: Path, run: str = "r", environ: Mapping[str, str] | None = None, **options: Any
 ) -> RunOutcome:
     with Runs(root).create(run) as journal:
         recorder = Recorder(journal, Redaction.of(environ or {}))
-        return go(made, root, run=run, recorder=recorder, **options)
+        return go(team_graph, root, run=run, recorder=recorder, **options)
 
 
 def audit_of(root: Path, run: str = "r") -> Audit:
@@ -126,8 +126,10 @@ def test_a_run_leaves_a_record_of_every_decision_and_result(tmp_path: Path) -> N
             "{results}",
         ],
     )
-    made = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write:b.txt": "blocked"})
-    start(made, tmp_path, approver=ApproveAll(), mode="approve-all")
+    team_graph = graph(
+        worker("main", use("filesystem", write=["**"])), approvals={"fs.write:b.txt": "blocked"}
+    )
+    start(team_graph, tmp_path, approver=ApproveAll(), mode="approve-all")
     audited = audit_of(tmp_path)
     assert audited.faults == ()
     kinds = [record["kind"] for record in audited.records]
@@ -170,12 +172,12 @@ class Asked:
 
 def test_a_changed_call_is_recorded_before_and_after(tmp_path: Path) -> None:
     script(tmp_path, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
-    made = graph(worker("main", use("filesystem", write=["**"])))
+    team_graph = graph(worker("main", use("filesystem", write=["**"])))
     other = {"path": "a.txt", "content": "y"}
     person = Asked(
         Answer(allowed=False, by="ada", arguments=other, at_terminal=True), Answer(allowed=True, by="ada")
     )
-    start(made, tmp_path, approver=person)
+    start(team_graph, tmp_path, approver=person)
     first, second = (record for record in audit_of(tmp_path).records if record["kind"] == "decided")
     assert (first["arguments"]["content"], first["changed"]) == ("x", other)
     assert (second["arguments"], second["changed"]) == (other, None)
@@ -191,8 +193,8 @@ def test_delegates_and_all_endings_are_recorded_once_however_often_a_run_goes_on
         ],
         helper=["{prompt}"],
     )
-    made = graph(worker("main", "helper", use("filesystem", write=["**"])), worker("helper"))
-    start(made, tmp_path)
+    team_graph = graph(worker("main", "helper", use("filesystem", write=["**"])), worker("helper"))
+    start(team_graph, tmp_path)
     before = audit_of(tmp_path)
     came = sorted(
         (record["path"], record["outcome"]) for record in before.records if record["kind"] == "tool_finished"
@@ -205,7 +207,7 @@ def test_delegates_and_all_endings_are_recorded_once_however_often_a_run_goes_on
     ]
     for sessions in (2, 3):
         with Runs(tmp_path).open("r") as journal:
-            go(made, tmp_path, run="r", recorder=Recorder(journal, NOTHING))
+            go(team_graph, tmp_path, run="r", recorder=Recorder(journal, NOTHING))
         after = audit_of(tmp_path)
         assert after.faults == ()
         assert len(after.records) == len(before.records) + 2 * (sessions - 1), "a start and an end each"
@@ -213,10 +215,10 @@ def test_delegates_and_all_endings_are_recorded_once_however_often_a_run_goes_on
 
 def test_a_person_who_ends_a_run_is_recorded_and_asked_again(tmp_path: Path) -> None:
     script(tmp_path, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
-    made = graph(worker("main", use("filesystem", write=["**"])))
-    start(made, tmp_path, approver=Asked(Answer(allowed=False, by="ada", stops=True)))
+    team_graph = graph(worker("main", use("filesystem", write=["**"])))
+    start(team_graph, tmp_path, approver=Asked(Answer(allowed=False, by="ada", stops=True)))
     with Runs(tmp_path).open("r") as journal:
-        go(made, tmp_path, run="r", approver=ApproveAll(), recorder=Recorder(journal, NOTHING))
+        go(team_graph, tmp_path, run="r", approver=ApproveAll(), recorder=Recorder(journal, NOTHING))
     answers = [
         (record["by"], record["allowed"])
         for record in audit_of(tmp_path).records
@@ -230,10 +232,10 @@ def test_a_record_is_on_disk_before_the_call_that_it_is_about_runs(tmp_path: Pat
     calls = [[("safe", {})], [("effect", {})], [("helper", {"input": "x"})], "{results}"]
     script(tmp_path, main=calls, helper=[[("safe", {})], "{results}"])
     tools = toolset("tools", "tools.py:tools", safe=(), effect=["x.tools.effect"])
-    made = graph(
+    team_graph = graph(
         worker("main", "tools", "helper"), worker("helper", "tools"), tools, approvals={"x": "allowed"}
     )
-    outcome = start(made, tmp_path)
+    outcome = start(team_graph, tmp_path)
     assert outcome.status == "completed", outcome.error
     seen = (tmp_path / "seen.txt").read_text().splitlines()
     assert seen == ["main/safe#1", "main/effect#1", "main/helper#1 main/helper#1/safe#1"]
@@ -270,8 +272,8 @@ def effect() -> str:
 
 def test_a_chain_that_does_not_hold_is_not_continued(tmp_path: Path) -> None:
     script(tmp_path, main=["done"])
-    made = graph(worker("main"))
-    start(made, tmp_path)
+    team_graph = graph(worker("main"))
+    start(team_graph, tmp_path)
     with sqlite3.connect(Runs(tmp_path).path("r")) as connection:
         connection.execute("UPDATE audit SET line = replace(line, 'completed', 'failed')")
     connection.close()
@@ -281,8 +283,8 @@ def test_a_chain_that_does_not_hold_is_not_continued(tmp_path: Path) -> None:
 
 def test_what_only_the_journal_or_only_the_audit_says_is_found(tmp_path: Path) -> None:
     script(tmp_path, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
-    made = graph(worker("main", use("filesystem", write=["**"])))
-    start(made, tmp_path)
+    team_graph = graph(worker("main", use("filesystem", write=["**"])))
+    start(team_graph, tmp_path)
     with forging(Runs(tmp_path).path("r")) as connection:
         connection.execute(
             "UPDATE entry SET body = replace(body, '\"allowed\":false', '\"allowed\":true') "
@@ -299,7 +301,7 @@ def test_what_only_the_journal_or_only_the_audit_says_is_found(tmp_path: Path) -
 def test_nothing_runs_once_the_audit_cannot_be_written(tmp_path: Path) -> None:
     writes = [[("write_file", {"path": path, "content": "x"})] for path in ("a.txt", "b.txt")]
     script(tmp_path, main=[*writes, "{results}"])
-    made = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write": "allowed"})
+    team_graph = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write": "allowed"})
     with Runs(tmp_path).create("r") as journal:
         recorder = Recorder(journal, NOTHING)
         with sqlite3.connect(journal.path) as connection:
@@ -308,7 +310,7 @@ def test_nothing_runs_once_the_audit_cannot_be_written(tmp_path: Path) -> None:
                 "BEGIN SELECT raise(ABORT, 'disk is full'); END"
             )
         connection.close()
-        outcome = go(made, tmp_path, run="r", recorder=recorder)
+        outcome = go(team_graph, tmp_path, run="r", recorder=recorder)
     assert outcome.status == "failed"
     assert "cannot be written: the disk is full" in (outcome.error or "")
     assert (tmp_path / "a.txt").exists()

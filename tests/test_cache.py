@@ -39,7 +39,7 @@ AGE = 0.12  # seconds: what changed later than this before a check is not rememb
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A clean workspace with a lock."""
     folder = tmp_path_factory.mktemp("made")
     for path, text in FILES.items():
@@ -51,11 +51,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def root(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(template_workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it, and a cache folder."""
     monkeypatch.delenv("LLMDO_NO_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return Path(shutil.copytree(made, tmp_path / "w"))
+    return Path(shutil.copytree(template_workspace, tmp_path / "w"))
 
 
 class Terminal(io.StringIO):

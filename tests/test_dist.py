@@ -123,8 +123,11 @@ def test_the_release_uses_the_installed_wheel_as_its_users_do(built: dict[str, P
     where = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert Path(where.strip()).is_relative_to(site)
     (script,) = [step["run"] for _, step in STEPS if step.get("name") == "Use the wheel as its users do"]
-    made, installed, *used = script.splitlines()
-    assert (made, installed) == ("python -m venv used", "used/bin/python -m pip install --quiet dist/*.whl")
+    creating, installed, *used = script.splitlines()
+    assert (creating, installed) == (
+        "python -m venv used",
+        "used/bin/python -m pip install --quiet dist/*.whl",
+    )
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", "\n".join(used)],
         cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -70,7 +70,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def lock_as(made: Path, text: str) -> str:
+def lock_as(template_workspace: Path, text: str) -> str:
     """What is in `TEXTS` for the lock, spelled out."""
     current = (made / "llmdo.lock").read_text()
     described = current.replace("\n[worker.other]\n", '\n[worker.other]\ndescription = "It looks."\n')
@@ -104,15 +104,17 @@ def edits(draw: st.DrawFn) -> tuple[str, str, str | None]:
 @tried(60)
 @given(sequence=st.lists(edits(), min_size=1, max_size=6))
 def test_any_edits_give_the_findings_of_a_cold_check(
-    made: Path, tmp_path_factory: pytest.TempPathFactory, sequence: list[tuple[str, str, str | None]]
+    template_workspace: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    sequence: list[tuple[str, str, str | None]],
 ) -> None:
     folder = tmp_path_factory.mktemp("edited")
-    root = Path(shutil.copytree(made, folder / "w"))
+    root = Path(shutil.copytree(template_workspace, folder / "w"))
     memory = Memory()
     try:
         assert findings(root, memory) == findings(root) == ()
         for where, path, named in sequence:
-            text = lock_as(made, named) if named and path == "llmdo.lock" else named
+            text = lock_as(template_workspace, named) if named and path == "llmdo.lock" else named
             if where == "editor" and text is not None:
                 memory.buffers[path] = text
             elif where == "editor":
@@ -131,18 +133,18 @@ def test_any_edits_give_the_findings_of_a_cold_check(
         shutil.rmtree(folder)
 
 
-def test_a_lock_that_was_replaced_is_read_again(made: Path, tmp_path: Path) -> None:
-    root = Path(shutil.copytree(made, tmp_path / "w"))
+def test_a_lock_that_was_replaced_is_read_again(template_workspace: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(template_workspace, tmp_path / "w"))
     memory = Memory()
     for text in ("of another description", "of another toolset", "version = 99\n", "of another toolset"):
-        write(root, "llmdo.lock", lock_as(made, text))
+        write(root, "llmdo.lock", lock_as(template_workspace, text))
         now = findings(root, memory)
         assert now
         assert now == findings(root)
 
 
-def test_a_file_that_is_the_same_is_not_read_again(made: Path, tmp_path: Path) -> None:
-    root = Path(shutil.copytree(made, tmp_path / "w"))
+def test_a_file_that_is_the_same_is_not_read_again(template_workspace: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(template_workspace, tmp_path / "w"))
     time.sleep(
         0.12
     )  # what changed just before is not remembered: no clock tells whether it changed once more
@@ -157,8 +159,8 @@ def test_a_file_that_is_the_same_is_not_read_again(made: Path, tmp_path: Path) -
     assert again.graph.workers["main"] is first.graph.workers["main"]
 
 
-def test_a_file_of_the_same_size_and_time_is_read_again(made: Path, tmp_path: Path) -> None:
-    root = Path(shutil.copytree(made, tmp_path / "w"))
+def test_a_file_of_the_same_size_and_time_is_read_again(template_workspace: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(template_workspace, tmp_path / "w"))
     time.sleep(0.12)
     memory = Memory()
     assert findings(root, memory) == ()
@@ -170,8 +172,8 @@ def test_a_file_of_the_same_size_and_time_is_read_again(made: Path, tmp_path: Pa
     assert "LDO202" in {finding.code for finding in findings(root, memory)}
 
 
-def test_a_file_that_changed_just_now_is_not_remembered(made: Path, tmp_path: Path) -> None:
-    root = Path(shutil.copytree(made, tmp_path / "w"))
+def test_a_file_that_changed_just_now_is_not_remembered(template_workspace: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(template_workspace, tmp_path / "w"))
     memory = Memory()
 
     def is_read_again() -> bool:
@@ -183,9 +185,9 @@ def test_a_file_that_changed_just_now_is_not_remembered(made: Path, tmp_path: Pa
 
 
 def test_a_text_of_an_editor_stands_for_no_link_and_for_no_file_that_is_gone(
-    made: Path, tmp_path: Path
+    template_workspace: Path, tmp_path: Path
 ) -> None:
-    root = Path(shutil.copytree(made, tmp_path / "w"))
+    root = Path(shutil.copytree(template_workspace, tmp_path / "w"))
     outside = tmp_path / "outside.worker"
     outside.write_text(OTHER)
     (root / "workers" / "other.worker").unlink()
@@ -196,8 +198,8 @@ def test_a_text_of_an_editor_stands_for_no_link_and_for_no_file_that_is_gone(
     assert "LDO107" in {finding.code for finding in findings(root, memory)}
 
 
-def test_a_text_that_is_too_large_or_no_text_is_a_finding(made: Path, tmp_path: Path) -> None:
-    root = Path(shutil.copytree(made, tmp_path / "w"))
+def test_a_text_that_is_too_large_or_no_text_is_a_finding(template_workspace: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(template_workspace, tmp_path / "w"))
     memory = Memory()
     for text in (OTHER + "x" * 2**20, OTHER + "\ud800", OTHER + "\0"):
         memory.buffers["workers/other.worker"] = text

@@ -145,15 +145,17 @@ def test_it_tightens_the_whole_tree_and_lifts_nothing(tmp_path: Path) -> None:
         helper=[[("write_file", {"path": "b.txt", "content": "x"})], "{results}"],
     )
     files = use("filesystem", write=["**"])
-    made = graph(worker("main", "helper", files), worker("helper", files), approvals={"fs.write": "allowed"})
-    assert len(go(made, tmp_path).denied) == 0
+    team_graph = graph(
+        worker("main", "helper", files), worker("helper", files), approvals={"fs.write": "allowed"}
+    )
+    assert len(go(team_graph, tmp_path).denied) == 0
     mine = rules({"fs.write:b.txt": "blocked", "fs.write:a.txt": "needs_approval"}, "your policy.toml")
-    outcome = go(made, tmp_path, tightening=mine)
+    outcome = go(team_graph, tmp_path, tightening=mine)
     assert sorted((call.path, call.decision) for call in outcome.denied) == [
         ("main/helper#1/write_file#1", "blocked"), ("main/write_file#1", "needs_approval"),
     ]  # fmt: skip
     assert all("your policy.toml" in call.reasons[0] for call in outcome.denied)
-    assert len(go(made, tmp_path, tightening=mine, approver=ApproveAll()).denied) == 1
+    assert len(go(team_graph, tmp_path, tightening=mine, approver=ApproveAll()).denied) == 1
 
 
 def test_code_entries_are_tightened_too(tmp_path: Path) -> None:
@@ -161,9 +163,9 @@ def test_code_entries_are_tightened_too(tmp_path: Path) -> None:
         "async def nightly(runtime, input):\n    return await runtime.call_agent('helper', 'x')\n"
     )
     script(tmp_path, helper=["helped"])
-    made = graph(worker("helper"), function="entries.py:nightly", calls=["helper"])
-    assert go(made, tmp_path).output == "helped"
-    outcome = go(made, tmp_path, tightening=rules({"agent": "blocked"}, "your policy.toml"))
+    team_graph = graph(worker("helper"), function="entries.py:nightly", calls=["helper"])
+    assert go(team_graph, tmp_path).output == "helped"
+    outcome = go(team_graph, tmp_path, tightening=rules({"agent": "blocked"}, "your policy.toml"))
     assert "is blocked" in (outcome.error or "")
 
 

@@ -19,8 +19,8 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_of_others(tmp_pat
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    made = {page.stem for page in tmp_path.glob("*.html")}
-    assert {page.stem for page in ROOT.glob("docs/*.md")} <= made
+    pages = {page.stem for page in tmp_path.glob("*.html")}
+    assert {page.stem for page in ROOT.glob("docs/*.md")} <= pages
     for page in tmp_path.glob("*.html"):
         text = page.read_text(encoding="utf-8")
         assert (

@@ -87,15 +87,15 @@ def root(ctx: RunContext) -> str:
 @pytest.fixture
 def team(tmp_path: Path) -> Path:
     """A workspace beside the folder that its tools work on."""
-    made = tmp_path / "outer/team"
+    workspace = tmp_path / "outer/team"
     for folder in ("workers", "tools", "input", "../site/input", "../private"):
-        (made / folder).mkdir(parents=True)
-    (made / "workers/main.worker").write_text(WORKER, encoding="utf-8")
-    (made / "tools/where.py").write_text(WHERE, encoding="utf-8")
-    (made / "input/deck.txt").write_text("of the team", encoding="utf-8")
-    (made / "../site/input/deck.txt").write_text("of the site", encoding="utf-8")
-    (made / "../private/secret.txt").write_text("private", encoding="utf-8")
-    return written(made)
+        (workspace / folder).mkdir(parents=True)
+    (workspace / "workers/main.worker").write_text(WORKER, encoding="utf-8")
+    (workspace / "tools/where.py").write_text(WHERE, encoding="utf-8")
+    (workspace / "input/deck.txt").write_text("of the team", encoding="utf-8")
+    (workspace / "../site/input/deck.txt").write_text("of the site", encoding="utf-8")
+    (workspace / "../private/secret.txt").write_text("private", encoding="utf-8")
+    return written(workspace)
 
 
 def written(

@@ -15,9 +15,9 @@ from llmdo.cli import quick, restating
 from llmdo.services import locking
 from llmdo.workspace import lock, project
 from tests.laws import tried
-from tests.test_cache import AGE, FILES, checked, known_answer, made, remembered, root
+from tests.test_cache import AGE, FILES, checked, known_answer, remembered, root, template_workspace
 
-__all__ = ["made", "root"]  # fixtures
+__all__ = ["root", "template_workspace"]  # fixtures
 
 
 MAIN = FILES["workers/main.worker"]
@@ -95,12 +95,12 @@ def test_an_answer_stands_after_an_edit_only_if_a_check_would_give_it(
 )
 def test_after_any_edits_of_two_workers_the_memory_says_what_a_check_says(
     tmp_path_factory: pytest.TempPathFactory,
-    made: Path,
+    template_workspace: Path,
     form: tuple[str, ...],
     edits: list[tuple[str, str]],
 ) -> None:
     folder = tmp_path_factory.mktemp("edited")
-    root = Path(shutil.copytree(made, folder / "w"))
+    root = Path(shutil.copytree(template_workspace, folder / "w"))
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("LLMDO_NO_CACHE", raising=False)
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))

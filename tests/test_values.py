@@ -43,24 +43,24 @@ OPTIONS = [
 def test_a_class_does_what_the_standard_one_does(options: dict[str, bool]) -> None:
     ours = values.dataclass(plain(values.field), **options)
     theirs = dataclasses.dataclass(plain(dataclasses.field), **options)
-    for made in (ours, theirs):
-        value, same = made(name="a", at=1), made(name="a", at=2)
-        other = made(name="b", at=1, more=("x",), table={"y": 1})
+    for cls in (ours, theirs):
+        value, same = cls(name="a", at=1), cls(name="a", at=2)
+        other = cls(name="b", at=1, more=("x",), table={"y": 1})
         assert (value == same) == options.get("eq", True)
         assert value != other
         assert value != "a"
         assert value.table == {}
         assert value.table is not same.table
         assert repr(other) == "Plain(name='b', more=('x',), table={'y': 1})"
-        assert dataclasses.is_dataclass(made)
+        assert dataclasses.is_dataclass(cls)
         assert dataclasses.replace(value, name="b", more=("x",), table={"y": 1}) == other or not options.get(
             "eq", True
         )
         assert [field.name for field in dataclasses.fields(value)] == ["name", "at", "more", "table"]
-        fields = values.fields(made) if made is ours else dataclasses.fields(made)
+        fields = values.fields(cls) if cls is ours else dataclasses.fields(cls)
         assert [dict(field.metadata) for field in fields] == [{}, {}, {"word": "more"}, {}]
         assert dataclasses.asdict(other) == {"name": "b", "at": 1, "more": ("x",), "table": {"y": 1}}
-        assert made.__match_args__ == (() if options.get("kw_only") else ("name", "at", "more", "table"))
+        assert cls.__match_args__ == (() if options.get("kw_only") else ("name", "at", "more", "table"))
         assert hasattr(value, "__dict__") == (not options.get("slots"))
         if options.get("order"):
             assert value < other <= other
@@ -75,12 +75,12 @@ def test_a_class_does_what_the_standard_one_does(options: dict[str, bool]) -> No
             with pytest.raises(TypeError, match="unhashable"):
                 hash(value)
         with pytest.raises(TypeError):
-            made(name="a", at=1, unknown=1)
+            cls(name="a", at=1, unknown=1)
         with pytest.raises(TypeError):
-            made(at=1)
+            cls(at=1)
         if options.get("kw_only"):
             with pytest.raises(TypeError):
-                made("a", 1)
+                cls("a", 1)
 
 
 def test_equal_values_have_equal_hashes() -> None:

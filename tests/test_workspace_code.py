@@ -122,11 +122,11 @@ UNREAD = [
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("made", UNREAD)
-def test_lock_imports_before_it_judges_what_the_text_cannot_say(root: Path, made: str) -> None:
+@pytest.mark.parametrize("definition", UNREAD)
+def test_lock_imports_before_it_judges_what_the_text_cannot_say(root: Path, definition: str) -> None:
     (root / "shared.py").write_text("from pydantic_ai import FunctionToolset\ntoolset = FunctionToolset()\n")
     tool = "@calc.tool_plain\ndef add(n: int) -> int:\n    return n\n"
-    (root / "tools/calc.py").write_text(f"from pydantic_ai import FunctionToolset\n{made}{tool}")
+    (root / "tools/calc.py").write_text(f"from pydantic_ai import FunctionToolset\n{definition}{tool}")
     printed = llmdo(root, "check").stdout
     assert (
         "`main` uses `calc`, which is bound in `tools/calc.py`, whose text does not show that it is"

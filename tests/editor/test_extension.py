@@ -149,8 +149,8 @@ def packaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if installed.returncode and UNREACHABLE.search(installed.stderr):
         pytest.skip("the libraries of the extension cannot be had here: no registry answers")
     assert installed.returncode == 0, installed.stderr
-    made = subprocess.run([npm, "run", "package"], cwd=where, capture_output=True, text=True)
-    assert made.returncode == 0, made.stdout + made.stderr
+    finished = subprocess.run([npm, "run", "package"], cwd=where, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
     return where / "llmdo.vsix"
 
 

@@ -109,19 +109,23 @@ def test_a_time_is_put_in_by_whoever_comes_first_and_by_nobody_twice(
     graph, host = project.read(scheduled).graph, Worker()
     request = WorkerRequest(root=scheduled, address=fleet, environ={**os.environ, "LLMDO_STORE": fleet})
     with closing(Queue(fleet)) as queue, ExitStack() as stack:
-        made = [schedules.Timetable(request, graph, queue, lock_digest(scheduled), host) for _ in range(3)]
-        for timetable in made:
+        timetables = [
+            schedules.Timetable(request, graph, queue, lock_digest(scheduled), host) for _ in range(3)
+        ]
+        for timetable in timetables:
             stack.enter_context(timetable)
         for number in range(3):
             clock[0] += timedelta(minutes=2)
             until(lambda: len(rows(RUNS)) == number + 1)  # noqa: B023
-            until(lambda: all(not timetable.is_due for timetable in made))
+            until(lambda: all(not timetable.is_due for timetable in timetables))
         clock[0] += timedelta(hours=5)
-        until(lambda: all(not timetable.is_due for timetable in made))
+        until(lambda: all(not timetable.is_due for timetable in timetables))
     assert [run for (run,) in rows(RUNS)] == [
         "often-20260302T0000Z",
         "often-20260302T0002Z",
         "often-20260302T0004Z",
     ], "times that passed while nobody looked are not made up for"
-    assert sum("`often` was not started at 2026-03-02 00:06" in line for line in host.lines) == len(made)
+    assert sum("`often` was not started at 2026-03-02 00:06" in line for line in host.lines) == len(
+        timetables
+    )
     assert len(rows("SELECT workflow_uuid FROM llmdo_queue.workflow_status")) == 3

@@ -146,8 +146,8 @@ def anchored_end(journal: Path) -> int:
     """Where in the log the transaction ends that the anchor was put down after."""
     log = journal.with_name("r.sqlite-wal").read_bytes()
     ends = [end for end in frames(log)[1:] if any(log[end - 4096 - 24 + 4 : end - 4096 - 24 + 8])]
-    made = len(ends) - ENTRIES  # the tables were made before the first entry
-    return ends[made + ANCHORED - 1]
+    tables = len(ends) - ENTRIES  # the tables were made before the first entry
+    return ends[tables + ANCHORED - 1]
 
 
 class Scratch:
@@ -184,9 +184,9 @@ def test_an_anchor_of_which_one_write_was_cut_off_is_the_one_before(killed: Path
 
 
 def fresh(folder: Path) -> Path:
-    made = folder / f"fresh{len(list(folder.iterdir()))}"
-    made.mkdir()
-    return made
+    folder_copy = folder / f"fresh{len(list(folder.iterdir()))}"
+    folder_copy.mkdir()
+    return folder_copy
 
 
 EDITS: dict[str, tuple[str, str]] = {

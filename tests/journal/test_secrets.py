@@ -191,10 +191,10 @@ def test_a_number_that_cannot_be_put_back_is_refused(tmp_path: Path) -> None:
 def test_scrypt_works_once_for_a_run_and_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from llmdo.journal import secrets
 
-    made: list[bytes] = []
+    derived: list[bytes] = []
 
     def watch(content: bytes, **how: Any) -> bytes:
-        made.append(content)
+        derived.append(content)
         return hashlib.scrypt(content, **how)
 
     monkeypatch.setattr(secrets, "scrypt", watch)
@@ -202,7 +202,7 @@ def test_scrypt_works_once_for_a_run_and_a_variable(tmp_path: Path, monkeypatch:
     with Runs(tmp_path).create("r") as journal:
         journal.know(known)
         journal.add(JournalEntry(path="main", kind="call", step=1, body=pack({"said": "nothing"})))
-        assert made == []
+        assert derived == []
         for step in range(1, 9):
             journal.add(
                 JournalEntry(path="main", kind="request", step=step, body=pack({"said": [PLAIN, ODD]}))
@@ -211,7 +211,7 @@ def test_scrypt_works_once_for_a_run_and_a_variable(tmp_path: Path, monkeypatch:
             entry = journal.get("main", "request", step)
             assert entry
             assert journal.whole(entry)["said"] == [PLAIN, ODD]
-    assert len(made) == 2
+    assert len(derived) == 2
     with Runs(tmp_path).open("r") as journal:
         journal.know(known)
         entry = journal.get("main", "request", 1)
@@ -219,7 +219,7 @@ def test_scrypt_works_once_for_a_run_and_a_variable(tmp_path: Path, monkeypatch:
         assert journal.whole(entry)["said"] == [PLAIN, ODD]
         journal.add(JournalEntry(path="main", kind="request", step=9, body=pack({"said": [PLAIN, ODD]})))
         assert len(journal.secrets.registered) == 2
-    assert len(made) == 4, "once more in another process"
+    assert len(derived) == 4, "once more in another process"
 
 
 @pytest.mark.few(1)

@@ -183,7 +183,7 @@ print("made")
 
 @pytest.mark.long
 def test_whoever_is_killed_while_a_journal_is_made_leaves_a_whole_one_or_none(tmp_path: Path) -> None:
-    runs, made = Runs(tmp_path), False
+    runs, is_made = Runs(tmp_path), False
     for statement in itertools.count(1):
         done = forking.run([sys.executable, "-c", DYING, str(statement)], cwd=tmp_path, stdout=-1, text=True)
         for name in runs.names():
@@ -194,9 +194,9 @@ def test_whoever_is_killed_while_a_journal_is_made_leaves_a_whole_one_or_none(tm
         runs.discard("r1")
         assert [path.name for path in runs.folder.iterdir()] == []
         if "made" in done.stdout:
-            made = statement > 5
+            is_made = statement > 5
             break
-    assert made
+    assert is_made
 
 
 CLAIMING = """

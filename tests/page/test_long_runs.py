@@ -108,8 +108,8 @@ def test_a_long_value_is_in_the_page_whole_once_it_is_unfolded(
     line = "x" * 5_000
     root = workspace(tmp_path, number=1, content="LONG")
     models = (root / "models.py").read_text(encoding="utf-8")
-    made = '"x" * 5_000 + "".join(f"\\nline {number}" for number in range(20_000))'
-    (root / "models.py").write_text(models.replace("'LONG'", made), encoding="utf-8")
+    long_text = '"x" * 5_000 + "".join(f"\\nline {number}" for number in range(20_000))'
+    (root / "models.py").write_text(models.replace("'LONG'", long_text), encoding="utf-8")
     asked(root)
     serve(root).open(page, "#/inbox")
     card = page.locator(".question")

@@ -67,8 +67,8 @@ def test_tools_are_called_in_parallel_and_their_results_go_back(
     calls = [("add", {"a": 1, "b": 2}), ("add", {"a": 20, "b": 2})]
     server = serve(main=[Say("Adding.", calls=calls), Say("Done.")])
     events: list[Event] = []
-    made = graph(worker("main", "calc", model=model), CALC)
-    outcome = go(made, tmp_path, on_event=events.append, **watchers)
+    team_graph = graph(worker("main", "calc", model=model), CALC)
+    outcome = go(team_graph, tmp_path, on_event=events.append, **watchers)
     assert (outcome.output, outcome.error) == ("Done.", None)
     assert outcome.usage.requests == 2
     assert (outcome.usage.input_tokens, outcome.usage.output_tokens) == (200, 20)
@@ -93,11 +93,11 @@ def test_a_delegate_is_given_an_attachment_and_works_beside_the_others(
     calls = [("helper", {"input": f"look {n}", "attachments": ["dot.png"]}) for n in range(3)]
     slow = Say("A dot.", beside=3)
     server = serve(main=[Say(calls=calls), Say("Three dots.")], helper=[slow] * 3)
-    made = graph(
+    team_graph = graph(
         worker("main", "helper", use("filesystem"), model=model),
         worker("helper", model=model, attachments={"max": 1}),
     )
-    outcome = go(made, tmp_path, **watchers)
+    outcome = go(team_graph, tmp_path, **watchers)
     assert (outcome.output, outcome.error) == ("Three dots.", None)
     assert outcome.usage_by_worker["helper"].requests == 3
     asked = server.of("helper")
@@ -110,12 +110,12 @@ def test_a_delegate_is_given_an_attachment_and_works_beside_the_others(
 def test_each_worker_asks_its_model_with_its_own_settings(model: str, serve: Serve, tmp_path: Path) -> None:
     server = serve(main=[Say(calls=[("helper", {"input": "x"})]), Say("Done.")], helper=[Say("Helped.")])
     settings = {"temperature": 0.25, "max_tokens": 77, "parallel_tool_calls": False, "max_retries": 1}
-    made = graph(
+    team_graph = graph(
         worker("main", "helper", model="plain"),
         worker("helper", model="plain", model_settings=settings),
         aliases={"plain": (model.replace("gpt-5-mini", "gpt-4o"),)},
     )
-    assert go(made, tmp_path).output == "Done."
+    assert go(team_graph, tmp_path).output == "Done."
     helper, main = server.of("helper")[0].body, server.of("main")[0].body
     assert helper["temperature"] == 0.25
     assert 77 in (
@@ -130,8 +130,8 @@ def test_each_worker_asks_its_model_with_its_own_settings(model: str, serve: Ser
 def test_the_next_model_of_a_chain_answers_without_a_wait(serve: Serve, tmp_path: Path) -> None:
     server = serve(**{"main:gpt-5-mini": [Fail(500, {})] * 9, "main:claude-opus-4-5": [Say("Second.")]})
     events: list[Event] = []
-    made = graph(worker("main", model="strong"), aliases={"strong": (CHAT, ANTHROPIC)})
-    outcome = go(made, tmp_path, on_event=events.append)
+    team_graph = graph(worker("main", model="strong"), aliases={"strong": (CHAT, ANTHROPIC)})
+    outcome = go(team_graph, tmp_path, on_event=events.append)
     assert outcome.output == "Second."
     assert [request.model for request in server.asked] == ["gpt-5-mini", "claude-opus-4-5"]
     answered = next(event for event in events if isinstance(event, ModelResponded))
@@ -145,6 +145,6 @@ def test_a_chain_that_failed_as_a_whole_is_tried_again(serve: Serve, tmp_path: P
             "main:claude-opus-4-5": [Fail(401, {}), Fail(401, {})],
         }
     )
-    made = graph(worker("main", model="strong"), aliases={"strong": (CHAT, ANTHROPIC)})
-    assert go(made, tmp_path).output == "First."
+    team_graph = graph(worker("main", model="strong"), aliases={"strong": (CHAT, ANTHROPIC)})
+    assert go(team_graph, tmp_path).output == "First."
     assert [request.model for request in server.asked] == ["gpt-5-mini", "claude-opus-4-5", "gpt-5-mini"]

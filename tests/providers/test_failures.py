@@ -129,8 +129,8 @@ def test_a_request_that_offered_tools_of_the_provider_is_not_repeated(
 ) -> None:
     server = serve(main=[Fail(500), Say("Done.")])
     search = Use(name=PROVIDER_SIDE, config={"tools": ("web_search",)}, at=HERE)
-    made = graph(worker("main", search, model=RESPONSES), approvals={"net.search": decision})
-    outcome = go(made, tmp_path)
+    team_graph = graph(worker("main", search, model=RESPONSES), approvals={"net.search": decision})
+    outcome = go(team_graph, tmp_path)
     assert len(server.asked) == requests
     assert (outcome.status == "completed") == (requests == 2)
 
@@ -176,8 +176,8 @@ def test_a_provider_that_is_too_slow_is_given_up(
     server = serve(main=[Say("Late.", delay=600)] * 3)
     settings = {"timeout": 0.4, "max_retries": 1}
     events: list[Event] = []
-    made = graph(worker("main", model=model, model_settings=settings))
-    outcome = go(made, tmp_path, on_event=events.append)
+    team_graph = graph(worker("main", model=model, model_settings=settings))
+    outcome = go(team_graph, tmp_path, on_event=events.append)
     assert outcome.status == "failed"
     assert "did not answer in time" in (outcome.error or "")
     assert [failure.attempt for failure in failures(events)] == [1]

@@ -65,8 +65,10 @@ def test_text_and_calls_arrive_in_pieces_and_are_the_answer(model: str, serve: S
     calls = [("helper", {"input": "one"}), ("helper", {"input": "two"})]
     server = serve(main=[Say("I ask.", calls, size=3), Say(STORY, size=5)], helper=[Say("Yes."), Say("No.")])
     events: list[Event] = []
-    made = graph(worker("main", "helper", model=model), worker("helper", model=model), default="always_allow")
-    outcome = go(made, tmp_path, streams="everything", on_event=events.append)
+    team_graph = graph(
+        worker("main", "helper", model=model), worker("helper", model=model), default="always_allow"
+    )
+    outcome = go(team_graph, tmp_path, streams="everything", on_event=events.append)
     assert (outcome.output, outcome.error) == (STORY, None)
     assert text_of(events) == f"I ask.{STORY}"
     pieces = [event for event in events if isinstance(event, ToolCallDelta)]
@@ -145,8 +147,8 @@ def test_the_next_model_of_a_chain_answers_where_one_breaks_off(serve: Serve, tm
         }
     )
     events: list[Event] = []
-    made = graph(worker("main", model="strong"), aliases={"strong": (CHAT, ANTHROPIC)})
-    outcome = go(made, tmp_path, streams="everything", on_event=events.append)
+    team_graph = graph(worker("main", model="strong"), aliases={"strong": (CHAT, ANTHROPIC)})
+    outcome = go(team_graph, tmp_path, streams="everything", on_event=events.append)
     assert (outcome.output, outcome.usage.requests, len(server.asked)) == (STORY, 2, 2)
     assert text_of(events) == STORY
     [broken] = [event for event in events if isinstance(event, StreamBroken)]

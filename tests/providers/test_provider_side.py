@@ -55,11 +55,11 @@ class Counting(ApproveAll):
         return await super().ask(question)
 
 
-def sent(serve: Serve, made: Graph, root: Path, approver: ApproveAll | RejectAll) -> list[str]:
+def sent(serve: Serve, team_graph: Graph, root: Path, approver: ApproveAll | RejectAll) -> list[str]:
     """The requests of a run in which the model calls one tool of ours and then answers."""
     (root / "tools.py").write_text(TOOLS, encoding="utf-8")
     server = serve(main=[Say(calls=[("add", {"a": 1, "b": 2})]), Say("Done.")])
-    outcome = go(made, root, approver=approver)
+    outcome = go(team_graph, root, approver=approver)
     assert (outcome.output, outcome.error) == ("Done.", None)
     return [json.dumps(asked.body["tools"]) for asked in server.asked]
 
@@ -79,12 +79,12 @@ def test_a_blocked_tool_is_in_no_request(model: str, serve: Serve, tmp_path: Pat
 
 
 def test_a_tool_outside_a_ceiling_is_in_no_request(serve: Serve, tmp_path: Path) -> None:
-    made = graph(
+    team_graph = graph(
         worker("main", SEARCH, "calc", model=RESPONSES, may=["fs.read"]),
         toolset("calc", "tools.py:calc", add=[]),
         approvals={"net.search": "allowed"},
     )
-    assert not any("web_search" in request for request in sent(serve, made, tmp_path, ApproveAll()))
+    assert not any("web_search" in request for request in sent(serve, team_graph, tmp_path, ApproveAll()))
 
 
 def test_a_tool_that_needs_approval_is_asked_about_once_and_before_it_is_offered(
@@ -111,10 +111,10 @@ def test_a_model_without_the_tool_is_reported_before_anything_is_asked(
     chain: tuple[str, ...], serve: Serve, tmp_path: Path
 ) -> None:
     server = serve(main=[])
-    made = graph(worker("main", SEARCH, model="some"), aliases={"some": chain})
+    team_graph = graph(worker("main", SEARCH, model="some"), aliases={"some": chain})
     message = "worker `main` names the provider-side tool `web_search`, which `openai-chat:gpt-5-mini` does not offer"
     with pytest.raises(LlmdoError, match=message):
-        go(made, tmp_path)
+        go(team_graph, tmp_path)
     assert server.asked == []
 
 
@@ -125,10 +125,10 @@ def test_a_model_that_brings_tools_along_in_its_settings_is_refused(serve: Serve
         "settings = {'openai_native_tools': [{'type': 'web_search'}]}\n"
         "sly = OpenAIResponsesModel('gpt-5-mini', settings=settings)\n"
     )
-    made = graph(worker("main", model="python:models.py:sly"), approvals={"net": "blocked"})
+    team_graph = graph(worker("main", model="python:models.py:sly"), approvals={"net": "blocked"})
     message = "settings of `python:models.py:sly` hold tools in `openai_native_tools`"
     with pytest.raises(LlmdoError, match=message):
-        go(made, tmp_path)
+        go(team_graph, tmp_path)
     assert server.asked == []
 
 

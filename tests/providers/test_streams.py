@@ -80,8 +80,8 @@ def test_a_stream_that_breaks_after_a_piece_fails_the_delegate_and_its_caller_is
         main=[Say(calls=[("helper", {"input": "x"})]), Say("It failed.")],
         helper=[Say("A long story.", cut=True, pieces=4), Say("never")],
     )
-    made = graph(worker("main", "helper", model=model), worker("helper", model=model))
-    outcome = go(made, tmp_path, instruments=(streaming(),))
+    team_graph = graph(worker("main", "helper", model=model), worker("helper", model=model))
+    outcome = go(team_graph, tmp_path, instruments=(streaming(),))
     assert outcome.output == "It failed.", outcome.error
     assert len(server.of("helper")) == 1
     assert "`helper` failed:" in str(server.of("main")[1].body)
@@ -114,8 +114,8 @@ def test_a_stream_that_stalls_is_given_up_after_the_workers_timeout(
     server = serve(main=[Say("Late.", delay=600)] * 3)
     settings = {"timeout": 0.4, "max_retries": 1}
     events: list[Event] = []
-    made = graph(worker("main", model=model, model_settings=settings))
-    outcome = go(made, tmp_path, instruments=(streaming(),), on_event=events.append)
+    team_graph = graph(worker("main", model=model, model_settings=settings))
+    outcome = go(team_graph, tmp_path, instruments=(streaming(),), on_event=events.append)
     assert outcome.status == "failed"
     assert "did not answer in time" in (outcome.error or "")
     assert [failure.attempt for failure in failures(events)] == [1]
@@ -139,7 +139,7 @@ def test_the_next_model_of_a_chain_streams_when_the_first_cannot(serve: Serve, t
     server = serve(
         **{"main:gpt-5-mini": [Say("No.", cut=True, pieces=0)], "main:claude-opus-4-5": [Say("Second.")]}
     )
-    made = graph(worker("main", model="strong"), aliases={"strong": (CHAT, ANTHROPIC)})
-    outcome = go(made, tmp_path, instruments=(streaming(),))
+    team_graph = graph(worker("main", model="strong"), aliases={"strong": (CHAT, ANTHROPIC)})
+    outcome = go(team_graph, tmp_path, instruments=(streaming(),))
     assert outcome.output == "Second."
     assert (len(server.asked), outcome.usage.requests) == (2, 2)

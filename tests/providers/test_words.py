@@ -127,8 +127,8 @@ def test_a_page_instead_of_an_answer_is_asked_again(
 
 def test_a_page_sends_a_chain_on_to_its_next_model(serve: Serve, tmp_path: Path) -> None:
     serve(**{"main:gpt-5-mini": [Raw(PAGE)], "main:gpt-5-nano": [Say("Done.")]})
-    made = graph(worker("main", model="both"), aliases={"both": (CHAT, "openai-chat:gpt-5-nano")})
-    assert go(made, tmp_path).output == "Done."
+    team_graph = graph(worker("main", model="both"), aliases={"both": (CHAT, "openai-chat:gpt-5-nano")})
+    assert go(team_graph, tmp_path).output == "Done."
 
 
 def test_of_a_chain_every_model_is_explained(serve: Serve, tmp_path: Path) -> None:

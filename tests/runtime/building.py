@@ -152,16 +152,18 @@ def graph(
     )
 
 
-def prompts(made: Graph) -> dict[str, str]:
-    return {name: f"You are {name}." for name in made.workers}
+def prompts(team_graph: Graph) -> dict[str, str]:
+    return {name: f"You are {name}." for name in team_graph.workers}
 
 
-def with_code(made: Graph, root: Path) -> Graph:
+def with_code(team_graph: Graph, root: Path) -> Graph:
     """`made` with all Python below `root` as code that may be imported."""
-    return replace(made, code=listed(root))
+    return replace(team_graph, code=listed(root))
 
 
-def go(made: Graph, root: Path, **options: Any) -> RunOutcome:
+def go(team_graph: Graph, root: Path, **options: Any) -> RunOutcome:
     """The outcome of the entry `go`."""
-    made = with_code(made, root)
-    return run_sync(made, root=root, prompts=prompts(made), entry="go", options=RunOptions(**options))
+    team_graph = with_code(team_graph, root)
+    return run_sync(
+        team_graph, root=root, prompts=prompts(team_graph), entry="go", options=RunOptions(**options)
+    )

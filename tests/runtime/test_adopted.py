@@ -511,8 +511,8 @@ def test_two_models_of_one_name_are_two() -> None:
 
         return FunctionModel(answer)
 
-    made: dict[str, Model] = {}
+    models: dict[str, Model] = {}
     first, second = model("1"), model("2")
-    names = [named(each, made) for each in (first, second, first)]
+    names = [named(each, models) for each in (first, second, first)]
     assert names[0] == names[2] != names[1]
-    assert made == {names[0]: first, names[1]: second}
+    assert models == {names[0]: first, names[1]: second}

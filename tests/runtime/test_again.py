@@ -98,15 +98,15 @@ def fails(root: Path, name: str, times: int) -> None:
     (root / f"{name}.failures").write_text("x" * times)
 
 
-def go(made: Graph, root: Path, replay_mode: ReplayMode | None = None, **options: Any) -> RunOutcome:
+def go(team_graph: Graph, root: Path, replay_mode: ReplayMode | None = None, **options: Any) -> RunOutcome:
     """Begins the run, or goes on with it."""
     runs = Runs(root)
     with (runs.open if runs.names() else runs.create)("r") as journal:
         recorder = Recorder(journal, Redaction.of({}), replay_mode)
         return run_sync(
-            with_code(made, root),
+            with_code(team_graph, root),
             root=root,
-            prompts=prompts(made),
+            prompts=prompts(team_graph),
             entry="go",
             options=RunOptions(run="r", recorder=recorder, **options),
         )
@@ -128,11 +128,11 @@ def decisions(root: Path, path: str) -> list[str]:
 def test_a_tool_that_raised_is_reported_as_it_was_until_it_is_to_run_again(root: Path) -> None:
     plan(root, [("work", {"name": "a"})], [("work", {"name": "b"})])
     fails(root, "b", 2)
-    made = team()
-    first = go(made, root)
+    team_graph = team()
+    first = go(team_graph, root)
     assert (first.status, first.hint) == ("failed", "`llmdo resume r --again main/work#2` runs it again")
     assert "raised ZeroDivisionError: oh (tools.py:" in (first.error or "")
-    failed_again = go(made, root)
+    failed_again = go(team_graph, root)
     assert (failed_again.status, failed_again.error, failed_again.hint, failed_again.frames) == (
         "failed",
         first.error,
@@ -140,14 +140,14 @@ def test_a_tool_that_raised_is_reported_as_it_was_until_it_is_to_run_again(root:
         first.frames,
     )
     assert effects(root) == ["a", "b"]
-    assert go(made, root, again("main/work#2")).error == first.error
+    assert go(team_graph, root, again("main/work#2")).error == first.error
     assert effects(root) == ["a", "b", "b"]
-    done = go(made, root, again("main/work#2"))
+    done = go(team_graph, root, again("main/work#2"))
     assert done.output == "[success: did b]"
     assert effects(root) == ["a", "b", "b", "b"]
     assert decisions(root, "main/work#2") == ["allowed"] * 3, "each execution has a decision of its own"
-    assert done.usage == go(made, root).usage == go(made, root, ReplayMode(live=False)).usage
-    assert go(made, root, again("main/work#2")).output == done.output
+    assert done.usage == go(team_graph, root).usage == go(team_graph, root, ReplayMode(live=False)).usage
+    assert go(team_graph, root, again("main/work#2")).output == done.output
     assert len(effects(root)) == 4
 
 
@@ -164,22 +164,22 @@ def test_the_rules_of_today_decide_on_the_new_attempt(root: Path) -> None:
 def test_an_answer_to_the_very_question_still_counts(root: Path) -> None:
     plan(root, [("asks", {"name": "a"})])
     fails(root, "a", 2)
-    made, person = team(), Counting()
-    assert go(made, root, approver=person).status == "failed"
-    assert go(made, root, again("main/asks#1"), approver=person).status == "failed"
-    done = go(made, root, again("main/asks#1"), approver=person)
+    team_graph, person = team(), Counting()
+    assert go(team_graph, root, approver=person).status == "failed"
+    assert go(team_graph, root, again("main/asks#1"), approver=person).status == "failed"
+    done = go(team_graph, root, again("main/asks#1"), approver=person)
     assert (done.output, effects(root), person.asked) == ("[success: did a]", ["a", "a", "a"], 1)
-    assert go(made, root, ReplayMode(live=False)).output == done.output
+    assert go(team_graph, root, ReplayMode(live=False)).output == done.output
 
 
 def test_what_a_worker_returned_to_the_tool_is_not_asked_for_again(root: Path) -> None:
     plan(root, [("calls", {"name": "a"})], helper=[[("work", {"name": "h"})], "helped "])
     fails(root, "a", 1)
-    made = team()
-    go(made, root)
-    done = go(made, root, again("main/calls#1"))
+    team_graph = team()
+    go(team_graph, root)
+    done = go(team_graph, root, again("main/calls#1"))
     assert (done.output, effects(root)) == ("[success: helped did a]", ["h", "a", "a"])
-    assert done.usage == go(made, root, ReplayMode(live=False)).usage
+    assert done.usage == go(team_graph, root, ReplayMode(live=False)).usage
 
 
 def test_what_a_caller_was_told_of_does_not_run_again(root: Path) -> None:
@@ -204,18 +204,22 @@ def test_every_attempt_was_asked_for(failures: list[int], *, together: bool) -> 
         plan(root, *([calls] if together else ([call] for call in calls)))
         for n, times in enumerate(failures):
             fails(root, f"t{n}", times)
-        made, asked = team(tool_calls=len(failures)), [f"t{n}" for n in range(len(failures))]
-        outcome = go(made, root)
+        team_graph, asked = team(tool_calls=len(failures)), [f"t{n}" for n in range(len(failures))]
+        outcome = go(team_graph, root)
         while outcome.status == "failed":
             with Runs(root).read("r") as journal:
                 paths = failed(journal) | unfinished(journal)
             asked += [f"t{int(path.rpartition('#')[2]) - 1}" for path in paths]
             assert paths, outcome.error
-            outcome = go(made, root, again(*paths))
+            outcome = go(team_graph, root, again(*paths))
         assert outcome.status == "completed", outcome.error
         done = Counter(effects(root))
         assert done <= Counter(asked), "one that was cancelled beside another had perhaps not begun"
         assert done == {f"t{n}": times + 1 for n, times in enumerate(failures)}
         assert together or done == Counter(asked)
-        assert go(made, root, ReplayMode(live=False)).output == go(made, root).output == outcome.output
+        assert (
+            go(team_graph, root, ReplayMode(live=False)).output
+            == go(team_graph, root).output
+            == outcome.output
+        )
         assert Counter(effects(root)) == done

@@ -149,16 +149,16 @@ def test_other_arguments_for_a_call_that_code_makes_are_a_no(tmp_path: Path) -> 
         "async def nightly(runtime, input):\n    return await runtime.call_agent('helper', 'x')\n"
     )
     script(tmp_path, helper=["helped"])
-    made = graph(
+    team_graph = graph(
         worker("helper"),
         function="entries.py:nightly",
         calls=["helper"],
         approvals={"agent": "needs_approval"},
     )
     asker = Says(Answer(allowed=True, by="test", arguments={"input": "y"}))
-    assert go(made, tmp_path, approver=asker).status == "failed"
+    assert go(team_graph, tmp_path, approver=asker).status == "failed"
     assert asker.questions[0].fault_of is None
-    assert go(made, tmp_path, approver=Says()).output == "helped"
+    assert go(team_graph, tmp_path, approver=Says()).output == "helped"
 
 
 @pytest.mark.parametrize("what", ["changes", "grows"])
@@ -173,13 +173,13 @@ def test_approve_all_does_not_answer_for_a_command_whose_file_changes(tmp_path: 
     (tmp_path / "run.sh").write_text("echo harmless\n")
     script(tmp_path, main=[[("shell", {"command": ["sh", "run.sh"]})], "{results}"])
     rules = parse_rules({"rules": [{"run": ["sh"]}]})
-    made = replace(graph(worker("main", "shell")), shell=ShellSettings(rules=rules, isolation="off"))
+    team_graph = replace(graph(worker("main", "shell")), shell=ShellSettings(rules=rules, isolation="off"))
 
     def swap(event: Event) -> None:
         if isinstance(event, Asked):
             (tmp_path / "run.sh").write_text("echo harm\n")
 
-    outcome = go(made, tmp_path, approver=ApproveAll(), on_event=swap)
+    outcome = go(team_graph, tmp_path, approver=ApproveAll(), on_event=swap)
     assert "not the one any more that was asked about" in (outcome.output or "")
 
 
@@ -198,16 +198,16 @@ def test_an_approver_of_ones_own_that_says_yes_to_all_cannot_change_the_call(tmp
 def test_a_command_is_another_one_when_the_file_that_it_runs_has_changed(tmp_path: Path) -> None:
     (tmp_path / "run.sh").write_text("echo harmless\n")
     script(tmp_path, main=[[("shell", {"command": ["sh", "run.sh"]})], "{results}"])
-    made = graph(worker("main", "shell"))
+    team_graph = graph(worker("main", "shell"))
     rules = parse_rules({"rules": [{"run": ["sh"]}]})
-    made = replace(made, shell=ShellSettings(rules=rules, isolation="off"))
+    team_graph = replace(team_graph, shell=ShellSettings(rules=rules, isolation="off"))
 
     def swap(_: Question) -> None:
         (tmp_path / "run.sh").write_text("echo harm\n")
 
-    allowed = go(made, tmp_path, approver=Says())
+    allowed = go(team_graph, tmp_path, approver=Says())
     assert "harmless" in (allowed.output or "")
-    outcome = go(made, tmp_path, approver=Says(act=swap))
+    outcome = go(team_graph, tmp_path, approver=Says(act=swap))
     assert "not the one any more that was asked about" in (outcome.output or "")
 
 
@@ -291,10 +291,10 @@ def test_flags_that_mean_nothing_are_refused(options: ApprovalOptions, message: 
 
 
 def test_the_mode_says_who_answers() -> None:
-    made = graph(worker("main"))
-    assert approving(ApprovalOptions(approve_all=True), made, NOBODY).mode == "approve-all"
-    assert approving(ApprovalOptions(reject_all=True), made, NOBODY).mode == "reject-all"
-    some = approving(ApprovalOptions(approve=("fs.write", "net"), reject_all=True), made, NOBODY)
+    team_graph = graph(worker("main"))
+    assert approving(ApprovalOptions(approve_all=True), team_graph, NOBODY).mode == "approve-all"
+    assert approving(ApprovalOptions(reject_all=True), team_graph, NOBODY).mode == "reject-all"
+    some = approving(ApprovalOptions(approve=("fs.write", "net"), reject_all=True), team_graph, NOBODY)
     assert (some.mode, some.unasked) == ("approve fs.write net, else reject-all", False)
 
 

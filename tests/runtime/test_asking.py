@@ -49,7 +49,7 @@ def test_what_a_tool_asks_its_model_is_part_of_the_tool(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(TOOLS, encoding="utf-8")
     steps = [[("think", {"about": "a"}), ("think", {"about": "b"}), ("ask", {})], "{results}"]
     script(tmp_path, main=[*steps])
-    made = graph(
+    team_graph = graph(
         worker("main", "tools"),
         toolset("tools", "tools.py:tools", think=["x.tools"], ask=["x.tools"]),
         approvals={"x.tools": "allowed"},
@@ -60,7 +60,7 @@ def test_what_a_tool_asks_its_model_is_part_of_the_tool(tmp_path: Path) -> None:
     (tmp_path / "models.py").write_text(
         models.replace("        step = steps[", f"{inner}        step = steps[")
     )
-    first = start(made, tmp_path)
+    first = start(team_graph, tmp_path)
     assert first.status == "completed", first.error
     assert str(first.output).count("inner") == 3
     assert first.usage.requests == 5
@@ -71,9 +71,9 @@ def test_what_a_tool_asks_its_model_is_part_of_the_tool(tmp_path: Path) -> None:
         ]
         assert journal.count("main", "sent") == 5
     broken_models(tmp_path)
-    again = go_on(made, tmp_path)
+    again = go_on(team_graph, tmp_path)
     assert (again.status, again.output, again.error) == ("completed", first.output, None)
-    assert go_on(made, tmp_path, replay_mode=ReplayMode(live=False)).output == first.output
+    assert go_on(team_graph, tmp_path, replay_mode=ReplayMode(live=False)).output == first.output
     assert (tmp_path / "effects.log").read_text() == "a\nb\n"
 
 
@@ -125,16 +125,22 @@ def test_a_request_that_an_adopted_agent_streams_is_recorded_as_well(tmp_path: P
 
 def test_the_answer_of_an_option_is_kept_without_its_question_and_still_counts(tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "{results}"], helper=["fine"])
-    made = graph(worker("main", "helper"), worker("helper"), approvals={"agent.delegate": "needs_approval"})
+    team_graph = graph(
+        worker("main", "helper"), worker("helper"), approvals={"agent.delegate": "needs_approval"}
+    )
     with Runs(tmp_path).create("r") as journal:
         recorder = Recorder(journal, Redaction.of({}), ReplayMode(until="main/helper#1@1"))
         options = RunOptions(run="r", recorder=recorder, approver=ApproveAll())
         stopped = run_sync(
-            with_code(made, tmp_path), root=tmp_path, prompts=prompts(made), entry="go", options=options
+            with_code(team_graph, tmp_path),
+            root=tmp_path,
+            prompts=prompts(team_graph),
+            entry="go",
+            options=options,
         )
     assert stopped.status == "interrupted"
     with Runs(tmp_path).read("r") as journal:
         assert [entry.kind for entry in journal.entries("asked", "answered")] == ["answered"]
         assert waiting(journal) == {}
-    outcome = go_on(made, tmp_path, approver=RejectAll())
+    outcome = go_on(team_graph, tmp_path, approver=RejectAll())
     assert (outcome.status, outcome.output, outcome.denied) == ("completed", "[success: fine]", ())

@@ -45,8 +45,8 @@ def test_a_folder_alias_and_an_override_of_the_run_count(tmp_path: Path) -> None
     assert "<text/plain decks/other.txt 6>" in (
         handed(tmp_path, "decks/other.txt", paths=aliases).output or ""
     )
-    made: list[Step] = [[("helper", {"input": "look", "attachments": ["the.txt"]})], "{results}"]
-    script(tmp_path, main=made, helper=["{prompt}"])
+    steps: list[Step] = [[("helper", {"input": "look", "attachments": ["the.txt"]})], "{results}"]
+    script(tmp_path, main=steps, helper=["{prompt}"])
     tree = graph(worker("main", "helper"), worker("helper"), paths={"the.txt": "input/deck.txt"})
     assert "the.txt 8>" in (go(tree, tmp_path).output or "")
     assert "the.txt 6>" in (go(tree, tmp_path, paths={"the.txt": "input/other.txt"}).output or "")
@@ -162,10 +162,10 @@ def test_handing_over_what_mostly_holds_secrets_asks_at_a_terminal_only(
         (tmp_path / "input" / name).write_text("KEY=canary")
     calls: list[Step] = [[("helper", {"input": "look", "attachments": [path]})], "{results}"]
     script(tmp_path, main=calls, helper=["{prompt}"])
-    made = graph(worker("main", "helper", use("filesystem")), worker("helper"), paths=paths)
+    team_graph = graph(worker("main", "helper", use("filesystem")), worker("helper"), paths=paths)
     some = ApproveSome((Capability("fs"), Capability("fs.read.protected")), RejectAll())
     for approver in (RejectAll(), ApproveAll(), some):
-        outcome = go(made, tmp_path, approver=approver)
+        outcome = go(team_graph, tmp_path, approver=approver)
         assert "canary" not in str(outcome.output)
         assert [call.decision for call in outcome.denied] == ["needs_approval"]
         assert "fs.read.protected" in outcome.denied[0].reasons[0]
@@ -176,15 +176,15 @@ def test_handing_over_what_mostly_holds_secrets_asks_at_a_terminal_only(
             asked.append(question)
             return Answer(allowed=True, by="test", at_terminal=True)
 
-    assert "success" in str(go(made, tmp_path, approver=Yes()).output)
+    assert "success" in str(go(team_graph, tmp_path, approver=Yes()).output)
     assert asked[0].terminal_only
 
 
 def test_a_name_of_a_secret_that_only_the_path_map_gives_asks_as_well(tmp_path: Path) -> None:
     calls: list[Step] = [[("helper", {"input": "look", "attachments": ["id_rsa"]})], "{results}"]
     script(tmp_path, main=calls, helper=["{prompt}"])
-    made = graph(worker("main", "helper"), worker("helper"), paths={"id_rsa": "input/deck.txt"})
-    (denied,) = go(made, tmp_path, approver=RejectAll()).denied
+    team_graph = graph(worker("main", "helper"), worker("helper"), paths={"id_rsa": "input/deck.txt"})
+    (denied,) = go(team_graph, tmp_path, approver=RejectAll()).denied
     assert denied.decision == "needs_approval"
 
 

@@ -64,13 +64,13 @@ def parallel(
     """The outcome of a run whose `main` calls `helper` many times at once."""
     (tmp_path / "models.py").write_text(SLOW.format(delegates=delegates, steps=steps, cost=cost))
     (tmp_path / "tools.py").write_text(TOOLS)
-    made = graph(
+    team_graph = graph(
         worker("main", "helper"),
         worker("helper", "counter"),
         toolset("counter", "tools.py:counter", count=[]),
         limits=limits,
     )
-    return go(made, tmp_path)
+    return go(team_graph, tmp_path)
 
 
 @pytest.mark.few(1)
@@ -122,8 +122,10 @@ def test_an_answer_that_was_paid_for_is_used(tmp_path: Path) -> None:
 def test_a_limit_on_tokens_cannot_hold_for_a_script(tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "done"], helper=["fine"])
     events: list[Event] = []
-    made = graph(worker("main", "helper"), worker("helper"), limits={"total_tokens": 1, "cost_usd": 1.0})
-    outcome = go(made, tmp_path, on_event=events.append)
+    team_graph = graph(
+        worker("main", "helper"), worker("helper"), limits={"total_tokens": 1, "cost_usd": 1.0}
+    )
+    outcome = go(team_graph, tmp_path, on_event=events.append)
     assert outcome.output == "done"
     loose = {(event.limit, event.reason) for event in events if isinstance(event, LimitLoosened)}
     assert loose == {("tokens", "it is scripted and does not say how many it used")}
@@ -132,8 +134,10 @@ def test_a_limit_on_tokens_cannot_hold_for_a_script(tmp_path: Path) -> None:
 def test_a_delegate_at_a_limit_is_reported_and_its_callers_can_finish(tmp_path: Path) -> None:
     busy = [[("leaf", {"input": "x"})]] * 9
     script(tmp_path, main=[[("helper", {"input": "x"})], "main: {results}"], helper=busy, leaf=["leaf"])
-    made = graph(worker("main", "helper"), worker("helper", "leaf"), worker("leaf"), limits={"requests": 4})
-    outcome = go(made, tmp_path)
+    team_graph = graph(
+        worker("main", "helper"), worker("helper", "leaf"), worker("leaf"), limits={"requests": 4}
+    )
+    outcome = go(team_graph, tmp_path)
     assert outcome.status == "completed"
     assert outcome.usage.requests == 4
     assert outcome.output == (
@@ -157,10 +161,10 @@ def test_the_entrys_own_limit_ends_the_run_with_what_was_reached(tmp_path: Path)
         "main = FunctionModel(talk)\n"
     )
     script(tmp_path, helper=["fine"] * 9)
-    made = graph(
+    team_graph = graph(
         worker("main", "helper", model="python:talk.py:main"), worker("helper"), limits={"requests": 5}
     )
-    outcome = go(made, tmp_path)
+    outcome = go(team_graph, tmp_path)
     assert (outcome.status, outcome.output, outcome.reached) == ("failed", None, "so far 3")
     assert outcome.error == "the run's limit of 5 requests is reached"
     assert {name: used.requests for name, used in outcome.usage_by_worker.items()} == {"main": 3, "helper": 2}
@@ -182,13 +186,13 @@ def test_tool_calls_are_counted_when_they_are_let_through(tmp_path: Path) -> Non
         main=[[("helper", {"input": "x"}), ("helper", {"input": "x"})], "main: {results}"],
         helper=[[("count", {}), ("count", {})], "{results}"],
     )
-    made = graph(
+    team_graph = graph(
         worker("main", "helper"),
         worker("helper", "counter"),
         toolset("counter", "tools.py:counter", count=[]),
         limits={"tool_calls": 3},
     )
-    outcome = go(made, tmp_path)
+    outcome = go(team_graph, tmp_path)
     assert outcome.status == "completed"
     assert outcome.usage.tool_calls == 3
     assert (outcome.output or "").count(
@@ -219,12 +223,12 @@ async def agent_of_its_own(ctx: RunContext) -> str:
 def test_an_agent_that_a_tool_runs_is_under_the_limit_it_is_handed(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(FOREIGN)
     script(tmp_path, main=[[("agent_of_its_own", {})], "{results}"])
-    made = graph(
+    team_graph = graph(
         worker("main", "own"),
         toolset("own", "tools.py:own", agent_of_its_own=[]),
         limits={"requests": 7},
     )
-    outcome = go(made, tmp_path)
+    outcome = go(team_graph, tmp_path)
     assert outcome.error == "the run's limit of 7 requests is reached"
 
 
@@ -313,13 +317,13 @@ def test_a_request_that_waited_is_not_sent_when_the_money_is_gone() -> None:
 def test_the_time_limit_holds_while_requests_wait(tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "done"], helper=["fine"])
     limits = {"seconds": 1.5, "requests_per_minute": 1}
-    made = with_code(graph(worker("main", "helper"), worker("helper"), limits=limits), tmp_path)
+    team_graph = with_code(graph(worker("main", "helper"), worker("helper"), limits=limits), tmp_path)
     events: list[Event] = []
 
     async def scenario() -> RunOutcome:
         options = RunOptions(on_event=events.append)
         return await asyncio.wait_for(
-            run(made, root=tmp_path, prompts=prompts(made), entry="go", options=options), 10
+            run(team_graph, root=tmp_path, prompts=prompts(team_graph), entry="go", options=options), 10
         )
 
     outcome = asyncio.run(scenario())

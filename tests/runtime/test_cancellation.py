@@ -58,7 +58,7 @@ async def child() -> str:
 TOOLS = toolset("tools", "slow.py:tools", child=[])
 
 
-def made(root: Path, *, limits: dict[str, float] | None = None) -> Graph:
+def sleeping_team(root: Path, *, limits: dict[str, float] | None = None) -> Graph:
     """A tree of three helpers that wait for ever, in their models, and one that waits for a child process."""
     (root / "slow.py").write_text(SLOW)
     calls = [("helper", {"input": str(n)}) for n in range(3)]
@@ -93,7 +93,7 @@ def assert_everything_stopped(root: Path, events: list[Event]) -> None:
 
 
 def test_a_cancelled_run_stops_every_delegate_and_their_processes(tmp_path: Path) -> None:
-    graph_ = made(tmp_path)
+    graph_ = sleeping_team(tmp_path)
     events: list[Event] = []
 
     async def scenario() -> None:
@@ -124,7 +124,7 @@ def test_a_cancelled_run_stops_every_delegate_and_their_processes(tmp_path: Path
 def test_a_run_out_of_time_stops_every_delegate_too(tmp_path: Path) -> None:
     events: list[Event] = []
     # Long enough that all are at work by then, on a busy machine too.
-    outcome = go(made(tmp_path, limits={"seconds": 3}), tmp_path, on_event=events.append)
+    outcome = go(sleeping_team(tmp_path, limits={"seconds": 3}), tmp_path, on_event=events.append)
     assert outcome.error == "the run took longer than 3 seconds"
     assert_everything_stopped(tmp_path, events)
 

@@ -79,7 +79,7 @@ def test_fifty_runs_at_a_time_do_not_see_each_other(tmp_path: Path) -> None:
     approvers = [Numbered(number) for number in range(RUNS)]
 
     async def run_numbered(number: int) -> RunOutcome:
-        made = team(number)
+        team_graph = team(number)
         options = RunOptions(
             input=f"run {number}",
             on_event=events[number].append,
@@ -87,7 +87,9 @@ def test_fifty_runs_at_a_time_do_not_see_each_other(tmp_path: Path) -> None:
             policy=DepthLimit(longest=number % 3),
         )
         root = tmp_path / str(number)
-        return await run(with_code(made, root), root=root, prompts=prompts(made), entry="go", options=options)
+        return await run(
+            with_code(team_graph, root), root=root, prompts=prompts(team_graph), entry="go", options=options
+        )
 
     async def all_of_them() -> list[RunOutcome]:
         return await asyncio.gather(*map(run_numbered, range(RUNS)))

@@ -58,7 +58,7 @@ def ask(
     environ: dict[str, str] | None = None,
     columns: int = 80,
     events: list[Event] | None = None,
-    made: Any = None,
+    team_graph: Any = None,
 ) -> tuple[RunOutcome, Person]:
     """The run of one worker that makes `calls` of `note`, one after the other, and what the person saw."""
     script(root, main=[*[[("note", call)] for call in calls], "{results}"])
@@ -66,7 +66,7 @@ def ask(
     with Person(*answers, columns=columns) as person:
         approver = AskOnTerminal(person.source, person.display, environ)
         outcome = go(
-            made or graph(worker("main", "calc"), CALC), root, approver=approver, on_event=seen.append
+            team_graph or graph(worker("main", "calc"), CALC), root, approver=approver, on_event=seen.append
         )
     return outcome, person
 
@@ -104,11 +104,11 @@ def test_always_lasts_for_one_run_and_one_worker(tmp_path: Path) -> None:
         main=[[("note", {"text": "a"})], [("helper", {"input": "x"})], "{results}"],
         helper=[[("note", {"text": "a"})], "{results}"],
     )
-    made = graph(worker("main", "calc", "helper"), worker("helper", "calc"), CALC)
+    team_graph = graph(worker("main", "calc", "helper"), worker("helper", "calc"), CALC)
     with Person("always\n", "no\n", "no\n", "no\n") as person:
         approver = AskOnTerminal(person.source, person.display)
-        first = go(made, tmp_path, approver=approver)
-        second = go(made, tmp_path, approver=approver)
+        first = go(team_graph, tmp_path, approver=approver)
+        second = go(team_graph, tmp_path, approver=approver)
     assert [call.path for call in first.denied] == ["main/helper#1/note#1"]
     assert len(second.denied) == 2
     assert len(person.prompts) == 4
@@ -116,13 +116,13 @@ def test_always_lasts_for_one_run_and_one_worker(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_always_at_a_terminal_holds_in_the_process_that_goes_on(tmp_path: Path) -> None:
-    made = graph(worker("main", "calc"), CALC)
+    team_graph = graph(worker("main", "calc"), CALC)
     for number, answers in enumerate((["always\n"], [])):
         script(tmp_path, main=[*[[("note", {"text": "a"})]] * (number + 1), *["done"] * number])
         with Person(*answers) as person, getattr(Runs(tmp_path), ("create", "open")[number])("r") as journal:
             approver = AskOnTerminal(person.source, person.display)
             recorder = Recorder(journal, Redaction.of({}))
-            outcome = go(made, tmp_path, run="r", approver=approver, recorder=recorder)
+            outcome = go(team_graph, tmp_path, run="r", approver=approver, recorder=recorder)
         assert len(person.prompts) == len(answers)
     assert (outcome.status, done(tmp_path)) == ("completed", "a;a;")
 
@@ -157,12 +157,16 @@ def test_ending_the_run_ends_every_delegate_and_leaves_the_caller_alone(tmp_path
         main=[[(name, {"input": "x"}) for name in helpers], "{results}"],
         **{name: [[("note", {"text": name})], "done"] for name in helpers},
     )
-    made = graph(worker("main", *helpers), *(worker(name, "calc") for name in helpers), CALC)
+    team_graph = graph(worker("main", *helpers), *(worker(name, "calc") for name in helpers), CALC)
 
     async def scenario(person: Person) -> tuple[str, int]:
         options = RunOptions(approver=AskOnTerminal(person.source, person.display))
         outcome = await run(
-            with_code(made, tmp_path), root=tmp_path, prompts=prompts(made), entry="go", options=options
+            with_code(team_graph, tmp_path),
+            root=tmp_path,
+            prompts=prompts(team_graph),
+            entry="go",
+            options=options,
         )
         await asyncio.sleep(0)  # would raise if the caller's own task were still cancelled
         task = asyncio.current_task()
@@ -187,9 +191,9 @@ def test_parallel_delegates_wait_for_one_another_to_be_asked(tmp_path: Path) -> 
         main=[[(name, {"input": "x"}) for name in helpers], "{results}"],
         **{name: [[("note", {"text": name})], "done"] for name in helpers},
     )
-    made = graph(worker("main", *helpers), *(worker(name, "calc") for name in helpers), CALC)
+    team_graph = graph(worker("main", *helpers), *(worker(name, "calc") for name in helpers), CALC)
     with Person(*["once\n"] * 6) as person:
-        outcome = go(made, tmp_path, approver=AskOnTerminal(person.source, person.display))
+        outcome = go(team_graph, tmp_path, approver=AskOnTerminal(person.source, person.display))
     assert outcome.status == "completed"
     for number, lines in enumerate(person.prompts, 1):
         assert lines.count("approval needed") == number
@@ -291,9 +295,11 @@ def test_what_is_no_other_call_is_reported_and_asked_again(
 
 def test_an_edited_call_meets_the_rules_again(tmp_path: Path) -> None:
     script(tmp_path, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
-    made = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write:b.txt": "blocked"})
+    team_graph = graph(
+        worker("main", use("filesystem", write=["**"])), approvals={"fs.write:b.txt": "blocked"}
+    )
     with Person('edit\n{"path": "b.txt", "content": "x"}\n\n') as person:
-        outcome = go(made, tmp_path, approver=AskOnTerminal(person.source, person.display))
+        outcome = go(team_graph, tmp_path, approver=AskOnTerminal(person.source, person.display))
     assert "`write_file` is blocked" in (outcome.output or "")
     assert not (tmp_path / "b.txt").exists()
 

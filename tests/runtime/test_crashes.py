@@ -139,8 +139,8 @@ def test_a_model_that_raises_shows_its_line(tmp_path: Path) -> None:
 
 def test_a_function_entry_that_raises_shows_its_line(tmp_path: Path) -> None:
     (tmp_path / "entries.py").write_text(CODE, encoding="utf-8")
-    made = graph(worker("main", model="test"), function="entries.py:nightly")
-    outcome = go(made, tmp_path)
+    team_graph = graph(worker("main", model="test"), function="entries.py:nightly")
+    outcome = go(team_graph, tmp_path)
     assert outcome.error == (
         "the function of entry `go` raised IndexError: list index out of range (entries.py:3)"
     )

@@ -63,13 +63,13 @@ def test_parallel_delegates_overlap(tmp_path: Path) -> None:
         left=[[("meet", {})], "{results}"],
         right=[[("meet", {})], "{results}"],
     )
-    made = graph(
+    team_graph = graph(
         worker("main", "left", "right"),
         worker("left", "meeting"),
         worker("right", "meeting"),
         toolset("meeting", "tools.py:meeting", meet=[]),
     )
-    outcome = go(made, tmp_path)
+    outcome = go(team_graph, tmp_path)
     assert outcome.output == "[success: [success: met]] [success: [success: met]]", outcome.error
 
 
@@ -81,8 +81,8 @@ def test_at_the_depth_limit_the_calling_model_is_told(tmp_path: Path, limit: int
         middle=[[("leaf", {"input": "x"})], "middle: {results}"],
         leaf=["never"],
     )
-    made = graph(worker("main", "middle"), worker("middle", "leaf"), worker("leaf"), max_depth=limit)
-    outcome = go(made, tmp_path, max_depth=flag)
+    team_graph = graph(worker("main", "middle"), worker("middle", "leaf"), worker("leaf"), max_depth=limit)
+    outcome = go(team_graph, tmp_path, max_depth=flag)
     assert outcome.status == "completed"
     assert "middle: [failed: `leaf` is blocked: the chain of delegations" in (outcome.output or "")
     assert "leaf" not in outcome.usage_by_worker
@@ -131,13 +131,13 @@ def test_call_paths_are_numbered_in_the_order_of_the_response_not_of_the_start(t
                 self.last_is_answered.set()
             return Answer(allowed=True, by="test")
 
-    made = graph(
+    team_graph = graph(
         worker("main", "helper", "other"),
         worker("helper"),
         worker("other"),
         approvals={"agent.delegate": "needs_approval"},
     )
-    go(made, tmp_path, on_event=events.append, approver=LastFirst())
+    go(team_graph, tmp_path, on_event=events.append, approver=LastFirst())
     started = {event.path: event.input for event in events if isinstance(event, WorkerStarted)}
     assert started == {
         "main": "go",
@@ -189,8 +189,8 @@ def test_a_function_entry_calls_its_workers(tmp_path: Path) -> None:
     (tmp_path / "entries.py").write_text(FUNCTION)
     script(tmp_path, helper=["<{prompt}>"])
     events: list[Event] = []
-    made = graph(worker("helper"), function="entries.py:nightly", calls=["helper"])
-    outcome = go(made, tmp_path, on_event=events.append)
+    team_graph = graph(worker("helper"), function="entries.py:nightly", calls=["helper"])
+    outcome = go(team_graph, tmp_path, on_event=events.append)
     assert outcome.output == "<go 0> <go 1> <go 2>", outcome.error
     started = [(event.path, event.depth) for event in events if isinstance(event, WorkerStarted)]
     assert started == [("go/helper#1", 0), ("go/helper#2", 0), ("go/helper#3", 0)]
@@ -199,8 +199,8 @@ def test_a_function_entry_calls_its_workers(tmp_path: Path) -> None:
 def test_a_function_reaches_only_its_calls(tmp_path: Path) -> None:
     (tmp_path / "entries.py").write_text(FUNCTION)
     script(tmp_path, helper=["x"], other=["x"])
-    made = graph(worker("helper"), worker("other"), function="entries.py:forbidden", calls=["helper"])
-    outcome = go(made, tmp_path)
+    team_graph = graph(worker("helper"), worker("other"), function="entries.py:forbidden", calls=["helper"])
+    outcome = go(team_graph, tmp_path)
     assert outcome.error == "`go` may not call `other`: it is not among its delegates"
 
 
@@ -212,9 +212,9 @@ def test_a_function_that_returns_nothing_is_an_error(tmp_path: Path) -> None:
 
 
 def test_an_unknown_entry_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
-    made = graph(worker("main"))
+    team_graph = graph(worker("main"))
     with pytest.raises(LlmdoError, match="no entry `goo`") as refused:
-        run_sync(made, root=tmp_path, prompts={}, entry="goo")
+        run_sync(team_graph, root=tmp_path, prompts={}, entry="goo")
     assert refused.value.hint == "did you mean `go`?"
 
 
@@ -236,16 +236,16 @@ def test_a_rule_may_be_about_calls_of_one_worker_alone(
         helper=["helped"],
         writer=["wrote"],
     )
-    made = graph(
+    team_graph = graph(
         worker("main", "helper", "writer", approvals=own), worker("helper"), worker("writer"), approvals=rules
     )
-    outcome = go(made, tmp_path)
+    outcome = go(team_graph, tmp_path)
     assert outcome.error is None
     assert "[success: helped]" in (outcome.output or "")
     assert "wrote" not in (outcome.output or "")
     is_hidden = "blocked" in {*rules.values(), *own.values()}  # then its model is not shown that tool at all
     refused = [str(raised) for call in outcome.denied for raised in call.raised]
     assert refused == ([] if is_hidden else ["agent.delegate:writer"])
-    rows = {str(row.capability): row.decision for row in Analysis(made).of(made.entries["go"])}
+    rows = {str(row.capability): row.decision for row in Analysis(team_graph).of(team_graph.entries["go"])}
     assert rows[f"agent.delegate:{'helper' if 'agent.delegate:helper' in rules else '**'}"] == "allowed"
     assert rows.get("agent.delegate:writer") != "allowed"

@@ -85,14 +85,14 @@ def run(
     """A run whose model makes one call, and what was seen of its journal."""
     script(root, main=[[(call, arguments or {})], "{results}"])
     names = {name: ["x.tools.effect"] for name in ("effect", "calls", "loads", "spawns")}
-    made = graph(
+    team_graph = graph(
         worker("main", "tools", "helper", use("filesystem", read=["**"])),
         worker("helper", model="python:helping.py:helper"),
         toolset("tools", "tools.py:tools", look=[], **names),
         approvals={"x.tools": "allowed"},
     )
     with observed(runs, **more) as (recorder, observer):
-        return go(made, root, run="r", recorder=recorder), observer
+        return go(team_graph, root, run="r", recorder=recorder), observer
 
 
 def test_a_tool_runs_when_its_decision_and_its_start_are_forced_to_the_disk(
@@ -115,13 +115,13 @@ def test_a_tool_that_may_run_twice_runs_when_its_decision_outlives_the_process(
 
 def test_what_follows_a_commit_that_was_not_forced_is_forced_again(runs: RunIndex, root: Path) -> None:
     script(root, main=[[("look", {})], [("effect", {})], "done"])
-    made = graph(
+    team_graph = graph(
         worker("main", "tools"),
         toolset("tools", "tools.py:tools", look=[], effect=["x.tools.effect"]),
         approvals={"x.tools": "allowed"},
     )
     with observed(runs) as (recorder, observer):
-        go(made, root, run="r", recorder=recorder)
+        go(team_graph, root, run="r", recorder=recorder)
     _, forced = observer.seen["effect"]
     assert {("main/look#1", "finished"), ("main/effect#1", "started")} <= forced
 

@@ -331,11 +331,11 @@ def test_a_provider_side_tool_is_asked_about_before_it_is_offered(tmp_path: Path
         "    return ModelResponse(parts=[TextPart(','.join(type(tool).__name__ for tool in tools) or 'none')])\n"
         "main = FunctionModel(answer, profile={'supported_native_tools': frozenset({WebSearchTool})})\n"
     )
-    made = graph(worker("main", use(PROVIDER_SIDE, tools=["web_search"])))
+    team_graph = graph(worker("main", use(PROVIDER_SIDE, tools=["web_search"])))
     witness = Witness()
-    assert go(made, tmp_path, approver=witness).output == "none"
+    assert go(team_graph, tmp_path, approver=witness).output == "none"
     assert witness.asked == ["web_search"]
-    assert go(made, tmp_path, approver=ApproveAll()).output == "WebSearchTool"
+    assert go(team_graph, tmp_path, approver=ApproveAll()).output == "WebSearchTool"
 
 
 def test_a_hook_that_raises_nothing_for_some_calls_opens_no_other_call(tmp_path: Path) -> None:
@@ -346,10 +346,10 @@ def test_a_hook_that_raises_nothing_for_some_calls_opens_no_other_call(tmp_path:
         + "        return [] if tool_args['text'] == 'free' else ['x.ways.act']\n"
     )
     narrow = Tool(name="act", capabilities=capabilities(ACT) or (), hook=True)
-    made = graph(worker("main", "ways"), toolset("ways", "tools.py:Narrow", is_class=True, act=narrow))
+    team_graph = graph(worker("main", "ways"), toolset("ways", "tools.py:Narrow", is_class=True, act=narrow))
     script(tmp_path, main=[[("act", {"text": "free"}), ("act", {"text": "other"})], "{results}"])
     witness = Witness()
-    outcome = go(made, tmp_path, approver=witness)
+    outcome = go(team_graph, tmp_path, approver=witness)
     assert witness.asked == ["act"]
     assert [call.path for call in outcome.denied] == ["main/act#2"]
     assert (tmp_path / "done.txt").read_text() == "free"

@@ -49,20 +49,20 @@ def writing(root: Path, **approvals: Any) -> Graph:
 
 
 def test_a_replay_runs_nothing_again_that_a_forged_recording_calls_reading(root: Path) -> None:
-    made = writing(root)
-    start(made, root)
+    team_graph = writing(root)
+    start(team_graph, root)
     forging.edit(root, "decision", forging.raising("fs.read:a.txt"))
     (root / "a.txt").unlink()
-    assert go_on(made, root, replay_mode=RERUN).status == "completed"
+    assert go_on(team_graph, root, replay_mode=RERUN).status == "completed"
     assert not (root / "a.txt").exists()
 
 
 def test_a_replay_runs_nothing_again_for_being_safe_to_retry(root: Path) -> None:
     script(root, main=[[("effect", {"name": "a"})], "{results}"])
     effect = Tool(name="effect", capabilities=(Capability("net.connect"),), retry="safe")
-    made = graph(worker("main", "tools"), tools(effect=effect), approvals={"net": "allowed"})
-    start(made, root)
-    assert go_on(made, root, replay_mode=RERUN).status == "completed"
+    team_graph = graph(worker("main", "tools"), tools(effect=effect), approvals={"net": "allowed"})
+    start(team_graph, root)
+    assert go_on(team_graph, root, replay_mode=RERUN).status == "completed"
     assert effects(root) == ["a"]
 
 
@@ -74,9 +74,9 @@ def test_a_replay_runs_nothing_again_that_is_not_simply_allowed_today(
     root: Path, today: dict[str, Any], runs: int
 ) -> None:
     script(root, main=[[("effect", {"name": "a"})], "{results}"])
-    made = graph(worker("main", "tools"), tools(effect=["fs.read"]))
-    start(made, root)
-    go_on(made, root, replay_mode=RERUN, tightening=rules(today, "your policy.toml"))
+    team_graph = graph(worker("main", "tools"), tools(effect=["fs.read"]))
+    start(team_graph, root)
+    go_on(team_graph, root, replay_mode=RERUN, tightening=rules(today, "your policy.toml"))
     assert effects(root) == ["a"] * runs
 
 
@@ -85,8 +85,8 @@ def test_a_replay_runs_nothing_again_that_is_not_simply_allowed_today(
 
 @pytest.mark.parametrize("forged", ["allowed twice", "returned", "finished elsewhere"])
 def test_a_journal_lets_nothing_through_that_is_blocked_today(root: Path, forged: str) -> None:
-    made = writing(root)
-    start(made, root)
+    team_graph = writing(root)
+    start(team_graph, root)
     (root / "a.txt").unlink()
     forging.cut(root, "started", "finished")
     if forged == "allowed twice":
@@ -96,7 +96,7 @@ def test_a_journal_lets_nothing_through_that_is_blocked_today(root: Path, forged
     else:
         forging.add(root, "main/write_file#1", "finished", {"content": "done"}, step=2)
     mine = rules({"fs.write:a.txt": "blocked"}, "your policy.toml")
-    outcome = go_on(made, root, tightening=mine)
+    outcome = go_on(team_graph, root, tightening=mine)
     assert "`write_file` is blocked" in (outcome.output or ""), outcome
     assert not (root / "a.txt").exists()
 
@@ -105,12 +105,16 @@ def test_a_delegate_that_returned_does_nothing_any_more(root: Path) -> None:
     script(
         root, main=[[("helper", {"input": "x"})], "{results}"], helper=[[("effect", {"name": "a"})], "done"]
     )
-    made = graph(worker("main", "helper"), worker("helper", "tools"), tools(), approvals={"x": "allowed"})
-    start(made, root)
+    team_graph = graph(
+        worker("main", "helper"), worker("helper", "tools"), tools(), approvals={"x": "allowed"}
+    )
+    start(team_graph, root)
     (root / "effects.log").unlink()
     forging.cut(root, "started", "finished")
     forging.add(root, "main/helper#1", "return", {"output": "done", "error": None})
-    outcome = go_on(made, root, tightening=rules({"agent.delegate": "needs_approval"}, "your policy.toml"))
+    outcome = go_on(
+        team_graph, root, tightening=rules({"agent.delegate": "needs_approval"}, "your policy.toml")
+    )
     assert outcome.status == "failed", outcome
     assert "which the journal does not hold" in (outcome.error or "")
     assert effects(root) == []
@@ -137,12 +141,12 @@ STARTS = "import pathlib; pathlib.Path('started.txt').open('a').write('x')\n"
 
 def noting_its_start(root: Path, **more: Any) -> Path:
     """A workspace whose server leaves a mark wherever it is started."""
-    made = workspace(root, table='isolation = "off"', **more)
-    text = (made / "server.py").read_text()
-    (made / "server.py").write_text(text.replace("import json\n", f"import json\n{STARTS}", 1))
-    locked(made)
-    (made / "started.txt").unlink()
-    return made
+    team_root = workspace(root, table='isolation = "off"', **more)
+    text = (team_root / "server.py").read_text()
+    (team_root / "server.py").write_text(text.replace("import json\n", f"import json\n{STARTS}", 1))
+    locked(team_root)
+    (team_root / "started.txt").unlink()
+    return team_root
 
 
 def test_a_journal_cannot_start_a_server_that_is_blocked_today(tmp_path: Path) -> None:
@@ -218,13 +222,13 @@ def test_code_spawns_only_a_delegate_that_is_let_through_without_a_question(
 ) -> None:
     (tmp_path / "tools.py").write_text(SPAWNS)
     script(tmp_path, main=[[("spawns", {})], "{results}"], helper=["x"])
-    made = graph(
+    team_graph = graph(
         worker("main", "own", "helper"),
         worker("helper"),
         toolset("own", "tools.py:own", spawns=[]),
         approvals={"agent.delegate": decision},
     )
-    outcome = start(made, tmp_path, approver=ApproveAll())
+    outcome = start(team_graph, tmp_path, approver=ApproveAll())
     assert message in (outcome.output or ""), outcome
     with Runs(tmp_path).read("r") as journal:
         decided = {entry.path: entry.outcome for entry in journal.entries("decision")}
@@ -269,9 +273,9 @@ def test_an_answer_is_not_for_a_command_whose_files_changed(
 ) -> None:
     (tmp_path / "tools.py").write_text(RUNS)
     script(tmp_path, main=[[("command", {"words": ["sh", "job.sh", *words]})], "{results}"])
-    made = graph(worker("main", "tools"), toolset("tools", "tools.py:tools", command=["proc.exec"]))
+    team_graph = graph(worker("main", "tools"), toolset("tools", "tools.py:tools", command=["proc.exec"]))
     person = ChangesFile(tmp_path / "job.sh", b"#" * size)
-    outcome = start(made, tmp_path, approver=person)
+    outcome = start(team_graph, tmp_path, approver=person)
     assert "is not the one any more that was asked about" in (outcome.output or ""), outcome
     assert not (tmp_path / "ran.txt").exists()
 
@@ -297,12 +301,12 @@ def test_an_answer_is_for_no_command_that_names_a_link(
 ) -> None:
     (tmp_path / "tools.py").write_text(RUNS)
     script(tmp_path, main=[[("command", {"words": ["sh", "job.sh"]})], "{results}"])
-    made = graph(worker("main", "tools"), toolset("tools", "tools.py:tools", command=["proc.exec"]))
+    team_graph = graph(worker("main", "tools"), toolset("tools", "tools.py:tools", command=["proc.exec"]))
     person = PutsLink(tmp_path / "job.sh", b"true")
     if is_link:
         (tmp_path / "job.sh").unlink()
         (tmp_path / "job.sh").symlink_to("/bin/sh")
-    outcome = start(made, tmp_path, approver=person)
+    outcome = start(team_graph, tmp_path, approver=person)
     assert message in (outcome.output or ""), outcome
     assert not (tmp_path / "ran.txt").exists()
 
@@ -325,8 +329,8 @@ go_on(made, root, replay_mode=ReplayMode(again=frozenset({"main/effect#1"})))
 
 def test_every_execution_of_a_call_has_a_decision_of_its_own_on_disk(root: Path) -> None:
     script(root, main=[[("effect", {"name": "a"})], "{results}"])
-    made = graph(worker("main", "tools"), tools(), approvals={"x.tools": "allowed"})
-    start(made, root)
+    team_graph = graph(worker("main", "tools"), tools(), approvals={"x.tools": "allowed"})
+    start(team_graph, root)
     forging.cut(root, "finished")
     done = forking.run(
         [sys.executable, "-c", AGAIN, str(Path(__file__).parent.parent.parent), str(root)],

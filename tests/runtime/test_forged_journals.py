@@ -104,19 +104,19 @@ def recorded() -> Any:
     """A run in which everything was let through, and the folder that it lies in."""
     with TemporaryDirectory() as folder:
         root = Path(folder)
-        made = with_code(team(root), root)
+        team_graph = with_code(team(root), root)
         with Runs(root).create("r") as journal:
             recorder = Recorder(journal, Redaction.of({}))
             run_sync(
-                made,
+                team_graph,
                 root=root,
-                prompts=prompts(made),
+                prompts=prompts(team_graph),
                 entry="go",
                 options=RunOptions(run="r", recorder=recorder),
             )
         assert happened(root) == {*WAYS, "a.txt", "b.txt"}
         shutil.copytree(Runs(root).folder, root / "honest")
-        yield root, made
+        yield root, team_graph
 
 
 def reset(root: Path) -> None:
@@ -125,14 +125,14 @@ def reset(root: Path) -> None:
     forget(root)
 
 
-def go_on(root: Path, made: Graph, replay_mode: ReplayMode) -> None:
+def go_on(root: Path, team_graph: Graph, replay_mode: ReplayMode) -> None:
     """Goes on with what the journal says, as far as that goes."""
     try:
         with (Runs(root).open if replay_mode.live else Runs(root).read)("r") as journal:
             options = RunOptions(
                 run="r", recorder=Recorder(journal, Redaction.of({}), replay_mode), tightening=TODAY
             )
-            run_sync(made, root=root, prompts=prompts(made), entry="go", options=options)
+            run_sync(team_graph, root=root, prompts=prompts(team_graph), entry="go", options=options)
     except (LlmdoError, KeyError, TypeError, ValueError):
         pass  # a journal that is not one of ours, as its reader finds
 
@@ -208,20 +208,20 @@ EDITS = st.one_of(
 def test_no_edit_of_a_journal_executes_what_is_not_let_through_today(
     recorded: tuple[Path, Graph], cut: int, edits: Sequence[Edit], *, reruns: bool
 ) -> None:
-    root, made = recorded
+    root, team_graph = recorded
     reset(root)
     if cut:
         forging.cut(root, "started", "finished", requests=cut)
     with forging.opened(root) as journal:
         for edit in edits:
             edit(journal)
-    go_on(root, made, ReplayMode(live=False, reruns=True) if reruns else ReplayMode())
+    go_on(root, team_graph, ReplayMode(live=False, reruns=True) if reruns else ReplayMode())
     assert happened(root) <= (set() if reruns else MAY_HAPPEN)
 
 
 def test_an_unedited_journal_goes_on_with_what_is_let_through(recorded: tuple[Path, Graph]) -> None:
-    root, made = recorded
+    root, team_graph = recorded
     reset(root)
     forging.cut(root, "started", "finished", requests=1)
-    go_on(root, made, ReplayMode())
+    go_on(root, team_graph, ReplayMode())
     assert happened(root) == MAY_HAPPEN

@@ -172,10 +172,10 @@ def test_every_toolset_that_an_agent_is_given_is_a_gate(tmp_path: Path) -> None:
         return await original(self, *args, **more)
 
     script(tmp_path, main=[[("helper", {"input": "x"})], "x"], helper=["x"])
-    made = graph(worker("main", "filesystem", "calc", "notes", "helper"), HELPER, CALC, NOTES)
+    team_graph = graph(worker("main", "filesystem", "calc", "notes", "helper"), HELPER, CALC, NOTES)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Agent, "run", watched)
-        go(made, tmp_path)
+        go(team_graph, tmp_path)
     assert len(given) == 4
     assert all(type(attached) is Gate for attached in given)
 
@@ -206,8 +206,8 @@ def test_a_file_that_code_asks_for_meets_the_gate(tmp_path: Path) -> None:
 def test_a_tool_is_hidden_where_one_of_the_things_that_it_always_does_is_blocked(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x", encoding="utf-8")
     script(tmp_path, main=[[("edit_file", {"path": "a.txt", "old": "x", "new": "y"})], "{results}"])
-    made = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write": "blocked"})
-    outcome = go(made, tmp_path)
+    team_graph = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write": "blocked"})
+    outcome = go(team_graph, tmp_path)
     assert "Unknown tool name" in (outcome.output or "")
     assert "read_file" in (outcome.output or "")
 
@@ -240,8 +240,8 @@ def test_metadata_wider_than_the_lock_blocks(tmp_path: Path) -> None:
 def test_a_hook_that_fails_or_goes_beyond_blocks(tmp_path: Path, first: str, fault: str) -> None:
     script(tmp_path, main=[[("note", {"lines": [first]})], "{results}"])
     rules = {"x.notes": "allowed", "net.connect": "allowed"}
-    made = graph(worker("main", "notes"), NOTES, approvals=rules)  # type: ignore[arg-type]
-    outcome = go(made, tmp_path, approver=ApproveAll())
+    team_graph = graph(worker("main", "notes"), NOTES, approvals=rules)  # type: ignore[arg-type]
+    outcome = go(team_graph, tmp_path, approver=ApproveAll())
     assert "is blocked: `capability.undeclared`" in (outcome.output or "")
     assert fault in outcome.denied[0].why[-1]
     assert done(tmp_path) == ""
@@ -250,12 +250,12 @@ def test_a_hook_that_fails_or_goes_beyond_blocks(tmp_path: Path, first: str, fau
 def test_a_rule_meets_a_path_however_the_hook_spells_it(tmp_path: Path) -> None:
     script(tmp_path, main=[[("note", {"lines": ["path"]})], "{results}"])
     note = Tool(name="note", capabilities=capabilities(["fs.write"]) or (), hook=True)
-    made = graph(
+    team_graph = graph(
         worker("main", "notes"),
         toolset("notes", "tools.py:Notes", is_class=True, note=note),
         approvals={"fs.write": "allowed", "fs.write:secret/**": "blocked"},
     )
-    outcome = go(made, tmp_path)
+    outcome = go(team_graph, tmp_path)
     assert "`note` is blocked: `fs.write:secret/x`" in (outcome.output or "")
 
 
@@ -269,15 +269,15 @@ def test_a_hook_narrows_what_a_call_raises_only_where_the_lock_knows_it(tmp_path
 
 def test_a_class_is_made_with_the_configuration_of_its_use(tmp_path: Path) -> None:
     script(tmp_path, main=[[("note", {"lines": ["a"]})], "{results}"])
-    made = graph(worker("main", use("notes", prefix="memo")), NOTES, approvals={"x": "allowed"})
-    assert go(made, tmp_path).output == "[success: memo a]"
+    team_graph = graph(worker("main", use("notes", prefix="memo")), NOTES, approvals={"x": "allowed"})
+    assert go(team_graph, tmp_path).output == "[success: memo a]"
 
 
 def test_a_hook_cannot_change_the_configuration_that_it_is_shown(tmp_path: Path) -> None:
     script(tmp_path, main=[[("note", {"lines": ["configure"]})], "{results}"])
-    made = graph(worker("main", use("notes", prefix="memo")), NOTES, approvals={"x": "allowed"})
-    assert go(made, tmp_path).output == "[success: memo configure]"
-    assert [used.config for used in made.workers["main"].uses] == [{"prefix": "memo"}]
+    team_graph = graph(worker("main", use("notes", prefix="memo")), NOTES, approvals={"x": "allowed"})
+    assert go(team_graph, tmp_path).output == "[success: memo configure]"
+    assert [used.config for used in team_graph.workers["main"].uses] == [{"prefix": "memo"}]
 
 
 def test_the_arguments_that_were_approved_are_the_ones_that_run(tmp_path: Path) -> None:
@@ -360,10 +360,10 @@ def test_approve_all_says_yes_to_a_question_and_lifts_no_block(tmp_path: Path) -
 
 def test_approve_all_does_not_answer_for_a_protected_file(tmp_path: Path) -> None:
     script(tmp_path, main=[[("write_file", {"path": "tools.py", "content": "x"})], "{results}"])
-    made = graph(
+    team_graph = graph(
         worker("main", "calc", use("filesystem", write=["**"])), CALC, approvals={"fs.write": "allowed"}
     )
-    outcome = go(made, tmp_path, approver=ApproveAll())
+    outcome = go(team_graph, tmp_path, approver=ApproveAll())
     assert "needs approval, which was not given" in (outcome.output or "")
     assert (tmp_path / "tools.py").read_text() == TOOLS
 
@@ -371,14 +371,14 @@ def test_approve_all_does_not_answer_for_a_protected_file(tmp_path: Path) -> Non
         async def ask(self, question: Question) -> Answer:
             return Answer(allowed=True, by="a program")
 
-    go(made, tmp_path, approver=Anyone())
+    go(team_graph, tmp_path, approver=Anyone())
     assert (tmp_path / "tools.py").read_text() == TOOLS
 
     class Person:
         async def ask(self, question: Question) -> Answer:
             return Answer(allowed=True, by="a person", at_terminal=True)
 
-    go(made, tmp_path, approver=Person())
+    go(team_graph, tmp_path, approver=Person())
     assert (tmp_path / "tools.py").read_text() == "x"
 
 
@@ -424,14 +424,14 @@ def test_a_ceiling_below_takes_the_place_of_none_above(
         two=[[("write_file", WRITE)], "{results}"],
     )
     files = use("filesystem", write=["**"])
-    made = graph(
+    team_graph = graph(
         worker("main", "one"),
         worker("one", "two", may=[f"fs.write:{ceiling}"]),
         worker("two", files, may=["fs.write"]),
         approvals={"fs.write": "allowed"},
         may=[f"fs.write:{entry}"],
     )
-    assert f"outside the ceiling of {origin}" in (go(made, tmp_path).output or "")
+    assert f"outside the ceiling of {origin}" in (go(team_graph, tmp_path).output or "")
     assert done(tmp_path) == ""
 
 
@@ -448,13 +448,13 @@ def test_what_is_hidden_from_a_worker_depends_on_who_called_it(
         narrow=[[("leaf", {"input": "x"})], "{results}"],
         leaf=["{tools}"],
     )
-    made = graph(
+    team_graph = graph(
         worker("main", "narrow", "leaf"),
         worker("narrow", "leaf", may=["fs.read"]),
         worker("leaf", use("filesystem", write=["**"])),
         approvals={"fs.write": "allowed"},
     )
-    assert f"success: {offered}]" in (go(made, tmp_path).output or "")
+    assert f"success: {offered}]" in (go(team_graph, tmp_path).output or "")
 
 
 def test_a_workers_rules_hold_for_its_own_calls_only(tmp_path: Path) -> None:
@@ -463,13 +463,13 @@ def test_a_workers_rules_hold_for_its_own_calls_only(tmp_path: Path) -> None:
         main=[[("helper", {"input": "x"}), ("add", {"a": 1, "b": 1})], "{results}"],
         helper=[[("add", {"a": 2, "b": 2})], "{results}"],
     )
-    made = graph(
+    team_graph = graph(
         worker("main", "helper", "calc", approvals={"x.calc": "needs_approval"}),
         worker("helper", "calc"),
         CALC,
         approvals={"x.calc": "allowed"},
     )
-    outcome = go(made, tmp_path)
+    outcome = go(team_graph, tmp_path)
     assert done(tmp_path) == "4"
     assert [call.path for call in outcome.denied] == ["main/add#1"]
 
@@ -477,10 +477,10 @@ def test_a_workers_rules_hold_for_its_own_calls_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tool", ["careful", "doubtful"])
 def test_a_tool_that_asks_for_approval_itself_is_asked_about(tmp_path: Path, tool: str) -> None:
     script(tmp_path, main=[[(tool, {})], "{results}"])
-    made = graph(worker("main", "calc"), CALC)
-    assert "of its own accord" in (go(made, tmp_path).output or "")
+    team_graph = graph(worker("main", "calc"), CALC)
+    assert "of its own accord" in (go(team_graph, tmp_path).output or "")
     assert done(tmp_path) == ""
-    assert go(made, tmp_path, approver=ApproveAll()).output == f"[success: {tool}]"
+    assert go(team_graph, tmp_path, approver=ApproveAll()).output == f"[success: {tool}]"
 
 
 def test_a_deferred_tool_brings_no_search_tool_along(tmp_path: Path) -> None:
@@ -536,10 +536,16 @@ def test_a_cancelled_question_is_no_answer(tmp_path: Path) -> None:
             return Answer(allowed=True, by="test")
 
     async def scenario() -> None:
-        made = graph(worker("main", "calc"), CALC)
+        team_graph = graph(worker("main", "calc"), CALC)
         options = RunOptions(approver=Slow())
         task = asyncio.create_task(
-            run(with_code(made, tmp_path), root=tmp_path, prompts=prompts(made), entry="go", options=options)
+            run(
+                with_code(team_graph, tmp_path),
+                root=tmp_path,
+                prompts=prompts(team_graph),
+                entry="go",
+                options=options,
+            )
         )
         await waiting.wait()
         task.cancel()

@@ -30,9 +30,9 @@ def waiting_run(root: Path, file: str) -> Graph:
     main = replace(
         worker("main", use("filesystem", write=["**"])), config=DIGEST, prompt=digest.of_text("You are main.")
     )
-    made = graph(main)
-    assert start(made, root, approver=AskLater()).status == "waiting"
-    return made
+    team_graph = graph(main)
+    assert start(team_graph, root, approver=AskLater()).status == "waiting"
+    return team_graph
 
 
 def forge_yes(root: Path) -> None:
@@ -49,7 +49,7 @@ def forge_yes(root: Path) -> None:
 def test_a_yes_that_came_with_an_imported_run_does_not_count(
     root: Path, file: str, *, imported: bool
 ) -> None:
-    made = waiting_run(root, file)
+    team_graph = waiting_run(root, file)
     forge_yes(root)
     if imported:
         with Runs(root).read("r") as journal:
@@ -58,17 +58,19 @@ def test_a_yes_that_came_with_an_imported_run_does_not_count(
         assert bundle.take_in(Runs(root), root / "sent.sqlite").run == "r"
         with Runs(root).read("r") as journal:
             assert [*questions.waiting(journal)] == ["main/write_file#1"]
-    outcome = go_on(made, root, approver=AskLater())
+    outcome = go_on(team_graph, root, approver=AskLater())
     assert (outcome.status == "waiting", (root / file).exists()) == (imported, not imported), outcome
     if imported:
         forge_yes(root)
-    assert go_on(made, root, approver=AskLater()).status == "completed", "an answer that is given here counts"
+    assert go_on(team_graph, root, approver=AskLater()).status == "completed", (
+        "an answer that is given here counts"
+    )
     assert (root / file).exists()
 
 
 def test_an_answer_is_for_the_question_that_was_shown(root: Path) -> None:
-    made = waiting_run(root, "a.txt")
+    team_graph = waiting_run(root, "a.txt")
     forging.edit(root, "asked", lambda body: {**body, "arguments": {"path": "harmless.txt", "content": "x"}})
     forge_yes(root)
-    assert go_on(made, root, approver=AskLater()).status == "waiting"
+    assert go_on(team_graph, root, approver=AskLater()).status == "waiting"
     assert not (root / "a.txt").exists()

@@ -88,12 +88,18 @@ def team() -> Graph:
 
 def outcome_of(root: Path, seconds: float = 30) -> RunOutcome:
     """The outcome of the run; a run that hangs fails the test instead."""
-    made = team()
+    team_graph = team()
 
     async def work() -> RunOutcome:
         with Runs(root).create("r") as journal:
             options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({})))
-            going = run(with_code(made, root), root=root, prompts=prompts(made), entry="go", options=options)
+            going = run(
+                with_code(team_graph, root),
+                root=root,
+                prompts=prompts(team_graph),
+                entry="go",
+                options=options,
+            )
             return await asyncio.wait_for(going, seconds)
 
     return asyncio.run(work())

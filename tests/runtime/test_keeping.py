@@ -23,12 +23,14 @@ RUNS = [f"r{number}" for number in range(12)]
 
 def test_runs_that_begin_together_keep_the_same_code_once(tmp_path: Path) -> None:
     script(tmp_path, main=["done"])
-    made = with_code(graph(worker("main")), tmp_path)
+    team_graph = with_code(graph(worker("main")), tmp_path)
 
     async def one_run(name: str) -> RunOutcome:
         async with keeping_aside(tmp_path, name, {}) as recorder:
             options = RunOptions(run=name, recorder=recorder)
-            return await run(made, root=tmp_path, prompts=prompts(made), entry="go", options=options)
+            return await run(
+                team_graph, root=tmp_path, prompts=prompts(team_graph), entry="go", options=options
+            )
 
     async def all_runs() -> list[RunOutcome]:
         return await asyncio.gather(*map(one_run, RUNS))

@@ -125,7 +125,7 @@ def team(first: str = "main", *, asks: bool = False, **entry: Any) -> Graph:
 
 
 def go(
-    made: Graph,
+    team_graph: Graph,
     root: Path,
     environ: dict[str, str] = ENVIRON,
     replay_mode: ReplayMode | None = None,
@@ -138,19 +138,19 @@ def go(
         begun = None if is_new else journal.get("go", "run")
         text = journal.whole(begun)["input"] if begun else None
         return run_sync(
-            with_code(made, root),
+            with_code(team_graph, root),
             root=root,
-            prompts=prompts(made),
+            prompts=prompts(team_graph),
             entry="go",
             options=RunOptions(run="r", recorder=recorder, input=text, **options),
         )
 
 
-def without_journal(made: Graph, root: Path) -> str:
+def without_journal(team_graph: Graph, root: Path) -> str:
     outcome = run_sync(
-        with_code(made, root),
+        with_code(team_graph, root),
         root=root,
-        prompts=prompts(made),
+        prompts=prompts(team_graph),
         entry="go",
         options=RunOptions(approver=ApproveAll()),
     )
@@ -264,22 +264,24 @@ def test_another_value_stops_what_needs_the_one_that_it_was(root: Path, environ:
 @pytest.mark.long
 @pytest.mark.parametrize("environ", OTHERS)
 def test_another_value_stops_nothing_that_does_not_need_it(root: Path, environ: dict[str, str]) -> None:
-    made = team("apart", asks=True, worker="apart")
-    made = graph_without_input(made)
-    assert go(made, root, approver=AskLater()).status == "waiting"
+    team_graph = team("apart", asks=True, worker="apart")
+    team_graph = graph_without_input(team_graph)
+    assert go(team_graph, root, approver=AskLater()).status == "waiting"
     answer_all(root)
-    assert go(made, root, approver=AskLater()).status == "waiting", "the helper is done, its caller asks"
+    assert go(team_graph, root, approver=AskLater()).status == "waiting", (
+        "the helper is done, its caller asks"
+    )
     answer_all(root)
-    outcome = go(made, root, environ, approver=AskLater())
+    outcome = go(team_graph, root, environ, approver=AskLater())
     assert (outcome.status, outcome.output) == ("completed", "done"), outcome.error
     assert [effect[0] for effect in effects(root)] == [f"{SECRET} {TOKEN} ordinary", "b"]
-    assert go(made, root, environ, replay_mode=ReplayMode(live=False)).output == "done"
+    assert go(team_graph, root, environ, replay_mode=ReplayMode(live=False)).output == "done"
 
 
-def graph_without_input(made: Graph) -> Graph:
+def graph_without_input(team_graph: Graph) -> Graph:
     from llmdo.base.values import replace
 
-    return replace(made, entries={"go": replace(made.entries["go"], input="go")})
+    return replace(team_graph, entries={"go": replace(team_graph.entries["go"], input="go")})
 
 
 @pytest.mark.long
@@ -297,32 +299,32 @@ def test_a_replay_is_told_apart_by_what_it_says_alone(root: Path, environ: dict[
 
 @pytest.mark.long
 def test_code_is_never_handed_what_stands_for_a_secret(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = team(asks=True, function="team.py:entry", calls=("helper", "talker", "apart"))
-    made = graph_without_input(made)
+    team_graph = team(asks=True, function="team.py:entry", calls=("helper", "talker", "apart"))
+    team_graph = graph_without_input(team_graph)
     for _ in range(2):
-        assert go(made, root, approver=AskLater()).status == "waiting"
+        assert go(team_graph, root, approver=AskLater()).status == "waiting"
         answer_all(root)
     for _ in range(2):
-        go(made, root, approver=AskLater())
+        go(team_graph, root, approver=AskLater())
         answer_all(root)
     done = len(effects(root))
     for environ in OTHERS:
         monkeypatch.setenv("ACME_API_KEY", environ.get("ACME_API_KEY", ""))
-        stopped = go(made, root, environ, approver=AskLater())
+        stopped = go(team_graph, root, environ, approver=AskLater())
         assert stopped.output is None
         assert len(effects(root)) == done
         if environ:  # where the function is called with the value of today, that is no other call
             assert "go/talker#1: the value that `ACME_API_KEY` had" in (stopped.error or "")
     monkeypatch.setenv("ACME_API_KEY", SECRET)
-    outcome = go(made, root, approver=ApproveAll())
+    outcome = go(team_graph, root, approver=ApproveAll())
     assert (outcome.status, outcome.output) == ("completed", f"{len(SECRET) + 6} characters"), outcome.error
 
 
 def test_no_function_is_called_with_what_stands_for_a_secret(root: Path) -> None:
-    made = team(asks=True, function="team.py:noting", calls=("apart",))
-    assert go(made, root, approver=AskLater()).status == "waiting"
+    team_graph = team(asks=True, function="team.py:noting", calls=("apart",))
+    assert go(team_graph, root, approver=AskLater()).status == "waiting"
     for environ in OTHERS:
-        stopped = go(made, root, environ, approver=AskLater())
+        stopped = go(team_graph, root, environ, approver=AskLater())
         assert "go: the value that `ACME_API_KEY` had" in (stopped.error or "")
     assert effects(root) == [[f"go {SECRET} {TOKEN}"]]
 
@@ -360,14 +362,14 @@ def test_no_digest_of_a_run_depends_on_a_secret(root: Path) -> None:
     digests = []
     for value in (SECRET, 'th"e\\o-thör/7f3b'):
         (root / "said.json").write_text(json.dumps([value, TOKEN]))
-        made = graph_without_input(team(asks=True))
+        team_graph = graph_without_input(team(asks=True))
         folder = root / str(len(digests))
         folder.mkdir()
         for name in ("team.py", "said.json"):
             (folder / name).write_bytes((root / name).read_bytes())
-        go(made, folder, {"ACME_API_KEY": value}, approver=AskLater())
+        go(team_graph, folder, {"ACME_API_KEY": value}, approver=AskLater())
         answer_all(folder)
-        go(made, folder, {"ACME_API_KEY": value}, approver=AskLater())
+        go(team_graph, folder, {"ACME_API_KEY": value}, approver=AskLater())
         with Runs(folder).read("r") as journal:
             digested = [
                 (entry.path, entry.kind, entry.digest) for entry in journal.entries() if entry.kind != "call"
@@ -384,12 +386,12 @@ def test_no_digest_of_a_run_depends_on_a_secret(root: Path) -> None:
 
 @pytest.mark.long
 def test_a_call_of_a_thread_is_found_again_whatever_is_secret_by_now(root: Path) -> None:
-    made = graph_without_input(team(asks=True, function="team.py:threads", calls=("helper", "apart")))
-    assert go(made, root, approver=AskLater()).status == "waiting"
+    team_graph = graph_without_input(team(asks=True, function="team.py:threads", calls=("helper", "apart")))
+    assert go(team_graph, root, approver=AskLater()).status == "waiting"
     answer_all(root)
-    assert go(made, root, approver=AskLater()).status == "waiting"
+    assert go(team_graph, root, approver=AskLater()).status == "waiting"
     for _ in range(2):
         answer_all(root)
-        outcome = go(made, root, AGAIN, approver=AskLater())
+        outcome = go(team_graph, root, AGAIN, approver=AskLater())
     assert (outcome.status, outcome.output) == ("completed", "I keep it to myself"), outcome.error
     assert len(effects(root)) == 3

@@ -79,10 +79,12 @@ def paying(root: Path, schedule: Sequence[str], **limits: Any) -> Graph:
     )
 
 
-def work(made: Graph, root: Path, replay_mode: ReplayMode | None = None, **options: Any) -> RunOutcome | None:
+def work(
+    team_graph: Graph, root: Path, replay_mode: ReplayMode | None = None, **options: Any
+) -> RunOutcome | None:
     """What comes of one process that works at the run; None where it is interrupted."""
 
-    made = with_code(made, root)
+    team_graph = with_code(team_graph, root)
 
     async def process() -> RunOutcome | None:
         runs = Runs(root)
@@ -90,7 +92,8 @@ def work(made: Graph, root: Path, replay_mode: ReplayMode | None = None, **optio
             recorder = Recorder(journal, Redaction.of({}), replay_mode)
             run_options = RunOptions(run="r", recorder=recorder, **options)
             task = asyncio.create_task(
-                run(made, root=root, prompts=prompts(made), entry="go", options=run_options), name="the run"
+                run(team_graph, root=root, prompts=prompts(team_graph), entry="go", options=run_options),
+                name="the run",
             )
             with contextlib.suppress(asyncio.CancelledError):
                 outcome = await task
@@ -115,8 +118,8 @@ def test_no_more_requests_are_sent_than_the_limit_says(
     tmp_path_factory: pytest.TempPathFactory, schedule: list[str], limit: int, sessions: int
 ) -> None:
     root = tmp_path_factory.mktemp("limits")
-    made = paying(root, schedule, requests=limit)
-    outcomes = [work(made, root) for _ in range(sessions)]
+    team_graph = paying(root, schedule, requests=limit)
+    outcomes = [work(team_graph, root) for _ in range(sessions)]
     assert lines(root, "sent.log") <= limit
     stopped_early = sum(step in ("fail", "hang") for step in schedule[: lines(root, "sent.log")])
     if stopped_early < sessions:  # some process had nothing but the limit to stop it
@@ -128,20 +131,20 @@ def test_no_more_requests_are_sent_than_the_limit_says(
 
 
 def test_tool_calls_are_counted_over_all_processes(tmp_path: Path) -> None:
-    made = paying(tmp_path, ["call", "call", "hang", "call", "call", "hang"], tool_calls=3)
+    team_graph = paying(tmp_path, ["call", "call", "hang", "call", "call", "hang"], tool_calls=3)
     for _ in range(2):
-        work(made, tmp_path)
-    work(made, tmp_path, limits={"requests": 9})
+        work(team_graph, tmp_path)
+    work(team_graph, tmp_path, limits={"requests": 9})
     assert lines(tmp_path, "paid.log") == 3
 
 
 def test_the_time_of_every_process_counts_and_the_time_between_them_does_not(tmp_path: Path) -> None:
-    made = paying(tmp_path, ["call", "hang", "hang", "done"], seconds=30)
+    team_graph = paying(tmp_path, ["call", "hang", "hang", "done"], seconds=30)
     worked = 0.0
     seconds = [0.0]
     for _ in range(2):
         began = time.time()
-        work(made, tmp_path)
+        work(team_graph, tmp_path)
         worked += time.time() - began
         time.sleep(0.3)
         with Runs(tmp_path).open("r") as journal:
@@ -155,13 +158,13 @@ def test_the_time_of_every_process_counts_and_the_time_between_them_does_not(tmp
 
 
 def test_a_person_raises_a_limit_for_the_rest_of_the_run_and_the_audit_has_it(tmp_path: Path) -> None:
-    made = paying(tmp_path, ["call", "call", "hang", "hang", "done"], requests=2)
-    refused = work(made, tmp_path)
+    team_graph = paying(tmp_path, ["call", "call", "hang", "hang", "done"], requests=2)
+    refused = work(team_graph, tmp_path)
     assert refused is not None
     assert "limit of 2 requests" in str(refused.error)
-    assert work(made, tmp_path, limits={"requests": 6}) is None  # a request goes out, and hangs
-    assert work(made, tmp_path) is None
-    done = work(made, tmp_path)
+    assert work(team_graph, tmp_path, limits={"requests": 6}) is None  # a request goes out, and hangs
+    assert work(team_graph, tmp_path) is None
+    done = work(team_graph, tmp_path)
     assert done is not None
     assert (done.output, done.usage.requests) == ("done", 5)
     with Runs(tmp_path).open("r") as journal:
@@ -171,10 +174,10 @@ def test_a_person_raises_a_limit_for_the_rest_of_the_run_and_the_audit_has_it(tm
 
 
 def test_a_replay_is_not_stopped_by_what_was_spent(tmp_path: Path) -> None:
-    made = paying(tmp_path, ["call", "fail", "hang", "done"], requests=4, seconds=30)
+    team_graph = paying(tmp_path, ["call", "fail", "hang", "done"], requests=4, seconds=30)
     for _ in range(2):
-        work(made, tmp_path)
-    first = work(made, tmp_path)
+        work(team_graph, tmp_path)
+    first = work(team_graph, tmp_path)
     assert first is not None
     assert (first.output, first.usage.requests) == ("done", 4)
     slow = paying(tmp_path, [], requests=4, seconds=1e-9)
@@ -182,9 +185,9 @@ def test_a_replay_is_not_stopped_by_what_was_spent(tmp_path: Path) -> None:
 
 
 def test_an_answered_request_is_counted_once(tmp_path: Path) -> None:
-    made = paying(tmp_path, ["call", "hang", "done"])
-    work(made, tmp_path)
-    done = work(made, tmp_path)
+    team_graph = paying(tmp_path, ["call", "hang", "done"])
+    work(team_graph, tmp_path)
+    done = work(team_graph, tmp_path)
     assert done is not None
     assert done.usage.requests == 3
     assert done.usage_by_worker["main"].requests == 3

@@ -42,9 +42,9 @@ def logged(root: Path, redaction: Redaction = NOTHING, **scripts: Any) -> list[d
     """The log of a run in which `main` has a helper and tools."""
     (root / "tools.py").write_text(TOOLS)
     script(root, **scripts)
-    made = graph(worker("main", "helper", "calc"), worker("helper", "calc"), CALC)
+    team_graph = graph(worker("main", "helper", "calc"), worker("helper", "calc"), CALC)
     with open_log(root / "run.jsonl", redaction) as log:
-        go(made, root, on_event=log)
+        go(team_graph, root, on_event=log)
     return [json.loads(line) for line in (root / "run.jsonl").read_text().splitlines()]
 
 

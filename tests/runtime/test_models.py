@@ -51,13 +51,13 @@ LADDER = ["by worker", "own", "flag", "environment", "entry", "workspace", None]
 def test_the_nearest_choice_of_a_model_wins(given: int) -> None:
     choices: Mapping[str, str | None] = {str(step): step for step in LADDER[given:]}
     member = worker("main", model=choices.get("own"))
-    made = graph(member, model=choices.get("entry"), workspace_model=choices.get("workspace"))
+    team_graph = graph(member, model=choices.get("entry"), workspace_model=choices.get("workspace"))
     choice = ModelChoice(
         by_worker={"main": "by worker"} if "by worker" in choices else {"other": "no"},
         default=choices.get("flag"),
         environment=choices.get("environment"),
     )
-    assert choose(made, made.entries["go"], member, choice) == LADDER[given]
+    assert choose(team_graph, team_graph.entries["go"], member, choice) == LADDER[given]
 
 
 MODELS = """
@@ -79,12 +79,12 @@ number = 7
 def test_a_function_makes_a_model_once_in_a_run(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(MODELS)
     script(tmp_path, main=[[("a", {"input": "x"}), ("b", {"input": "x"})], "{results}"])
-    made = graph(
+    team_graph = graph(
         worker("main", "a", "b"),
         worker("a", model="python:own.py:counted"),
         worker("b", model="python:own.py:counted"),
     )
-    assert go(made, tmp_path).output == "[success: made 1] [success: made 1]"
+    assert go(team_graph, tmp_path).output == "[success: made 1] [success: made 1]"
 
 
 def test_an_alias_is_its_chain_and_the_next_model_takes_over(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_an_alias_is_its_chain_and_the_next_model_takes_over(tmp_path: Path) -> 
 
 def test_what_is_missing_is_reported_at_once_for_all_workers(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(MODELS)
-    made = graph(
+    team_graph = graph(
         worker("main", "a", "b", "c", "d", model="python:own.py:fixed"),
         worker("a", model="python:own.py:number"),
         worker("b", model="opnai:x"),
@@ -111,7 +111,7 @@ def test_what_is_missing_is_reported_at_once_for_all_workers(tmp_path: Path) -> 
         worker("d", model=None),
     )
     with pytest.raises(LlmdoError) as refused:
-        go(made, tmp_path)
+        go(team_graph, tmp_path)
     assert refused.value.message == (
         "`python:own.py:number` is not a model; `opnai` is not a model provider that llmdo knows; "
         "`python:own.py:failing` cannot be made: KeyError: 'x'; worker `d` has no model"
@@ -150,17 +150,17 @@ def test_a_model_that_a_worker_does_not_work_with_is_refused_at_the_start(
     tmp_path: Path, patterns: list[str], fits: bool
 ) -> None:
     (tmp_path / "own.py").write_text(MODELS)
-    made = graph(
+    team_graph = graph(
         worker("main", model="mine", compatible_models=tuple(patterns)),
         aliases={"mine": ("python:own.py:fixed",)},
     )
     if fits:
-        assert go(made, tmp_path).output == "fixed"
+        assert go(team_graph, tmp_path).output == "fixed"
         return
     with pytest.raises(
         LlmdoError, match=r"`main` does not work with `python:own\.py:fixed`, only with `openai"
     ):
-        go(made, tmp_path)
+        go(team_graph, tmp_path)
 
 
 def test_a_flag_for_one_worker_replaces_its_own_model(tmp_path: Path) -> None:

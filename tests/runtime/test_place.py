@@ -93,7 +93,7 @@ def program_of(root: Path, function: str = PROGRAM) -> Graph:
 
 
 async def perform(
-    made: Graph,
+    team_graph: Graph,
     root: Path,
     text: str,
     *,
@@ -103,7 +103,7 @@ async def perform(
 ) -> RunOutcome | None:
     """The outcome; None where the run was interrupted, after `stop_at` workers had ended."""
     (root / "chance.json").write_text(json.dumps(chance), encoding="utf-8")
-    made = with_code(made, root)
+    team_graph = with_code(team_graph, root)
     runs = Runs(root)
     ended = 0
 
@@ -117,7 +117,9 @@ async def perform(
         options = RunOptions(
             run="r", recorder=Recorder(journal, Redaction.of({}), replay_mode), input=text, on_event=count
         )
-        task = asyncio.ensure_future(run(made, root=root, prompts=prompts(made), entry="go", options=options))
+        task = asyncio.ensure_future(
+            run(team_graph, root=root, prompts=prompts(team_graph), entry="go", options=options)
+        )
         with contextlib.suppress(asyncio.CancelledError):
             outcome = await task
             return None if outcome.status == "interrupted" else outcome
@@ -144,13 +146,13 @@ STEPS: st.SearchStrategy[list[Any]] = st.recursive(
 
 @pytest.mark.long
 def test_answers_of_a_replay_are_not_swapped_between_items(tmp_path: Path) -> None:
-    made = program_of(tmp_path)
-    first = asyncio.run(perform(made, tmp_path, STAGES, chance=1))
+    program = program_of(tmp_path)
+    first = asyncio.run(perform(program, tmp_path, STAGES, chance=1))
     assert first is not None
     assert first.status == "completed", first.error
     for chance in range(2, 8):
         again = asyncio.run(
-            perform(made, tmp_path, STAGES, replay_mode=ReplayMode(live=False), chance=chance)
+            perform(program, tmp_path, STAGES, replay_mode=ReplayMode(live=False), chance=chance)
         )
         assert again == first
 
@@ -162,12 +164,12 @@ def test_code_that_goes_on_is_handed_the_answers_that_it_had(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Any], chances: tuple[int, int], data: st.DataObject
 ) -> None:
     root = tmp_path_factory.mktemp("places")
-    made = program_of(root)
+    program = program_of(root)
     text = json.dumps(steps)
     stop_at = data.draw(st.integers(0, 5))
-    asyncio.run(perform(made, root, text, chance=chances[0], stop_at=stop_at))
+    asyncio.run(perform(program, root, text, chance=chances[0], stop_at=stop_at))
     before = answers(root)
-    outcome = asyncio.run(perform(made, root, text, chance=chances[1]))
+    outcome = asyncio.run(perform(program, root, text, chance=chances[1]))
     assert outcome is not None
     assert outcome.status == "completed", outcome.error
     after = answers(root)
@@ -175,7 +177,7 @@ def test_code_that_goes_on_is_handed_the_answers_that_it_had(
     assert all(output in json.dumps(outcome.output) for output in after.values())
     for chance in chances:
         assert (
-            asyncio.run(perform(made, root, text, replay_mode=ReplayMode(live=False), chance=chance + 1))
+            asyncio.run(perform(program, root, text, replay_mode=ReplayMode(live=False), chance=chance + 1))
             == outcome
         )
 
@@ -186,7 +188,7 @@ def answers(root: Path) -> dict[str, str]:
 
 
 def test_call_paths_name_tasks_and_calls_in_their_order(tmp_path: Path) -> None:
-    made = program_of(tmp_path)
+    program = program_of(tmp_path)
     text = json.dumps(
         [
             ["calls", ["a", "b"]],
@@ -194,7 +196,7 @@ def test_call_paths_name_tasks_and_calls_in_their_order(tmp_path: Path) -> None:
             ["gather", [[["first", "d"]], [["group", [[["first", "e"]]]]]]],
         ]
     )
-    asyncio.run(perform(made, tmp_path, text))
+    asyncio.run(perform(program, tmp_path, text))
     assert {path: output.split(":")[0] for path, output in answers(tmp_path).items()} == {
         "go/first#1": "first(a)",
         "go/first#2": "first(b)",
@@ -205,12 +207,12 @@ def test_call_paths_name_tasks_and_calls_in_their_order(tmp_path: Path) -> None:
 
 
 def test_another_input_at_the_same_place_stops_the_run(tmp_path: Path) -> None:
-    made = program_of(tmp_path)
-    asyncio.run(perform(made, tmp_path, json.dumps([["first", "a"], ["first", "b"]])))
+    program = program_of(tmp_path)
+    asyncio.run(perform(program, tmp_path, json.dumps([["first", "a"], ["first", "b"]])))
     (tmp_path / "entries.py").write_text(
         PROGRAM.replace("call_agent(kind, given)", "call_agent(kind, given + '!')")
     )
-    outcome = asyncio.run(perform(made, tmp_path, json.dumps([["first", "a"], ["first", "b"]])))
+    outcome = asyncio.run(perform(program, tmp_path, json.dumps([["first", "a"], ["first", "b"]])))
     assert outcome is not None
     assert outcome.error == "go/first#1: `first` is called with another input than recorded"
 
@@ -235,22 +237,22 @@ async def program(runtime, text):
 
 @pytest.mark.parametrize("text", ["keys", "different"])
 def test_calls_of_threads_go_by_their_key_or_their_input(tmp_path: Path, text: str) -> None:
-    made = program_of(tmp_path, THREADS)
-    first = asyncio.run(perform(made, tmp_path, text))
+    program = program_of(tmp_path, THREADS)
+    first = asyncio.run(perform(program, tmp_path, text))
     assert first is not None
     assert first.status == "completed", first.error
-    assert asyncio.run(perform(made, tmp_path, text)) == first
+    assert asyncio.run(perform(program, tmp_path, text)) == first
     if text == "keys":
         assert set(answers(tmp_path)) == {"go/first#=a", "go/first#=b%2F%23"}
 
 
 def test_equal_calls_of_threads_stop_a_run_that_goes_on(tmp_path: Path) -> None:
-    made = program_of(tmp_path, THREADS)
-    first = asyncio.run(perform(made, tmp_path, "same"))
+    program = program_of(tmp_path, THREADS)
+    first = asyncio.run(perform(program, tmp_path, "same"))
     assert first is not None
     assert first.status == "completed", first.error
     for replay_mode in (None, ReplayMode(live=False)):
-        outcome = asyncio.run(perform(made, tmp_path, "same", replay_mode=replay_mode))
+        outcome = asyncio.run(perform(program, tmp_path, "same", replay_mode=replay_mode))
         assert outcome is not None
         assert outcome.status == "failed"
         assert outcome.error == (
@@ -259,22 +261,22 @@ def test_equal_calls_of_threads_stop_a_run_that_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_second_equal_call_stops_a_run_whose_first_is_recorded(tmp_path: Path) -> None:
-    made = program_of(tmp_path, THREADS)
-    assert asyncio.run(perform(made, tmp_path, "same", stop_at=1)) is None
-    outcome = asyncio.run(perform(made, tmp_path, "same"))
+    program = program_of(tmp_path, THREADS)
+    assert asyncio.run(perform(program, tmp_path, "same", stop_at=1)) is None
+    outcome = asyncio.run(perform(program, tmp_path, "same"))
     assert outcome is not None
     assert outcome.status == "failed"
     assert "several calls with the same input" in (outcome.error or "")
 
 
 def test_a_key_names_one_call(tmp_path: Path) -> None:
-    made = program_of(
+    program = program_of(
         tmp_path,
         "async def program(runtime, text):\n"
         "    await runtime.call_agent('first', 'a', key='k')\n"
         "    return await runtime.call_agent('first', 'b', key='k')\n",
     )
-    outcome = asyncio.run(perform(made, tmp_path, "x"))
+    outcome = asyncio.run(perform(program, tmp_path, "x"))
     assert outcome is not None
     assert outcome.error == "`key='k'` does not name one call of `first`"
 
@@ -301,16 +303,18 @@ def test_a_tool_that_is_called_again_once_approved_makes_calls_of_its_own(tmp_pa
 
     script(tmp_path, main=[[("twice", {})], "{results}"], first=["{prompt}"])
     (tmp_path / "tools.py").write_text(TOOLS, encoding="utf-8")
-    made = graph(
+    team_graph = graph(
         worker("main", "tools", "first"),
         worker("first"),
         toolset("tools", "tools.py:tools", twice=["x.tools.twice"]),
         approvals={"x.tools": "allowed"},
     )
-    made = with_code(made, tmp_path)
+    team_graph = with_code(team_graph, tmp_path)
     with Runs(tmp_path).create("r") as journal:
         options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({})), approver=ApproveAll())
-        outcome = asyncio.run(run(made, root=tmp_path, prompts=prompts(made), entry="go", options=options))
+        outcome = asyncio.run(
+            run(team_graph, root=tmp_path, prompts=prompts(team_graph), entry="go", options=options)
+        )
     assert outcome.output == "[success: before after]", outcome.error
     assert set(answers(tmp_path)) == {
         "main/twice#1/first#1",
@@ -320,7 +324,7 @@ def test_a_tool_that_is_called_again_once_approved_makes_calls_of_its_own(tmp_pa
 
 
 def test_the_loop_makes_tasks_as_its_host_wants_before_during_and_after(tmp_path: Path) -> None:
-    made = program_of(tmp_path)
+    program = program_of(tmp_path)
     names: list[str] = []
 
     def host(loop: Any, coro: Any, **options: Any) -> Any:
@@ -334,7 +338,7 @@ def test_the_loop_makes_tasks_as_its_host_wants_before_during_and_after(tmp_path
         for root in roots:
             root.mkdir()
             program_of(root)
-        await asyncio.gather(*[perform(made, root, STAGES, chance=1) for root in roots])
+        await asyncio.gather(*[perform(program, root, STAGES, chance=1) for root in roots])
         assert loop.get_task_factory() is host
         with numbered_tasks():
             assert isinstance(loop.get_task_factory(), NumberedTasks)
@@ -347,13 +351,15 @@ def test_the_loop_makes_tasks_as_its_host_wants_before_during_and_after(tmp_path
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="tasks start eagerly from Python 3.12 on")
 def test_tasks_that_start_at_once_have_their_places(tmp_path: Path) -> None:
-    made = program_of(tmp_path)
+    program = program_of(tmp_path)
 
     async def eager() -> RunOutcome | None:
         asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)  # type: ignore[attr-defined,unused-ignore]
-        return await perform(made, tmp_path, STAGES)
+        return await perform(program, tmp_path, STAGES)
 
     first = asyncio.run(eager())
     assert first is not None
     assert first.status == "completed", first.error
-    assert asyncio.run(perform(made, tmp_path, STAGES, replay_mode=ReplayMode(live=False), chance=5)) == first
+    assert (
+        asyncio.run(perform(program, tmp_path, STAGES, replay_mode=ReplayMode(live=False), chance=5)) == first
+    )

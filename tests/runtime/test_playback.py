@@ -29,8 +29,8 @@ tools = FunctionToolset(tools=[act], id="tools")
 def test_a_journal_may_be_asked_again_and_again_before_the_run_goes_on(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(TOOLS, encoding="utf-8")
     script(tmp_path, main=[[("act", {"what": "x"})], "{results}"])
-    made = graph(worker("main", "tools"), toolset("tools", "tools.py:tools", act=["x.act"]))
-    assert start(made, tmp_path, approver=ApproveAll()).status == "completed"
+    team_graph = graph(worker("main", "tools"), toolset("tools", "tools.py:tools", act=["x.act"]))
+    assert start(team_graph, tmp_path, approver=ApproveAll()).status == "completed"
     path, given = "main/act#1", {"what": "x"}
     with Runs(tmp_path).open("r") as journal:
         for mode in (ReplayMode(), ReplayMode(live=False)):

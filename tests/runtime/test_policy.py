@@ -55,9 +55,9 @@ def test_a_policy_is_asked_about_every_call_of_the_tree_at_its_depth(tmp_path: P
         helper=[[("leaf", {"input": "x"})], "{results}"],
         leaf=["leaf"],
     )
-    made = graph(worker("main", "helper", use("filesystem")), worker("helper", "leaf"), worker("leaf"))
+    team_graph = graph(worker("main", "helper", use("filesystem")), worker("helper", "leaf"), worker("leaf"))
     watch = Watch()
-    outcome = go(made, tmp_path, policy=watch)
+    outcome = go(team_graph, tmp_path, policy=watch)
     assert outcome.status == "completed"
     assert outcome.denied == ()
     assert sorted(watch.asked) == [
@@ -85,8 +85,10 @@ def test_a_refusal_is_a_failed_result_an_event_and_a_denied_call(tmp_path: Path)
 def test_a_policy_is_not_asked_about_what_the_rules_block_and_lifts_nothing(tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "{results}"], helper=["never"])
     watch = Watch()
-    made = graph(worker("main", "helper"), worker("helper"), approvals={"agent.delegate": "needs_approval"})
-    assert "needs approval" in (go(made, tmp_path, policy=watch).output or "")
+    team_graph = graph(
+        worker("main", "helper"), worker("helper"), approvals={"agent.delegate": "needs_approval"}
+    )
+    assert "needs approval" in (go(team_graph, tmp_path, policy=watch).output or "")
     assert watch.asked == []
 
 
@@ -155,22 +157,22 @@ def test_a_tool_spawns_only_delegates_of_its_worker_and_under_the_policies(tmp_p
     (tmp_path / "tools.py").write_text(SPAWNING)
     calls = [("look", {"name": "helper"}), ("look", {"name": "leaf"})]
     script(tmp_path, main=[calls, "{results}"], helper=["x"], leaf=["x"])
-    made = graph(
+    team_graph = graph(
         worker("main", "helper", "own"),
         worker("helper", "leaf"),
         worker("leaf"),
         toolset("own", "tools.py:own", look=[], take=[]),
     )
-    output = go(made, tmp_path).output or ""
+    output = go(team_graph, tmp_path).output or ""
     assert "[success: main/look#1/helper#1 1 ['leaf']]" in output
     assert "[failed: `main` may not call `leaf`: it is not among its delegates]" in output
-    outcome = go(made, tmp_path, max_depth=0)
+    outcome = go(team_graph, tmp_path, max_depth=0)
     assert "[failed: `helper` is blocked: the chain of delegations may not be longer than 0" in (
         outcome.output or ""
     )
     assert [call.path for call in outcome.denied] == ["main/look#1/helper#1"]
     script(tmp_path, main=[[("take", {"name": "helper"})], "never"], helper=["x"], leaf=["x"])
-    assert "`main` has no toolsets of `helper`" in (go(made, tmp_path).error or "")
+    assert "`main` has no toolsets of `helper`" in (go(team_graph, tmp_path).error or "")
 
 
 def test_the_depth_limit_counts_the_delegations_above() -> None:
@@ -193,8 +195,10 @@ def test_the_policy_of_the_documentation_refuses_what_it_says(tmp_path: Path) ->
         helper=[[("write_file", {"path": "b", "content": "x"})], "{results}"],
     )
     files = use("filesystem", write=["**"])
-    made = graph(worker("main", "helper", files), worker("helper", files), approvals={"fs.write": "allowed"})
-    outcome = go(made, tmp_path, policy=namespace["options"].policy)
+    team_graph = graph(
+        worker("main", "helper", files), worker("helper", files), approvals={"fs.write": "allowed"}
+    )
+    outcome = go(team_graph, tmp_path, policy=namespace["options"].policy)
     assert outcome.error is None
     assert "`write_file` is blocked: delegates may not write" in (outcome.output or "")
     assert [(tmp_path / name).exists() for name in "ab"] == [True, False]
@@ -221,9 +225,11 @@ class Reviews(Watch):
 def test_a_policy_may_take_its_time_and_sees_what_came_of_a_delegation(tmp_path: Path) -> None:
     calls: list[Any] = [("helper", {"input": "x"}), ("leaf", {"input": "x"}), ("other", {"input": "x"})]
     script(tmp_path, main=[calls, "{results}"], helper=["a secret"], leaf=["fine"], other=[])
-    made = graph(worker("main", "helper", "leaf", "other"), worker("helper"), worker("leaf"), worker("other"))
+    team_graph = graph(
+        worker("main", "helper", "leaf", "other"), worker("helper"), worker("leaf"), worker("other")
+    )
     policy = Reviews()
-    outcome = go(made, tmp_path, policy=policy)
+    outcome = go(team_graph, tmp_path, policy=policy)
     assert outcome.output is not None
     withheld, fine, failed = outcome.output.split("] ")
     assert withheld == "[failed: `helper` failed: its answer is withheld: it says too much"
@@ -235,20 +241,20 @@ def test_a_policy_may_take_its_time_and_sees_what_came_of_a_delegation(tmp_path:
         (0, "leaf", "fine"),
         (0, "other", None),
     ]
-    refused = go(made, tmp_path, policy=Reviews(refused=("leaf",)))
+    refused = go(team_graph, tmp_path, policy=Reviews(refused=("leaf",)))
     assert "`leaf` is blocked: asked somebody, who says no" in (refused.output or "")
 
 
 def test_a_withheld_answer_stays_withheld_and_is_looked_at_once(tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "{results}"], helper=["a secret"])
-    made = graph(worker("main", "helper"), worker("helper"))
+    team_graph = graph(worker("main", "helper"), worker("helper"))
     runs = Runs(tmp_path)
     outputs = []
     for mode in (None, None, ReplayMode(live=False)):
         policy = Reviews()
         with runs.open("r") if "r" in runs.names() else runs.create("r") as journal:
             recorder = Recorder(journal, Redaction.of({}), mode)
-            outputs.append(go(made, tmp_path, policy=policy, run="r", recorder=recorder).output)
+            outputs.append(go(team_graph, tmp_path, policy=policy, run="r", recorder=recorder).output)
         assert len(policy.ended) == (len(outputs) == 1)
     assert set(outputs) == {"[failed: `helper` failed: its answer is withheld: it says too much]"}
 
@@ -264,10 +270,10 @@ def test_where_nobody_can_wait_a_policy_that_takes_its_time_has_refused(tmp_path
         encoding="utf-8",
     )
     script(tmp_path, main=[[("begin", {})], "{results}"], helper=["x"])
-    made = graph(
+    team_graph = graph(
         worker("main", "spawning", "helper"),
         worker("helper"),
         toolset("spawning", "spawning.py:spawning", begin=[]),
     )
-    outcome = go(made, tmp_path, policy=Reviews())
+    outcome = go(team_graph, tmp_path, policy=Reviews())
     assert "cannot be awaited here" in (outcome.output or ""), outcome.error

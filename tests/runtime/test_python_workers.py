@@ -163,8 +163,8 @@ def test_a_worker_file_of_the_same_name_collides(root: Path) -> None:
 
 
 def test_a_worker_that_only_running_would_show_is_refused_by_lock(root: Path) -> None:
-    made = "\nfor n in range(2):\n    globals()[f'w{n}'] = llmdo.Worker(name=f'w{n}', instructions='x')\n"
-    write(root, team__py=TEAM + made)
+    loop = "\nfor n in range(2):\n    globals()[f'w{n}'] = llmdo.Worker(name=f'w{n}', instructions='x')\n"
+    write(root, team__py=TEAM + loop)
     with pytest.raises(LlmdoError) as raised:
         locking.derive(project.read(root))
     assert "`team.py:w0` is a worker that the text of `team.py` does not show" in raised.value.message
@@ -265,7 +265,7 @@ def test_reach_and_lock_know_the_tools_of_an_adopted_agent(tmp_path: Path) -> No
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
-    ("made", "problem"),
+    ("expression", "problem"),
     [
         ("Agent(own, deps_type=int)", "it needs dependencies of type `int`"),
         ("Agent(own, output_type=shout)", "an output function would be a tool that no gate sees"),
@@ -289,17 +289,17 @@ def test_reach_and_lock_know_the_tools_of_an_adopted_agent(tmp_path: Path) -> No
     ],
 )  # fmt: skip
 def test_what_cannot_be_put_behind_the_gate_is_refused_at_lock_and_at_run(
-    made: str, problem: str, tmp_path: Path
+    expression: str, problem: str, tmp_path: Path
 ) -> None:
     adopting(tmp_path, "x")
     imports = "from pydantic_ai.capabilities import NativeTool, ToolSearch\nfrom pydantic_ai.native_tools import WebSearchTool\n"
     imports += "def shout(text: str) -> str:\n    return text\n"
-    if "MCP" in made:
+    if "MCP" in expression:
         pytest.importorskip("fastmcp")
         imports += "from pydantic_ai.mcp import MCPToolset\n"
     good = locking.derive(project.read(current(tmp_path)))
     (tmp_path / "llmdo.lock").unlink()
-    write(tmp_path, agents__py=f"{AGENTS}\n{imports}agent = {made}\n")
+    write(tmp_path, agents__py=f"{AGENTS}\n{imports}agent = {expression}\n")
     with pytest.raises(LlmdoError) as locked:
         locking.derive(project.read(tmp_path))
     assert problem in locked.value.message
@@ -312,8 +312,8 @@ def test_what_cannot_be_put_behind_the_gate_is_refused_at_lock_and_at_run(
 def test_an_agent_with_settings_and_a_search_of_the_library_is_adopted(tmp_path: Path) -> None:
     adopting(tmp_path, "x")
     usual = "model_settings={'extra_body': {'top_k': 3, 'provider': {}}}, capabilities=[ToolSearch(strategy='keywords')]"
-    made = AGENTS.replace("Agent(own,", f"Agent(own, {usual},")
-    write(tmp_path, agents__py=f"from pydantic_ai.capabilities import ToolSearch\n{made}")
+    agents = AGENTS.replace("Agent(own,", f"Agent(own, {usual},")
+    write(tmp_path, agents__py=f"from pydantic_ai.capabilities import ToolSearch\n{agents}")
     assert "researcher.tools" in locking.derive(project.read(tmp_path)).toolsets
 
 

@@ -140,27 +140,27 @@ def allowing(*members: Any, **more: Any) -> Graph:
     return graph(*members, tools(), approvals={"x.tools": "allowed"}, **more)
 
 
-def start(made: Graph, root: Path, run: str = "r", **options: Any) -> RunOutcome:
+def start(team_graph: Graph, root: Path, run: str = "r", **options: Any) -> RunOutcome:
     with Runs(root).create(run) as journal:
         recorder = Recorder(journal, Redaction.of({}))
         return run_sync(
-            with_code(made, root),
+            with_code(team_graph, root),
             root=root,
-            prompts=prompts(made),
+            prompts=prompts(team_graph),
             entry="go",
             options=RunOptions(run=run, recorder=recorder, **options),
         )
 
 
 def go_on(
-    made: Graph, root: Path, run: str = "r", replay_mode: ReplayMode | None = None, **options: Any
+    team_graph: Graph, root: Path, run: str = "r", replay_mode: ReplayMode | None = None, **options: Any
 ) -> RunOutcome:
     with Runs(root).open(run) as journal:
         recorder = Recorder(journal, Redaction.of({}), replay_mode)
         return run_sync(
-            with_code(made, root),
+            with_code(team_graph, root),
             root=root,
-            prompts=prompts(made),
+            prompts=prompts(team_graph),
             entry="go",
             options=RunOptions(run=run, recorder=recorder, **options),
         )
@@ -189,16 +189,16 @@ EVERYTHING: list[Any] = [
 
 def test_a_run_that_is_complete_is_repeated_without_a_model_or_a_tool(root: Path) -> None:
     script(root, main=EVERYTHING, helper=[[("effect", {"name": "h"})], "{prompt} {results}"])
-    made = allowing(worker("main", "tools", "helper"), worker("helper", "tools"))
-    first = start(made, root)
+    team_graph = allowing(worker("main", "tools", "helper"), worker("helper", "tools"))
+    first = start(team_graph, root)
     assert first.status == "completed", first.error
     done = effects(root)
     assert len(done) == 12
     broken_models(root)
-    second = go_on(made, root)
+    second = go_on(team_graph, root)
     assert second == first
     assert effects(root) == done
-    assert go_on(made, root, replay_mode=ReplayMode(live=False)) == first
+    assert go_on(team_graph, root, replay_mode=ReplayMode(live=False)) == first
 
 
 CHILD = """
@@ -265,33 +265,33 @@ def stepwise(root: Path) -> Graph:
     ],
 )
 def test_a_killed_run_goes_on_where_it_stopped(root: Path, effect: str) -> None:
-    made = stepwise(root)
+    team_graph = stepwise(root)
     assert die_at(root, effect) == -9
     before = effects(root)
     assert before[-1] == effect
-    stopped = go_on(made, root)
+    stopped = go_on(team_graph, root)
     assert stopped.status == "failed"
     assert "was started and did not finish: it may have taken effect" in (stopped.error or "")
     assert effects(root) == before
     with Runs(root).read("r") as journal:
         finished = {entry.path for entry in journal.entries("finished")}
         unfinished = {entry.path for entry in journal.entries("started")} - finished
-    outcome = go_on(made, root, replay_mode=ReplayMode(given_up=frozenset(unfinished)))
+    outcome = go_on(team_graph, root, replay_mode=ReplayMode(given_up=frozenset(unfinished)))
     assert outcome.status == "completed", outcome.error
     expected = sorted(EFFECTS)
     if effect == "calls":
         expected.remove("h")  # the effect of the worker that the tool would have called
     assert sorted(effects(root)) == expected
-    assert go_on(made, root, replay_mode=ReplayMode(live=False)).output == outcome.output
-    again = go_on(made, root)
+    assert go_on(team_graph, root, replay_mode=ReplayMode(live=False)).output == outcome.output
+    again = go_on(team_graph, root)
     assert (again.output, sorted(effects(root))) == (outcome.output, expected)
 
 
 @pytest.mark.long
 def test_a_tool_that_did_not_finish_runs_again_where_that_is_asked_for(root: Path) -> None:
-    made = stepwise(root)
+    team_graph = stepwise(root)
     assert die_at(root, "rich") == -9
-    outcome = go_on(made, root, replay_mode=ReplayMode(again=frozenset({"main/rich#1"})))
+    outcome = go_on(team_graph, root, replay_mode=ReplayMode(again=frozenset({"main/rich#1"})))
     assert outcome.status == "completed", outcome.error
     assert sorted(effects(root)) == sorted([*EFFECTS, "rich"])
 
@@ -306,12 +306,12 @@ def test_what_the_manifest_says_of_running_a_tool_twice_counts(
     script(root, main=[[("effect", {"name": "a"})], [("look", {})], "done"])
     effect = Tool(name="effect", capabilities=(Capability("x.tools.effect"),), retry=retry)
     look = Tool(name="look", capabilities=(), retry="ask" if retry else None)
-    made = graph(
+    team_graph = graph(
         worker("main", "tools"),
         toolset("tools", "tools.py:tools", effect=effect, look=look),
         approvals={"x.tools": "allowed"},
     )
-    assert start(made, root).status == "completed"
+    assert start(team_graph, root).status == "completed"
     with Runs(root).read("r") as journal:
         assert [entry.path.split("/")[1].split("#")[0] for entry in journal.entries("started")] == marked
 
@@ -325,70 +325,70 @@ def look() -> str:
 
 @pytest.mark.long
 def test_another_prompt_or_tool_is_a_divergence_that_says_so(root: Path) -> None:
-    made = stepwise(root)
-    start(made, root)
+    team_graph = stepwise(root)
+    start(team_graph, root)
     other = allowing(worker("main", "tools", "helper"), worker("helper"))
     outcome = go_on(other, root)
     assert outcome.status == "failed"
     assert outcome.error == "main/helper#1: request 1 is not the recorded one: its tools changed"
     with Runs(root).open("r") as journal:
         options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({})))
-        changed_prompts = {**prompts(made), "helper": "Other."}
+        changed_prompts = {**prompts(team_graph), "helper": "Other."}
         outcome = run_sync(
-            with_code(made, root), root=root, prompts=changed_prompts, entry="go", options=options
+            with_code(team_graph, root), root=root, prompts=changed_prompts, entry="go", options=options
         )
     assert outcome.error == "main/helper#1: request 1 is not the recorded one: its prompt changed"
     with Runs(root).open("r") as journal:
         options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({}), ReplayMode(drifted=True)))
         outcome = run_sync(
-            with_code(made, root), root=root, prompts=changed_prompts, entry="go", options=options
+            with_code(team_graph, root), root=root, prompts=changed_prompts, entry="go", options=options
         )
     assert outcome.status == "completed"
 
 
 def test_another_input_is_a_divergence_whatever_is_accepted(root: Path) -> None:
-    made = stepwise(root)
-    start(made, root)
-    outcome = go_on(made, root, replay_mode=ReplayMode(drifted=True), input="other")
+    team_graph = stepwise(root)
+    start(team_graph, root)
+    outcome = go_on(team_graph, root, replay_mode=ReplayMode(drifted=True), input="other")
     assert outcome.error == "main: request 1 is not the recorded one: input differs from the recorded input"
 
 
 def test_a_delegate_that_failed_has_failed_for_good(root: Path) -> None:
     script(root, main=[[("helper", {"input": "x"})], "{results}"], helper=[])
-    made = allowing(worker("main", "helper"), worker("helper"))
-    first = start(made, root)
+    team_graph = allowing(worker("main", "helper"), worker("helper"))
+    first = start(team_graph, root)
     assert "`helper` failed: the model" in str(first.output)
     script(root, main=[], helper=["better now"])
-    again = go_on(made, root)
+    again = go_on(team_graph, root)
     assert (again.status, again.output, again.denied) == (first.status, first.output, first.denied)
     assert (first.usage.requests, again.usage.requests) == (3, 3)  # the one that failed counts as well
 
 
 def test_a_request_that_failed_is_asked_again(root: Path) -> None:
     script(root, main=[[("effect", {"name": "a"})]])
-    made = allowing(worker("main", "tools"))
-    assert start(made, root).status == "failed"
+    team_graph = allowing(worker("main", "tools"))
+    assert start(team_graph, root).status == "failed"
     script(root, main=[[("effect", {"name": "a"})], "{results}"])
-    assert go_on(made, root).output == "[success: did a]"
+    assert go_on(team_graph, root).output == "[success: did a]"
     assert effects(root) == ["a"]
 
 
 def test_a_budget_counts_what_was_used_before_a_run_went_on(root: Path) -> None:
     steps: list[Any] = [[("effect", {"name": name})] for name in "abcd"]
     script(root, main=steps[:2])
-    made = allowing(worker("main", "tools"), limits={"requests": 4})
-    assert start(made, root).status == "failed"
+    team_graph = allowing(worker("main", "tools"), limits={"requests": 4})
+    assert start(team_graph, root).status == "failed"
     script(root, main=[*steps, "done"])
-    outcome = go_on(made, root)
+    outcome = go_on(team_graph, root)
     assert "limit of 4 requests is reached" in (outcome.error or "")
     assert effects(root) == ["a", "b", "c"]  # the third request failed, and was sent all the same
-    assert go_on(made, root).usage.requests == 4
+    assert go_on(team_graph, root).usage.requests == 4
 
 
 def test_a_journal_that_cannot_be_written_ends_the_run_and_no_model_is_told(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = stepwise(root)
+    team_graph = stepwise(root)
     with Runs(root).create("r") as journal:
         recorder = Recorder(journal, Redaction.of({}))
         commit = journal.commit
@@ -402,9 +402,9 @@ def test_a_journal_that_cannot_be_written_ends_the_run_and_no_model_is_told(
 
         monkeypatch.setattr(journal, "commit", fill)
         outcome = run_sync(
-            with_code(made, root),
+            with_code(team_graph, root),
             root=root,
-            prompts=prompts(made),
+            prompts=prompts(team_graph),
             entry="go",
             options=RunOptions(run="r", recorder=recorder),
         )
@@ -432,14 +432,14 @@ class Changes:
 
 def test_a_call_that_a_person_changed_is_repeated_as_it_ran(root: Path) -> None:
     script(root, main=[[("effect", {"name": "a"})], "{results}"])
-    made = graph(worker("main", "tools"), tools())
+    team_graph = graph(worker("main", "tools"), tools())
     person = Changes()
-    first = start(made, root, approver=person)
+    first = start(team_graph, root, approver=person)
     assert person.asked == [{"name": "a"}, {"name": "b"}]
     assert (first.output, effects(root)) == ("[success: did b]", ["b"])
     broken_models(root)
-    assert go_on(made, root) == first
-    assert go_on(made, root, replay_mode=ReplayMode(live=False)) == first
+    assert go_on(team_graph, root) == first
+    assert go_on(team_graph, root, replay_mode=ReplayMode(live=False)) == first
     assert effects(root) == ["b"]
 
 
@@ -459,34 +459,34 @@ class Undecided:
 
 def test_a_call_may_be_changed_there_and_back_and_each_change_counts_once(root: Path) -> None:
     script(root, main=[[("effect", {"name": "a"})], "{results}"])
-    made = graph(worker("main", "tools"), tools())
+    team_graph = graph(worker("main", "tools"), tools())
     person = Undecided(5)
-    first = start(made, root, approver=person)
+    first = start(team_graph, root, approver=person)
     assert person.left == -1, "each question was asked"
     assert (first.output, effects(root)) == ("[success: did b]", ["b"])
     broken_models(root)
-    assert go_on(made, root) == first
+    assert go_on(team_graph, root) == first
 
 
 @pytest.mark.long
 def test_a_change_that_is_given_later_is_judged_anew_and_asked_about_again(root: Path) -> None:
     script(root, main=[[("effect", {"name": "a"})], "{results}"])
-    made = graph(worker("main", "tools"), tools())
-    assert start(made, root, approver=AskLater()).status == "waiting"
+    team_graph = graph(worker("main", "tools"), tools())
+    assert start(team_graph, root, approver=AskLater()).status == "waiting"
     for instead in ("b", "a", "c"):
         with Runs(root).open("r") as journal:
             (question,) = waiting(journal).values()
             answers = Answers(records=[{**ANSWER, "digest": question.key, "instead": {"name": instead}}])
             ((_, kept),) = give(journal, answers)
             assert (kept["allowed"], kept["arguments"]) == (False, {"name": instead})
-        assert go_on(made, root, approver=AskLater()).status == "waiting"
+        assert go_on(team_graph, root, approver=AskLater()).status == "waiting"
         assert effects(root) == []
     with Runs(root).open("r") as journal:
         (question,) = waiting(journal).values()
         assert (question.record["arguments"], question.record["by_tool"]) == ({"name": "c"}, True)
         assert question.record["reasons"][-1] == "a person changed its arguments"
         give(journal, Answers(records=[{**ANSWER, "digest": question.key, "allowed": True}]))
-    assert go_on(made, root, approver=AskLater()).output == "[success: did c]"
+    assert go_on(team_graph, root, approver=AskLater()).output == "[success: did c]"
     assert effects(root) == ["c"]
     with Runs(root).open("r") as journal:
         changed = [call.changed for call in tree(journal)["main"].children["main/effect#1"].decisions]
@@ -496,29 +496,29 @@ def test_a_change_that_is_given_later_is_judged_anew_and_asked_about_again(root:
 def test_what_a_person_changes_a_call_into_may_still_be_blocked(root: Path) -> None:
     script(root, main=[[("named", {"name": "a"})], "{results}"])
     hooked = Tool(name="named", capabilities=(Capability("x.named"),), hook=True)
-    made = graph(
+    team_graph = graph(
         worker("main", "scoped"),
         toolset("scoped", "tools.py:scoped", named=hooked),
         approvals={"x.named:secret": "blocked"},
     )
-    assert start(made, root, approver=AskLater()).status == "waiting"
+    assert start(team_graph, root, approver=AskLater()).status == "waiting"
     with Runs(root).open("r") as journal:
         (question,) = waiting(journal).values()
         give(journal, Answers(records=[{**NAMED, "digest": question.key, "instead": {"name": "secret"}}]))
-    ended = go_on(made, root, approver=ApproveAll())
+    ended = go_on(team_graph, root, approver=ApproveAll())
     assert "`named` is blocked" in (ended.output or "")
     assert effects(root) == []
 
 
 def test_an_answer_that_lasts_is_taken_wherever_the_same_call_is_made_again(root: Path) -> None:
     script(root, main=[[("effect", {"name": "a"})], [("effect", {"name": "a"})], "{results}"])
-    made = graph(worker("main", "tools"), tools())
-    assert start(made, root, approver=AskLater()).status == "waiting"
+    team_graph = graph(worker("main", "tools"), tools())
+    assert start(team_graph, root, approver=AskLater()).status == "waiting"
     with Runs(root).open("r") as journal:
         (question,) = waiting(journal).values()
         record = {**ANSWER, "digest": question.key, "allowed": True, "lasts": True}
         give(journal, Answers(records=[record]))
-    assert go_on(made, root, approver=AskLater()).status == "completed"
+    assert go_on(team_graph, root, approver=AskLater()).status == "completed"
     assert effects(root) == ["a", "a"]
 
 
@@ -537,29 +537,29 @@ class Once:
 def test_always_answers_the_same_call_in_the_process_that_goes_on_and_in_no_other_run(root: Path) -> None:
     steps: list[Any] = [[("effect", {"name": name})] for name in ("a", "a", "b")]
     script(root, main=steps[:1])
-    made = graph(worker("main", "tools"), tools())
+    team_graph = graph(worker("main", "tools"), tools())
     person = Once()
-    assert start(made, root, approver=person).status == "failed", "the model says no more"
+    assert start(team_graph, root, approver=person).status == "failed", "the model says no more"
     script(root, main=[*steps, "done"])
-    assert go_on(made, root, approver=person).status == "completed"
+    assert go_on(team_graph, root, approver=person).status == "completed"
     assert (person.asked, effects(root)) == (["main/effect#1", "main/effect#3"], ["a", "a"])
     with Runs(root).read("r") as journal:
         by = [entry.data["by"] for entry in journal.entries("decision")]
     assert by == ["ada", "ada, who allowed this very call before", "ada"]
     other = Once()
-    start(made, root, run="other", approver=other)
+    start(team_graph, root, run="other", approver=other)
     assert other.asked[0] == "main/effect#1"
 
 
 def test_always_ends_after_a_week(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(root, main=[[("effect", {"name": "a"})]])
-    made = graph(worker("main", "tools"), tools())
-    start(made, root, approver=Once())
+    team_graph = graph(worker("main", "tools"), tools())
+    start(team_graph, root, approver=Once())
     script(root, main=[[("effect", {"name": "a"})], [("effect", {"name": "a"})], "done"])
     later = time.time() + VALID_SECONDS + 1
     monkeypatch.setattr(time, "time", lambda: later)
     person = Once()
-    go_on(made, root, approver=person)
+    go_on(team_graph, root, approver=person)
     assert person.asked == ["main/effect#2"]
 
 
@@ -569,10 +569,10 @@ def test_who_goes_on_with_a_run_that_a_person_ended_is_asked_about_the_call_agai
             return Answer(allowed=False, by="a person", stops=True)
 
     script(root, main=[[("effect", {"name": "a"})], "{results}"])
-    made = graph(worker("main", "tools"), tools())
-    assert start(made, root, approver=Stops()).status == "interrupted"
+    team_graph = graph(worker("main", "tools"), tools())
+    assert start(team_graph, root, approver=Stops()).status == "interrupted"
     assert effects(root) == []
-    assert go_on(made, root, approver=ApproveAll()).output == "[success: did a]"
+    assert go_on(team_graph, root, approver=ApproveAll()).output == "[success: did a]"
 
 
 @pytest.mark.long
@@ -583,8 +583,8 @@ def test_what_was_allowed_and_did_not_run_obeys_the_rules_of_today(
     root: Path, today: str, message: str
 ) -> None:
     script(root, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
-    made = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write": "allowed"})
-    assert start(made, root).status == "completed"
+    team_graph = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write": "allowed"})
+    assert start(team_graph, root).status == "completed"
     (root / "a.txt").unlink()
     with forging(Runs(root).path("r")) as journal:  # as if it had been killed before the tool was done
         journal.execute(
@@ -592,20 +592,22 @@ def test_what_was_allowed_and_did_not_run_obeys_the_rules_of_today(
         )
     mine = rules({"fs.write:a.txt": today}, "your policy.toml")
     outcome = go_on(
-        made, root, replay_mode=ReplayMode(again=frozenset({"main/write_file#1"})), tightening=mine
+        team_graph, root, replay_mode=ReplayMode(again=frozenset({"main/write_file#1"})), tightening=mine
     )
     assert f"`write_file` {message}" in (outcome.output or "")
     assert not (root / "a.txt").exists()
     broken_models(root)
-    assert go_on(made, root, replay_mode=ReplayMode(live=False)) == outcome, "a replay, which knows no policy"
-    assert go_on(made, root).output == outcome.output
+    assert go_on(team_graph, root, replay_mode=ReplayMode(live=False)) == outcome, (
+        "a replay, which knows no policy"
+    )
+    assert go_on(team_graph, root).output == outcome.output
 
 
 def test_a_journal_cannot_say_that_a_call_raises_something_else(root: Path) -> None:
     script(root, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
     blocking: Any = {"fs.write": "allowed", "fs.write:a.txt": "blocked"}
-    made = graph(worker("main", use("filesystem", write=["**"])), approvals=blocking)
-    assert "is blocked" in (start(made, root).output or "")
+    team_graph = graph(worker("main", use("filesystem", write=["**"])), approvals=blocking)
+    assert "is blocked" in (start(team_graph, root).output or "")
     with forging(Runs(root).path("r")) as journal:  # by whoever sent it
         ((body,),) = journal.execute("SELECT body FROM entry WHERE kind = 'decision'").fetchall()
         decision = json.loads(body)
@@ -621,7 +623,7 @@ def test_a_journal_cannot_say_that_a_call_raises_something_else(root: Path) -> N
         journal.execute(
             "DELETE FROM entry WHERE kind IN ('finished', 'return', 'end') OR kind = 'request' AND step = 2"
         )
-    outcome = go_on(made, root)
+    outcome = go_on(team_graph, root)
     assert "`write_file` is blocked" in (outcome.output or "")
     assert not (root / "a.txt").exists()
 
@@ -655,11 +657,11 @@ second = FunctionModel(answer, model_name="second")
 def test_a_request_that_was_not_answered_is_kept_without_what_the_provider_sent(root: Path) -> None:
     (root / "chain.py").write_text(FAILING)
     chain = {"fast": ("python:chain.py:first", "python:chain.py:second")}
-    made = graph(worker("main", model="fast"), aliases=chain)
+    team_graph = graph(worker("main", model="fast"), aliases=chain)
     with Runs(root).create("r") as journal:
         options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({"A_KEY": "canary-of-a-key"})))
         outcome = run_sync(
-            with_code(made, root), root=root, prompts=prompts(made), entry="go", options=options
+            with_code(team_graph, root), root=root, prompts=prompts(team_graph), entry="go", options=options
         )
     assert outcome.output == "done"
     assert b"canary" not in Runs(root).path("r").read_bytes()
@@ -673,15 +675,15 @@ def test_a_request_that_was_not_answered_is_kept_without_what_the_provider_sent(
 
 def test_attempts_at_a_model_that_stays_down_are_all_kept(root: Path) -> None:
     (root / "chain.py").write_text(FAILING)
-    made = graph(worker("main", model="python:chain.py:first", model_settings={"max_retries": 2}))
+    team_graph = graph(worker("main", model="python:chain.py:first", model_settings={"max_retries": 2}))
     with Runs(root).create("r") as journal:
         options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({"A_KEY": "canary-of-a-key"})))
         outcome = run_sync(
-            with_code(made, root), root=root, prompts=prompts(made), entry="go", options=options
+            with_code(team_graph, root), root=root, prompts=prompts(team_graph), entry="go", options=options
         )
     assert outcome.status == "failed"
     assert b"canary" not in Runs(root).path("r").read_bytes()
-    assert go_on(made, root).status == "failed"
+    assert go_on(team_graph, root).status == "failed"
     with Runs(root).read("r") as journal:
         attempts = [
             (entry.step, entry.outcome, entry.data["message"]) for entry in journal.entries("attempt")
@@ -720,12 +722,12 @@ def test_a_question_about_typed_arguments_is_answered_later(root: Path) -> None:
     (root / "tools.py").write_text(PAYING)
     order = {"order": {"on": "2026-03-01", "amount": "12.50"}, "reasons": ["b", "a"]}
     script(root, main=[[("pay", order)], "{results}"])
-    made = graph(worker("main", "tools"), toolset("tools", "tools.py:tools", pay=["x.tools.pay"]))
-    assert start(made, root, approver=AskLater()).status == "waiting"
+    team_graph = graph(worker("main", "tools"), toolset("tools", "tools.py:tools", pay=["x.tools.pay"]))
+    assert start(team_graph, root, approver=AskLater()).status == "waiting"
     with Runs(root).open("r") as journal:
         [question] = waiting(journal).values()
         assert question.record["arguments"]["order"] == {"on": "2026-03-01", "amount": "12.50"}
         answer = {"allowed": True, "by": "ada", "reason": "", "told": None, "expires": None}
         add_answer(journal, question, answer, at_terminal=False)
-    assert go_on(made, root, approver=AskLater()).output == "[success: paid]"
+    assert go_on(team_graph, root, approver=AskLater()).output == "[success: paid]"
     assert effects(root) == ["12.50 on 01.03."]

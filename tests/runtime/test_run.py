@@ -52,10 +52,10 @@ def test_ctrl_c_is_raised_when_the_journal_has_what_was_used(tmp_path: Path) -> 
     (tmp_path / "tools.py").write_text(COUNTING)
     script(tmp_path, main=[[("helper", {"input": "x"})]], helper=[[("interrupt", {})]])
     events: list[Event] = []
-    made = graph(worker("main", "helper"), worker("helper", "counter"), COUNTER)
+    team_graph = graph(worker("main", "helper"), worker("helper", "counter"), COUNTER)
     with keeping(tmp_path, "r1", {}) as recorder:
         with pytest.raises(KeyboardInterrupt):
-            go(made, tmp_path, on_event=events.append, recorder=recorder)
+            go(team_graph, tmp_path, on_event=events.append, recorder=recorder)
         end = recorder.journal.last("end")
     assert end is not None
     assert (end.outcome, end.data["output"]) == ("interrupted", None)
@@ -69,8 +69,8 @@ def test_ctrl_c_is_raised_when_the_journal_has_what_was_used(tmp_path: Path) -> 
 def test_a_run_that_takes_too_long_fails_with_the_limit(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(COUNTING)
     script(tmp_path, main=[[("helper", {"input": "x"})]], helper=[[("sleep", {})]])
-    made = graph(worker("main", "helper"), worker("helper", "counter"), COUNTER, limits={"seconds": 3})
-    outcome = go(made, tmp_path)
+    team_graph = graph(worker("main", "helper"), worker("helper", "counter"), COUNTER, limits={"seconds": 3})
+    outcome = go(team_graph, tmp_path)
     assert (outcome.status, outcome.error) == ("failed", "the run took longer than 3 seconds")
     assert outcome.usage.requests == 2
 
@@ -92,36 +92,39 @@ def test_a_worker_sees_its_own_prompt_and_nothing_of_its_caller(tmp_path: Path) 
         "helper = FunctionModel(repeat)\n"
     )
     script(tmp_path, main=[[("helper", {"input": "x"})], "{results}"])
-    made = graph(worker("main", "helper"), worker("helper", model="python:own.py:helper"))
-    assert go(made, tmp_path).output == "[success: 1 You are helper.]"
+    team_graph = graph(worker("main", "helper"), worker("helper", model="python:own.py:helper"))
+    assert go(team_graph, tmp_path).output == "[success: 1 You are helper.]"
 
 
 def test_an_mcp_server_that_nobody_reviewed_is_refused_before_anything_starts(tmp_path: Path) -> None:
     script(tmp_path, main=["x"], helper=["x"])
     server = Toolset(name="github", kind="mcp", at=HERE)
-    made = graph(worker("main", "helper"), worker("helper", "github"), server)
+    team_graph = graph(worker("main", "helper"), worker("helper", "github"), server)
     with pytest.raises(LlmdoError, match="nobody has reviewed what the MCP server `github` offers"):
-        go(made, tmp_path)
+        go(team_graph, tmp_path)
     unreached = graph(worker("main"), worker("helper", "github"), server)
     assert go(unreached, tmp_path).output == "x"
 
 
 def test_a_toolset_that_cannot_be_loaded_is_refused_before_anything_starts(tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "x"], helper=["x"])
-    made = graph(worker("main", "helper"), worker("helper", "calc"), toolset("calc", "tools.py:calc", add=[]))
+    team_graph = graph(
+        worker("main", "helper"), worker("helper", "calc"), toolset("calc", "tools.py:calc", add=[])
+    )
     with pytest.raises(LlmdoError, match=r"tools\.py"):
-        go(made, tmp_path)
+        go(team_graph, tmp_path)
 
 
 def test_the_inventory_is_every_tool_below_the_entry() -> None:
-    made = graph(
+    team_graph = graph(
         worker("main", "helper", use("filesystem", read=["input/**"])),
         worker("helper", "counter", attachments={"max": 0}),
         worker("apart", "counter"),
         toolset("counter", "tools.py:counter", count=["x.counter.cpu"]),
     )
     offered = [
-        (listed.worker, listed.toolset, listed.tool) for listed in list_tools(made, made.entries["go"])
+        (listed.worker, listed.toolset, listed.tool)
+        for listed in list_tools(team_graph, team_graph.entries["go"])
     ]
     assert offered == [
         ("helper", "counter", "count"),
@@ -129,7 +132,9 @@ def test_the_inventory_is_every_tool_below_the_entry() -> None:
         ("main", "filesystem", "read_file"),
         ("main", "helper", "helper"),
     ]
-    by_tool = {listed.tool: listed.capabilities for listed in list_tools(made, made.entries["go"])}
+    by_tool = {
+        listed.tool: listed.capabilities for listed in list_tools(team_graph, team_graph.entries["go"])
+    }
     assert by_tool["helper"] == (Capability("agent.delegate"),)
     assert by_tool["read_file"] == (
         Capability("fs.read", "input/**"),
@@ -138,11 +143,13 @@ def test_the_inventory_is_every_tool_below_the_entry() -> None:
 
 
 def test_the_files_that_govern_a_run_are_its_workers_and_its_code() -> None:
-    made = graph(worker("main"), COUNTER, function="entries.py:nightly")
-    made = dataclasses.replace(
-        made, python_models={"python:models.py:rules": "sha256:"}, schema_sources={"schemas.py": "sha256:"}
+    team_graph = graph(worker("main"), COUNTER, function="entries.py:nightly")
+    team_graph = dataclasses.replace(
+        team_graph,
+        python_models={"python:models.py:rules": "sha256:"},
+        schema_sources={"schemas.py": "sha256:"},
     )
-    assert governing_files(made) == {
+    assert governing_files(team_graph) == {
         "workers/main.worker",
         "tools.py",
         "entries.py",

@@ -61,9 +61,9 @@ def test_a_vouched_command_runs_and_its_result_is_reported(root) -> None:
 
 
 def test_the_tool_says_what_it_takes(root) -> None:
-    made = team(root, "ls")
+    team_graph = team(root, "ls")
     script(root, main=["{tools}"])
-    assert go(made, root).output == "shell"
+    assert go(team_graph, root).output == "shell"
 
 
 def test_other_arguments_ask_and_other_programs_are_blocked(root) -> None:
@@ -163,9 +163,11 @@ def test_what_a_command_may_write_follows_the_rules_for_its_worker(root) -> None
     (root / "w.sh").write_text("echo x > a; echo x > out/a; echo x > README.md")
     (root / "out").mkdir()
     rules: dict[str, Decision] = {"proc.exec": "allowed", "fs.write:out/**": "allowed"}
-    made = team(root, "sh w.sh", rules=rules, isolation="require")
-    made = replace(made, shell=replace(made.shell, rules=parse_rules({"rules": [{"run": ["sh", "w.sh"]}]})))
-    go(made, root)
+    team_graph = team(root, "sh w.sh", rules=rules, isolation="require")
+    team_graph = replace(
+        team_graph, shell=replace(team_graph.shell, rules=parse_rules({"rules": [{"run": ["sh", "w.sh"]}]}))
+    )
+    go(team_graph, root)
     assert (root / "out/a").exists()
     assert not (root / "a").exists()
     assert (root / "README.md").read_text() == "hello\n"

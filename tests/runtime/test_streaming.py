@@ -87,8 +87,8 @@ def test_calls_are_reported_as_they_are_written(tmp_path: Path) -> None:
         {1: DeltaToolCall(json_args='"y"}')},
     ]
     options = with_models(main=streaming(call, WORDS), helper=streaming(["Well, ", "yes."]))
-    made = graph(worker("main", "helper"), worker("helper"), default="always_allow")
-    outcome = go(made, tmp_path, streams="everything", on_event=events.append, **options)
+    team_graph = graph(worker("main", "helper"), worker("helper"), default="always_allow")
+    outcome = go(team_graph, tmp_path, streams="everything", on_event=events.append, **options)
     assert outcome.output == "Once upon a time.", outcome.error
     pieces = [event for event in events if isinstance(event, ToolCallDelta)]
     assert [(piece.index, piece.tool) for piece in pieces] == [(at, "helper") for at in (0, 1, 0, 1)]
@@ -104,8 +104,8 @@ def test_calls_are_reported_as_they_are_written(tmp_path: Path) -> None:
 def test_only_those_are_streamed_who_are_listened_to(streams: Any, heard: set[str], tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "Done."], helper=["Yes."])
     events: list[Event] = []
-    made = graph(worker("main", "helper"), worker("helper"), default="always_allow")
-    outcome = go(made, tmp_path, streams=streams, on_event=events.append)
+    team_graph = graph(worker("main", "helper"), worker("helper"), default="always_allow")
+    outcome = go(team_graph, tmp_path, streams=streams, on_event=events.append)
     assert outcome.output == "Done."
     assert {event.path for event in events if isinstance(event, TextDelta)} == heard
 
@@ -113,8 +113,8 @@ def test_only_those_are_streamed_who_are_listened_to(streams: Any, heard: set[st
 def test_who_cannot_stream_is_reported_in_one_piece(tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "Done."], helper=["Yes."])
     events: list[Event] = []
-    made = graph(worker("main", "helper"), worker("helper"), default="always_allow")
-    go(made, tmp_path, streams="everything", on_event=events.append)
+    team_graph = graph(worker("main", "helper"), worker("helper"), default="always_allow")
+    go(team_graph, tmp_path, streams="everything", on_event=events.append)
     assert texts_of(events) == ["Done."]
     [*calls] = [event for event in events if isinstance(event, ToolCallDelta)]
     assert "".join(call.arguments for call in calls) == '{"input":"x"}'
@@ -131,8 +131,8 @@ def test_what_a_tool_asks_by_itself_is_not_what_its_worker_says(tmp_path: Path) 
     )
     script(tmp_path, main=[[("ask", {})], "Done."])
     events: list[Event] = []
-    made = graph(worker("main", "desk"), toolset("desk", "tools.py:desk", ask=[]))
-    go(made, tmp_path, streams="everything", on_event=events.append)
+    team_graph = graph(worker("main", "desk"), toolset("desk", "tools.py:desk", ask=[]))
+    go(team_graph, tmp_path, streams="everything", on_event=events.append)
     calls = [event for event in events if isinstance(event, ToolCallDelta)]
     assert len({(call.index, call.tool) for call in calls}) == 1
     assert "".join(call.arguments for call in calls) == "{}"
@@ -149,8 +149,11 @@ def test_delegates_that_stream_beside_each_other_keep_their_own_order(tmp_path: 
     calls = [{at: DeltaToolCall("helper", '{"input": "x"}', tool_call_id=f"c{at}") for at in range(3)}]
     options = with_models(main=streaming(calls, WORDS), helper=FunctionModel(stream_function=stream))
     events: list[Event] = []
-    made = graph(worker("main", "helper"), worker("helper"), default="always_allow")
-    assert go(made, tmp_path, streams="everything", on_event=events.append, **options).status == "completed"
+    team_graph = graph(worker("main", "helper"), worker("helper"), default="always_allow")
+    assert (
+        go(team_graph, tmp_path, streams="everything", on_event=events.append, **options).status
+        == "completed"
+    )
     paths = [event.path for event in events if isinstance(event, TextDelta)]
     assert len(set(paths[:3])) == 3
     for number in (1, 2, 3):

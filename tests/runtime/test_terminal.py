@@ -181,7 +181,7 @@ def test_a_person_at_a_terminal_lets_a_call_run(tmp_path: Path) -> None:
         "@calc.tool_plain\ndef add(a: int) -> int:\n    return a + 1\n"
     )
     script(tmp_path, main=[[("add", {"a": 1})], "{results}"])
-    made = graph(worker("main", "calc"), toolset("calc", "tools.py:calc", add=["x.calc.cpu"]))
+    team_graph = graph(worker("main", "calc"), toolset("calc", "tools.py:calc", add=["x.calc.cpu"]))
 
     class Screen(io.StringIO):
         def write(self, text: str) -> int:
@@ -191,7 +191,7 @@ def test_a_person_at_a_terminal_lets_a_call_run(tmp_path: Path) -> None:
 
     screen = Screen()
     with terminal() as (person, source):
-        outcome = go(made, tmp_path, approver=AskOnTerminal(source, screen))
+        outcome = go(team_graph, tmp_path, approver=AskOnTerminal(source, screen))
     assert outcome.output == "[success: 2]"
     assert screen.getvalue().startswith(
         "approval needed\ncaller | main/add#1\ntool   | add of calc\nargs   | a: 1\nraises | x.calc.cpu\nwhy    | "

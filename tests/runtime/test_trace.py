@@ -35,9 +35,9 @@ def traced(root: Path, **more: Any) -> list[dict[str, Any]]:
         ("helper", {"input": f"QUESTION {n} correct horse", "attachments": ["dot.png"]}) for n in range(2)
     ]
     script(root, main=[calls, "ANSWER"], helper=["RESULT"])
-    made = graph(worker("main", "helper", use("filesystem")), worker("helper"))
+    team_graph = graph(worker("main", "helper", use("filesystem")), worker("helper"))
     with tracing(choice(root / "traces", **more), run="r1", entry="go") as instruments:
-        outcome = go(made, root, instruments=instruments)
+        outcome = go(team_graph, root, instruments=instruments)
     assert outcome.output == "ANSWER"
     return [json.loads(line) for line in (root / "traces/r1.jsonl").read_text().splitlines()]
 
@@ -95,9 +95,9 @@ def test_the_file_is_its_owners_and_never_an_old_one(tmp_path: Path) -> None:
 
 def test_a_run_that_fails_leaves_its_spans(tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})]], helper=[])
-    made = graph(worker("main", "helper"), worker("helper"))
+    team_graph = graph(worker("main", "helper"), worker("helper"))
     with tracing(choice(tmp_path / "traces"), run="r1", entry="go") as instruments:
-        assert go(made, tmp_path, instruments=instruments).status == "failed"
+        assert go(team_graph, tmp_path, instruments=instruments).status == "failed"
     names = [json.loads(line)["name"] for line in (tmp_path / "traces/r1.jsonl").read_text().splitlines()]
     assert {"run go", "invoke_agent main", "execute_tool helper", "invoke_agent helper"} <= set(names)
 

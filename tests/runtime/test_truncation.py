@@ -32,8 +32,10 @@ WHY = {
 }
 
 
-def with_errors(made: Graph) -> Graph:
-    return dataclasses.replace(made, settings=dataclasses.replace(made.settings, on_truncated="error"))
+def with_errors(team_graph: Graph) -> Graph:
+    return dataclasses.replace(
+        team_graph, settings=dataclasses.replace(team_graph.settings, on_truncated="error")
+    )
 
 
 def warnings(events: list[Event]) -> list[str]:
@@ -89,8 +91,8 @@ def test_a_workspace_may_take_it_for_a_failure(root: Path, reason: str) -> None:
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_complete_answer_is_as_it_is(root: Path, strict: bool) -> None:
-    made: Any = with_errors if strict else lambda same: same
+    changed: Any = with_errors if strict else lambda same: same
     events: list[Event] = []
-    assert go(made(alone("stop")), root, on_event=events.append).output == "The first half of"
-    assert go(made(below("stop")), root, on_event=events.append).output == "[success: The first half of]"
+    assert go(changed(alone("stop")), root, on_event=events.append).output == "The first half of"
+    assert go(changed(below("stop")), root, on_event=events.append).output == "[success: The first half of]"
     assert not [event for event in events if isinstance(event, AnswerTruncated)]

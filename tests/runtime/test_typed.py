@@ -113,8 +113,8 @@ def ask(tmp_path: Path, model: str, *arguments: object, **more: Any) -> Any:
     calls = [[("helper", argument)] for argument in arguments]
     script(tmp_path, main=[*calls, "{results}"], helper=["heard {prompt}"] * 9)  # type: ignore[arg-type]
     uses = more.pop("uses", ())
-    made = graph(worker("main", "helper", *uses), typed("helper", model, **more.pop("helper", {})))
-    return go(made, tmp_path, **more)
+    team_graph = graph(worker("main", "helper", *uses), typed("helper", model, **more.pop("helper", {})))
+    return go(team_graph, tmp_path, **more)
 
 
 def test_a_typed_input_is_told_as_canonical_json_with_its_defaults(tmp_path: Path) -> None:
@@ -161,8 +161,8 @@ def test_a_model_that_never_gets_its_arguments_right_fails_its_worker(tmp_path: 
 def test_the_schema_of_the_model_is_that_of_the_tool(tmp_path: Path) -> None:
     (tmp_path / "schemas.py").write_text(SCHEMAS)
     with Root.open(tmp_path) as files, Modules(tmp_path, files, listed(tmp_path)) as modules:
-        made = graph(typed("task", "Task"), typed("old", "Older"))
-        signatures = signatures_of(made, made.workers, modules)
+        team_graph = graph(typed("task", "Task"), typed("old", "Older"))
+        signatures = signatures_of(team_graph, team_graph.workers, modules)
     schema = signatures["task"].takes.schema(files=True)
     assert (schema["type"], list(schema["properties"])) == (
         "object",
@@ -231,8 +231,8 @@ def test_an_approver_is_shown_what_the_model_gave(tmp_path: Path) -> None:
     (tmp_path / "schemas.py").write_text(SCHEMAS)
     script(tmp_path, main=[[("helper", {"title": "a"})], "{results}"], helper=["fine"])
     rules: Any = {"agent.delegate": "needs_approval"}
-    made = graph(worker("main", "helper"), typed("helper", "Task"), approvals=rules)
-    assert go(made, tmp_path, approver=Yes()).output == "[success: fine]"
+    team_graph = graph(worker("main", "helper"), typed("helper", "Task"), approvals=rules)
+    assert go(team_graph, tmp_path, approver=Yes()).output == "[success: fine]"
     assert shown == [{"title": "a"}]
 
 
@@ -243,8 +243,8 @@ def test_a_typed_output_is_json_and_corrected_until_it_fits(tmp_path: Path) -> N
         main=[[("helper", {"input": "x"})], "{results}"],
         helper=["no tool", [("final_result", {"Points": -1})], [("final_result", {"Points": 3, "why": "ä"})]],
     )
-    made = graph(worker("main", "helper"), typed("helper", gives="Score"))
-    outcome = go(made, tmp_path)
+    team_graph = graph(worker("main", "helper"), typed("helper", gives="Score"))
+    outcome = go(team_graph, tmp_path)
     assert outcome.output == '[success: {"Points":3,"why":"ä"}]', outcome.error
     assert outcome.usage_by_worker["helper"].requests == 3
     script(tmp_path, main=[[("final_result", {"Points": 3})]], helper=["x"])
@@ -262,9 +262,11 @@ def test_an_output_that_never_fits_fails_the_worker(tmp_path: Path) -> None:
 def test_a_recursive_worker_takes_a_tree_that_holds_itself(tmp_path: Path) -> None:
     (tmp_path / "schemas.py").write_text(SCHEMAS)
     script(tmp_path, main=[[("main", {"title": "a", "parts": [{"title": "b"}]})], "<{results}>"])
-    made = graph(typed("main", "Task", uses=["main"], recursive=True), max_depth=2, input='{"title": "top"}')
+    team_graph = graph(
+        typed("main", "Task", uses=["main"], recursive=True), max_depth=2, input='{"title": "top"}'
+    )
     events: list[Event] = []
-    outcome = go(made, tmp_path, on_event=events.append)
+    outcome = go(team_graph, tmp_path, on_event=events.append)
     assert outcome.status == "completed", outcome.error
     started = [event.input for event in events if isinstance(event, WorkerStarted)]
     assert started[0] == '{"minutes":5,"parts":[],"title":"top"}'
@@ -308,7 +310,7 @@ def test_an_entrys_input_hands_over_no_files(tmp_path: Path) -> None:
 def test_models_that_cannot_be_used_are_reported_all_at_once(tmp_path: Path) -> None:
     (tmp_path / "schemas.py").write_text(SCHEMAS)
     script(tmp_path, main=["x"], **{name: ["x"] for name in "abcdef"})
-    made = graph(
+    team_graph = graph(
         worker("main", *"abcdef"),
         typed("a", "Missing"),
         typed("b", "plain"),
@@ -318,7 +320,7 @@ def test_models_that_cannot_be_used_are_reported_all_at_once(tmp_path: Path) -> 
         typed("f", gives="Many"),
     )
     with pytest.raises(LlmdoError) as refused:
-        go(made, tmp_path)
+        go(team_graph, tmp_path)
     message = refused.value.message
     assert message.count("\n  - ") == 5
     for problem in (
@@ -367,8 +369,8 @@ def test_code_calls_a_typed_worker_with_a_model_data_or_json(tmp_path: Path) -> 
 def test_the_arguments_of_a_tool_are_judged_from_text_as_from_data(tmp_path: Path) -> None:
     (tmp_path / "schemas.py").write_text(SCHEMAS)
     with Root.open(tmp_path) as files, Modules(tmp_path, files, listed(tmp_path)) as modules:
-        made = graph(typed("task", "Task"))
-        takes = signatures_of(made, made.workers, modules)["task"].takes
+        team_graph = graph(typed("task", "Task"))
+        takes = signatures_of(team_graph, team_graph.workers, modules)["task"].takes
     assert isinstance(takes, TypedInput)
     judge = takes.validator(files=False)
     assert judge.validate_json('{"title": "a"}') == judge.validate_python({"title": "a"}) == {"title": "a"}
@@ -381,8 +383,8 @@ def test_the_arguments_of_a_tool_are_judged_from_text_as_from_data(tmp_path: Pat
 
 def test_plain_input_is_what_a_worker_takes_that_says_nothing(tmp_path: Path) -> None:
     with Root.open(tmp_path) as files, Modules(tmp_path, files, {}) as modules:
-        made = graph(worker("main"))
-        signature = signatures_of(made, made.workers, modules)["main"]
+        team_graph = graph(worker("main"))
+        signature = signatures_of(team_graph, team_graph.workers, modules)["main"]
     assert signature.takes == PlainInput()
     assert signature.gives is None
 

@@ -69,8 +69,8 @@ def test_a_script_has_the_tokens_that_its_own_function_names_and_no_others(
     (tmp_path / "models.py").write_text(PLAIN, encoding="utf-8")
     events: list[Event] = []
     watchers = {"instruments": (streaming(),)} if streams else {}
-    made = graph(worker("main", model=f"python:models.py:{name}"))
-    outcome = go(made, tmp_path, on_event=events.append, **watchers)
+    team_graph = graph(worker("main", model=f"python:models.py:{name}"))
+    outcome = go(team_graph, tmp_path, on_event=events.append, **watchers)
     assert outcome.status == "completed", outcome.error
     [event] = [seen for seen in events if isinstance(seen, ModelResponded)]
     shown = [outcome.usage, outcome.usage_by_worker["main"], event]

@@ -127,22 +127,24 @@ def outcome(root: Path, name: str, *, delegates: bool = False, **options: Any) -
         helper=[[("act", {})], "{results}"],
     )
     act = Tool(name="act", capabilities=(Capability("x.act"),), hook=name == "hooked")
-    made = graph(
+    team_graph = graph(
         worker("main", "asking", "helper" if delegates else name),
         *([worker("helper", name)] if delegates else []),
         toolset("asking", "tools.py:asking", ask=["x.ask"]),
         toolset(name, f"tools.py:{name}", act=act),
         approvals={"x.act": "allowed"},
     )
-    return start(made, root, **options)
+    return start(team_graph, root, **options)
 
 
-def start(made: Graph, root: Path, **options: Any) -> RunOutcome:
+def start(team_graph: Graph, root: Path, **options: Any) -> RunOutcome:
     (root / "r.journal").touch()
     recorder = Recorder(Memory(root / "r.journal"), Redaction.of({}))
     given = RunOptions(run="r", recorder=recorder, approver=AskLater(), **options)
-    made = with_code(made, root)
-    return asyncio.run(run_entry(made, root=root, prompts=prompts(made), entry="go", options=given))
+    team_graph = with_code(team_graph, root)
+    return asyncio.run(
+        run_entry(team_graph, root=root, prompts=prompts(team_graph), entry="go", options=given)
+    )
 
 
 def hooked(root: Path) -> RunOutcome:
@@ -170,12 +172,12 @@ def test_a_question_that_a_tool_asks_while_it_runs_stops_the_run(tmp_path: Path)
     (tmp_path / "tools.py").write_text(TOOLS, encoding="utf-8")
     (tmp_path / "deck.txt").write_text("a deck", encoding="utf-8")
     script(tmp_path, main=[[("attach", {})], "{results}"])
-    made = graph(
+    team_graph = graph(
         worker("main", "files", attachments={"max": 1}),
         toolset("files", "tools.py:files", attach=["x.attach"]),
         approvals={"x.attach": "allowed", "fs.read": "needs_approval"},
     )
-    ended = start(made, tmp_path)
+    ended = start(team_graph, tmp_path)
     assert (ended.status, ended.error) == ("waiting", "1 question waits for an answer")
 
 

@@ -297,10 +297,10 @@ def test_a_secret_of_the_standard_form_signs_as_its_libraries_verify(receiver: R
     environ = {"U": receiver.url, "S": "whsec_" + base64.b64encode(key).decode()}
     from llmdo.graph.notify import Notify
 
-    made = webhook.Receiver.of(Notify(url_env="U", secret_env="S"), environ)
+    endpoint = webhook.Receiver.of(Notify(url_env="U", secret_env="S"), environ)
     message = webhook.Message("msg_p5jXN8AQM9LWM0D4loKWxJek", "r", b'{"test": 2432232314}')
     headers = webhook.signed(base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), message, 1614265330)
-    assert made.secret == key
+    assert endpoint.secret == key
     assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 

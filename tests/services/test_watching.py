@@ -22,12 +22,12 @@ from .asking import asked, path_of, workspace
 
 def allowing(root: Path, **more: int) -> Path:
     """The same workspace with leave to write."""
-    made = workspace(root, **more)
-    manifest = (made / "llmdo.toml").read_text(encoding="utf-8")
-    (made / "llmdo.toml").write_text(
+    team_root = workspace(root, **more)
+    manifest = (team_root / "llmdo.toml").read_text(encoding="utf-8")
+    (team_root / "llmdo.toml").write_text(
         f'{manifest}\n[approvals.rules]\n"fs.write" = "allowed"\n', encoding="utf-8"
     )
-    return made
+    return team_root
 
 
 def everything(root: Path, run: str = "last") -> list[RunEvent]:

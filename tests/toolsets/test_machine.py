@@ -428,10 +428,10 @@ def secrets(workspace):
 
 @pytest.mark.needs_bwrap
 def test_a_command_that_searches_folders_sees_no_secrets_in_them(machine, secrets) -> None:
-    made = machine("require")
-    assert CANARY in out(run(made, "grep", "-rsh", CANARY, "."))
-    assert out(run(made, "grep", "-rsh", CANARY, ".", search=("**",))) == f"{CANARY} src/a.py\n"
-    shown = out(run(made, "grep", "-rsh", CANARY, "src", search=("src/**",), secrets=("src/sub/**",)))
+    sandbox = machine("require")
+    assert CANARY in out(run(sandbox, "grep", "-rsh", CANARY, "."))
+    assert out(run(sandbox, "grep", "-rsh", CANARY, ".", search=("**",))) == f"{CANARY} src/a.py\n"
+    shown = out(run(sandbox, "grep", "-rsh", CANARY, "src", search=("src/**",), secrets=("src/sub/**",)))
     assert sorted(shown.splitlines()) == [f"{CANARY} src/a.py", f"{CANARY} src/sub/server.pem"]
 
 

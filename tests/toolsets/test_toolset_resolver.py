@@ -115,19 +115,19 @@ def error_of(resolver: ToolsetResolver, line: Use) -> LlmdoError:
 def test_the_filesystem_is_made_from_its_configuration(resolver, tmp_path: Path):
     (tmp_path / "input").mkdir()
     (tmp_path / "input/a.md").write_text("deck")
-    made = resolver.make(use("filesystem", read=["input/**"]), NOBODY)
-    assert isinstance(made, FilesystemToolset)
-    assert asyncio.run(made.read_file("decks/a.md")) == "deck"
-    capabilities = made.get_capabilities("write_file", {"path": "tools.py", "content": ""}, None, {})
+    toolset = resolver.make(use("filesystem", read=["input/**"]), NOBODY)
+    assert isinstance(toolset, FilesystemToolset)
+    assert asyncio.run(toolset.read_file("decks/a.md")) == "deck"
+    capabilities = toolset.get_capabilities("write_file", {"path": "tools.py", "content": ""}, None, {})
     assert {capability.name for capability in capabilities} == {"fs.write", "fs.write.protected"}
 
 
 def test_an_instance_is_shared_and_never_wrapped(resolver):
-    made = resolver.make(use("calc"), NOBODY)
-    assert made is resolver.make(use("calc"), NOBODY)
-    assert not isinstance(made, WrapperToolset)
+    toolset = resolver.make(use("calc"), NOBODY)
+    assert toolset is resolver.make(use("calc"), NOBODY)
+    assert not isinstance(toolset, WrapperToolset)
     model = TestModel(call_tools=["one"])
-    assert "1" in asyncio.run(Agent(model, toolsets=[made]).run("go")).output
+    assert "1" in asyncio.run(Agent(model, toolsets=[toolset]).run("go")).output
 
 
 def test_a_class_is_made_anew_for_every_call_with_its_own_configuration(resolver):

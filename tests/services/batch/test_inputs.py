@@ -14,27 +14,29 @@ from llmdo.services.batch.inputs import InputChoice, filled, items_of, require_d
 from tests.laws import tried
 
 
-def made(inputs: str, stdin: str = "", **options: object) -> list[tuple[str, str | None]]:
+def records_of(inputs: str, stdin: str = "", **options: object) -> list[tuple[str, str | None]]:
     choice = InputChoice(inputs=inputs, **options)
     return [(item.key, item.input) for item in require_distinct(items_of(choice, io.StringIO(stdin)))]
 
 
 def refused(inputs: str, stdin: str = "", **options: object) -> str:
     with pytest.raises(LlmdoError) as refusal:
-        made(inputs, stdin, **options)
+        records_of(inputs, stdin, **options)
     return refusal.value.message
 
 
 def test_a_line_of_json_is_an_item_by_its_number_or_a_field() -> None:
     lines = '"plain"\n\n{"id": "b", "n": 1}\n'
-    assert made("-", lines) == [("1", "plain"), ("3", '{"id": "b", "n": 1}')]
-    assert made("-", '{"id": 7, "t": "x"}\n', key="id", template="say {t} {{so}}") == [("7", "say x {so}")]
+    assert records_of("-", lines) == [("1", "plain"), ("3", '{"id": "b", "n": 1}')]
+    assert records_of("-", '{"id": 7, "t": "x"}\n', key="id", template="say {t} {{so}}") == [
+        ("7", "say x {so}")
+    ]
 
 
 def test_a_row_of_csv_is_a_record(tmp_path: Path) -> None:
     file = tmp_path / "in.csv"
     file.write_bytes(b'\xef\xbb\xbfname,text\r\nacme,"two\nlines"\r\nglobex,one\r\n')
-    records = made(str(file), key="name", template="{name}: {text}")
+    records = records_of(str(file), key="name", template="{name}: {text}")
     assert records == [("acme", "acme: two\nlines"), ("globex", "globex: one")]
 
 
@@ -43,8 +45,8 @@ def test_a_file_is_an_item_by_its_path(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "in").mkdir()
     for name in ("b.md", "a.md", ".hidden.md", "c.txt"):
         (tmp_path / "in" / name).write_text(f"text of {name}")
-    assert made("in/*.md") == [("in/a.md", "text of a.md"), ("in/b.md", "text of b.md")]
-    assert made("in/a.md", template="{stem}|{name}|{path}|{text}") == [
+    assert records_of("in/*.md") == [("in/a.md", "text of a.md"), ("in/b.md", "text of b.md")]
+    assert records_of("in/a.md", template="{stem}|{name}|{path}|{text}") == [
         ("in/a.md", "a|a.md|in/a.md|text of a.md")
     ]
 

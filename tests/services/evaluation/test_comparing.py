@@ -169,7 +169,7 @@ def test_a_baseline_that_cannot_be_compared_is_refused_before_anything_runs(
     two = llmdo("eval", "e", *models, "--format", "json", cwd=root).out
     for name, text in (("other", other), ("two", two), ("empty", ""), ("binary", "\0")):
         (tmp_path / name).write_text(text, encoding="utf-8")
-    made = len(list((root / ".llmdo/batches").iterdir()))
+    batches = len(list((root / ".llmdo/batches").iterdir()))
     for baseline, message in (
         (tmp_path / "other", "is of the eval `other`"),
         (tmp_path / "two", "has no variant `workspace`"),
@@ -179,7 +179,7 @@ def test_a_baseline_that_cannot_be_compared_is_refused_before_anything_runs(
     ):
         done = llmdo("eval", "e", "--baseline", str(baseline), cwd=root)
         assert (done.code, message in done.err) == (2, True), done.err
-    assert len(list((root / ".llmdo/batches").iterdir())) == made
+    assert len(list((root / ".llmdo/batches").iterdir())) == batches
 
 
 @pytest.mark.long
