@@ -61,7 +61,7 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     for path, (text, *_) in TEXTS.items():
         if path not in ("llmdo.lock", "workers/third.worker"):
@@ -72,7 +72,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def lock_as(template_workspace: Path, text: str) -> str:
     """What is in `TEXTS` for the lock, spelled out."""
-    current = (made / "llmdo.lock").read_text()
+    current = (template_workspace / "llmdo.lock").read_text()
     described = current.replace("\n[worker.other]\n", '\n[worker.other]\ndescription = "It looks."\n')
     return {
         "current": current,
