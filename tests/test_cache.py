@@ -262,6 +262,10 @@ def test_a_damaged_memory_is_none(root: Path, tmp_path: Path) -> None:
         cut = whole[: dice.randrange(len(whole))]
         file.write_bytes(cut)
         assert remembered(root, "--locked") is None
+        flipped = bytearray(whole)
+        flipped[dice.randrange(len(whole))] ^= dice.randrange(1, 256)
+        file.write_bytes(flipped)
+        assert remembered(root, "--locked") is None
     for odd in (b"", b"x", marshal.dumps(None), marshal.dumps(("x",) * 4), marshal.dumps([[1]] * 4)):
         file.write_bytes(odd)
         assert remembered(root, "--locked") is None

@@ -16,6 +16,7 @@ import marshal
 import os
 import sys
 import time
+from zlib import crc32
 
 from llmdo.version import __version__
 
@@ -40,11 +41,12 @@ if TYPE_CHECKING:
     Edited = list[tuple[str, Facts, Facts]]
     """Paths with their facts before and now."""
 
-VERSION = 4
+VERSION = 5
 MAX_ANSWER = (
     4 * 1024 * 1024
 )  # characters: nobody reads as much, and keeping it would cost as much as making it
 MOST_EDITED = 20  # files and folders that are looked into: of more than that a check is made
+_CHECKSUM = 4  # bytes
 _UNSET = ("", "0", "false")
 _FINE_TICK = 100_000_000  # ns: no clock of a file system that counts nanoseconds is coarser
 _COARSE_TICK = 2_000_000_000  # ns: where times have whole seconds, two of them may be one tick
@@ -238,9 +240,10 @@ def _known(path: str) -> tuple[Any, ...]:
     with open(path, "rb") as file:  # noqa: PTH123  # pathlib costs as much as all of this
         if not _is_own(os.fstat(file.fileno())):
             raise PermissionError(path)
-        known = marshal.loads(file.read())  # noqa: S302  # our own file, which nobody else can write to
-    if not isinstance(known, tuple) or len(known) != 6:
-        raise ValueError(path)
+        content = file.read()
+    if content[-_CHECKSUM:] != _checksum(content[:-_CHECKSUM]):
+        raise ValueError(path)  # else a disk that fails could turn findings into none
+    known: tuple[Any, ...] = marshal.loads(content)  # noqa: S302  # our own file, which nobody else can write to
     return known
 
 
@@ -278,10 +281,15 @@ def _write(path: str, content: bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
+            file.write(_checksum(content))
         os.replace(temporary, path)  # noqa: PTH105
     except BaseException:
         os.unlink(temporary)  # noqa: PTH108
         raise
+
+
+def _checksum(content: bytes) -> bytes:
+    return crc32(content).to_bytes(_CHECKSUM, "big")
 
 
 def _head(root: str) -> tuple[object, ...]:
