@@ -17,7 +17,7 @@ from llmdo.base.values import dataclass
 from llmdo.graph.models import python_reference, recording_file
 from llmdo.journal.content import digest_of
 from llmdo.journal.entries import DamagedError, JournalEntry, JournalError, pack
-from llmdo.journal.kept import Kept, named_by
+from llmdo.journal.kept_sources import KeptSources, named_by
 from llmdo.syntax import discovery
 from llmdo.syntax.module import outline
 from llmdo.toolsets.confinement import Root
@@ -132,7 +132,7 @@ def _kept(journal: JournalStore, binding: Binding) -> Sources | None:
     named = named_by(journal)
     if named is None or _played(binding) or _unlocked(binding):
         return None
-    texts = Kept.beside(journal).files(named)
+    texts = KeptSources.beside(journal).files(named)
     if texts is None:
         return None
     return sources_in(_modules({path: Source(path, text) for path, text in texts.items()}, binding), binding)

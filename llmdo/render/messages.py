@@ -11,7 +11,7 @@ from llmdo.render.calls import UNKNOWN, value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.journal.asked import MessagePart, ShownRequest
+    from llmdo.journal.requests import MessagePart, ShownRequest
 
 _NAMES = {"user-prompt": "input", "tool-return": "result", "retry-prompt": "correction", "text": "text"}
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.base.values import fields
-from llmdo.journal import asked
 from llmdo.journal.decided import record_of
+from llmdo.journal.requests import records
 from llmdo.journal.tree import walk
 from llmdo.render import calls, frames, messages
 from llmdo.render.amounts import counted, money, tokens
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.backtrace import Frame
     from llmdo.base.colour import Screen, Shade
-    from llmdo.journal.asked import ShownRequest
+    from llmdo.journal.requests import ShownRequest
     from llmdo.journal.summary import Summary
     from llmdo.journal.tree import Node
     from llmdo.services.runs import Detail
@@ -168,7 +168,7 @@ def as_json(
             "schema": "llmdo.runs.show/1",
             **summary_record(run),
             "calls": [node_record(node, in_full=detail.calls) for node in roots.values()],
-            **({"messages": list(asked.records(requests))} if detail.messages else {}),
+            **({"messages": list(records(requests))} if detail.messages else {}),
         }
     )
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from llmdo.base.backtrace import Frame
     from llmdo.base.values import Json
-    from llmdo.journal.asked import MessagePart, ShownRequest
     from llmdo.journal.decided import DecidedCall
+    from llmdo.journal.requests import MessagePart, ShownRequest
     from llmdo.journal.tree import Node
     from llmdo.services.watching import Growth, RunEvent
 

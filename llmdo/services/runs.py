@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, excerpt
 from llmdo.base.values import dataclass
 from llmdo.journal import JournalError
-from llmdo.journal.asked import shown_requests
-from llmdo.journal.kept import sweep
+from llmdo.journal.kept_sources import sweep
 from llmdo.journal.opening import runs_of
+from llmdo.journal.requests import shown_requests
 from llmdo.journal.summary import summaries, summary
 from llmdo.journal.totals import totals
 from llmdo.journal.tree import full_tree, tree
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from llmdo.journal.asked import ShownRequest
     from llmdo.journal.ports import RunIndex
+    from llmdo.journal.requests import ShownRequest
     from llmdo.journal.summary import Summary
     from llmdo.journal.totals import By, Total
     from llmdo.journal.tree import Node

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from llmdo.base.diagnostic import LlmdoError, excerpt
 from llmdo.base.values import dataclass, field
-from llmdo.journal.asked import shown_requests
 from llmdo.journal.opening import runs_of
+from llmdo.journal.requests import shown_requests
 from llmdo.journal.summary import ending, summary
 from llmdo.journal.tree import call_at
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.base.values import Json
-    from llmdo.journal.asked import ShownRequest
     from llmdo.journal.entries import JournalEntry, Kind
     from llmdo.journal.ports import JournalStore, RunIndex
+    from llmdo.journal.requests import ShownRequest
     from llmdo.journal.summary import Summary
     from llmdo.journal.tree import Node
 

@@ -10,7 +10,7 @@ import pytest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.digest import of_text
 from llmdo.journal import JournalError, Runs
-from llmdo.journal.kept import Kept
+from llmdo.journal.kept_sources import KeptSources
 
 from .conftest import Llmdo
 
@@ -159,7 +159,7 @@ def gone(path: str) -> str:
 
 
 def test_what_is_no_longer_what_was_read_is_not_kept(tmp_path: Path) -> None:
-    place = Kept(tmp_path / "sources")
+    place = KeptSources(tmp_path / "sources")
     code = {"a.py": of_text("a = 1\n"), "b.py": of_text("b = 1\n")}
     with place.held():
         assert place.keep(code, lambda path: "a = 1\n") is None

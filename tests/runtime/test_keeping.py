@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import digest
 from llmdo.journal import Runs
-from llmdo.journal.kept import Kept
+from llmdo.journal.kept_sources import KeptSources
 from llmdo.runtime import RunOptions, RunOutcome, run
 from llmdo.runtime.recording.keeping import keeping_aside
 
@@ -49,7 +49,7 @@ def test_threads_of_one_process_may_keep_the_same_code_at_the_same_time(tmp_path
     together = Barrier(4)
 
     def keep() -> str | None:
-        files = Kept(tmp_path / "sources")
+        files = KeptSources(tmp_path / "sources")
         with files.held():
             together.wait(60)
             return files.keep(code, texts.__getitem__)

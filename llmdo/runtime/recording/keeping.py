@@ -14,7 +14,7 @@ from llmdo.base.backtrace import Frame
 from llmdo.journal.binding import Binding, reached
 from llmdo.journal.decided import decided_in, record_of
 from llmdo.journal.entries import JournalError
-from llmdo.journal.kept import Kept, kept_entry
+from llmdo.journal.kept_sources import KeptSources, kept_entry
 from llmdo.journal.opening import runs_of
 from llmdo.journal.summary import ending
 from llmdo.runtime.outcome import RunOutcome, Usage
@@ -120,7 +120,7 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
     if not (code and config.recorder.mode.live) or journal.last("run") is not None:
         await config.recorder.begin(binding, options.mode, isolation, options.limits, workspace)
         return
-    files = Kept.beside(journal)
+    files = KeptSources.beside(journal)
     with files.held():  # until the journal names what is kept
         if (name := await _aside(lambda: files.keep(code, text_of))) is not None:
             journal.add(kept_entry(binding.entry, name))

@@ -17,9 +17,9 @@ from llmdo.services.diff import WORKTREE
 from llmdo.services.evaluation import recording as recordings
 from llmdo.services.evaluation import suite as suites
 from llmdo.services.evaluation.faults import judging_entry
+from llmdo.services.evaluation.folder import Evaluations
 from llmdo.services.evaluation.gate import EvalGate, held, opened
 from llmdo.services.evaluation.judges import judges_of
-from llmdo.services.evaluation.kept import Evaluations
 from llmdo.services.evaluation.outcome import Evaluated, Variant
 from llmdo.services.evaluation.revisions import both, commit_of, prepared
 from llmdo.services.evaluation.running import Conditions, run_all

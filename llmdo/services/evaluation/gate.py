@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.services.evaluation.document import parse
-from llmdo.services.evaluation.kept import Evaluations
+from llmdo.services.evaluation.folder import Evaluations
 from llmdo.services.evaluation.outcome import Held, Missed
 from llmdo.services.evaluation.statistics import compare
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.services.evaluation.kept import Evaluations
+from llmdo.services.evaluation.folder import Evaluations
 from llmdo.services.evaluation.revisions import _is_inside
 from tests.cli.conftest import Llmdo
 from tests.locks import locked

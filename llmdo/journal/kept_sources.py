@@ -35,13 +35,13 @@ _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptSources:
     """The files in one folder, for its owner alone. Two processes may add to it at once."""
 
     folder: Path
 
     @classmethod
-    def beside(cls, journal: JournalStore) -> Kept:
+    def beside(cls, journal: JournalStore) -> KeptSources:
         """Those of the runs whose journals lie where `journal` does."""
         return cls(journal.path.parent / FOLDER)
 
@@ -221,7 +221,7 @@ def sweep(runs: RunIndex) -> None:
     Raises:
         JournalError: A journal cannot be read, so nobody knows what it names; or something cannot be removed.
     """
-    files = Kept(runs.folder / FOLDER)
+    files = KeptSources(runs.folder / FOLDER)
     if not files.folder.is_dir():
         return
     with files.held(alone=True):
