@@ -94,6 +94,43 @@ def test_each_time_is_one_run_over_all_workers(fleet: str, scheduled: Path, rows
     assert re.search(r"often-\d{8}T\d{4}Z", listed.stdout), listed
 
 
+def test_what_cannot_be_put_in_holds_up_no_other_schedule(
+    fleet: str, scheduled: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC)]
+    monkeypatch.setattr(schedules, "now", lambda: clock[0])
+    monkeypatch.setattr(schedules, "LONGEST", 0.01)
+    from llmdo.base.values import replace
+    from llmdo.services.fleet.code import lock_digest
+    from llmdo.services.fleet.queue import Queue
+    from llmdo.services.fleet.worker import WorkerRequest
+    from llmdo.workspace import project
+    from tests.fleet.working import Worker
+
+    graph, host = project.read(scheduled).graph, Worker()
+    often = graph.schedules["often"]
+    gone = replace(often, name="gone", entry=replace(often.entry, name="gone"))
+    nothing: Any = None  # as a mistake of llmdo's own would leave it
+    broken = replace(often, name="broken", entry=nothing)
+    graph = replace(graph, schedules={"broken": broken, "gone": gone, "often": often})
+    request = WorkerRequest(root=scheduled, address=fleet, environ={**os.environ, "LLMDO_STORE": fleet})
+
+    def warnings(name: str) -> list[str]:
+        return [line for line in host.lines if f"`{name}` is started later" in line]
+
+    with (
+        closing(Queue(fleet)) as queue,
+        schedules.Timetable(request, graph, queue, lock_digest(scheduled), host),
+    ):
+        clock[0] += timedelta(minutes=2)
+        until(lambda: rows(RUNS) == [("often-20260302T0000Z",)])
+        clock[0] += schedules.RETRY
+        until(lambda: len(warnings("broken")) == len(warnings("gone")) == 2)
+        clock[0] += timedelta(minutes=2)
+        until(lambda: len(rows(RUNS)) == 2)
+    assert all("llmdo failed with AttributeError" in line for line in warnings("broken"))
+
+
 def test_a_time_is_put_in_by_whoever_comes_first_and_by_nobody_twice(
     fleet: str, scheduled: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:

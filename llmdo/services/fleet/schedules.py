@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from llmdo.services.fleet.queue import Queue
 
 LONGEST = 30.0  # seconds until the clock is looked at again, which somebody may have set
-RETRY = 5.0  # seconds until what could not be put in is tried again
+RETRY = timedelta(seconds=5)
+"""After so long, what could not be put in is tried again."""
 LATE = timedelta(minutes=10)
 """For so long a time is still put in that nobody put in when it came."""
 MINUTE = timedelta(minutes=1)
@@ -74,6 +75,8 @@ class Timetable:
         self._queue, self._lock = queue, lock
         began = now()
         self._due = {schedule: next_time(schedule.cron, began) for schedule in graph.schedules.values()}
+        self._looked_at = dict(self._due)
+        """When each is looked at: at its time, or later where it could not be put in, so that it holds up no other."""
         self._over = Event()
         self._thread = Thread(target=self._looking, name="llmdo timetable", daemon=True)
 
@@ -92,14 +95,16 @@ class Timetable:
     def _looking(self) -> None:
         pause = 0.0
         while self._due and not self._over.wait(pause):
-            schedule, at = min(self._due.items(), key=lambda item: (item[1], item[0].name))
-            left = (at - now()).total_seconds()
-            if left > 0:
-                pause = min(left, LONGEST)
-            elif self._is_through(schedule, at):
-                pause, self._due[schedule] = 0.0, next_time(schedule.cron, max(at, now() - MINUTE))
+            schedule, when = min(self._looked_at.items(), key=lambda item: (item[1], item[0].name))
+            pause = max(0.0, min((when - now()).total_seconds(), LONGEST))
+            if pause:
+                continue
+            at = self._due[schedule]
+            if self._is_through(schedule, at):
+                at = next_time(schedule.cron, max(at, now() - MINUTE))
+                self._due[schedule] = self._looked_at[schedule] = at
             else:
-                pause = RETRY
+                self._looked_at[schedule] = now() + RETRY
 
     def _is_through(self, schedule: Schedule, at: datetime) -> bool:
         """Whether nothing more is to be done about a time that has come."""
@@ -113,9 +118,8 @@ class Timetable:
         except LlmdoError as error:
             self._host.tell(f"warning: `{schedule.name}` is started later: {error.message}")
             return False
-        except (
-            Exception
-        ) as error:  # a mistake of llmdo's own: it must not end the thread, and all schedules with it
+        # A mistake of llmdo's own must not end the thread, and all schedules with it.
+        except Exception as error:
             self._host.tell(
                 f"warning: `{schedule.name}` is started later: llmdo failed with {type(error).__name__}"
             )
