@@ -113,16 +113,16 @@ def test_what_is_within_the_limits_arrives_and_is_no_tool_call(root: Path) -> No
 
 
 def test_a_person_is_asked_about_what_mostly_holds_secrets(root: Path) -> None:
-    asked: list[Question] = []
+    questions: list[Question] = []
 
     class Person:
         async def ask(self, question: Question) -> Answer:
-            asked.append(question)
+            questions.append(question)
             return Answer(allowed=True, by="test", at_terminal=True)
 
     outcome = llmdo.run(root, "go", attachments=[".env"], approver=Person())
     assert outcome.status == "completed", outcome.error
-    assert [(question.path, question.arguments) for question in asked] == [
+    assert [(question.path, question.arguments) for question in questions] == [
         ("main/(attachments)", {"attachments": [".env"]})
     ]
 

@@ -92,4 +92,4 @@ def test_files_alone_run_as_they_are_shown(tmp_path: Path) -> None:
     with Server({"nobody": answers}).running() as server:
         done = llmdo(tmp_path, *words, environ={**os.environ, **server.environment})
     assert (done.returncode, done.stdout) == (0, "7! is 5040.\n"), done.stderr
-    assert "5040" in str(server.asked[1].body)
+    assert "5040" in str(server.requests[1].body)

@@ -65,8 +65,8 @@ def test_whatever_a_model_does_the_run_ends_in_order(
             monkeypatch.setenv(variable, value)
         words = [FIRST.get(name) or entry_of(root), "--reject-all", "--model", MODEL, *log]
         done = llmdo(root, "run", *words)
-    assert server.asked, done.stderr
-    assert {bool(asked.body.get("stream")) for asked in server.asked} == {streams}
+    assert server.requests, done.stderr
+    assert {bool(request.body.get("stream")) for request in server.requests} == {streams}
     assert done.returncode in (0, 1), done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert done.returncode == 0 or "error: " in done.stderr

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tests.providers.server import Answer, Asked, Fail, Raw, Say, Server
+from tests.providers.server import Answer, Fail, ProviderRequest, Raw, Say, Server
 
 Request = Mapping[str, Any]
 """The body of a request, and as `times` how often the same messages have come."""
@@ -39,7 +39,7 @@ class Wayward(Server):
     def next(self, path: str, body: dict[str, Any]) -> Answer:
         """What the route answers."""
         with self._lock:
-            self.asked.append(Asked(path, body.get("model", ""), "", body, time.monotonic()))
+            self.requests.append(ProviderRequest(path, body.get("model", ""), "", body, time.monotonic()))
             messages = json.dumps(body["messages"])
             self._times[messages] += 1
             times = self._times[messages]

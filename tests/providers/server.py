@@ -70,7 +70,7 @@ Answer = Say | Fail | Raw
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProviderRequest:
     """A request as it came."""
 
     path: str
@@ -84,7 +84,7 @@ class Server:
     """Answers the workers' requests from their scripts, in the order in which they come."""
 
     def __init__(self, scripts: Mapping[str, Sequence[Answer]]) -> None:
-        self.asked: list[Asked] = []
+        self.requests: list[ProviderRequest] = []
         self._scripts = {name: list(script) for name, script in scripts.items()}
         self._lock = threading.Condition()
         self._closed = threading.Event()
@@ -103,16 +103,16 @@ class Server:
             "NO_PROXY": "127.0.0.1",
         }
 
-    def of(self, worker: str) -> list[Asked]:
+    def of(self, worker: str) -> list[ProviderRequest]:
         """The requests of one worker."""
-        return [request for request in self.asked if request.worker == worker]
+        return [request for request in self.requests if request.worker == worker]
 
     def next(self, path: str, body: dict[str, Any]) -> Answer:
         """The next answer for the worker that asks; the end of its script is a mistake in the test."""
         match = re.search(r"You are (\w+)\.", json.dumps(body))
         worker = match[1] if match else "nobody"
         with self._lock:
-            self.asked.append(Asked(path, body.get("model", ""), worker, body, time.monotonic()))
+            self.requests.append(ProviderRequest(path, body.get("model", ""), worker, body, time.monotonic()))
             self._lock.notify_all()
             script = self._scripts.get(f"{worker}:{body.get('model')}") or self._scripts.get(worker)
             answer = script.pop(0) if script else Fail(400, {})
@@ -124,7 +124,7 @@ class Server:
     def waited_for(self, requests: int) -> bool:
         """Whether so many requests come, also those that a client has already given up."""
         with self._lock:
-            return self._lock.wait_for(lambda: len(self.asked) >= requests, PATIENCE)
+            return self._lock.wait_for(lambda: len(self.requests) >= requests, PATIENCE)
 
     def pause(self, seconds: float) -> None:
         """Waits, but not beyond the end of the test."""

@@ -73,10 +73,10 @@ def test_tools_are_called_in_parallel_and_their_results_go_back(
     assert outcome.usage.requests == 2
     assert (outcome.usage.input_tokens, outcome.usage.output_tokens) == (200, 20)
     assert outcome.usage.cost_usd
-    assert [bool(request.body.get("stream")) for request in server.asked] == [
+    assert [bool(request.body.get("stream")) for request in server.requests] == [
         bool(watchers) or model == ANTHROPIC
     ] * 2
-    sent = json.dumps(server.asked[1].body)
+    sent = json.dumps(server.requests[1].body)
     assert '"22"' in sent
     assert '"3"' in sent
     answers = [event for event in events if isinstance(event, ModelResponded)]
@@ -100,9 +100,9 @@ def test_a_delegate_is_given_an_attachment_and_works_beside_the_others(
     outcome = go(team_graph, tmp_path, **watchers)
     assert (outcome.output, outcome.error) == ("Three dots.", None)
     assert outcome.usage_by_worker["helper"].requests == 3
-    asked = server.of("helper")
-    assert all(base64.b64encode(PIXEL).decode() in json.dumps(request.body) for request in asked)
-    assert json.dumps(server.asked[-1].body).count("A dot.") == 3
+    requests = server.of("helper")
+    assert all(base64.b64encode(PIXEL).decode() in json.dumps(request.body) for request in requests)
+    assert json.dumps(server.requests[-1].body).count("A dot.") == 3
 
 
 @pytest.mark.few(2)
@@ -133,7 +133,7 @@ def test_the_next_model_of_a_chain_answers_without_a_wait(serve: Serve, tmp_path
     team_graph = graph(worker("main", model="strong"), aliases={"strong": (CHAT, ANTHROPIC)})
     outcome = go(team_graph, tmp_path, on_event=events.append)
     assert outcome.output == "Second."
-    assert [request.model for request in server.asked] == ["gpt-5-mini", "claude-opus-4-5"]
+    assert [request.model for request in server.requests] == ["gpt-5-mini", "claude-opus-4-5"]
     answered = next(event for event in events if isinstance(event, ModelResponded))
     assert answered.model == ANTHROPIC
 
@@ -147,4 +147,4 @@ def test_a_chain_that_failed_as_a_whole_is_tried_again(serve: Serve, tmp_path: P
     )
     team_graph = graph(worker("main", model="strong"), aliases={"strong": (CHAT, ANTHROPIC)})
     assert go(team_graph, tmp_path).output == "First."
-    assert [request.model for request in server.asked] == ["gpt-5-mini", "claude-opus-4-5", "gpt-5-mini"]
+    assert [request.model for request in server.requests] == ["gpt-5-mini", "claude-opus-4-5", "gpt-5-mini"]

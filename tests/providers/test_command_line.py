@@ -92,16 +92,18 @@ def test_a_team_works_from_the_command_line(
         command = [sys.executable, *options, "-m", "llmdo", *words]
         environment = {**os.environ, **server.environment}
         done = start(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=40)
-    asked = server.asked
+    requests = server.requests
     assert done.returncode == 0, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     assert (document["output"], document["usage"]["requests"]) == ("Written.", 6)
     assert float(document["usage_by_worker"]["helper"]["cost_usd"]) > 0
     assert (tmp_path / "out/summary.txt").read_text() == "It is a note."
-    assert len(asked) == 6
+    assert len(requests) == 6
     handed = ("The note itself.", base64.b64encode(b"The note itself.").decode())
     assert all(
-        any(form in str(request.body) for form in handed) for request in asked if request.worker == "helper"
+        any(form in str(request.body) for form in handed)
+        for request in requests
+        if request.worker == "helper"
     )
     assert "is asked again in" in done.stderr
     assert "Traceback" not in done.stderr

@@ -57,7 +57,7 @@ def test_variables_lead_the_clients_to_a_server(
         monkeypatch.setenv("LLMDO_MODEL", model)
         outcome = llmdo.run(team(tmp_path), "main", "hi")
     assert (outcome.output, outcome.error) == ("fine", None)
-    assert [asked.path for asked in server.asked] == [path]
+    assert [request.path for request in server.requests] == [path]
 
 
 def test_a_file_of_variables_is_read_where_it_is_named_and_nothing_of_it_is_kept(
@@ -151,6 +151,6 @@ def test_an_entry_that_is_open_serves_many_requests_at_once(tmp_path: Path, serv
 
     team(tmp_path)
     assert asyncio.run(requests()) == ["fine"] * 50
-    prompts = sorted(json.dumps(asked.body["messages"][-1]["content"]) for asked in server.asked)
+    prompts = sorted(json.dumps(request.body["messages"][-1]["content"]) for request in server.requests)
     assert prompts == sorted(json.dumps(f"guest {number}") for number in range(50))
     assert os.environ["OPENAI_BASE_URL"] == f"{server.url}/v1"

@@ -40,7 +40,7 @@ def test_a_failure_that_passes_is_asked_again_as_often_as_allowed(
         ("main", 1, 0.01),
         ("main", 2, 0.01),
     ]
-    assert len(server.asked) == 3
+    assert len(server.requests) == 3
 
 
 @pytest.mark.few(1)
@@ -53,7 +53,7 @@ def test_a_provider_that_stays_down_fails_the_run_with_a_sentence(
     assert outcome.status == "failed"
     assert "503" in (outcome.error or "")
     assert "\n" not in (outcome.error or "")
-    assert len(server.asked) == 1 + retries.RETRIES
+    assert len(server.requests) == 1 + retries.RETRIES
 
 
 @pytest.mark.few(1)
@@ -61,7 +61,7 @@ def test_a_provider_that_stays_down_fails_the_run_with_a_sentence(
 def test_a_workers_max_retries_holds(model: str, serve: Serve, tmp_path: Path) -> None:
     server = serve(main=[Fail(500)] * 9)
     go(graph(worker("main", model=model, model_settings={"max_retries": 0})), tmp_path)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.few(4)
@@ -73,20 +73,20 @@ def test_only_what_may_pass_is_asked_again(status: int, requests: int, serve: Se
     server = serve(main=[Fail(status), Say("Done.")])
     outcome = go(graph(worker("main", model=CHAT)), tmp_path)
     assert outcome.status == ("completed" if requests == 2 else "failed")
-    assert len(server.asked) == requests
+    assert len(server.requests) == requests
 
 
 def test_a_used_up_quota_is_not_asked_again(serve: Serve, tmp_path: Path) -> None:
     server = serve(main=[Fail(429, code="insufficient_quota"), Say("Done.")])
     assert go(graph(worker("main", model=CHAT)), tmp_path).status == "failed"
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_the_provider_says_how_long_to_wait(serve: Serve, tmp_path: Path) -> None:
     server = serve(main=[Fail(429, {"retry-after-ms": "250"}), Fail(429, {"Retry-After": "0"}), Say("Done.")])
     events: list[Event] = []
     assert go(graph(worker("main", model=CHAT)), tmp_path, on_event=events.append).output == "Done."
-    first, second, _ = server.asked
+    first, second, _ = server.requests
     assert second.at - first.at >= 0.25
     assert [failure.wait for failure in failures(events)] == [0.25, 0.0]
 
@@ -94,7 +94,7 @@ def test_the_provider_says_how_long_to_wait(serve: Serve, tmp_path: Path) -> Non
 def test_a_provider_that_asks_for_a_long_wait_is_not_waited_for(serve: Serve, tmp_path: Path) -> None:
     server = serve(main=[Fail(429, {"Retry-After": "3600"}), Say("Done.")])
     assert go(graph(worker("main", model=CHAT)), tmp_path).status == "failed"
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_without_a_word_of_the_provider_waits_grow() -> None:
@@ -131,7 +131,7 @@ def test_a_request_that_offered_tools_of_the_provider_is_not_repeated(
     search = Use(name=PROVIDER_SIDE, config={"tools": ("web_search",)}, at=HERE)
     team_graph = graph(worker("main", search, model=RESPONSES), approvals={"net.search": decision})
     outcome = go(team_graph, tmp_path)
-    assert len(server.asked) == requests
+    assert len(server.requests) == requests
     assert (outcome.status == "completed") == (requests == 2)
 
 
@@ -152,8 +152,8 @@ def test_a_cut_connection_is_asked_again_and_no_tool_runs_twice(
     outcome = go(graph(worker("main", "calc", model=model), CALC), tmp_path)
     assert (outcome.output, outcome.error) == ("Done.", None)
     assert outcome.usage.tool_calls == 2
-    assert [part for part in str(server.asked[-1].body).split("'") if part == "1"] == ["1"]
-    assert len(server.asked) == 4
+    assert [part for part in str(server.requests[-1].body).split("'") if part == "1"] == ["1"]
+    assert len(server.requests) == 4
 
 
 @pytest.mark.few(1)
@@ -164,7 +164,7 @@ def test_a_stream_that_breaks_fails_the_run_with_a_sentence(model: str, serve: S
     assert outcome.status == "failed"
     assert outcome.error
     assert "\n" not in outcome.error
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.long
@@ -182,7 +182,7 @@ def test_a_provider_that_is_too_slow_is_given_up(
     assert "did not answer in time" in (outcome.error or "")
     assert [failure.attempt for failure in failures(events)] == [1]
     assert server.waited_for(2)
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 def test_a_slow_stream_is_read_to_its_end(serve: Serve, tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_an_answer_that_is_none_is_asked_for_again(
     monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
     server = serve(main=[Raw(body), Say("Done.")])
     outcome = go(graph(worker("main", model=model, model_settings=WHOLE)), tmp_path)
-    assert (outcome.output, len(server.asked)) == ("Done.", 2)
+    assert (outcome.output, len(server.requests)) == ("Done.", 2)
 
 
 @pytest.mark.few(3)

@@ -78,7 +78,7 @@ def test_text_and_calls_arrive_in_pieces_and_are_the_answer(model: str, serve: S
     if model == CHAT:
         assert len([event for event in events if isinstance(event, TextDelta) and event.path == "main"]) == 14
         assert len(pieces) > 10
-    assert all(request.body["stream"] for request in server.asked)
+    assert all(request.body["stream"] for request in server.requests)
     [*answered] = [event for event in events if isinstance(event, ModelResponded)]
     assert {(answer.input_tokens, answer.output_tokens) for answer in answered} == {(100, 10)}
     assert (outcome.usage.requests, outcome.usage.input_tokens) == (4, 400)
@@ -95,7 +95,7 @@ def test_an_answer_that_breaks_off_is_one_failed_request_and_is_asked_for_again(
     events: list[Event] = []
     outcome = llmdo.run(team(tmp_path, model), on_event=events.append, journal=True)
     assert (outcome.output, outcome.error) == (STORY, None)
-    assert (len(server.asked), outcome.usage.requests) == (2, 2)
+    assert (len(server.requests), outcome.usage.requests) == (2, 2)
     assert text_of(events) == STORY
     kinds = [event.kind for event in events if event.kind not in ("text_delta", "worker_started")]
     assert kinds[1:5] == ["model_requested", "stream_broken", "model_failed", "model_responded"]
@@ -125,7 +125,7 @@ def test_where_every_answer_breaks_off_the_run_fails_and_can_go_on(
     assert len([event for event in events if isinstance(event, ModelFailed)]) == 1
     arrived: list[Event] = []
     resumed = llmdo.resume(root, outcome.run, on_event=arrived.append)
-    assert (resumed.output, resumed.usage.requests, len(server.asked)) == (STORY, 3, 3)
+    assert (resumed.output, resumed.usage.requests, len(server.requests)) == (STORY, 3, 3)
     assert text_of(arrived) == STORY
 
 
@@ -135,7 +135,7 @@ def test_a_broken_answer_counts_towards_the_limit_of_requests(serve: Serve, tmp_
     outcome = llmdo.run(
         team(tmp_path, CHAT), limits=llmdo.Limits(requests=1), on_event=events.append, journal=True
     )
-    assert (outcome.status, len(server.asked)) == ("failed", 1)
+    assert (outcome.status, len(server.requests)) == ("failed", 1)
     assert "request" in (outcome.error or "")
 
 
@@ -149,7 +149,7 @@ def test_the_next_model_of_a_chain_answers_where_one_breaks_off(serve: Serve, tm
     events: list[Event] = []
     team_graph = graph(worker("main", model="strong"), aliases={"strong": (CHAT, ANTHROPIC)})
     outcome = go(team_graph, tmp_path, streams="everything", on_event=events.append)
-    assert (outcome.output, outcome.usage.requests, len(server.asked)) == (STORY, 2, 2)
+    assert (outcome.output, outcome.usage.requests, len(server.requests)) == (STORY, 2, 2)
     assert text_of(events) == STORY
     [broken] = [event for event in events if isinstance(event, StreamBroken)]
     assert broken.model.endswith("gpt-5-mini")
@@ -167,7 +167,7 @@ def test_a_refusal_before_the_first_piece_voids_nothing(serve: Serve, tmp_path: 
 def test_nobody_streams_where_nobody_listens(serve: Serve, tmp_path: Path) -> None:
     server = serve(main=[Say(STORY)])
     assert llmdo.run(team(tmp_path, CHAT)).output == STORY
-    assert [bool(request.body.get("stream")) for request in server.asked] == [False]
+    assert [bool(request.body.get("stream")) for request in server.requests] == [False]
 
 
 @pytest.mark.long

@@ -48,10 +48,10 @@ class Counting(ApproveAll):
     """Says yes, and keeps what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Question] = []
+        self.questions: list[Question] = []
 
     async def ask(self, question: Question) -> Answer:
-        self.asked.append(question)
+        self.questions.append(question)
         return await super().ask(question)
 
 
@@ -61,7 +61,7 @@ def sent(serve: Serve, team_graph: Graph, root: Path, approver: ApproveAll | Rej
     server = serve(main=[Say(calls=[("add", {"a": 1, "b": 2})]), Say("Done.")])
     outcome = go(team_graph, root, approver=approver)
     assert (outcome.output, outcome.error) == ("Done.", None)
-    return [json.dumps(asked.body["tools"]) for asked in server.asked]
+    return [json.dumps(request.body["tools"]) for request in server.requests]
 
 
 @pytest.mark.parametrize("model", [RESPONSES, ANTHROPIC])
@@ -94,7 +94,7 @@ def test_a_tool_that_needs_approval_is_asked_about_once_and_before_it_is_offered
     requests = sent(serve, searcher("needs_approval"), tmp_path, approver)
     assert all("web_search" in request for request in requests)
     assert [
-        (question.path, question.tool, [*map(str, question.capabilities)]) for question in approver.asked
+        (question.path, question.tool, [*map(str, question.capabilities)]) for question in approver.questions
     ] == [("main/web_search", "web_search", ["data.untrusted", "net.search"])]
 
 
@@ -102,7 +102,7 @@ def test_a_tool_that_was_not_approved_is_in_no_request(serve: Serve, tmp_path: P
     (tmp_path / "tools.py").write_text(TOOLS, encoding="utf-8")
     server = serve(main=[Say("Done.")])
     outcome = go(searcher("needs_approval"), tmp_path, approver=RejectAll())
-    assert "web_search" not in json.dumps(server.asked[0].body)
+    assert "web_search" not in json.dumps(server.requests[0].body)
     assert [(call.path, call.decision) for call in outcome.denied] == [("main/web_search", "needs_approval")]
 
 
@@ -115,7 +115,7 @@ def test_a_model_without_the_tool_is_reported_before_anything_is_asked(
     message = "worker `main` names the provider-side tool `web_search`, which `openai-chat:gpt-5-mini` does not offer"
     with pytest.raises(LlmdoError, match=message):
         go(team_graph, tmp_path)
-    assert server.asked == []
+    assert server.requests == []
 
 
 def test_a_model_that_brings_tools_along_in_its_settings_is_refused(serve: Serve, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_model_that_brings_tools_along_in_its_settings_is_refused(serve: Serve
     message = "settings of `python:models.py:sly` hold tools in `openai_native_tools`"
     with pytest.raises(LlmdoError, match=message):
         go(team_graph, tmp_path)
-    assert server.asked == []
+    assert server.requests == []
 
 
 OPTIONS = {"max_uses": 3, "allowed_domains": ["example.org"]}
@@ -161,7 +161,7 @@ def test_options_hold_at_the_provider_as_the_lock_has_them(serve: Serve, tmp_pat
         options=RunOptions(input="x", approver=ApproveAll()),
     )
     assert outcome.output == "Done."
-    (offered,) = server.asked[0].body["tools"]
+    (offered,) = server.requests[0].body["tools"]
     assert {key: offered[key] for key in OPTIONS} == OPTIONS
 
 

@@ -33,9 +33,9 @@ def test_a_stream_that_was_refused_is_asked_for_again(
         graph(worker("main", model=model)), tmp_path, instruments=(streaming(),), on_event=events.append
     )
     assert (outcome.output, outcome.error) == ("Done.", None)
-    assert (len(server.asked), outcome.usage.requests) == (3, 3)
+    assert (len(server.requests), outcome.usage.requests) == (3, 3)
     assert [failure.attempt for failure in failures(events)] == [1, 2]
-    assert all(request.body["stream"] for request in server.asked)
+    assert all(request.body["stream"] for request in server.requests)
     [answered] = [event for event in events if isinstance(event, ModelResponded)]
     assert (answered.text, answered.input_tokens, answered.output_tokens) == ("Done.", 100, 10)
     assert answered.cost_usd
@@ -49,7 +49,7 @@ def test_a_stream_that_stays_refused_fails_with_a_sentence(model: str, serve: Se
     assert outcome.status == "failed"
     assert "503" in (outcome.error or "")
     assert "every model of the chain" not in (outcome.error or "")
-    assert len(server.asked) == 1 + retries.RETRIES
+    assert len(server.requests) == 1 + retries.RETRIES
 
 
 @pytest.mark.few(1)
@@ -57,7 +57,7 @@ def test_a_stream_that_stays_refused_fails_with_a_sentence(model: str, serve: Se
 def test_a_request_that_can_never_succeed_is_streamed_once(model: str, serve: Serve, tmp_path: Path) -> None:
     server = serve(main=[Fail(400), Say("Done.")])
     assert go(graph(worker("main", model=model)), tmp_path, instruments=(streaming(),)).status == "failed"
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.few(1)
@@ -68,7 +68,7 @@ def test_a_stream_that_breaks_before_its_first_piece_is_asked_for_again(
     server = serve(main=[Say("A story.", cut=True, pieces=0), Say("A story.")])
     outcome = go(graph(worker("main", model=model)), tmp_path, instruments=(streaming(),))
     assert (outcome.output, outcome.error) == ("A story.", None)
-    assert (len(server.asked), outcome.usage.requests) == (2, 2)
+    assert (len(server.requests), outcome.usage.requests) == (2, 2)
 
 
 @pytest.mark.few(1)
@@ -120,7 +120,7 @@ def test_a_stream_that_stalls_is_given_up_after_the_workers_timeout(
     assert "did not answer in time" in (outcome.error or "")
     assert [failure.attempt for failure in failures(events)] == [1]
     assert server.waited_for(2)
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 @pytest.mark.long
@@ -142,4 +142,4 @@ def test_the_next_model_of_a_chain_streams_when_the_first_cannot(serve: Serve, t
     team_graph = graph(worker("main", model="strong"), aliases={"strong": (CHAT, ANTHROPIC)})
     outcome = go(team_graph, tmp_path, instruments=(streaming(),))
     assert outcome.output == "Second."
-    assert (len(server.asked), outcome.usage.requests) == (2, 2)
+    assert (len(server.requests), outcome.usage.requests) == (2, 2)

@@ -119,7 +119,7 @@ def test_a_page_instead_of_an_answer_is_asked_again(
     events: list[Any] = []
     server = serve(main=[Raw(PAGE, media_type=media_type), Say("Done.")])
     outcome = go(graph(worker("main", model=model, **WHOLE)), tmp_path, on_event=events.append)
-    assert (outcome.output, len(server.asked)) == ("Done.", 2)
+    assert (outcome.output, len(server.requests)) == ("Done.", 2)
     [event] = [failed_event for failed_event in events if isinstance(failed_event, ModelFailed)]
     assert event.error.startswith(f"the answer of `{named(model)}` cannot be read: ")
     assert "<" not in event.error

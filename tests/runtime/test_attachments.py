@@ -169,15 +169,15 @@ def test_handing_over_what_mostly_holds_secrets_asks_at_a_terminal_only(
         assert "canary" not in str(outcome.output)
         assert [call.decision for call in outcome.denied] == ["needs_approval"]
         assert "fs.read.protected" in outcome.denied[0].reasons[0]
-    asked: list[Question] = []
+    questions: list[Question] = []
 
     class Yes:
         async def ask(self, question: Question) -> Answer:
-            asked.append(question)
+            questions.append(question)
             return Answer(allowed=True, by="test", at_terminal=True)
 
     assert "success" in str(go(team_graph, tmp_path, approver=Yes()).output)
-    assert asked[0].terminal_only
+    assert questions[0].terminal_only
 
 
 def test_a_name_of_a_secret_that_only_the_path_map_gives_asks_as_well(tmp_path: Path) -> None:

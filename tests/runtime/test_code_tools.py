@@ -242,16 +242,16 @@ def test_a_function_calls_what_its_entry_names_and_nothing_else(root: Path) -> N
 
 
 def test_a_person_is_asked_about_the_call_itself(root: Path) -> None:
-    asked: list[Question] = []
+    questions: list[Question] = []
 
     class Person:
         async def ask(self, question: Question) -> Answer:
-            asked.append(question)
+            questions.append(question)
             return Answer(allowed=True, by="test")
 
     asking(root, "calc.wipe", {})
     assert go(root, approver=Person()).output == '[success: "wiped"]'
-    assert [(question.path, question.worker, question.tool) for question in asked] == [
+    assert [(question.path, question.worker, question.tool) for question in questions] == [
         ("main/do#1/calc.wipe#1", "main", "wipe")
     ]
 

@@ -81,18 +81,18 @@ def test_shell_syntax_is_refused_with_what_to_do_instead_and_nobody_is_asked(roo
 
 
 def test_the_person_is_shown_and_answers_for_the_command_that_runs(root) -> None:
-    asked: list[Question] = []
+    questions: list[Question] = []
 
     class Yes:
         async def ask(self, question: Question) -> Answer:
-            asked.append(question)
+            questions.append(question)
             return Answer(allowed=True, by="test")
 
     outcome = go(team(root, ["touch", "new"]), root, approver=Yes())
     assert outcome.output == "[success: exit code 0]"
     assert (root / "new").exists()
-    assert asked[0].arguments["command"] == ["touch", "new"]
-    assert {str(capability) for capability in asked[0].capabilities} == {
+    assert questions[0].arguments["command"] == ["touch", "new"]
+    assert {str(capability) for capability in questions[0].capabilities} == {
         "proc.exec",
         "fs.read:new/**",
         "fs.write:new/**",

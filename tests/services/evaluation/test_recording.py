@@ -83,13 +83,13 @@ def test_what_was_recorded_is_repeated_without_a_key_and_with_the_same_verdicts(
     llmdo: Llmdo, recorded: tuple[Path, dict[str, Any], Server]
 ) -> None:
     root, first, server = recorded
-    asked = len(server.asked)
+    asked = len(server.requests)
     assert asked == 7
     effects = (root / "effects.log").read_text()
     for _ in range(2):
         again = evaluated(llmdo, root, "--recorded")
         assert verdicts(again) == verdicts(first)
-    assert len(server.asked) == asked, "nobody was asked"
+    assert len(server.requests) == asked, "nobody was asked"
     assert (root / "effects.log").read_text() == effects * 3, "tools really run"
     variant = again["variants"][0]
     assert (variant["label"], variant["recording"], variant["cost_usd"]) == ("recorded", FILE, 0)
@@ -126,7 +126,7 @@ def test_another_request_fails_its_case_alone_and_says_what_differs(
     llmdo: Llmdo, recorded: tuple[Path, dict[str, Any], Server]
 ) -> None:
     root, _, server = recorded
-    asked = len(server.asked)
+    asked = len(server.requests)
     again = "; record again with `llmdo eval e --record`"
     write(root, [CASES[0], {**CASES[1], "input": "Other."}], evaluators={"judge": {"grader": "Is it so?"}})
     data = evaluated(llmdo, root, "--recorded")
@@ -141,7 +141,7 @@ def test_another_request_fails_its_case_alone_and_says_what_differs(
     worker.write_text(worker.read_text() + "Be brief.\n", encoding="utf-8")
     changed = trials(json.dumps(evaluated(llmdo, locked(root), "--recorded")))["refund"]
     assert changed["error"] == f"main: request 1 was recorded for another request: its prompt changed{again}"
-    assert len(server.asked) == asked
+    assert len(server.requests) == asked
 
 
 @pytest.mark.long
