@@ -33,15 +33,15 @@ lint: install-dev
 	$(BIN)/mypy
 
 # What pytest makes of the tests is kept, whatever the environment says: else each session makes it anew.
-# Half of the time of a test is waiting, for other processes and for the disk.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
+# A part of the time of a test is waiting, for other processes; a worker takes 10 s of a processor before its first test.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1) // 2 or 1)')
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 compiled: install-dev
 	$(BIN)/python -m compileall -q llmdo  # else each process of a test compiles it, where nothing may be written
 
 test: compiled
-	$(PYTEST) -m "not long"
+	PYTEST_DEBUG_TEMPROOT=$$($(BIN)/python -m tests.memory) $(PYTEST) -m "not long"
 
 test-long: compiled
 	$(PYTEST) -m "long or law" --hypothesis-profile usual --timeout 600
