@@ -71,6 +71,7 @@ def test_a_file_arrives_through_the_path_map_and_content_as_it_is(root: Path) ->
     )
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("entry", "limits", "attached", "problem"),
     [

@@ -196,6 +196,7 @@ def test_the_lock_is_derived_without_the_secrets_of_the_job(runner: Runner) -> N
     assert "SECRET_TOKEN" not in output
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("version", "requirements", "installed"),
     [

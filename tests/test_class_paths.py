@@ -52,6 +52,7 @@ def workspace(
     return root
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("header", ["toolsets: [{}]", "toolsets:\n  {}: {{}}"])
 def test_every_spelling_means_the_same_toolset(tmp_path: Path, form: str, header: str) -> None:
@@ -91,6 +92,7 @@ def test_a_ceiling_and_a_declaration_hold_for_it(tmp_path: Path) -> None:
     assert "Unknown tool name: 'divide'" in done.stdout
 
 
+@pytest.mark.long
 def test_two_workers_configure_it_each_for_itself(tmp_path: Path) -> None:
     root = workspace(
         tmp_path,
@@ -224,6 +226,7 @@ def test_a_run_does_not_go_on_with_another_class(tmp_path: Path) -> None:
     assert done.stdout == "[success: 0.3333]\n", done
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "header",
     [

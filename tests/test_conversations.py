@@ -283,6 +283,7 @@ def test_nothing_goes_on_from_a_run_that_was_killed_in_a_call(team: Path) -> Non
     assert "nobody knows whether it took effect" in (outcome.output or "")
 
 
+@pytest.mark.long
 def test_an_exported_run_brings_what_was_said_before_it(team: Path, tmp_path: Path) -> None:
     first = llmdo.run(team, "main", "one", journal=True)
     second = llmdo.run(team, "main", "two", continue_from=first.run)

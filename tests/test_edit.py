@@ -151,6 +151,7 @@ def test_adding_and_removing_a_worker_leaves_nothing_behind(root: Path) -> None:
     assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("last", [True, False])
@@ -358,6 +359,7 @@ def test_an_unknown_name_gets_the_nearest_one(
     assert manifest(root) == MANIFEST
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     ("change", "words", "options", "message"),
     [

@@ -147,6 +147,7 @@ def test_limits_may_only_lower(team: Path) -> None:
     assert llmdo.run(team, limits=llmdo.Limits(requests=100)).status == "failed"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seconds", [float("nan"), float("inf"), 0, -1])
 def test_a_limit_is_a_number_above_0(team: Path, seconds: float) -> None:
     with pytest.raises(llmdo.LlmdoError, match="`limits` does not set `seconds` to a number above 0"):

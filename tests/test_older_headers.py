@@ -16,7 +16,7 @@ def header(root: Path, text: str) -> None:
     )
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("toolset", "offered"),
     [

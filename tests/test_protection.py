@@ -11,6 +11,7 @@ from llmdo.workspace import project
 GOVERNING = {"tools/calc.py", "schemas", "Prüfer.py"}
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize(
     "path",
     [

@@ -62,6 +62,7 @@ def test_a_rename_hides_nothing_that_changed_besides(before, after, names) -> No
     ]
 
 
+@pytest.mark.long
 @tried(24)
 @given(graphs(), chosen, st.data())
 def test_what_is_added_below_an_agent_widens_whoever_is_renamed_at_the_same_time(graph, names, data) -> None:

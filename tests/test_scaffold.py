@@ -58,6 +58,7 @@ def test_a_template_that_is_an_example_says_the_same(name: str, tmp_path: Path) 
             assert example.read_text(encoding="utf-8").splitlines() == expected, path
 
 
+@pytest.mark.few(2)
 @EVERY_TEMPLATE
 def test_each_template_checks_without_any_finding(started: Path) -> None:
     assert checks.check(project.read(started), locked=True) == ()
@@ -112,6 +113,7 @@ def test_the_delegation_template_stops_where_its_rules_do_not_allow_the_report(s
     assert not (started / "reports").exists()
 
 
+@pytest.mark.few(2)
 @EVERY_TEMPLATE
 def test_the_editor_lines_name_files_that_init_wrote(started: Path) -> None:
     first = (started / "llmdo.toml").read_text().splitlines()[0]
@@ -125,6 +127,7 @@ def test_the_editor_lines_name_files_that_init_wrote(started: Path) -> None:
         )
 
 
+@pytest.mark.few(2)
 @EVERY_TEMPLATE
 def test_no_placeholder_is_left(started: Path) -> None:
     assert not [path for path, content in files_of(started).items() if b"{{" in content]

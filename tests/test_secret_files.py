@@ -7,6 +7,7 @@ import pytest
 from llmdo.policy.secret_files import SECRET_FILES, is_secret, may_hold_secrets
 
 
+@pytest.mark.few(18)
 @pytest.mark.parametrize(
     "path",
     [

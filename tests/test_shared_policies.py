@@ -201,6 +201,7 @@ def test_what_lies_in_the_current_folder_is_not_installed_whatever_it_says_of_it
     assert not (tmp_path / "canary").exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("layout", ["", "src"])
 def test_a_package_that_is_installed_in_place_is_found_by_its_metadata(
     root: Path, packages: Path, tmp_path: Path, layout: str
@@ -243,6 +244,7 @@ WRONG = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_extended_and_is_not_there_is_found_where_it_is_named(
     root: Path, packages: Path, case: str
@@ -272,6 +274,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("text", BROKEN)
 def test_what_is_wrong_in_a_policy_is_found_there_and_nothing_runs(root: Path, text: str) -> None:
     (root / "policies/base.toml").write_text(text)
@@ -341,6 +344,7 @@ NET = ASKING.replace("needs_approval", "blocked")
 NOTHING = "schema = 1\n"
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("before", "after", "verdict"),
     [

@@ -209,6 +209,7 @@ def test_code_that_was_changed_in_the_folder_is_not_run(llmdo: Llmdo, asking: Pa
     assert llmdo("resume", "last", "--sources", "run", cwd=clone).out == "noted hello\n"
 
 
+@pytest.mark.long
 def test_sources_that_are_no_longer_there_are_not_exported(
     llmdo: Llmdo, asking: Path, tmp_path: Path
 ) -> None:
@@ -243,6 +244,7 @@ def test_no_secret_leaves_in_a_source_file(
     assert secret.encode() not in (tmp_path / "r.sqlite").read_bytes()
 
 
+@pytest.mark.long
 def test_what_is_not_as_it_was_on_the_other_machine_is_reported(
     llmdo: Llmdo, asking: Path, tmp_path: Path
 ) -> None:

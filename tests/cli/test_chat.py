@@ -181,6 +181,7 @@ def test_a_chat_at_a_terminal(team: Path) -> None:
     assert len(Runs(team).names()) == 4
 
 
+@pytest.mark.long
 def test_each_turn_is_a_run_bound_to_the_one_before(team: Path) -> None:
     chat = chat_in(team)
     assert [answer_to(chat, text) for text in ("one", "two", "three")] == [
@@ -224,6 +225,7 @@ def test_a_chat_in_a_store_goes_on_and_so_does_a_run_from_it(
     assert command(team, "replay", "last").stdout == "heard one+two+three+four\n"
 
 
+@pytest.mark.long
 def test_undo_takes_a_turn_from_the_model_and_leaves_what_it_did(
     team: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -298,6 +298,7 @@ def test_a_missing_key_or_library_is_one_sentence(
     assert "Traceback" not in done.err
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_a_run_with_130_and_no_traceback(workspace: Path) -> None:
     edit(
         workspace / "models.py",

@@ -443,6 +443,7 @@ def test_a_changed_tool_names_those_who_use_it(llmdo: Llmdo, tmp_path: Path) -> 
     assert lines[-2] == "verdict: changed"
 
 
+@pytest.mark.long
 def test_a_check_that_finds_nothing_does_not_load_diff(team: Path) -> None:
     script = (
         "import sys\nfrom llmdo.__main__ import main\nsys.argv = ['llmdo', 'check', '--locked']\n"

@@ -53,6 +53,7 @@ def test_machine_formats_stay_pure_and_the_caveat_goes_to_the_other_stream(proje
         assert json.loads(done.stdout)["read_from"] == "claude"
 
 
+@pytest.mark.long
 def test_check_of_another_format_loads_no_command_line_library(project: Path) -> None:
     script = (
         "import sys\nfrom llmdo.__main__ import main\n"

@@ -90,6 +90,7 @@ def test_a_killed_run_goes_on_when_its_open_call_is_decided_on(llmdo: Llmdo, not
     assert (as_json["status"], as_json["output"]) == ("completed", "noted hello")
 
 
+@pytest.mark.long
 def test_an_open_call_can_be_given_up(llmdo: Llmdo, noting: Path) -> None:
     die(noting)
     done = llmdo("resume", "last", "--give-up", "main/note#1", cwd=noting)
@@ -145,6 +146,7 @@ def test_a_limit_is_set_anew_by_its_name(llmdo: Llmdo, noting: Path) -> None:
     assert 'new limits: {"requests": 2}' in llmdo("audit", "last", cwd=noting).out
 
 
+@pytest.mark.long
 def test_a_change_since_the_run_began_is_refused_unless_it_is_named(llmdo: Llmdo, noting: Path) -> None:
     die(noting)
     (noting / "main.worker").write_text("---\nname: main\ntoolsets: [tools]\n---\nGo on.\n")

@@ -76,6 +76,7 @@ def test_a_result_that_is_not_the_recorded_one_is_reported_at_its_place(llmdo: L
     assert f"main: request 2 is not the one in `{RECORDED}`: result of `write_file` differs" in refused.err
 
 
+@pytest.mark.long
 def test_each_of_several_delegates_gets_its_own_answers(llmdo: Llmdo, workspace: Path) -> None:
     (workspace / "models.py").write_text(DELEGATING)
     (workspace / "main.worker").write_text("---\nname: main\ntoolsets: [writer]\n---\nGo.\n")

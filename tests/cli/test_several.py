@@ -103,6 +103,7 @@ def test_locks_are_written_and_compared_and_none_hinders_another(repository: Pat
     assert llmdo(repository, "lock", "--all", "--check").returncode == 1
 
 
+@pytest.mark.long
 def test_differences_are_reported_by_workspace_and_the_worst_decides(repository: Path) -> None:
     (repository / "teams/bad/main.worker").write_text(WORKER.format(more=""))
     assert llmdo(repository, "lock", "--all").returncode == 0

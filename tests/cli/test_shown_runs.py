@@ -97,6 +97,7 @@ def test_a_hostile_result_is_shown_as_text(llmdo: Llmdo, noting: Path) -> None:
     assert "        | ## Heading\n        | ```\n" in markdown  # indented code, which nothing in it can end
 
 
+@pytest.mark.long
 def test_a_large_result_is_counted_and_whole_on_request(llmdo: Llmdo, noting: Path) -> None:
     llmdo("run", "main", "note:text:large", cwd=noting)
     short = full(llmdo, noting)

@@ -414,6 +414,7 @@ def test_no_command_executes_what_nobody_answered_for(team: Path, canary: Path, 
     assert "nobody has answered for 1 Python file of this workspace" in done.stderr
 
 
+@pytest.mark.long
 def test_a_function_that_judges_an_eval_is_code_as_well(team: Path, canary: Path) -> None:
     (team / "tools.py").write_text((team / "tools.py").read_text().replace("touch()", "exists()"))
     (team / "judge.py").write_text(f"open({str(canary)!r}, 'w').close()\ndef right(ctx): return True\n")
@@ -452,6 +453,7 @@ def test_a_chat_asks_before_its_first_turn(team: Path, canary: Path) -> None:
     assert (code, len(person.prompts), canary.exists()) == (2, 1, False)
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("name", READING)
 def test_what_reads_executes_nothing_and_never_asks(team: Path, canary: Path, name: str) -> None:
     _mcp(team)

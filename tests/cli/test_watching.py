@@ -102,6 +102,7 @@ def test_usage_by_worker_is_in_the_document(llmdo: Llmdo, workspace: Path) -> No
     assert document["usage_by_worker"] == {"main": document["usage"]}
 
 
+@pytest.mark.long
 def test_the_log_and_the_trace_are_written_where_they_are_wanted(llmdo: Llmdo, workspace: Path) -> None:
     words = ["--log-events", "events.jsonl", "--trace-dir", "traces", "--input", "read_file:path:main.worker"]
     done = llmdo("run", *words, cwd=workspace)

@@ -169,6 +169,7 @@ def test_the_command_says_what_to_install(root: Path, monkeypatch: pytest.Monkey
     assert "pip install 'llmdo-workspace[lsp]'" in done.stderr
 
 
+@pytest.mark.long
 def test_ctrl_c_and_an_end_of_input_end_it_quietly(root: Path) -> None:
     words = [sys.executable, "-m", "llmdo", "lsp"]
     ended = forking.run(words, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True)

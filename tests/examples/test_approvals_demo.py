@@ -92,6 +92,7 @@ def test_a_reason_reaches_the_model(root: Path) -> None:
     assert "write to Bo instead" in person.text().partition("1 send_letter: ")[2]
 
 
+@pytest.mark.long
 def test_strangers_steps_stay_where_they_may(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside.txt"
     outside.write_text("kept", encoding="utf-8")
@@ -110,6 +111,7 @@ def test_strangers_steps_stay_where_they_may(root: Path, tmp_path: Path) -> None
     assert sent(root) == []
 
 
+@pytest.mark.long
 def test_what_is_blocked_stays_blocked_for_a_model_of_any_kind(root: Path) -> None:
     calls: list[tuple[str, dict[str, object]]] = [
         ("shred", {"path": "letters/ada.txt"}),

@@ -26,6 +26,7 @@ def test_the_report_names_each_finding_with_its_line(root: Path) -> None:
         assert f"- `project/{place}`: `" in report.partition("## Worth a look")[2]
 
 
+@pytest.mark.long
 def test_a_strangers_code_with_hostile_names_and_lines_does_no_harm(root: Path, tmp_path: Path) -> None:
     mine = root / "mine"
     (mine / "node_modules").mkdir(parents=True)

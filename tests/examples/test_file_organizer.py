@@ -52,6 +52,7 @@ def test_after_a_yes_every_file_lies_in_the_folder_of_its_kind(root: Path) -> No
     assert after["sorted/documents/minutes (2).txt"] == before["inbox/old/minutes.txt"]
 
 
+@pytest.mark.long
 def test_a_yes_beforehand_is_about_the_inbox_alone(root: Path) -> None:
     done = llmdo(root, "run", "organize", "--approve", "fs.delete:inbox/old/**")
     assert (done.returncode, (root / "sorted").exists()) == (1, False)
@@ -67,6 +68,7 @@ def test_without_a_yes_nothing_is_moved(root: Path) -> None:
     assert files(root) == before
 
 
+@pytest.mark.long
 def test_a_plan_moves_nothing_whatever_its_model_calls(root: Path) -> None:
     before = files(root)
     pair = ("inbox/song.mp3", "sorted/audio/song.mp3")
@@ -121,6 +123,7 @@ def test_what_the_gate_cannot_see_the_tool_refuses(root: Path, tmp_path: Path) -
     assert not (tmp_path / "song.mp3").exists()
 
 
+@pytest.mark.long
 def test_a_strangers_odd_files_are_sorted_or_stay_and_nothing_is_lost(
     root: Path, mine: Path, tmp_path: Path
 ) -> None:

@@ -32,6 +32,7 @@ FILES = {
 }
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("form", foreign.FORMATS)
 @pytest.mark.parametrize("asked", ["auto", "by name"])
 def test_a_file_alone_is_read_as_in_its_project(tmp_path: Path, form: str, asked: str) -> None:

@@ -153,6 +153,7 @@ SECRETS = [
 ]
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(("entry", "taken"), SECRETS)
 def test_in_place_of_each_secret_stands_a_variable(
     root: Path, entry: dict[str, object], taken: dict[str, object]
@@ -173,6 +174,7 @@ def inline(value: object) -> str:
     return json.dumps(value)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "words",
     [

@@ -76,6 +76,7 @@ def test_offline_keeps_what_is_known_and_says_so(tmp_path: Path) -> None:
     assert "echo" in project.read(root).graph.toolsets["raw"].tools
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("says", "problem"),
     [
@@ -136,6 +137,7 @@ def test_a_server_sees_nothing_of_our_environment_but_what_it_was_given(
     }
 
 
+@pytest.mark.long
 def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
     root = workspace(tmp_path, "${NOT_SET_ANYWHERE}")
     with pytest.raises(LlmdoError, match="needs the environment variable `NOT_SET_ANYWHERE`"):

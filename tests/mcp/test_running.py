@@ -255,6 +255,7 @@ def test_a_dead_server_stays_dead_for_the_run(tmp_path: Path) -> None:
     assert "is not started again in this run" in outcome.output
 
 
+@pytest.mark.long
 def test_a_little_noise_is_no_harm(root: Path) -> None:
     assert called(root, "chatter") == "[success: done]"
 
@@ -266,6 +267,7 @@ def test_a_long_result_is_cut_and_says_so(root: Path) -> None:
     assert "[1,900,000 more characters were left out]" in result
 
 
+@pytest.mark.long
 def test_a_picture_becomes_an_attachment(root: Path) -> None:
     outcome = go(root, [("picture", {})], "{results}")
     assert outcome.status == "completed", outcome.error

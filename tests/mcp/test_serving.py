@@ -106,6 +106,7 @@ def test_entries_are_tools_with_the_types_of_their_workers(root: Path) -> None:
     assert [tool.name for tool in using(root, lambda client: client.list_tools(), "ask").tools] == ["ask"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_a_call_is_a_run_with_progress(root: Path, mode: str) -> None:
     script(root, main=[[("list_files", {})], "done {prompt}"], typed=["x"])
@@ -195,6 +196,7 @@ def test_only_runs_of_clients_are_gone_on_from(root: Path) -> None:
 WRITE: list[Any] = [[("write_file", {"path": "notes.txt", "content": "\u202ehello"})], "{results}"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("answer", "written"),
     [

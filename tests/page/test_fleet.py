@@ -93,6 +93,7 @@ def test_workers_their_beats_and_what_they_have_are_shown_as_they_are(
     assert page.locator("main img").count() == 0
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_a_fleet_without_a_worker_says_how_one_is_started(
     page: Page, serve: Serve, stored: str, workspace: Path

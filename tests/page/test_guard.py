@@ -98,6 +98,7 @@ def test_a_name_that_was_bound_anew_is_no_name_of_the_server(
     assert ask(served, path, host=host).status == (400 if host is None else 421)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
 @pytest.mark.parametrize("port", ["", ":80", ":9000"])
 def test_a_tunnel_may_give_the_server_another_port(served: Served, name: str, port: str) -> None:

@@ -70,14 +70,12 @@ STRICT = ["-W", "error::ResourceWarning"]
 """What is not closed is heard of where Python itself ends."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("model", "start", "options"),
     [
         (RESPONSES, forking.run, []),
-        *(
-            pytest.param(name, subprocess.run, STRICT, marks=pytest.mark.long)
-            for name in (RESPONSES, ANTHROPIC)
-        ),
+        *((name, subprocess.run, STRICT) for name in (RESPONSES, ANTHROPIC)),
     ],
 )
 def test_a_team_works_from_the_command_line(

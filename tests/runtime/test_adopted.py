@@ -140,6 +140,7 @@ def test_an_adopted_agent_keeps_its_output(
     assert outcome.is_typed == (not isinstance(value, str))
 
 
+@pytest.mark.long
 def test_code_that_calls_an_adopted_agent_is_given_the_instance(tmp_path: Path) -> None:
     entry = '\n[entries.code]\nfunction = "agents.py:code"\ncalls = ["adopted"]\n'
     code = (
@@ -177,6 +178,7 @@ def test_an_output_that_no_worker_can_give_is_refused(output: str, problem: str,
     assert problem in refused.value.message
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name", ["ModelFallback(own)", "ResolveModelId(lambda ctx, name: own)", "SelectModel(lambda ctx: own)"]
 )
@@ -329,6 +331,7 @@ def test_an_agent_is_given_what_its_function_makes_and_everything_else_its_runti
     assert (tmp_path / "log").read_text() == "opened closed " * 2
 
 
+@pytest.mark.long
 def test_a_lock_holds_what_makes_the_deps_and_follows_its_file(tmp_path: Path) -> None:
     needy(tmp_path, "x")
     lock.write(tmp_path, locking.derive(project.read(tmp_path)))
@@ -367,6 +370,7 @@ def test_deps_that_cannot_be_made_fail_the_run(deps: str, problem: str, tmp_path
     assert problem in (outcome.error or "")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("deps", ["make = 3\n", "def make(a):\n    return a\n"])
 def test_what_is_no_maker_of_deps_is_refused_by_lock(deps: str, tmp_path: Path) -> None:
     needy(tmp_path, "x", deps=deps)
@@ -465,6 +469,7 @@ async def code(runtime, input):
 """
 
 
+@pytest.mark.long
 def test_code_of_the_workspace_overrides_as_well(tmp_path: Path) -> None:
     adopting(tmp_path, OVERRIDING, "{prompt} {tools}", manifest=MANIFEST + INSIDE)
     outcome = llmdo.run(locked(tmp_path), "code", "go", journal=True)
@@ -474,6 +479,7 @@ def test_code_of_the_workspace_overrides_as_well(tmp_path: Path) -> None:
     assert llmdo.replay(tmp_path).output == outcome.output
 
 
+@pytest.mark.long
 def test_an_agent_that_calls_itself_is_not_taken_for_overridden(tmp_path: Path) -> None:
     recursive = MANIFEST.replace("entry = true\n", 'entry = true\nrecursive = true\ntoolsets = ["adopted"]\n')
     adopting(tmp_path, "agent = Agent(own)", manifest=recursive)

@@ -182,6 +182,7 @@ def test_what_a_worker_returned_to_the_tool_is_not_asked_for_again(root: Path) -
     assert done.usage == go(team_graph, root, ReplayMode(live=False)).usage
 
 
+@pytest.mark.long
 def test_what_a_caller_was_told_of_does_not_run_again(root: Path) -> None:
     plan(root, [("helper", {"input": "x"})], helper=[[("work", {"name": "h"})], "helped"])
     fails(root, "h", 1)

@@ -64,6 +64,7 @@ def test_an_empty_file_is_reported_and_not_sent(tmp_path: Path) -> None:
     assert handed(tmp_path, "input/empty.txt").output == "[success: look | File `input/empty.txt` is empty.]"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("path", "limits", "problem"),
     [
@@ -130,6 +131,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     assert "[failed: `input/link.txt` is a link" in (handed(tmp_path, "input/link.txt").output or "")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("spelling", ["input/deck.txt", "./input/deck.txt", "input//deck.txt", "alias.txt"])
 def test_the_read_is_judged_for_the_caller_on_the_mapped_file(tmp_path: Path, spelling: str) -> None:
     more: dict[str, Any] = {"paths": {"alias.txt": "input/deck.txt"}}

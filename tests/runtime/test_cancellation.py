@@ -193,6 +193,7 @@ def ends(scope: anyio.CancelScope) -> None:
     scope.deadline = anyio.current_time()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "bounded", [with_a_timeout, with_wait_for, in_a_group, in_a_scope, in_a_scope_that_fails]
 )

@@ -172,6 +172,7 @@ def test_what_lies_in_an_environment_within_the_workspace_is_no_code_of_it(tmp_p
     assert [frame.function for frame in outcome.frames] == ["share"]
 
 
+@pytest.mark.long
 def test_the_command_line_the_journal_and_a_replay_show_the_lines(tmp_path: Path) -> None:
     (tmp_path / "llmdo.toml").write_text(MANIFEST, encoding="utf-8")
     (tmp_path / "main.worker").write_text(MAIN, encoding="utf-8")
@@ -218,6 +219,7 @@ def test_a_model_that_raises_within_a_delegate_shows_its_line_in_the_journal(tmp
     assert [frame["line"] for frame in call["frames"]] == [6]
 
 
+@pytest.mark.long
 def test_the_markdown_of_a_crashed_run_has_durations_the_error_and_its_lines(tmp_path: Path) -> None:
     (tmp_path / "llmdo.toml").write_text(MANIFEST, encoding="utf-8")
     (tmp_path / "main.worker").write_text(MAIN, encoding="utf-8")
@@ -232,6 +234,7 @@ def test_the_markdown_of_a_crashed_run_has_durations_the_error_and_its_lines(tmp
     assert page.count("     --> tools.py:8:12 in half\n") == 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("flags", [[], ["--debug"]], ids=["plain", "debug"])
 def test_a_debugged_run_shows_the_frames_of_libraries_as_well(flags: list[str], tmp_path: Path) -> None:
     (tmp_path / "llmdo.toml").write_text(MANIFEST, encoding="utf-8")

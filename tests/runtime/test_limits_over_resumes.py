@@ -130,6 +130,7 @@ def test_no_more_requests_are_sent_than_the_limit_says(
         assert "requests" in str(last.error) or "request" in str(last.error)
 
 
+@pytest.mark.long
 def test_tool_calls_are_counted_over_all_processes(tmp_path: Path) -> None:
     team_graph = paying(tmp_path, ["call", "call", "hang", "call", "call", "hang"], tool_calls=3)
     for _ in range(2):

@@ -235,6 +235,7 @@ async def program(runtime, text):
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("text", ["keys", "different"])
 def test_calls_of_threads_go_by_their_key_or_their_input(tmp_path: Path, text: str) -> None:
     program = program_of(tmp_path, THREADS)

@@ -344,6 +344,7 @@ def test_two_workspaces_of_one_process_do_not_share_modules(tmp_path: Path) -> N
     assert outputs == ["I am 1", "I am 2", "I am 1"]
 
 
+@pytest.mark.long
 def test_a_run_with_an_adopted_agent_keeps_a_journal_that_replays(tmp_path: Path) -> None:
     def llmdo(*words: str) -> tuple[int, str]:
         done = commands.llmdo(tmp_path, *words)

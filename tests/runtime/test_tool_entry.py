@@ -127,6 +127,7 @@ def test_the_input_is_its_arguments_or_its_one_text(
         assert (outcome.output, outcome.error) == (output, None)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("entry", "text", "message"),
     [

@@ -51,6 +51,7 @@ input = "go"
 """
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("name", "streams", "tokens"),
     [
@@ -77,6 +78,7 @@ def test_a_script_has_the_tokens_that_its_own_function_names_and_no_others(
     assert [(usage.input_tokens, usage.output_tokens) for usage in shown] == [tokens] * 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["plain", "counting"])
 def test_the_command_line_and_the_journal_show_none_of_what_nobody_counted(name: str, tmp_path: Path) -> None:
     (tmp_path / "models.py").write_text(PLAIN, encoding="utf-8")

@@ -159,6 +159,7 @@ def listed(root: Path) -> RunOutcome:
     return outcome(root, "slow", delegates=True)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("run", [hooked, judged, listed])
 def test_a_run_does_not_stop_for_a_question_while_another_call_is_on_its_way(
     run: Any, tmp_path: Path

@@ -354,6 +354,7 @@ def test_a_table_that_names_no_variable_is_a_finding(root: Path) -> None:
     assert "LDO102" in llmdo(root, "check").stdout
 
 
+@pytest.mark.long
 def test_too_many_messages_under_way_are_given_up(
     root: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

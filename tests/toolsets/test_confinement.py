@@ -142,6 +142,7 @@ def test_a_hostile_path_is_refused_for_reading_and_writing(root, workspace, path
     assert sorted(workspace.rglob("*")) == before
 
 
+@pytest.mark.few(17)
 @pytest.mark.parametrize("path", HOSTILE_FILES)
 def test_what_is_not_a_plain_file_is_refused_for_reading_and_writing(root, workspace, path):
     plant(workspace)

@@ -218,6 +218,7 @@ def test_nothing_outside_the_configured_scopes_is_listed_read_or_written(make, w
     assert not (workspace / "reports").exists()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "path", ["", "..", "/etc/passwd", "~", "input", "input/acme.md/none", "a\0b", "\n", "input/link"]
 )

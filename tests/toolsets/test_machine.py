@@ -307,6 +307,7 @@ def test_a_link_opens_nothing_outside(machine, workspace) -> None:
     assert not list((workspace.parent / "outside").iterdir())
 
 
+@pytest.mark.few(2)
 @pytest.mark.needs_bwrap
 @pytest.mark.parametrize("home", ["home", ".", "/", "/tmp", "relative"])
 def test_the_home_folder_is_hidden(tmp_path, workspace, home) -> None:

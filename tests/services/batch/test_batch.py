@@ -143,6 +143,7 @@ def test_another_lock_is_refused_until_it_is_accepted(llmdo: Llmdo, root: Path) 
     assert effects(root) == ["a", "b"]
 
 
+@pytest.mark.long
 def test_a_run_that_stopped_under_another_lock_is_refused(llmdo: Llmdo, root: Path) -> None:
     inputs(root, "careful a")
     assert llmdo(*START, cwd=root).code == 3
@@ -187,6 +188,7 @@ def test_files_are_handed_over_as_they_were_when_they_were_put_in(llmdo: Llmdo, 
     assert str(rows(root, "c.jsonl")[0]["output"]).endswith("name: outside")
 
 
+@pytest.mark.long
 def test_files_are_named_and_judged_as_seen_from_the_root_of_tools(llmdo: Llmdo, root: Path) -> None:
     (root / "main.worker").write_text("---\nname: main\nattachments: { max: 1 }\n---\nGo.\n")
     manifest = (root / "llmdo.toml").read_text().replace('name = "w"\n', 'name = "w"\nroot = "../site"\n')

@@ -28,6 +28,7 @@ def change(root: Path, llmdo: Llmdo) -> None:
     assert llmdo("lock", cwd=root).code == 0
 
 
+@pytest.mark.long
 def test_a_run_that_cannot_go_on_is_begun_anew(llmdo: Llmdo, root: Path) -> None:
     inputs(root, "wrong")
     assert llmdo(*START, cwd=root).code == 1

@@ -140,6 +140,7 @@ def test_machines_share_a_batch(llmdo: Llmdo, root: Path, kept: str) -> None:
     assert len({row["key"] for row in rows(root)}) == 16
 
 
+@pytest.mark.long
 def test_files_go_along_to_other_machines(llmdo: Llmdo, root: Path, kept: str) -> None:
     (root / "main.worker").write_text("---\nname: main\nattachments: { max: 1 }\n---\nGo.\n")
     (root / "in").mkdir()

@@ -13,6 +13,7 @@ from tests.services.evaluation.conftest import write
 CASE = {"name": "a", "input": "say a"}
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
