@@ -51,7 +51,7 @@ class Backtrace:
     root: Path
     """The folder of the code that counts as the workspace's own."""
     everything: bool = False
-    """Whether frames of libraries and of llmdo are told as well."""
+    """Whether frames of libraries and of llmdo are shown as well."""
 
     def crash(self, sentence: str, error: BaseException, *, hint: str | None = None) -> CrashError:
         """`error` as `sentence` tells it, with the place in the workspace where it came up."""

@@ -120,7 +120,7 @@ def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
 
 
 def _without_unknown(project: Project) -> Project:
-    """The project in which a toolset of which nothing is known has no tools, so that nothing is said of them."""
+    """The project in which a toolset of which nothing is known has no tools, so that nothing is reported about them."""
     if not project.gaps.toolsets:
         return project
     toolsets = {

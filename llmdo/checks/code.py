@@ -29,7 +29,7 @@ def unfit_function(project: Project) -> Iterator[Diagnostic]:
     """The function of an entry cannot be run as one.
 
     It is awaited with two arguments, the runtime by which it calls workers and the input as text, and gives text. The
-    file is read, never run, so of a function with decorators nothing is said.
+    file is read, never run, so nothing is reported about a function with decorators.
 
     Fails:
 
@@ -141,7 +141,7 @@ def undeclared_tools(project: Project) -> Iterator[Diagnostic]:
 
 
 def unused_configuration(project: Project) -> Iterator[Diagnostic]:
-    """What is said about the calls of what makes none, and the configuration of toolsets that are not called."""
+    """Findings about `calls` where nothing is called, and about the configuration of toolsets that are not called."""
     graph = project.graph
     document = project.workspace.document
     for name, table in project.workspace.tables("toolsets").items():
@@ -162,7 +162,7 @@ def unused_configuration(project: Project) -> Iterator[Diagnostic]:
 
 
 def _codes(graph: Graph) -> tuple[Entry | Toolset, ...]:
-    """The entries and toolsets whose code calls something, or is said to."""
+    """The entries and toolsets whose code calls something, or is declared to."""
     codes: tuple[Entry | Toolset, ...] = (*graph.entries.values(), *graph.toolsets.values())
     return tuple(code for code in codes if code.calls or code.configure)
 

@@ -153,7 +153,7 @@ def unused_path(project: Project) -> Iterator[Diagnostic]:
     """Nothing mentions an alias of the path map.
 
     Neither a prompt, nor a description, nor the input of an entry holds it, so no model will ever say it. Where a
-    prompt is made by code, nobody knows, and nothing is said. Mention it, or remove it from `[paths]`.
+    prompt is made by code, nobody knows, and nothing is reported. Mention it, or remove it from `[paths]`.
     """
     graph = project.graph
     unused = {} if project.gaps.contents else {alias: alias.rstrip("/") for alias in graph.paths}

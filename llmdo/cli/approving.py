@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalOptions:
-    """What `llmdo run` was told about its questions. Only these flags do it: no file of a workspace can."""
+    """The options of `llmdo run` about its questions. Only these flags do it: no file of a workspace can."""
 
     approve: tuple[str, ...] = ()
     """Capabilities, perhaps with a scope, as rules have them."""

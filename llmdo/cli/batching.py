@@ -188,7 +188,7 @@ def rebind(root: Path, batch: str, *, fleet: str | None, allow_drift: tuple[str,
 
 
 def _kept(approvals: ApprovalOptions) -> dict[str, Json]:
-    """What workers are told about questions."""
+    """How workers answer questions."""
     return {
         "approve": list(approvals.approve),
         "approve_all": approvals.approve_all,

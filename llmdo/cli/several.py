@@ -63,7 +63,7 @@ def _lines(by_prefix: Mapping[str, Lines]) -> Lines:
 
 
 def each(roots: Sequence[Path], work: Callable[[Path], int]) -> int:
-    """Does the work for each workspace, whose name is told first; the worst exit code."""
+    """Does the work for each workspace, whose name is printed first; the worst exit code."""
     cwd = Path.cwd()
     worst = FINE
     for root in roots:

@@ -105,7 +105,7 @@ class Difference:
     workers: tuple[EntryDifference, ...] = ()
     """The workers that reach otherwise than before what no row of an entry and of no other worker tells, by name."""
     renames: tuple[Rename, ...] = ()
-    """All else is told by the later names."""
+    """Everything else goes by the later names."""
     changes: tuple[Change, ...] = ()
     """Sorted by route."""
     hand_edits: tuple[HandEdit, ...] = ()

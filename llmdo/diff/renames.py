@@ -1,6 +1,6 @@
 """Which workers and entries of two graphs are the same under another name, and a graph told by the later names.
 
-A rename hides nothing: the earlier graph is told by the new names and then compared with the later one as always, so
+A rename hides nothing: the earlier graph is renamed and then compared with the later one as always, so
 that what a renamed worker can do now is held against what it could do before.
 """
 

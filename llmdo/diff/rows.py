@@ -226,7 +226,7 @@ def _decision(row: Row | None) -> Decision:
 
 
 def _folded(changes: Mapping[Capability, RowChange], known: Iterable[Capability]) -> Iterator[RowChange]:
-    """The changes without those that say of a narrower scope just what is said of the one around it."""
+    """The changes without those that say the same of a narrower scope as of the one around it."""
     leader: dict[Capability, Capability] = {}
     divided: set[Capability] = set()
     around: list[Capability] = []
@@ -248,7 +248,7 @@ def _folded(changes: Mapping[Capability, RowChange], known: Iterable[Capability]
 
 
 def _look(change: RowChange) -> object:
-    """What a reader is told about a change, apart from the scope."""
+    """What a reader sees of a change, apart from the scope."""
     sides = [
         (row.decision, row.assurance, row.path, row.tool) if row and row.decision != "blocked" else None
         for row in (change.before, change.after)

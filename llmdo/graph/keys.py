@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 Effect = Literal["none", "ceiling", "amount", "choice", "elsewhere"]
-"""What a change of a field does to what entries can do, and how that is told: as a ceiling; by a limit, without which
+"""What a change of a field does to what entries can do: it is reported as a ceiling; by a limit, without which
 there is none; by a list of what is admitted, without which everything is; not at all, as everything that they can do
 is about other files then, which counts as more."""
 

@@ -1,4 +1,4 @@
-"""Who is told that runs ended."""
+"""Who is notified that runs ended."""
 
 from __future__ import annotations
 

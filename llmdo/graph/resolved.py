@@ -313,7 +313,7 @@ class Graph:
     """What `[toolsets.shell]` says."""
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
     notify: Notify | None = None
-    """Who is told that runs ended; None where nobody is."""
+    """Who is notified that runs ended; None where nobody is."""
     acceptances: tuple[Acceptance, ...] = ()
     """Sorted."""
     code: Mapping[str, str] = field(default_factory=dict, compare=False)

@@ -98,7 +98,7 @@ def _examined(journal: JournalStore) -> Taken:
     """What is in a journal that anybody may have written.
 
     Raises:
-        JournalError: Not all that is told of a run can be told of this one, or it brings other sources than it names.
+        JournalError: Part of the run cannot be shown, or it brings other sources than it names.
     """
     try:
         run = _name(journal)

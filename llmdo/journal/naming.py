@@ -49,7 +49,7 @@ class Named(NamedTuple):
     listed: str
     """How all are listed."""
     lacking: str
-    """What is said where there is none at all."""
+    """The message where there is none at all."""
 
 
 RUNS = Named("run", "runs", "`llmdo runs` lists them", "no run has a journal here")

@@ -54,7 +54,7 @@ class JournalStore(Protocol):
 
     @property
     def title(self) -> str:
-        """How a person is told of it."""
+        """Its name in messages."""
         ...
 
     @property
@@ -249,7 +249,7 @@ class RunIndex(Protocol):
 
     @property
     def title(self) -> str:
-        """How a person is told of where they are."""
+        """Where they are, in words for messages."""
         ...
 
     @property

@@ -78,11 +78,11 @@ class StoredJournal(ABC):
 
     @property
     def title(self) -> str:
-        """How a person is told of it."""
+        """Its name in messages."""
         return f"`{self.path}`"
 
     def damaged(self, problem: str) -> DamagedError:
-        """What is said where it does not hold what was written."""
+        """The error where it does not hold what was written."""
         return DamagedError(f"{self.title} is damaged: {problem}", hint=DAMAGED)
 
     @abstractmethod

@@ -92,7 +92,7 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
 
 
 def summaries(runs: RunIndex, tell: Callable[[JournalError], None]) -> Iterator[Summary]:
-    """All runs of a workspace that began, the last one first; `tell` is told of journals that cannot be read."""
+    """All runs of a workspace that began, the last one first; `tell` gets the errors of unreadable journals."""
     for name in reversed(runs.names()):
         try:
             with runs.read(name) as journal:

@@ -48,7 +48,7 @@ class Total:
 
 
 def totals(runs: RunIndex, by: By, since: float, tell: Callable[[JournalError], None]) -> list[Total]:
-    """What the runs that began at or after `since` used, by name; `tell` is told of journals that cannot be read."""
+    """What the runs that began at or after `since` used, by name; `tell` gets the errors of unreadable journals."""
     known: dict[str, Total] = {}
     for name in runs.names():
         try:
@@ -131,7 +131,7 @@ def _add_question(total: Total, entry: JournalEntry, waiting: set[str]) -> None:
 
 
 def _read(entry: JournalEntry) -> dict[str, Any]:
-    """The body of an entry of which only numbers and names are told: secrets are looked for only in those."""
+    """The body of an entry of which only numbers and names are shown: secrets are looked for only in those."""
     return entry.data if entry.spans else entry.understood(json.loads)
 
 

@@ -91,7 +91,7 @@ def application(request: ServerRequest, entered: Callable[[], None] = lambda: No
 async def serve(
     request: ServerRequest, ready: Callable[[int], None], entered: Callable[[], None] = lambda: None
 ) -> None:
-    """Serves the page until it is cancelled; `ready` is told the port once requests are answered.
+    """Serves the page until it is cancelled; `ready` is called with the port once requests are answered.
 
     Raises:
         LlmdoError: It cannot listen there.

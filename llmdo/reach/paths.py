@@ -164,7 +164,7 @@ def rows_to(analysis: Analysis, origin: Entry | Worker, target: Target) -> list[
 
 
 def _by_tool(row: Row, tool: str | None) -> Row:
-    """The row of a call that several tools have, told of this one."""
+    """The row of a call that several tools have, as a row of this one."""
     return row if tool in (None, row.tool) else row._replace(shape=replace(row.shape, tool=tool))
 
 

@@ -167,7 +167,7 @@ def _is_free_shell(row: Row) -> bool:
 
 
 def _is_confined(row: Row) -> bool:
-    """Whether a command of a foreign project runs where something limits it: what it can send is said by itself."""
+    """Whether a command of a foreign project runs where something limits it: what it sends is reported separately."""
     return _is_of(row.capability, ("proc.exec",)) and row.assurance != "open"
 
 

@@ -73,7 +73,7 @@ class _Kind(NamedTuple):
     takes_none: bool
     """Whether it takes no files."""
     name: str
-    """Empty where nobody names it in what is said about delegation."""
+    """Empty where no rule and no ceiling about delegation names it."""
 
 
 class _Reading(NamedTuple):
@@ -248,7 +248,7 @@ class Shapes:
 
     @cached_property
     def delegates(self) -> frozenset[str]:
-        """The workers that somebody names in what is said about delegation."""
+        """The workers that rules and ceilings about delegation name."""
         return frozenset(
             capability.scope
             for capability in self.written

@@ -38,7 +38,7 @@ _FOLDED = {
     "source": "sources changed",
     "input": "inputs changed",
 }
-"""Keys of an item in the lock, and how it is told that several of one kind differ there."""
+"""Keys of an item in the lock, and the wording where several of one kind differ there."""
 _PLURALS = {"entry": "entries"}
 
 
@@ -89,7 +89,7 @@ def phrases(
 
 
 def _alike(change: Change) -> object:
-    """What several changes have in common that are told together; the place of one that is not."""
+    """What several changes have in common that are shown together; the place of one that is not."""
     kind, *rest = change.route
     if change.effect == "none" and not change.accepted:
         if len(rest) == 1 and (isinstance(change.before, dict) or isinstance(change.after, dict)):

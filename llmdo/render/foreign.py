@@ -31,7 +31,7 @@ class Alike:
 
     @property
     def shared(self) -> tuple[Row, ...]:
-        """The rows as they are told of all of them: the first name of a path stands for each."""
+        """The rows as they are shown of all of them: the first name of a path stands for each."""
         if len(self.names) == 1:
             return self.rows
         return tuple(row.along((replace(row.path[0], name=EACH), *row.path[1:])) for row in self.rows)

@@ -34,7 +34,7 @@ NAMED = 4  # models in the first line
 
 
 def line(event: Event, detail: int, redaction: Redaction) -> str | None:
-    """What is said about `event`: 0 tells of refusals and failures, 1 of workers, 2 of every call and request."""
+    """What is printed about `event`: 0 shows refusals and failures, 1 workers, 2 every call and request."""
     sentence = (
         _always(event) or (detail > 0 and _of_workers(event)) or (detail > 1 and _of_calls(event, redaction))
     )
@@ -104,7 +104,7 @@ def beginning(event: RunStarted, approvals: str) -> str:
 
 
 def unpriced(model: str) -> str:
-    """What is said, once, about a model without a known price."""
+    """The note, given once, about a model without a known price."""
     return shown(f"no price is known for {model}: the cost is without it")
 
 

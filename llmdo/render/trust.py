@@ -27,7 +27,7 @@ KINDS = {
 def described(
     question: TrustQuestion, columns: int, *, folded: bool = True, unfolding: str = "show"
 ) -> Iterator[str]:
-    """The rows of a question, of files their first lines where `folded`, which `unfolding` is said to undo.
+    """The rows of a question, of files their first lines where `folded`, which the rows say `unfolding` shows.
 
     Commands and rules are always there in full.
     """

@@ -68,7 +68,7 @@ class Budget:
     _seconds: float = field(init=False, default=0.0)
     """In which earlier processes worked at the run."""
     _loose: set[tuple[str, str]] = field(init=False, default_factory=set)
-    """The limits that cannot hold for a model, which was said already."""
+    """The limits that cannot hold for a model, which was reported already."""
 
     def __post_init__(self) -> None:
         self._starts = deque(maxlen=self.limits.requests_per_minute)

@@ -72,7 +72,7 @@ class RuntimeConfig:
     """The one that the caller of the run gave."""
     on_event: Sink = discard
     streams: Streams = "nothing"
-    """Whose answers are told of piece by piece."""
+    """Whose answers are reported piece by piece."""
     recorder: Recorder | None = None
     """None in a run that keeps no journal."""
     never_runs: Callable[[tuple[Capability, ...], Authority, Least], bool] = field(

@@ -58,7 +58,7 @@ class RunOptions:
     on_event: Sink = discard
     """One that fails ends the run."""
     streams: Streams = "nothing"
-    """Whose answers are told of piece by piece as they arrive: their models are asked to stream."""
+    """Whose answers are reported piece by piece as they arrive: their models are asked to stream."""
     stop: Stop | None = None
     """Ends this run early."""
     instruments: tuple[AbstractCapability[object], ...] = ()

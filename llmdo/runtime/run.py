@@ -262,7 +262,7 @@ def _ended(
     error: str | None,
     failure: LlmdoError | None,
 ) -> RunOutcome:
-    """The outcome of the run, of which its events are told first."""
+    """The outcome of the run, reported by its events first."""
     entry, ledger = config.entry, config.ledger
     outcome = RunOutcome(
         run=config.run,

@@ -24,7 +24,7 @@ async def start_servers(start: AgentRuntime) -> None:
     """Starts the servers that the run may start without a question, each decided on where it would be used first.
 
     Raises:
-        LlmdoError: One of them cannot be started, or is not what was locked; all of it is told at once.
+        LlmdoError: One of them cannot be started, or is not what was locked; all of it is reported at once.
     """
     servers = start.config.servers
     if servers is None:

@@ -231,7 +231,7 @@ def signatures_of(graph: Graph, workers: Iterable[str], modules: Modules) -> dic
     """The signatures of `workers`; their models are imported.
 
     Raises:
-        LlmdoError: Some cannot be imported or used; all of them are told at once.
+        LlmdoError: Some cannot be imported or used; all of them are reported at once.
     """
     signatures: dict[str, Signature] = {}
     problems: dict[str, LlmdoError] = {}

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.outcome import RunOutcome
 
 ENDS = frozenset({"waiting", "completed", "failed"})
-"""How a run ends of which somebody is told."""
+"""The endings of a run that somebody is notified of."""
 
 PAUSES = (1.0, 4.0, 10.0)
 """Seconds between one attempt and the next."""
@@ -113,7 +113,7 @@ def _value(name: str, environ: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What is told of the end of one run."""
+    """The message about the end of one run."""
 
     id: str
     """The same in every attempt, and where a process that was killed is followed by another."""
@@ -124,7 +124,7 @@ class Message:
 def message_of(
     outcome: RunOutcome, workspace: str, session: int, content: Mapping[str, object] | None
 ) -> Message:
-    """What is told of a run that ended so: ids and names, and `content` where there is some."""
+    """The message about a run that ended so: ids and names, and `content` where there is some."""
     data: dict[str, object] = {
         "run": outcome.run,
         "entry": outcome.entry,
@@ -264,7 +264,7 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 def _give_up(run: str, problem: str) -> None:
-    """Says that nobody was told: no run waits for that or fails of it."""
+    """Says that nobody was notified: no run waits for that or fails of it."""
     with suppress(OSError, ValueError):
         sys.stderr.write(f"warning: the webhook was not notified of run {run}: {problem}\n")
         sys.stderr.flush()

@@ -91,7 +91,7 @@ def to_go_on(
     accepting: str,
     tell: Tell,
 ) -> Basis:
-    """The workspace for a run that goes on; `accepting` is how a difference is accepted, and `tell` is told which are.
+    """The workspace for a run that goes on; `accepting` says how to accept a difference; `tell` gets those accepted.
 
     Raises:
         LlmdoError: As `of_workspace`.

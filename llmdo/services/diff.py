@@ -48,7 +48,7 @@ class Sides:
     read_from: str | None = None
     """The format of a foreign project."""
     folder: str = ""
-    """What stands before a path of the workspace where several are told of: empty, or with a slash behind it."""
+    """What stands before a path of the workspace where several are printed: empty, or with a slash at the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

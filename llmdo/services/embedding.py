@@ -87,7 +87,7 @@ class RunSettings(TypedDict, total=False):
     max_depth: int | None
     on_event: Sink
     stream: bool
-    """Whether `on_event` is told of answers piece by piece, as they arrive. By default it is."""
+    """Whether `on_event` gets answers piece by piece, as they arrive. By default it does."""
     journal: bool
     """Whether the run keeps one, as those from the command line do: to be resumed, replayed and audited."""
 
@@ -323,7 +323,7 @@ def _told_to(tell: Sink, settings: RunSettings) -> RunSettings:
 
 
 def streams_of(settings: Mapping[str, object]) -> Streams:
-    """Whose answers are told of piece by piece: everybody's, where somebody listens who does not say otherwise."""
+    """Whose answers are reported piece by piece: everybody's, where somebody listens who does not say otherwise."""
     return "everything" if "on_event" in settings and settings.get("stream", True) else "nothing"
 
 

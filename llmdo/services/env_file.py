@@ -28,7 +28,7 @@ def load(file: Path, environ: MutableMapping[str, str]) -> tuple[str, ...]:
     All that are put there are noted as secrets, so that no value of theirs is written down.
 
     Raises:
-        LlmdoError: The file cannot be read, or a line of it is none; no value is told.
+        LlmdoError: The file cannot be read, or a line of it is none; no value is shown.
     """
     try:
         content = file.read_bytes()

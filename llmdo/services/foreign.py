@@ -45,7 +45,7 @@ def check(origin: tuple[str, str]) -> ForeignOutcome:
 
 
 def opened(origin: tuple[str, str], tell: Tell) -> Foreign:
-    """The project that `--from` names. What could not be read may be missing in the answer, which is told."""
+    """The project that `--from` names. What could not be read may be missing in the answer, and a warning says so."""
     name, folder = origin
     read = foreign.read(name, Path(folder))
     unread = sum(problem.severity == "error" for problem in read.team.problems)

@@ -65,7 +65,7 @@ def derive_with_servers(
     the lock knows is kept.
 
     Raises:
-        LlmdoError: As above, or a server cannot be asked; of several, all are told.
+        LlmdoError: As above, or a server cannot be asked; of several, all are reported.
     """
     consent = consent or Consent()
     in_python, unsealed = _of_python(project, consent, anew=anew)

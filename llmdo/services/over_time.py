@@ -25,7 +25,7 @@ _RAISED = re.compile(r"^`[^`]*`: ")
 _SCOPE = re.compile(r"`([a-z][a-z0-9]*(?:\.[a-z0-9]+)+):[^`]*`")
 
 MOST = 20
-"""Calls of each kind that are told of."""
+"""Calls of each kind that are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

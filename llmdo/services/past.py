@@ -65,7 +65,7 @@ class ResumeSettings(TypedDict, total=False):
     policy: RunPolicy | None
     on_event: Sink
     stream: bool
-    """Whether `on_event` is told of answers piece by piece, as they arrive. By default it is."""
+    """Whether `on_event` gets answers piece by piece, as they arrive. By default it does."""
 
 
 @naming(ResumeSettings)

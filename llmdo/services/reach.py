@@ -240,7 +240,7 @@ def _modified(read: Project, at: str) -> frozenset[str]:
 
 
 def _opened(project: str | None, origin: tuple[str, str] | None, tell: Tell) -> Opened:
-    """The project, read. Where its files have errors, the answer may leave something out, which is told."""
+    """The project, read. Where its files have errors, the answer may leave something out, and a warning says so."""
     if origin:
         if project:
             raise LlmdoError("`--project` applies to llmdo workspaces and cannot be combined with `--from`")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeRequest:
-    """Which run goes on, and what is said about what stopped it."""
+    """Which run goes on, and how what stopped it is answered."""
 
     root: Path
     run: str

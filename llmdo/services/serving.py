@@ -354,7 +354,7 @@ async def serve_stdio(service: Service) -> None:
 
 
 async def serve_http(service: Service, port: int, token: str, ready: Callable[[int], None]) -> None:
-    """Serves clients that know `token` at 127.0.0.1 until it is cancelled; `ready` is told the port."""
+    """Serves clients that know `token` at 127.0.0.1 until it is cancelled; `ready` is called with the port."""
     app = _Guarded(service.server().streamable_http_app(host="127.0.0.1"), token)
     listening = socket.create_server(("127.0.0.1", port))
     config = uvicorn.Config(app, log_level="critical", lifespan="on")

@@ -40,7 +40,7 @@ def require_sound(project: Project, tell: Tell = tell_nobody, *, locked: bool = 
 
 
 def resolved(project: Project, tell: Tell = tell_nobody, consent: Consent | None = None) -> Graph:
-    """The graph to run: the locked one where it is current, else the sources resolved anew, which is told.
+    """The graph to run: the locked one where it is current, else the sources resolved anew, and a note says so.
 
     Raises:
         UntrustedError: Something would be imported that `consent` does not let through.

@@ -36,7 +36,7 @@ def adopted(reference: str, value: object, *, has_deps: bool) -> Agent[object, o
     """The agent that `reference`, FILE.py:NAME, names; `has_deps` says whether something makes its deps.
 
     Raises:
-        LlmdoError: It is none, or something of it cannot be put behind the gate; all of that is told at once.
+        LlmdoError: It is none, or something of it cannot be put behind the gate; all of that is reported at once.
     """
     at = Location(reference.rpartition(":")[0])
     if not isinstance(value, Agent):

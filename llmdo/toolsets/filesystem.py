@@ -254,7 +254,7 @@ class FilesystemToolset(AbstractToolset[object]):
             raise ToolFailed(str(refused)) from refused
 
     async def _in_thread(self, path: str, real: str, work: Callable[[], Result]) -> Result:
-        """What `work` returns; a refusal of the real path is told in terms of the path that the caller used."""
+        """What `work` returns; a refusal of the real path names the path that the caller used."""
         try:
             return await to_thread.run_sync(work)
         except PathRefused as refused:

@@ -69,7 +69,7 @@ def inspect_toolsets(
     writes nothing. Elsewhere it is no sandbox.
 
     Raises:
-        LlmdoError: A module or a toolset is wrong, all of which are told at once; or the child did not end.
+        LlmdoError: A module or a toolset is wrong, all of which are reported at once; or the child did not end.
     """
     if not modules and not references:
         return Inspected({})

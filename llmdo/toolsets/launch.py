@@ -178,7 +178,7 @@ def expand(text: str, environ: Mapping[str, str], toolset: Toolset) -> str:
     """`text` with every `${NAME}` and `${NAME:-OTHERWISE}` replaced by what the environment says.
 
     Raises:
-        LlmdoError: A variable is not set, and nothing is said for that case.
+        LlmdoError: A variable is not set, and no default is given.
     """
 
     def value(reference: re.Match[str]) -> str:

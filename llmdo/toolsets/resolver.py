@@ -73,7 +73,7 @@ class ToolsetResolver:
         Where one of them is `shell`, what isolates its commands is tried out.
 
         Raises:
-            LlmdoError: Some of it cannot be loaded or configured so; all of it is told at once.
+            LlmdoError: Some of it cannot be loaded or configured so; all of it is reported at once.
         """
         problems: dict[str, LlmdoError] = {}
         for use in uses:

@@ -58,7 +58,7 @@ class Servers:
         """Starts the servers of these names and compares them with the lock.
 
         Raises:
-            LlmdoError: One of them cannot be started, or is not what was locked; all of it is told at once.
+            LlmdoError: One of them cannot be started, or is not what was locked; all of it is reported at once.
         """
         lines: list[str] = []
         for running in await asyncio.gather(*map(self._started, names), return_exceptions=True):
@@ -112,7 +112,7 @@ def servers_of(graph: Graph, uses: Iterable[Use], launcher: Launcher, notice: No
     """The servers of a run with these `uses`; None where none of them is one.
 
     Raises:
-        LlmdoError: A server was never locked, or is given what it cannot take; all of it is told at once.
+        LlmdoError: A server was never locked, or is given what it cannot take; all of it is reported at once.
     """
     problems: dict[str, LlmdoError] = {}
     has_changed = False

@@ -109,7 +109,7 @@ def schedules(
 
 
 def notify(table: Mapping[str, Json], kind: FileKind) -> Notify | None:
-    """Who is told that runs ended; None where a table that lacks one of its variables names nobody."""
+    """Who is notified that runs ended; None where a table that lacks one of its variables names nobody."""
     if not {"url-env", "secret-env"} <= table.keys():
         return None
     return decoded(Notify, kind, table, NOWHERE)

@@ -37,7 +37,7 @@ remove = typer.Typer(help="Remove something from llmdo.toml, unless a name would
 
 
 def report(change: WorkspaceEdit) -> None:
-    """Prints what was written, removed and is to be said about it."""
+    """Prints what was written and removed, and notes about it."""
     for path in change.written:
         put(path)
     for path in change.removed:

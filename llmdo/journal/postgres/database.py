@@ -60,7 +60,7 @@ class Database:
         self.name = (
             f"`{parts.get('dbname') or parts.get('user') or ''}` at `{parts.get('host') or 'this machine'}`"
         )
-        """How a person is told of it: no password is in that."""
+        """Its name in messages, without a password."""
         self.place = f"{parts.get('host', '')}:{parts.get('port', '')}/{parts.get('dbname', '')}"
         self._address = make_conninfo(
             address, **{name: value for name, value in _SETTINGS.items() if name not in parts}

@@ -110,7 +110,7 @@ class Lease:
         self._renewed = max(self._renewed, at)
 
     def lost(self) -> ClaimedError:
-        """What is said by a process that finds that it has not got the run any more."""
+        """The error of a process that finds that it no longer has the run."""
         return ClaimedError(
             f"another process has taken over run `{self.run}`, so this one writes nothing any more",
             hint=f"`llmdo runs show {self.run}` says how it goes on",

@@ -74,7 +74,7 @@ class PostgresRuns:
 
     @property
     def title(self) -> str:
-        """How a person is told of where they are."""
+        """Where they are, in words for messages."""
         return f"the store {self._database.name}"
 
     @property

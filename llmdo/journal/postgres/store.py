@@ -111,7 +111,7 @@ class PostgresJournal(StoredJournal):
 
     @property
     def title(self) -> str:
-        """How a person is told of it."""
+        """Its name in messages."""
         return f"the journal of run `{self._run}` in the store {self._database.name}"
 
     def close(self) -> None:

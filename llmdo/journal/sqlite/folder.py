@@ -35,7 +35,7 @@ class Runs:
 
     @property
     def title(self) -> str:
-        """How a person is told of where they are."""
+        """Where they are, in words for messages."""
         return f"`{self.folder}`"
 
     @property

@@ -58,7 +58,7 @@ class _Exchange:
     """What compares with it."""
     content: Callable[[str], bytes]
     otherwise: str
-    """What is said of another request."""
+    """The message about another request."""
     again: str = ""
     """What makes a recording of that one."""
 

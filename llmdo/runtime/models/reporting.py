@@ -1,4 +1,4 @@
-"""What is told and counted of the requests of a worker to its model, whoever answers: a provider, or the journal."""
+"""What is reported and counted of the requests of a worker to its model, whether a provider answers or the journal."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ TOO_EARLY = frozenset({408, 409, 429})
 
 
 def persistent(model: Model, config: RuntimeConfig, frame: CallFrame) -> PersistentModel:
-    """`model` for one call of a worker: counted, told of, and asked again where that may help.
+    """`model` for one call of a worker: counted, reported, and asked again where that may help.
 
     A chain of models is repeated when all of it failed.
     """

@@ -1,4 +1,4 @@
-"""Answers that arrive piece by piece: a model is asked to stream where somebody listens, and its pieces are told of.
+"""Answers that arrive piece by piece: a model is asked to stream where somebody listens, and its pieces are reported.
 
 The agent loop, the journal and the budget see the whole answer alone, as they do where nobody listens.
 """
@@ -48,7 +48,7 @@ async def answer_heard(
     config: RuntimeConfig,
     frame: CallFrame,
 ) -> ModelResponse:
-    """The answer of `model`, told of as it arrives; all at once where the model cannot stream.
+    """The answer of `model`, reported as it arrives; all at once where the model cannot stream.
 
     Raises:
         UnreadableAnswerError: The stream ended before the answer did.

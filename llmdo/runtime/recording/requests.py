@@ -136,7 +136,7 @@ class RecordedModel(ModelOfCall):
         return await self._recorder.asking(self._frame.path, sent, build)
 
     def _served(self, response: ModelResponse) -> ModelResponse:
-        """A recorded response, counted and told of as one that comes from the model."""
+        """A recorded response, counted and reported like one that comes from the model."""
         self._config.ledger.count_request(self._frame.name)
         report = RequestReporter(self._config, self._frame, self.model_id)
         report.requested()

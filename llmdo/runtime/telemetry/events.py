@@ -24,7 +24,7 @@ Outcome = Literal["success", "denied", "failed", "retried", "error", "stopped"]
 `stopped` with its run, which was interrupted or waits, and is not over for the journal."""
 
 Streams = Literal["nothing", "entry", "everything"]
-"""Whose answers are told of piece by piece: nobody's, those of the entry's own worker, or all."""
+"""Whose answers are reported piece by piece: nobody's, those of the entry's own worker, or all."""
 
 UNPAID = ("function:", "test:", "python:", "replay:")
 """How the models name themselves that run in this process, and that nobody is paid for."""
@@ -134,7 +134,7 @@ class ToolCallDelta(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamBroken(Event):
-    """An answer broke off: the pieces that were told of it are void. It may be asked for again."""
+    """An answer broke off: the pieces that were reported of it are void. It may be asked for again."""
 
     kind: ClassVar[str] = "stream_broken"
     worker: str

@@ -94,7 +94,7 @@ class RedactedText:
 class RedactedPieces:
     """The events of a run, the pieces of answers in them without secrets, also without those that two pieces share.
 
-    What is held back of an answer comes before its end is told. Of one that broke off it never comes: it may be the
+    What is held back of an answer comes before its end is reported. Of one that broke off it never comes: it may be the
     beginning of a secret.
     """
 
@@ -104,7 +104,7 @@ class RedactedPieces:
         """By call path, and in it by the number of the call; that of the text is -1."""
 
     def take(self, event: Event) -> Iterator[Event]:
-        """The events that can be told of once `event` has happened."""
+        """The events that can be reported once `event` has happened."""
         match event:
             case TextDelta():
                 if text := self._text_of(event, -1).add(event.text):

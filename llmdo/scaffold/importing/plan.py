@@ -347,7 +347,7 @@ class _Planner:
             yield from (f"  {json.dumps(name)}: {decision}" for name, decision in sorted(decisions.items()))
 
     def manifest(self) -> str:
-        """The manifest, once every worker was said."""
+        """The manifest, once every worker is planned."""
         graph = self.project.graph
         lines = [
             "schema = 1",

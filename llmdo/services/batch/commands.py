@@ -70,7 +70,7 @@ class BatchHost(Protocol):
         """Who answers the questions of its runs."""
 
     def following(self, store: BatchStore) -> AbstractContextManager[Callable[[BatchItem, Result], None]]:
-        """What is told of each item once what became of it is on record."""
+        """Is called with each item once its outcome is on record."""
 
     def sharing(self, store: BatchStore, root: Path, bounds: BatchBounds) -> AbstractContextManager[None]:
         """Has other processes work on the batch until none of it is left, where it wants to."""

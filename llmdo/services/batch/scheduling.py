@@ -68,7 +68,7 @@ async def work_off(
 ) -> None:
     """Returns when no item is queued any more, or `draining` says why nothing more begins and all that had is over.
 
-    `on_result` is given each item once what became of it is on record.
+    `on_result` is called with each item once its outcome is on record.
     """
     running = _AtWork()
     try:

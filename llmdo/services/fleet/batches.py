@@ -49,7 +49,7 @@ class Handing:
     """How a batch is handed to workers."""
 
     approvals: Json = None
-    """What was said about the questions of its runs."""
+    """How the questions of its runs are answered."""
     priority: int = PRIORITY
 
 
@@ -88,7 +88,7 @@ def _bounds_kept(bounds: BatchBounds) -> dict[str, Json]:
 def go_on(request: ContinuedBatch, approvals: Json, host: BatchHost) -> BatchOutcome:
     """How a batch stands after what is left of it, and what is to be tried again, was put in again and followed.
 
-    What was said about its questions and bounds before does not hold any more.
+    Earlier settings for its questions and bounds no longer hold.
 
     Raises:
         LlmdoError: There is no such batch.

@@ -54,7 +54,7 @@ class WorkerHost(Protocol):
         """Who answers the questions of a batch that was put in with these approvals."""
 
     def ended(self, batch: str, item: BatchItem, result: Result) -> None:
-        """Is told of each item once what became of it is on record."""
+        """Is called with each item once its outcome is on record."""
 
     def wait_for(
         self, work: Coroutine[object, object, None], abandon: Callable[[], None], draining: Draining
