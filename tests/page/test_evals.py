@@ -107,6 +107,25 @@ def test_hostile_labels_and_reasons_are_text(page: Page, serve: Serve, root: Pat
     expect(page.locator("table.cases tbody td").nth(1)).to_contain_text("not run")
 
 
+@pytest.mark.browser
+def test_an_evaluation_that_goes_on_is_drawn_anew(page: Page, serve: Serve, root: Path) -> None:
+    name = kept(root, "quick", "wrong")
+    serve(root).open(page, f"#/eval/{name}")
+    expect(page.locator(".note")).to_contain_text("1 run left")
+    evaluations = Evaluations(root)
+    evaluated = evaluations.read(name)
+    first, second = evaluated.variants
+    passed = replace(
+        second.trials[0],
+        state="completed",
+        error=None,
+        judgements=(Judgement(evaluator="regex", value=True),),
+    )
+    evaluations.keep(replace(evaluated, variants=(first, replace(second, trials=(passed,)))))
+    expect(page.locator(".note")).to_have_count(0)
+    expect(page.locator("table.cases tbody td").nth(1)).to_contain_text("passed")
+
+
 def accessible(page: Page, served: Served, axe: str, root: Path) -> None:
     """Nothing that axe finds, on the list and on one, whole and with what differs alone."""
     (name,) = Evaluations(root).names()

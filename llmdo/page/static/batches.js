@@ -3,6 +3,7 @@
 import { money, moment, toneOf, wordOf } from "./amounts.js";
 import { get, post } from "./client.js";
 import { counted, fill, h } from "./dom.js";
+import { lookAgain } from "./looking.js";
 import { href } from "./router.js";
 import { empty, withCode } from "./states.js";
 import { VirtualList } from "./virtual.js";
@@ -163,18 +164,8 @@ class BatchView {
   }
 
   follow() {
-    const timer = setInterval(async () => {
-      if (document.hidden || !this.isAtWork) return;
-      try {
-        await this.look();
-      } catch {
-        // the next look may bring an answer
-      }
-    }, ANEW);
-    this.context.onLeave(() => {
-      clearInterval(timer);
-      this.list.end();
-    });
+    lookAgain(this.context, ANEW, async () => this.isAtWork && this.look());
+    this.context.onLeave(() => this.list.end());
   }
 }
 

@@ -2,10 +2,12 @@
 
 import { moment, wordOf } from "./amounts.js";
 import { get } from "./client.js";
-import { counted, h } from "./dom.js";
+import { counted, fill, h } from "./dom.js";
+import { lookAgain } from "./looking.js";
 import { href } from "./router.js";
 import { empty, withCode } from "./states.js";
 
+const ANEW = 2000; // ms until an evaluation with runs that are left is read anew
 const TONES = { good: "allowed", asks: "needs_approval", bad: "blocked", note: "" };
 
 function size(evaluated) {
@@ -101,6 +103,36 @@ function failing(data, cases) {
   return lines.length > 0 && h("section", { class: "block" }, h("h2", {}, "What failed"), h("ul", { class: "sentences failing-cases" }, lines));
 }
 
+/** What came of an evaluation so far; `only` what differs between its variants, where that is asked for. */
+function report(data, only, toggle) {
+  const cases = data.cases.filter((each) => !only || each.differs);
+  const several = data.variants.length > 1;
+  const column = (name) => data.variants.map((variant) => variant[name]);
+  return [
+    data.left > 0 && h("p", { class: "note" }, withCode(`${counted(data.left, "run")} left${data.reason ? `: ${data.reason}` : ""}; \`llmdo eval resume ${data.evaluation}\` goes on`)),
+    data.sentences.length > 0 && h("ul", { class: "sentences" }, data.sentences.map((line) => h("li", {}, withCode(line)))),
+    several && h("div", { class: "filters" }, h("label", {}, h("input", { type: "checkbox", checked: only, onchange: toggle }), " only what differs")),
+    h(
+      "div",
+      { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Cases by variants" },
+      h(
+        "table",
+        { class: "cases" },
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Case"), column("label").map((label) => h("th", { scope: "col", class: "mono" }, label)))),
+        h(
+          "tbody",
+          {},
+          cases.map((each) => h("tr", {}, h("th", { scope: "row" }, h("span", { class: "mono strong" }, each.name), several && each.differs && h("span", { class: "badge differs" }, "differs")), each.cells.map((cell) => tableCell(cell, data.repeat)))),
+          totals("Passed", column("passed")),
+          totals("Requests", column("requests")),
+          totals("Cost", column("cost")),
+        ),
+      ),
+    ),
+    failing(data, cases),
+  ];
+}
+
 export const evaluation = {
   name: "eval",
   title: "Eval",
@@ -113,37 +145,24 @@ export const evaluation = {
   render(data, context) {
     context.title = `eval ${data.name}`;
     const only = Boolean(context.query.differs);
-    const cases = data.cases.filter((each) => !only || each.differs);
     const toggle = () => context.go("eval", data.evaluation, only ? {} : { differs: "1" });
-    const several = data.variants.length > 1;
-    if (several) context.addKeys([{ group: "Eval", keys: "d", words: "only what differs, or all", run: toggle }]);
-    const column = (name) => data.variants.map((variant) => variant[name]);
+    if (data.variants.length > 1) context.addKeys([{ group: "Eval", keys: "d", words: "only what differs, or all", run: toggle }]);
+    const place = h("div", {});
+    let shown = data;
+    fill(place, report(shown, only, toggle));
+    lookAgain(context, ANEW, async () => {
+      if (!shown.left || place.contains(document.activeElement)) return; // nothing moves away from whoever is about to use it
+      const now = await get("/api/eval", { evaluation: data.evaluation }, context);
+      if (JSON.stringify(now) === JSON.stringify(shown)) return;
+      shown = now;
+      fill(place, report(shown, only, toggle));
+    });
     return h(
       "div",
       { class: "page" },
       h("header", { class: "heading" }, h("h1", {}, data.name), h("span", { class: "mono dim" }, data.evaluation)),
       h("p", { class: "lead" }, `${size(data)} of entry ${data.entry}, ${moment(data.began)}`),
-      data.left > 0 && h("p", { class: "note" }, withCode(`${counted(data.left, "run")} left${data.reason ? `: ${data.reason}` : ""}; \`llmdo eval resume ${data.evaluation}\` goes on`)),
-      data.sentences.length > 0 && h("ul", { class: "sentences" }, data.sentences.map((line) => h("li", {}, withCode(line)))),
-      several && h("div", { class: "filters" }, h("label", {}, h("input", { type: "checkbox", checked: only, onchange: toggle }), " only what differs")),
-      h(
-        "div",
-        { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Cases by variants" },
-        h(
-          "table",
-          { class: "cases" },
-          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Case"), column("label").map((label) => h("th", { scope: "col", class: "mono" }, label)))),
-          h(
-            "tbody",
-            {},
-            cases.map((each) => h("tr", {}, h("th", { scope: "row" }, h("span", { class: "mono strong" }, each.name), several && each.differs && h("span", { class: "badge differs" }, "differs")), each.cells.map((cell) => tableCell(cell, data.repeat)))),
-            totals("Passed", column("passed")),
-            totals("Requests", column("requests")),
-            totals("Cost", column("cost")),
-          ),
-        ),
-      ),
-      failing(data, cases),
+      place,
     );
   },
 };

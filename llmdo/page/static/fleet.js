@@ -3,6 +3,7 @@
 import { span } from "./amounts.js";
 import { get } from "./client.js";
 import { counted, fill, h } from "./dom.js";
+import { lookAgain } from "./looking.js";
 import { href } from "./router.js";
 import { empty, withCode } from "./states.js";
 
@@ -124,16 +125,12 @@ export const fleet = {
       fill(place, body(now));
     };
     draw(data);
-    const timer = setInterval(async () => {
-      if (document.hidden || place.querySelector("a:focus")) return; // no link moves away from whoever is about to follow it
-      try {
-        draw(await get("/api/fleet", {}, context));
-        fill(news);
-      } catch (error) {
-        if (error.name !== "AbortError") fill(news, h("p", { class: "note" }, `${error.message}. What is shown is what was known until then.`));
-      }
-    }, ANEW);
-    context.onLeave(() => clearInterval(timer));
+    const look = async () => {
+      if (place.querySelector("a:focus")) return; // no link moves away from whoever is about to follow it
+      draw(await get("/api/fleet", {}, context));
+      fill(news);
+    };
+    lookAgain(context, ANEW, look, (error) => fill(news, h("p", { class: "note" }, `${error.message}. What is shown is what was known until then.`)));
     return h("div", { class: "page" }, h("header", { class: "heading" }, h("h1", {}, "Fleet"), lead), news, place);
   },
 };

@@ -3,6 +3,7 @@
 import { ago } from "./amounts.js";
 import { get } from "./client.js";
 import { counted, fill, h } from "./dom.js";
+import { lookAgain } from "./looking.js";
 import { questionCard } from "./question.js";
 import { href } from "./router.js";
 import { empty, failing } from "./states.js";
@@ -90,21 +91,15 @@ export const inbox = {
       { group: "Inbox", keys: "j", words: "next question", run: () => to(1) },
       { group: "Inbox", keys: "k", words: "question before", run: () => to(-1) },
     ]);
-    const timer = setInterval(async () => {
-      if (document.hidden) return;
-      try {
-        const now = (await get("/api/inbox", {}, context)).waiting;
-        if (JSON.stringify(now) === JSON.stringify(items)) return;
-        const hadNone = !items.length;
-        items = now;
-        draw();
-        if (hadNone && !isNamed) showQuestion();
-        context.announce(`${counted(items.length, "question")} waiting`);
-      } catch {
-        // the next look may bring an answer; what is shown says itself where it is stale
-      }
-    }, ANEW);
-    context.onLeave(() => clearInterval(timer));
+    lookAgain(context, ANEW, async () => {
+      const now = (await get("/api/inbox", {}, context)).waiting;
+      if (JSON.stringify(now) === JSON.stringify(items)) return;
+      const hadNone = !items.length;
+      items = now;
+      draw();
+      if (hadNone && !isNamed) showQuestion();
+      context.announce(`${counted(items.length, "question")} waiting`);
+    }); // without an answer: what is shown says itself where it is stale
     return h("div", { class: "page" }, h("header", { class: "heading" }, heading, lead), data.notes.map((note) => h("p", { class: "note" }, note)), nothing, columns);
   },
 
