@@ -96,7 +96,7 @@ def diff(
         folder = prefix_of(root, cwd)
         name = folder or "./"
         try:
-            outcome, code = compare(root, _told_of(name))
+            outcome, code = compare(root, _tell_about(name))
             outcome = replace(outcome, sides=replace(outcome.sides, folder=folder))
             text = render.rendered(outcome, form, verbose=verbose)  # type: ignore[arg-type]  # one of its formats
         except LlmdoError as error:
@@ -117,6 +117,6 @@ def diff(
     return worst
 
 
-def _told_of(name: str) -> Tell:
+def _tell_about(name: str) -> Tell:
     """Tells a person about the workspace of that name."""
     return lambda line: say(f"{shown(name)}: {line}")

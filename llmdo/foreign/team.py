@@ -105,7 +105,7 @@ class Agent:
     model: str | None = None
     ours: Mapping[str, object] = field(default_factory=dict)
     """Lines of its header that mean the same in one of ours, by our keys."""
-    said_otherwise: frozenset[str] = frozenset()
+    expressed_otherwise: frozenset[str] = frozenset()
     """Keys of its header that an import says in another way."""
     tightened: Mapping[str, Decision] = field(default_factory=dict)
     """Capabilities of calls that are decided about more strictly for some of its tools than for others."""

@@ -88,7 +88,7 @@ class _Reader:
     def read(self, entry: JournalEntry) -> ShownRequest:
         data = entry.data
         sent, worker = data["asked"], self._calls[entry.path].worker or ""
-        parts = tuple(self._told(entry, kind, tool) for kind, tool, _ in sent["parts"])
+        parts = tuple(self._part(entry, kind, tool) for kind, tool, _ in sent["parts"])
         self._pending[entry.path] = []
         return ShownRequest(
             path=entry.path,
@@ -114,7 +114,7 @@ class _Reader:
             return None
         return tuple(tool for tool in shown if isinstance(tool, dict)) if isinstance(shown, list) else None
 
-    def _told(self, entry: JournalEntry, kind: str, tool: str) -> MessagePart:
+    def _part(self, entry: JournalEntry, kind: str, tool: str) -> MessagePart:
         if kind == "user-prompt" and entry.step == 1:
             files = self._files.get(entry.path)
             text = self._calls[entry.path].input

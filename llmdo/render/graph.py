@@ -141,8 +141,8 @@ def _branch(lines: list[str], drawn: Drawing, edges: Sequence[Edge], seen: set[s
         again = edge.kind == "worker" and edge.target in seen and bool(below)
         described = list(edge.described())
         name = f"[{shown(edge.target)}]" if edge.kind == "toolset" else shown(edge.target)
-        is_told = edge.decision == "allowed" or (edge.kind == "toolset" and described)
-        mark = "" if is_told else f" ({_WORDS[edge.decision]})"
+        is_plain = edge.decision == "allowed" or (edge.kind == "toolset" and described)
+        mark = "" if is_plain else f" ({_WORDS[edge.decision]})"
         lines.append(f"{left}{'`-- ' if is_last else '|-- '}{name}{mark}{' (above)' if again else ''}")
         deeper = left + ("    " if is_last else "|   ")
         inner = "|   " if below and not again else "    "
@@ -181,8 +181,8 @@ def _arrows(drawn: Drawing) -> Iterator[tuple[str, str, Edge]]:
 def _label(edge: Edge) -> list[str]:
     """What is written at an edge, line by line; nothing where it is simply allowed."""
     described = list(edge.described())
-    is_told = edge.decision == "allowed" or (edge.kind == "toolset" and described)
-    return described if is_told else [_WORDS[edge.decision], *described]
+    is_plain = edge.decision == "allowed" or (edge.kind == "toolset" and described)
+    return described if is_plain else [_WORDS[edge.decision], *described]
 
 
 def mermaid(drawn: Drawing) -> str:

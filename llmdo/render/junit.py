@@ -43,9 +43,9 @@ def _case(path: str, findings: Sequence[Diagnostic], report: Report) -> str:
     if failing:
         first = failing[0].message if len(failing) == 1 else f"{len(failing)} findings"
         codes = " ".join(dict.fromkeys(finding.code for finding in failing))
-        inside += f'<failure message="{_quoted(first)}" type="{codes}">{_told(failing)}</failure>\n'
+        inside += f'<failure message="{_quoted(first)}" type="{codes}">{_text_of(failing)}</failure>\n'
     if others:
-        inside += f"<system-out>{_told(others)}</system-out>\n"
+        inside += f"<system-out>{_text_of(others)}</system-out>\n"
     opening = f'<testcase classname="llmdo.check" name="{name}" file="{name}"'
     return f"{opening}>\n{inside}</testcase>\n" if inside else f"{opening}/>\n"
 
@@ -58,7 +58,7 @@ def _error_case(message: str, hint: str | None) -> str:
     )
 
 
-def _told(findings: Iterable[Diagnostic]) -> str:
+def _text_of(findings: Iterable[Diagnostic]) -> str:
     return "\n".join(
         escape(
             f"{place(finding.at)}: {finding.severity}[{finding.code}]: "

@@ -173,15 +173,15 @@ async def _start_servers(config: RuntimeConfig, text: str) -> None:
     try:
         await start_servers(AgentRuntime(config, entry_frame(config, text)))
     except (LlmdoError, asyncio.CancelledError) as error:
-        told_of = error if isinstance(error, LlmdoError) else LlmdoError("the run was interrupted")
+        reason = error if isinstance(error, LlmdoError) else LlmdoError("the run was interrupted")
         failed = RunOutcome(
             run=config.run,
             entry=config.entry.name,
-            status="failed" if told_of is error else "interrupted",
+            status="failed" if reason is error else "interrupted",
             output=None,
             reached=None,
-            error=told_of.message,
-            hint=told_of.hint,
+            error=reason.message,
+            hint=reason.hint,
             usage=usage_of(config.ledger.usage),
             usage_by_worker={},
             unpriced=config.ledger.unpriced,

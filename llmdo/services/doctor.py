@@ -130,7 +130,7 @@ def _person(environ: Mapping[str, str]) -> Iterator[Item]:
     try:
         policy = personal.read(environ)
     except LlmdoError as error:
-        yield Item(section="you", name="policy.toml", state="broken", problem=_told(error))
+        yield Item(section="you", name="policy.toml", state="broken", problem=_sentence(error))
         return
     if not policy.is_there:
         yield Item(section="you", name="policy.toml", state="none")
@@ -155,7 +155,7 @@ def _isolation(read: Project | None, folder: Path, environ: Mapping[str, str]) -
     try:
         isolation, _ = isolate("require" if is_needed else "auto", folder, programs, (), environ)
     except LlmdoError as error:
-        return Item(section="machine", name="isolation", state="none", problem=_told(error))
+        return Item(section="machine", name="isolation", state="none", problem=_sentence(error))
     if isolation.name == "none":
         hint = f"{isolation.reason}; commands are isolated by bubblewrap, where it is installed and works"
         return Item(section="machine", name="isolation", state="none", hint=hint)
@@ -186,7 +186,7 @@ def _store(root: Path, environ: Mapping[str, str]) -> Iterator[Item]:
             yield Item(section="workspace", name="runs", state=f"{len(runs.names())} kept in {runs.title}")
             return
     except LlmdoError as error:
-        yield Item(section="workspace", name="runs", state="cannot be kept", problem=_told(error))
+        yield Item(section="workspace", name="runs", state="cannot be kept", problem=_sentence(error))
         return
     runs = runs_of(root, {})
     # Another user's `.llmdo` may not even be looked into, which `Path.is_dir` raises an error about.
@@ -209,7 +209,7 @@ def _root(folders: Folders) -> Iterator[Item]:
     try:
         folders.require()
     except LlmdoError as error:
-        yield Item(section="workspace", name="root", state="cannot be used", problem=_told(error))
+        yield Item(section="workspace", name="root", state="cannot be used", problem=_sentence(error))
     else:
         yield Item(section="workspace", name="root", state=str(folders.root))
 
@@ -245,7 +245,7 @@ def _models(root: Path, graph: Graph, environ: Mapping[str, str]) -> Iterator[It
         try:
             source.make(model)
         except LlmdoError as error:
-            yield Item(section="models", name=model, state="cannot be used", problem=_told(error))
+            yield Item(section="models", name=model, state="cannot be used", problem=_sentence(error))
         else:
             yield Item(section="models", name=model, state="can be asked")
 
@@ -278,5 +278,5 @@ def _variables(server: Server) -> list[str]:
     return sorted(names.union(*(_VARIABLE.findall(text) for text in texts)))
 
 
-def _told(error: LlmdoError) -> str:
+def _sentence(error: LlmdoError) -> str:
     return f"{error.message} ({error.hint})" if error.hint else error.message

@@ -173,7 +173,7 @@ class TeamEntry:
         Raises:
             LlmdoError: As `run`, when it is iterated.
         """
-        return listening(lambda tell, stop: self._run(input, _told_to(tell, settings), stop))
+        return listening(lambda tell, stop: self._run(input, _with_sink(tell, settings), stop))
 
     async def _run(
         self,
@@ -316,7 +316,7 @@ async def run_stream(
             yield event
 
 
-def _told_to(tell: Sink, settings: RunSettings) -> RunSettings:
+def _with_sink(tell: Sink, settings: RunSettings) -> RunSettings:
     """`settings`, with all events going to `tell` first."""
     sinks = [tell, settings["on_event"]] if "on_event" in settings else [tell]
     return {**settings, "on_event": each(sinks)}

@@ -38,20 +38,20 @@ def fix(root: Path, consent: Consent | None = None) -> Iterator[str]:
     """
     for _ in range(MAX_ROUNDS):
         edited = False
-        for path, fixes in _by_path(_found(project.read(root))):
+        for path, fixes in _by_path(_findings(project.read(root))):
             for fix in _apply(root, path, fixes):
                 edited = True
                 yield f"fixed {place(fix.at)}: `{shown(fix.before)}` is `{shown(fix.text)}` now"
         if not edited:
             break
     read = project.read(root)
-    stale = {finding.code for finding in _found(read) if finding.severity != "note"} == {"LDO401"}
+    stale = {finding.code for finding in _findings(read) if finding.severity != "note"} == {"LDO401"}
     if stale and not read.locked.is_newer:
         yield "the lock is stale: writing it anew, which imports toolset modules in a child process"
         lock.write(root, locking.derive(read, consent=consent))
 
 
-def _found(read: project.Project) -> tuple[Diagnostic, ...]:
+def _findings(read: project.Project) -> tuple[Diagnostic, ...]:
     return checks.reported(read, checks.check(read))
 
 

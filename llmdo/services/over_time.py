@@ -79,7 +79,7 @@ def over_time(root: Path, since: float, tell: Tell) -> OverTime:
             tell(f"warning: {error.message}")
     return OverTime(
         runs=number,
-        decisions=_told(counted),
+        decisions=_counts(counted),
         slowest=_most((call for call in calls if call.worker is None), _seconds),
         dearest=_most((call for call in calls if call.cost_usd), _cost),
     )
@@ -103,7 +103,7 @@ def _without_scope(reason: str) -> str:
     return _SCOPE.sub(r"`\1`", _RAISED.sub("", reason))
 
 
-def _told(counted: Counter[tuple[str, str, bool]]) -> tuple[DecisionCount, ...]:
+def _counts(counted: Counter[tuple[str, str, bool]]) -> tuple[DecisionCount, ...]:
     """One line a reason, the most frequent first."""
     kinds = dict.fromkeys((reason, decision) for reason, decision, _ in counted)
     lines = [

@@ -74,7 +74,7 @@ _CONTINUING = wire.Tool(
     },
 )
 
-Told = wire.CallToolResult | wire.InputRequiredResult
+ToolReply = wire.CallToolResult | wire.InputRequiredResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ class Service:
         ]
         return wire.ListToolsResult(tools=[*tools, *([_CONTINUING] if self.team.keeps else ())])
 
-    async def _call(self, ctx: ServerRequestContext[Any], params: wire.CallToolRequestParams) -> Told:
+    async def _call(self, ctx: ServerRequestContext[Any], params: wire.CallToolRequestParams) -> ToolReply:
         client = _Client(ctx.session)
         try:
             async with ClientProgress(ctx.session).reporting() as progress:
@@ -128,13 +128,13 @@ class Service:
                 text = offer.input(arguments)
                 approver = client.approver(keeps=self.team.keeps)
                 served = await self.team.begin(offer.entry.name, text, approver, progress, earlier=earlier)
-                return self._told(client, served)
+                return self._result(client, served)
         except LlmdoError as error:
             return _failure(str(error))
 
     async def _answered(
         self, client: _Client, params: wire.CallToolRequestParams, progress: ClientProgress
-    ) -> Told:
+    ) -> ToolReply:
         """What comes of the call that a client repeats with the answers of its person; a missing one is none."""
         state = json.loads(params.request_state or "")  # which came sealed, so that nobody else wrote it
         run, digests = state["run"], state["asked"]
@@ -149,9 +149,9 @@ class Service:
             return self._waits(self.team.entry_of(run, self.offers), run, self.team.waiting(run))
         return await self._go_on(client, run, progress)
 
-    async def _go_on(self, client: _Client, run: str, progress: ClientProgress) -> Told:
+    async def _go_on(self, client: _Client, run: str, progress: ClientProgress) -> ToolReply:
         self.team.entry_of(run, self.offers)
-        return self._told(
+        return self._result(
             client, await self.team.go_on(run, client.approver(keeps=self.team.keeps), progress)
         )
 
@@ -159,7 +159,7 @@ class Service:
         """Whether a call may go on from an earlier run."""
         return self.team.keeps and offer.goes_on
 
-    def _told(self, client: _Client, served: ServedRun) -> Told:
+    def _result(self, client: _Client, served: ServedRun) -> ToolReply:
         """What a client is given of a run: what it came to, questions for its person, or that it waits."""
         outcome = served.outcome
         if outcome.status == "waiting":

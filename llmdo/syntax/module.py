@@ -163,7 +163,7 @@ class _Toolsets:
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._functions = {function.name: function for function, in_module in notes.functions if in_module}
-        self._found: dict[str, _ToolsetSketch] = {}
+        self._sketches: dict[str, _ToolsetSketch] = {}
         self._understood: set[int] = set()
         """The ids of the nodes that mention a toolset in a way that changes nothing unseen."""
         for definition in notes.classes:
@@ -176,8 +176,8 @@ class _Toolsets:
         for statement in notes.calls:
             self._note_registration(statement)
         for owner in notes.hooked:
-            if owner.id in self._found:
-                self._found[owner.id].hook = True
+            if owner.id in self._sketches:
+                self._sketches[owner.id].hook = True
                 self._understood.add(id(owner))
         self._doubt()
 
@@ -191,16 +191,16 @@ class _Toolsets:
                 complete=sketch.complete,
                 hook=sketch.hook,
             )
-            for name, sketch in sorted(self._found.items(), key=lambda item: item[1].span)
+            for name, sketch in sorted(self._sketches.items(), key=lambda item: item[1].span)
             if not name.startswith("_")
         }
 
     def _note_class(self, definition: ast.ClassDef) -> None:
         bases = [self._original(base) for base in definition.bases]
-        known = [self._found[base] for base in bases if base in self._found]
+        known = [self._sketches[base] for base in bases if base in self._sketches]
         if known or any(base.endswith("Toolset") for base in bases):
             methods = {node.name for node in definition.body if isinstance(node, Function)}
-            self._found[definition.name] = _ToolsetSketch(
+            self._sketches[definition.name] = _ToolsetSketch(
                 span=self._notes.spans[definition.name],
                 is_class=True,
                 hook="get_capabilities" in methods or any(base.hook for base in known),
@@ -210,11 +210,11 @@ class _Toolsets:
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             for element, its_value in zip(target.elts, value.elts, strict=False):
                 self._note_assignment(element, its_value, None)
-        if not isinstance(target, ast.Name) or target.id in self._found:
+        if not isinstance(target, ast.Name) or target.id in self._sketches:
             return
         sketch = _ToolsetSketch(span=self._notes.spans[target.id])
         if self._makes_toolset(value, sketch) or last_name(annotation).endswith("Toolset"):
-            self._found[target.id] = sketch
+            self._sketches[target.id] = sketch
 
     def _makes_toolset(self, value: ast.expr, sketch: _ToolsetSketch) -> bool:
         """Whether `value` is a toolset; what it shows of its tools goes into `found`."""
@@ -222,7 +222,7 @@ class _Toolsets:
         while isinstance(value, ast.Call) and _is_wrapper(value.func):
             value = value.func.value
             is_wrapped = True
-        if isinstance(value, ast.Name) and (known := self._found.get(value.id)) and not known.is_class:
+        if isinstance(value, ast.Name) and (known := self._sketches.get(value.id)) and not known.is_class:
             if is_wrapped:
                 self._understood.add(id(value))
             else:
@@ -231,7 +231,7 @@ class _Toolsets:
         if not isinstance(value, ast.Call):
             return False
         maker = self._original(value.func)
-        if (known := self._found.get(maker)) and known.is_class:
+        if (known := self._sketches.get(maker)) and known.is_class:
             sketch.hook = known.hook and not is_wrapped
             return True
         if maker == "FunctionToolset" and not is_wrapped:
@@ -267,7 +267,7 @@ class _Toolsets:
                 continue
             self._understood.add(id(owner))
             below = function.decorator_list[position + 1 :]
-            sketch = self._found[owner.id]
+            sketch = self._sketches[owner.id]
             if id(function) not in self._notes.certain or not all(self._owner(other) for other in below):
                 sketch.complete = False
             keywords = decorator.keywords if isinstance(decorator, ast.Call) else ()
@@ -279,7 +279,7 @@ class _Toolsets:
         if owner is None or not isinstance(call, ast.Call) or len(call.args) != 1:
             return
         self._understood.add(id(owner))
-        sketch = self._found[owner.id]
+        sketch = self._sketches[owner.id]
         sketch.complete &= id(statement) in self._notes.certain
         self._offer(sketch, call.args[0], call.keywords)
 
@@ -306,7 +306,7 @@ class _Toolsets:
         if not isinstance(method, ast.Attribute) or method.attr not in _REGISTERING:
             return None
         owner = method.value
-        if isinstance(owner, ast.Name) and (sketch := self._found.get(owner.id)) and not sketch.is_class:
+        if isinstance(owner, ast.Name) and (sketch := self._sketches.get(owner.id)) and not sketch.is_class:
             return owner
         return None
 
@@ -317,7 +317,7 @@ class _Toolsets:
 
     def _doubt(self) -> None:
         """Withdraws `complete` from every toolset that something else may change."""
-        for name, sketch in self._found.items():
+        for name, sketch in self._sketches.items():
             mentions = self._notes.references.get(name, ())
             if name in self._notes.uncertain or any(id(node) not in self._understood for node in mentions):
                 sketch.complete = False

@@ -196,7 +196,7 @@ def _run(
     output = _Tail(cast("BufferedReader", child.stdout))
     output.start()
     try:
-        report = _told(child.wait(timeout_s))
+        report = _ending(child.wait(timeout_s))
     except subprocess.TimeoutExpired:
         report = f"did not end within {timeout_s:g} s"
     finally:  # Ctrl-C as well; and what the child has started itself must not stay
@@ -240,7 +240,7 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
         pass
 
 
-def _told(status: int) -> str:
+def _ending(status: int) -> str:
     number = (
         -status if status < 0 else status - 128
     )  # what started the child for us tells a signal by its number

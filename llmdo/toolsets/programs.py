@@ -47,7 +47,7 @@ class Programs:
     folders: tuple[Path, ...]
     kept_out: tuple[Path, ...]
     """Folders whose files are no programs of a run: whoever can write there must not become one."""
-    _found: dict[str, Path | None] = field(default_factory=dict)
+    _paths: dict[str, Path | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, path: str, *kept_out: Path) -> Programs:
@@ -64,11 +64,11 @@ class Programs:
         Raises:
             CommandRefused: There is none in these folders.
         """
-        if name not in self._found:
-            self._found[name] = next(
+        if name not in self._paths:
+            self._paths[name] = next(
                 filter(self._is_program, (folder / name for folder in self.folders)), None
             )
-        program = self._found[name]
+        program = self._paths[name]
         if program is None:
             raise CommandRefused(
                 f"there is no program `{name}` here", hint="use another one, or another tool"

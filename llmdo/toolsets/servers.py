@@ -163,7 +163,7 @@ class _Running:
         self._notice = notice
         self._users = users
         self._changed = False
-        self._told = False
+        self._is_reported = False
 
     def changed(self) -> None:
         """Its server says that its tools changed: before the next call they are compared again."""
@@ -194,8 +194,8 @@ class _Running:
 
     def tell_of_death(self) -> None:
         """Says once that the server is dead, where it is."""
-        if self.connection.is_dead and not self._told:
-            self._told = True
+        if self.connection.is_dead and not self._is_reported:
+            self._is_reported = True
             self._notice(self._toolset.name, self.connection.epitaph)
 
 

@@ -158,7 +158,7 @@ class ShellToolset(AbstractToolset[object]):
             raise ToolFailed(str(refused)) from refused
         except LlmdoError as error:
             raise ToolFailed(f"the command was not run: {error.message}") from error
-        text = "\n".join(self._told(finished, removed, seconds))
+        text = "\n".join(self._lines(finished, removed, seconds))
         if finished.timed_out:
             raise ToolFailed(text)
         return text
@@ -175,7 +175,7 @@ class ShellToolset(AbstractToolset[object]):
         )
         return replace(self._grants, write=(*self._grants.write, *written))
 
-    def _told(self, finished: Finished, removed: Iterable[str], seconds: float) -> Iterator[str]:
+    def _lines(self, finished: Finished, removed: Iterable[str], seconds: float) -> Iterator[str]:
         if finished.timed_out:
             yield f"the command was ended after {seconds:g} s"
         else:

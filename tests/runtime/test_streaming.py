@@ -209,7 +209,7 @@ def test_the_pieces_are_the_answer(parts: list[tuple[str, list[str]]]) -> None:
         assert {event.tool for event in own} == {call.tool_name}
         written = "".join(event.arguments for event in own)
         assert written == (call.args if isinstance(call.args, str) else call.args_as_json_str())
-    assert pieces.any_told is bool(events)
+    assert pieces.any_reported is bool(events)
 
 
 def test_a_run_is_iterated_over_and_ends_with_its_outcome(tmp_path: Path) -> None:

@@ -78,20 +78,22 @@ def _sandbox(site: Site, tree: Tree) -> _Sandbox:
     network = at if _NETWORK.search(config) else None
     if site.run.words:
         named = _MODE.search(config)
-        return _told(_Sandbox(named[1] if named else "read-only", at, network), site.run.words[1:], at)
+        return _with_options(
+            _Sandbox(named[1] if named else "read-only", at, network), site.run.words[1:], at
+        )
     sandbox = _Sandbox("workspace-write", at, network)
     if mode := site.input("sandbox"):
         sandbox = replace(sandbox, mode=mode[0], at=mode[1])
     if (strategy := site.input("safety-strategy")) and strategy[0] == "read-only":
         sandbox = replace(sandbox, mode="read-only", at=strategy[1])
     if args := site.input("codex-args", "codex_args"):
-        sandbox = _told(sandbox, _listed(args[0]), args[1])
+        sandbox = _with_options(sandbox, _listed(args[0]), args[1])
         if args[0].strip().startswith("${{"):
             sandbox = replace(sandbox, mode=EXPRESSION, at=args[1])
     return sandbox
 
 
-def _told(sandbox: _Sandbox, words: Sequence[str], at: Place) -> _Sandbox:
+def _with_options(sandbox: _Sandbox, words: Sequence[str], at: Place) -> _Sandbox:
     """The sandbox as the flags of a command line change it."""
     for number, word in enumerate(words):
         flag, equals, value = word.partition("=")

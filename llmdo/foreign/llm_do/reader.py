@@ -292,7 +292,7 @@ class _LlmDoProject:
             prompt=text.prompt,
             header=header,
             ours=ours,
-            said_otherwise=frozenset(
+            expressed_otherwise=frozenset(
                 {"server_side_tools", *ours, *(key for key, value in _SCHEMAS.items() if value in ours)}
             ),
             tightened=tightened,

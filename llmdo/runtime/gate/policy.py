@@ -86,7 +86,7 @@ async def objection(
         if delegates:
             questions.insert(0, partial(policy.on_delegation, call.tool))
         for ask in questions:
-            if why := await _said_by(policy, ask):
+            if why := await _refusal_by(policy, ask):
                 return why
     return None
 
@@ -97,13 +97,13 @@ async def objection_to_output(
     """Why one of `policies` keeps from its caller what the worker `name` gave; None where none does."""
     for policy in policies:
         if isinstance(policy, DelegationReview):
-            why = await _said_by(policy, partial(policy.after_delegation, name, output, error))
+            why = await _refusal_by(policy, partial(policy.after_delegation, name, output, error))
             if why and error is None:
                 return why
     return None
 
 
-async def _said_by(policy: object, ask: Callable[[], object]) -> str | None:
+async def _refusal_by(policy: object, ask: Callable[[], object]) -> str | None:
     """Why a policy refuses what it is asked about; None where it does not."""
     try:
         answer = ask()

@@ -46,7 +46,7 @@ async def require_start(
             path=path,
             toolset=use.name,
             tool=START_TOOL.name,
-            arguments=_said(server),
+            arguments=_description(server),
             raised=START_TOOL.capabilities,
             declared=START_TOOL.capabilities,
         )
@@ -66,7 +66,7 @@ def is_server(config: RuntimeConfig, use: Use) -> bool:
     return toolset is not None and toolset.kind == "mcp"
 
 
-def _said(server: Server | None) -> dict[str, Any]:
+def _description(server: Server | None) -> dict[str, Any]:
     """What a person is shown: what is started, without the values of variables."""
     if server is None:
         return {}

@@ -22,7 +22,7 @@ from llmdo.runtime.models.failure import failure_text
 from llmdo.runtime.place import calling
 from llmdo.runtime.recording.faults import noting, without_notes
 from llmdo.runtime.recording.replay_mode import Execution, is_safe
-from llmdo.runtime.recording.retold import told_of
+from llmdo.runtime.recording.retold import shown_outcome
 from llmdo.runtime.telemetry.events import ToolCalled, ToolFinished
 from llmdo.toolsets import call_key
 from llmdo.toolsets.python import sentence_of
@@ -129,7 +129,7 @@ class Gate(WrapperToolset[object]):
 
     def _note_fault(self, ctx: RunContext[object], fault: Exception) -> None:
         if self.config.recorder:
-            self.config.recorder.found_fault(
+            self.config.recorder.note_fault(
                 call_path(self.frame.path, self.config.ledger.numbers, ctx), fault
             )
 
@@ -160,7 +160,7 @@ class Gate(WrapperToolset[object]):
         try:
             result = await self._decided_call(name, path, arguments, ctx, tool)
         except Exception as error:
-            outcome, result = told_of(error)
+            outcome, result = shown_outcome(error)
             failure = error if outcome == "error" else None
             self._over(path, name, outcome, result)
             raise

@@ -25,10 +25,10 @@ from llmdo.journal.entries import RECORDED_COST, JournalError
 from llmdo.runtime.recording.difference import difference
 from llmdo.runtime.recording.encoding import Decoding, Encoding
 from llmdo.runtime.recording.requests import (
+    comparable,
     definitions,
     last_response,
     shown_tools,
-    told_in,
     tools_digest,
 )
 from llmdo.runtime.telemetry.redaction import Redaction
@@ -220,7 +220,7 @@ class PlayedModel(Model):
         return {
             "model": None,
             "tools": tools_digest(shown, str(exchange.request["tools"]), exchange.encoding, exchange.content),
-            **told_in(exchange.encoding, messages, new, own_settings, parameters, exchange.request),
+            **comparable(exchange.encoding, messages, new, own_settings, parameters, exchange.request),
         }
 
 

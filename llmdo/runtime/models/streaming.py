@@ -65,7 +65,7 @@ async def answer_heard(
                 pieces.take(event)
         response = _complete(stream, model.model_name)
     except Exception as error:
-        if pieces.any_told:
+        if pieces.any_reported:
             failure = explained(error, {model.model_name: model.model_id})
             broken = StreamBroken(
                 path=frame.path, worker=frame.name, model=model.model_id, error=failure_text(failure)
@@ -132,7 +132,7 @@ class Pieces:
         self._path = path
         self._worker = worker
         self._tell = tell
-        self.any_told = False
+        self.any_reported = False
         self._has_text = False
         self._is_in_text = False
         self._numbers: dict[int, int] = {}
@@ -185,11 +185,11 @@ class Pieces:
 
     def _tell_text(self, text: str) -> None:
         if text:
-            self.any_told = True
+            self.any_reported = True
             self._tell(TextDelta(path=self._path, worker=self._worker, text=text))
 
     def _tell_call(self, index: int, arguments: str) -> None:
-        self.any_told = True
+        self.any_reported = True
         self._tell(
             ToolCallDelta(
                 path=self._path,

@@ -67,11 +67,11 @@ def _back(journal: JournalStore, known: Known, opened: ExitStack) -> tuple[Messa
             return (), tuple(reversed(turns))
         journal = opened.enter_context(_before(journal, end))
         turns.append(_turn(journal, end, known))
-    return _said(journal, own, known), tuple(reversed(turns))
+    return _messages_in(journal, own, known), tuple(reversed(turns))
 
 
 def _turn(journal: JournalStore, end: Earlier, known: Known) -> Turn:
-    messages = _said(journal, messages_at(journal, end), known)
+    messages = _messages_in(journal, messages_at(journal, end), known)
     first, last = next(journal.entries("run")), ending(journal)
     output = last.data.get("output") if last is not None else None
     return Turn(end=end, input=str(first.data["input"]), output=output, messages=messages)
@@ -96,7 +96,7 @@ def require_messages(messages: Iterable[object]) -> tuple[ModelMessage, ...]:
 def new_messages(journal: JournalStore, known: Known) -> Messages:
     """The messages that came in the run of `journal`."""
     last = journal.last("messages")
-    return () if last is None else _said(journal, last, known)
+    return () if last is None else _messages_in(journal, last, known)
 
 
 def _before(journal: JournalStore, end: Earlier) -> JournalStore:
@@ -110,7 +110,7 @@ def _before(journal: JournalStore, end: Earlier) -> JournalStore:
     return before
 
 
-def _said(journal: JournalStore, entry: JournalEntry, known: Known) -> Messages:
+def _messages_in(journal: JournalStore, entry: JournalEntry, known: Known) -> Messages:
     """The messages in an entry, with the secrets that were cut out of them.
 
     Raises:

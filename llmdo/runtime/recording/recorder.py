@@ -36,7 +36,7 @@ from llmdo.runtime.recording.replay_mode import (
     UnfinishedError,
 )
 from llmdo.runtime.recording.rerun import rerun
-from llmdo.runtime.recording.retold import end_again, ending_of, told_of
+from llmdo.runtime.recording.retold import end_again, ending_of, shown_outcome
 from llmdo.runtime.recording.sessions import run_entry, session_entry
 from llmdo.runtime.recording.steps import Steps
 from llmdo.runtime.recording.unordered import RecordedCalls
@@ -312,7 +312,7 @@ class Recorder:
             body = self.encoding.plain(data).body
         if outcome != "asks":
             self.audit.finished(
-                path, execution.tool, *(("success", result) if failure is None else told_of(failure))
+                path, execution.tool, *(("success", result) if failure is None else shown_outcome(failure))
             )
         await self._record(
             Entry(path=path, kind="finished", step=step, outcome=outcome, digest=digest, body=body),
@@ -397,7 +397,7 @@ class Recorder:
         await self.asks(question)
         await self._postponed.wait(question.path)
 
-    def found_fault(self, path: str, error: Exception) -> None:
+    def note_fault(self, path: str, error: Exception) -> None:
         """Keeps that the arguments of the call at `path` did not fit the tool."""
         if self.journal.get(path, "invalid") is None:
             outcome, data = ending_of(error)

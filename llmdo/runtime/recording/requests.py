@@ -54,7 +54,7 @@ class RecordedModel(ModelOfCall):
         self._config = config
         self._frame = frame
         self._recorder = recorder
-        self._told: list[ModelMessage] | None = None
+        self._prepared: list[ModelMessage] | None = None
         """What the next request tells, before it is put into the words of the model's provider."""
         self._seen = 0
         """The messages that the request before held."""
@@ -68,7 +68,7 @@ class RecordedModel(ModelOfCall):
     ) -> list[ModelMessage]:
         """The messages in the words of the provider. Recorded are those that every model would be given."""
         if not is_in_code():
-            self._told = messages
+            self._prepared = messages
         return super().prepare_messages(messages, model_request_parameters)
 
     async def request(
@@ -118,19 +118,19 @@ class RecordedModel(ModelOfCall):
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
     ) -> Asking:
-        sent = messages if self._told is None else self._told
+        sent = messages if self._prepared is None else self._prepared
         new = _new_in(sent, self._seen, self._last)
         if self._seen == 0 and self._frame.history:
             # The run is bound to what the call starts from, whose end the loop may have mended.
             new = sent[1 + last_response(sent) :]
-        self._told, self._seen = None, len(sent)
+        self._prepared, self._seen = None, len(sent)
         self._last = sent[-1] if sent else None
 
         def build(recorded: Mapping[str, object] | None) -> dict[str, object]:
             return {
                 "model": self._config.agents.references.get(self._frame.name, ""),
                 "tools": self._offered(shown_tools(parameters), recorded),
-                **told_in(self._recorder.encoding, sent, new, settings, parameters, recorded),
+                **comparable(self._recorder.encoding, sent, new, settings, parameters, recorded),
             }
 
         return await self._recorder.asking(self._frame.path, sent, build)
@@ -177,7 +177,7 @@ def shown_tools(parameters: ModelRequestParameters) -> list[ToolDefinition]:
     return [*parameters.function_tools, *parameters.output_tools]
 
 
-def told_in(
+def comparable(
     encoding: Encoding,
     messages: Sequence[ModelMessage],
     new: Sequence[ModelMessage],

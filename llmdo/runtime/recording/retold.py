@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.telemetry.events import Outcome
 
 
-def told_of(error: Exception) -> tuple[Outcome, str | None]:
+def shown_outcome(error: Exception) -> tuple[Outcome, str | None]:
     """How a call that ended with `error` ended for its model, and what that is told instead of a result."""
     match error:
         case Refused():

@@ -17,7 +17,7 @@ class RecordedCalls:
     def __init__(self, journal: JournalStore, encoding: Encoding) -> None:
         self._journal = journal
         self._encoding = encoding
-        self._found: list[tuple[str, str]] | None = None
+        self._recorded: list[tuple[str, str]] | None = None
         """The call path of each and the digest of what it was given; None until somebody asks."""
 
     def digest(self, unnumbered: str, arguments: object) -> str:
@@ -25,11 +25,11 @@ class RecordedCalls:
 
         `unnumbered` is the call path but for the digest.
         """
-        if self._found is None:
+        if self._recorded is None:
             decisions = self._journal.entries("decision")
-            self._found = [(entry.path, entry.digest) for entry in decisions if UNORDERED in entry.path]
+            self._recorded = [(entry.path, entry.digest) for entry in decisions if UNORDERED in entry.path]
         beginning = f"{unnumbered}{UNORDERED}"
-        for path, digest in self._found:
+        for path, digest in self._recorded:
             if path.startswith(beginning) and self._encoding.is_same(digest, arguments):
                 return digest
         return self._encoding.digest(arguments)

@@ -160,7 +160,7 @@ class _Planner:
             self.remarks.append(
                 Remark(at, f"`{name}` can reach itself: its header now says `recursive: true`")
             )
-        for key in sorted(agent.header.keys() - _CARRIED - agent.said_otherwise):
+        for key in sorted(agent.header.keys() - _CARRIED - agent.expressed_otherwise):
             place = agent.at.document.key(*agent.at.route[: -1 if agent.at.route else 0], key)
             self.remarks.append(Remark(place, f"`{key}` of `{worker.name}` is not carried over"))
         for rule in worker.approvals:

@@ -108,7 +108,7 @@ def work(request: WorkerRequest, host: WorkerHost) -> WorkerOutcome:
         items = FleetItems(request.root, host.approving, host.consent, request.environ)
         stack.enter_context(closing(items))
         serving = _Serving(host, queue, presence, items, code, draining, request.jobs)
-        stack.enter_context(Reaper(queue, reaping, serving.told_of, own=serving.strays))
+        stack.enter_context(Reaper(queue, reaping, serving.report_taken, own=serving.strays))
         if request.schedules:
             stack.enter_context(Timetable(request, graph, queue, code.lock, host))
         host.tell(f"worker {presence.id} takes up to {request.jobs} items at a time")
@@ -213,7 +213,7 @@ class _Serving:
             except LlmdoError:
                 await asyncio.sleep(_RETRY)
 
-    def told_of(self, taken: QueuedRun) -> None:
+    def report_taken(self, taken: QueuedRun) -> None:
         """Tells the person of a run that was taken from a dead worker."""
         self._host.tell(f"run {taken.run} is taken up, which worker {taken.worker} left")
 
