@@ -167,7 +167,7 @@ async def crowd(root: Path) -> None:
     outcomes = await asyncio.gather(*(governed(root, limit) for limit in limits))
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu
     requests = sum(outcome.usage.requests for outcome in outcomes)
-    kept = all(
+    held = all(
         outcome.usage.requests == limit.requests and outcome.status == "completed"
         for outcome, limit in zip(outcomes, limits, strict=True)
     )
@@ -176,7 +176,7 @@ async def crowd(root: Path) -> None:
     )
     print(
         f"\n{RUNS} runs at once, {requests} requests: {wall:.2f} s, {cpu:.2f} s CPU;"
-        f" each kept its own limit: {kept}; the first three used what they use alone: {same}"
+        f" each kept its own limit: {held}; the first three used what they use alone: {same}"
     )
 
 

@@ -86,7 +86,7 @@ class Silent:
         return asyncio.run(work)
 
 
-def made(root: Path) -> Chat:
+def new_chat(root: Path) -> Chat:
     """A chat in a new workspace."""
     for name, text in FILES.items():
         (root / name).write_text(text, encoding="utf-8")
@@ -129,7 +129,7 @@ def measure(turns: int) -> dict[str, list[float]]:
     """By side, the CPU of each turn; and what the journal of each turn holds."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        chat = made(root)
+        chat = new_chat(root)
         chat.say(QUESTION, Silent())  # imports what the others use
         chat.undo()
         ours = timed(lambda: chat.say(QUESTION, Silent()), turns)
@@ -141,12 +141,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=200)
     parser.add_argument("--of", type=int, default=20, help="How many turns at each end a median is over.")
-    asked = parser.parse_args()
-    taken = measure(asked.turns)
+    options = parser.parse_args()
+    taken = measure(options.turns)
     taken["ours"] = [mine - theirs for mine, theirs in zip(taken["chat"], taken["bare"], strict=True)]
     for side, unit in (("bare", "ms"), ("chat", "ms"), ("ours", "ms"), ("bytes", "bytes")):
         first, last = (
-            statistics.median(part) for part in (taken[side][1 : asked.of], taken[side][-asked.of :])
+            statistics.median(part) for part in (taken[side][1 : options.of], taken[side][-options.of :])
         )
         print(f"{side:6} {first:9.1f} {last:9.1f} {unit:6} {last / first:.2f} x")
 

@@ -58,9 +58,9 @@ def cut_power(root: Path, journal: Path, chance: random.Random, tally: Tally) ->
         return
     content = log.read_bytes()
     forced = min(int((root / FORCED).read_text()), len(content)) if (root / FORCED).exists() else 0
-    kept = chance.randint(forced, len(content))
-    lost = len(content) - kept
-    log.write_bytes(content[:kept] + chance.choice([b"", bytes(lost), chance.randbytes(lost)]))
+    size = chance.randint(forced, len(content))
+    lost = len(content) - size
+    log.write_bytes(content[:size] + chance.choice([b"", bytes(lost), chance.randbytes(lost)]))
     tally.power_losses += 1
     try:
         with read_journal(journal, whole=True):

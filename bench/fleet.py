@@ -347,23 +347,23 @@ def main() -> None:
     parser.add_argument("--tries", type=int, help="of a worker that is fenced off; 2, or 30 with --full")
     parser.add_argument("--seconds", type=float, default=4.0, help="how long leases and beats hold")
     parser.add_argument("--only", nargs="*", default=["imports", "latency", "kills", "fenced", "throughput"])
-    given = parser.parse_args()
+    options = parser.parse_args()
     if lacking := postgres.lacking():
         raise SystemExit(lacking)
     with postgres.cluster() as server:
         parts: dict[str, Callable[[], None]] = {
             "imports": lambda: imports(server),
-            "latency": lambda: latency(server, 20 if given.full else 6),
+            "latency": lambda: latency(server, 20 if options.full else 6),
             "kills": lambda: kills(
                 server,
-                given.seconds,
-                given.runs or (1000 if given.full else 80),
-                given.kills or (200 if given.full else 8),
+                options.seconds,
+                options.runs or (1000 if options.full else 80),
+                options.kills or (200 if options.full else 8),
             ),
-            "fenced": lambda: fenced(server, given.seconds, given.tries or (30 if given.full else 2)),
-            "throughput": lambda: throughput(server, 64 if given.full else 32, 2.0),
+            "fenced": lambda: fenced(server, options.seconds, options.tries or (30 if options.full else 2)),
+            "throughput": lambda: throughput(server, 64 if options.full else 32, 2.0),
         }
-        for name in given.only:
+        for name in options.only:
             parts[name]()
             sys.stdout.flush()
 

@@ -132,14 +132,14 @@ def _edges(shape: Shape, dice: random.Random) -> list[list[int]]:
         layer = bisect_right(layer_ends, number)
         if dice.random() < 0.3 and layer + 1 < len(layer_ends):
             delegates.add(dice.randrange(layer_ends[layer], layer_ends[layer + 1]))
-    kept = [
+    targets = [
         sorted(delegate for delegate in delegates if delegate < shape.workers)[-MOST_EDGES:]
         for delegates in edges
     ]
     if shape.recursive:
         for number in range(0, shape.workers, 97):
-            kept[number] = [number, *kept[number][1 - MOST_EDGES :]]
-    return kept
+            targets[number] = [number, *targets[number][1 - MOST_EDGES :]]
+    return targets
 
 
 def _manifest(shape: Shape) -> str:

@@ -116,13 +116,13 @@ def many_runs(runs: int, steps: int) -> dict[str, object]:
             orders = [("run",), ("run", "--no-journal")]
             taken = {words: cpu_of(root, *words) for words in (orders if number % 2 else orders[::-1])}
             pairs.append((taken["run",], taken["run", "--no-journal"]))
-    kept, bare = (sum(seconds) for seconds in zip(*pairs, strict=True))
+    recorded, bare = (sum(seconds) for seconds in zip(*pairs, strict=True))
     return {
         "runs": runs,
         "steps": steps,
-        "cpu_with_s": kept,
+        "cpu_with_s": recorded,
         "cpu_without_s": bare,
-        "ratio": round(kept / bare, 3),
+        "ratio": round(recorded / bare, 3),
     }
 
 
@@ -141,12 +141,12 @@ def main() -> None:
         root = Path(folder)
         write_workspace(root, options.steps)
         pairs = [(cpu_of(root, "run"), cpu_of(root, "run", "--no-journal")) for _ in range(options.rounds)]
-        kept = [kept_seconds for kept_seconds, _ in pairs]
+        recorded = [kept_seconds for kept_seconds, _ in pairs]
         bare = [other for _, other in pairs]
         size = next((root / ".llmdo" / "runs").glob("*.sqlite")).stat().st_size
-        figures["cpu_with_s"], figures["cpu_without_s"] = map(statistics.median, (kept, bare))
-        figures["ratio"] = round(min(kept) / min(bare), 3)
-        figures["ratio_of_medians"] = round(statistics.median(kept) / statistics.median(bare), 3)
+        figures["cpu_with_s"], figures["cpu_without_s"] = map(statistics.median, (recorded, bare))
+        figures["ratio"] = round(min(recorded) / min(bare), 3)
+        figures["ratio_of_medians"] = round(statistics.median(recorded) / statistics.median(bare), 3)
         figures["bytes_a_step"] = size // options.steps
         figures["cpu_replay_s"] = cpu_of(root, "replay", "last")
     with tempfile.TemporaryDirectory() as folder:

@@ -114,8 +114,8 @@ def _run(files: list[Path] | Path, without: Collection[str]) -> str:
     team = embedding.open_entry(files, name)
     choice = ModelChoice(by_worker=dict.fromkeys(team.graph.workers, SCRIPTED), instances={SCRIPTED: model})
     team = replace(team, models=choice)
-    given = None if team.graph.entries[team.name].input is not None else "Go."
-    ended = asyncio.run(team.run(given, approver=ApproveAll()))
+    text = None if team.graph.entries[team.name].input is not None else "Go."
+    ended = asyncio.run(team.run(text, approver=ApproveAll()))
     return "" if ended.status == "completed" else ended.error or ended.status
 
 

@@ -197,8 +197,10 @@ def test_a_question_takes_one_answer(llmdo: Llmdo, asking: Path) -> None:
     llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
     path = "main/writer#1/write_file#1"
     (asking / "answers.json").write_text(llmdo("approve", "last", "--format", "json", cwd=asking).out)
-    given = json.loads((asking / "answers.json").read_text())["questions"]
-    (asking / "answers.json").write_text(json.dumps([{**question, "allowed": False} for question in given]))
+    questions = json.loads((asking / "answers.json").read_text())["questions"]
+    (asking / "answers.json").write_text(
+        json.dumps([{**question, "allowed": False} for question in questions])
+    )
     for words in (["--yes", path, "--no", path], ["--yes", path, "--answers", "answers.json"]):
         refused = llmdo("approve", "last", *words, cwd=asking)
         assert refused.code == 2

@@ -57,7 +57,7 @@ def store(root: Path) -> Path:
     return Runs(root).folder / "sources"
 
 
-def kept(root: Path) -> dict[str, int]:
+def sources_of(root: Path) -> dict[str, int]:
     """The files that are kept, each with when it was written."""
     return {path.name: path.stat().st_mtime_ns for path in store(root).iterdir()}
 
@@ -84,15 +84,15 @@ def test_a_run_goes_on_and_is_carried_although_the_checkout_moved(
 @pytest.mark.long
 def test_code_is_kept_once_for_all_runs_and_for_its_owner_alone(llmdo: Llmdo, noting: Path) -> None:
     waiting(llmdo, noting)
-    before = kept(noting)
+    before = sources_of(noting)
     assert len(before) == 4  # two of tools, one of models, and the list
     assert store(noting).stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in store(noting).iterdir()} == {0o600}
     waiting(llmdo, noting)
-    assert kept(noting) == before
+    assert sources_of(noting) == before
     move_on(noting)
     waiting(llmdo, noting)
-    after = kept(noting)
+    after = sources_of(noting)
     assert len(after) == 6
     assert after.items() >= before.items()
 
@@ -100,14 +100,14 @@ def test_code_is_kept_once_for_all_runs_and_for_its_owner_alone(llmdo: Llmdo, no
 @pytest.mark.long
 def test_code_is_removed_with_the_last_run_that_began_with_it(llmdo: Llmdo, noting: Path) -> None:
     first = waiting(llmdo, noting)
-    old = kept(noting)
+    old = sources_of(noting)
     move_on(noting)
     run = waiting(llmdo, noting)
     assert llmdo("runs", "prune", first, "--dry-run", cwd=noting).code == 0
-    assert len(kept(noting)) == 6
+    assert len(sources_of(noting)) == 6
     assert llmdo("runs", "prune", first, cwd=noting).code == 0
-    assert len(kept(noting)) == 4
-    assert len(kept(noting).keys() & old.keys()) == 2
+    assert len(sources_of(noting)) == 4
+    assert len(sources_of(noting).keys() & old.keys()) == 2
     done = llmdo("resume", run, "--sources", "run", cwd=noting)
     assert (done.code, done.out) == (0, "wrote hello\n")
     assert llmdo("runs", "prune", "--keep", "0", cwd=noting).code == 0
@@ -116,11 +116,11 @@ def test_code_is_removed_with_the_last_run_that_began_with_it(llmdo: Llmdo, noti
 
 def test_nothing_is_removed_where_a_journal_cannot_be_read(llmdo: Llmdo, noting: Path) -> None:
     run = waiting(llmdo, noting)
-    before = kept(noting)
+    before = sources_of(noting)
     Runs(noting).path("another").write_bytes(b"no journal")
     pruned = llmdo("runs", "prune", run, cwd=noting)
     assert "is all kept" in pruned.err
-    assert kept(noting) == before
+    assert sources_of(noting) == before
 
 
 @pytest.mark.long

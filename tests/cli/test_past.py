@@ -244,11 +244,11 @@ def test_runs_are_listed_shown_and_removed(llmdo: Llmdo, workspace: Path) -> Non
     )
     tree = json.loads(llmdo("runs", "show", "last", "--format", "json", cwd=workspace).out)
     assert tree["calls"][0]["children"][0]["outcome"] == "failed"
-    kept, old = Runs(workspace).names()[::-1]
+    latest, old = Runs(workspace).names()[::-1]
     assert llmdo("runs", "prune", "--keep", "1", "--dry-run", cwd=workspace).out == f"{old}\n"
     assert llmdo("runs", "prune", "--keep", "1", "--older-than", "9" * 400, cwd=workspace).out == ""
     assert llmdo("runs", "prune", "--keep", "1", cwd=workspace).out == f"{old}\n"
-    assert Runs(workspace).names() == [kept]
+    assert Runs(workspace).names() == [latest]
 
 
 def test_a_clock_that_was_set_back_makes_no_negative_times(llmdo: Llmdo, noting: Path) -> None:

@@ -107,8 +107,8 @@ def test_a_recording_on_the_command_line_lies_in_the_workspace(
 ) -> None:
     manifest = played / "llmdo.toml"
     manifest.write_text(manifest.read_text().replace(f'model = "replay:{RECORDED}"\n', ""))
-    given = llmdo("run", "main", SAID, "--approve-all", "--model", f"replay:{RECORDED}", cwd=played)
-    assert given.code == 0, given.err
+    replayed = llmdo("run", "main", SAID, "--approve-all", "--model", f"replay:{RECORDED}", cwd=played)
+    assert replayed.code == 0, replayed.err
     (tmp_path / "outside.sqlite").write_bytes((played / RECORDED).read_bytes())
     (played / "link.sqlite").symlink_to(tmp_path / "outside.sqlite")
     for odd, why in (

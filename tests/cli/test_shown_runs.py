@@ -200,10 +200,10 @@ def test_a_path_that_asked_no_model_is_refused(llmdo: Llmdo, noting: Path) -> No
 
 def test_a_model_was_told_why_its_call_failed(llmdo: Llmdo, noting: Path) -> None:
     llmdo("run", "main", "note:words:hello;unheard:of:tool", cwd=noting)
-    given = messages(llmdo, noting)[1]["given"]
-    fault = next(part for part in given if part["call"] == "main/note#1")
+    parts = messages(llmdo, noting)[1]["given"]
+    fault = next(part for part in parts if part["call"] == "main/note#1")
     assert "text" in str(fault["value"])
-    unknown = next(part for part in given if part["tool"] == "unheard")
+    unknown = next(part for part in parts if part["tool"] == "unheard")
     assert unknown["value"] is None
     text = llmdo("runs", "show", "last", "--messages", cwd=noting).out
     assert ": not in the journal, which has its digest\n" in text

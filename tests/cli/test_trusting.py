@@ -210,21 +210,21 @@ def test_what_was_answered_for_says_nothing_more(team: Path, canary: Path) -> No
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("given", ["--trust", "LLMDO_TRUST", "llmdo trust", "llmdo trust --folder"])
+@pytest.mark.parametrize("way", ["--trust", "LLMDO_TRUST", "llmdo trust", "llmdo trust --folder"])
 def test_where_trust_is_required_it_is_given_in_three_ways(
-    team: Path, given: str, monkeypatch: pytest.MonkeyPatch
+    team: Path, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require_trust(team)
     refused = llmdo(team, "lock")
     assert refused.returncode == 2
     assert "policy.toml` requires that: nothing of it was run" in refused.stderr
     words = ["lock"]
-    if given == "--trust":
-        words.append(given)
-    elif given == "LLMDO_TRUST":
-        monkeypatch.setenv(given, "1")
+    if way == "--trust":
+        words.append(way)
+    elif way == "LLMDO_TRUST":
+        monkeypatch.setenv(way, "1")
     else:
-        llmdo(team, *given.split()[1:])
+        llmdo(team, *way.split()[1:])
     assert llmdo(team, *words).returncode == 0
 
 

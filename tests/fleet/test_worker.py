@@ -204,11 +204,11 @@ def test_a_worker_that_sleeps_through_a_takeover_wakes_to_nothing(
         with working(workspace, fleet):
             (workspace / "hold").unlink()
             until(lambda: dict(rows(STATES)) == {"1": "completed"})
-            kept = rows("SELECT * FROM llmdo.entry ORDER BY seq"), rows("SELECT * FROM llmdo.item")
+            before = rows("SELECT * FROM llmdo.entry ORDER BY seq"), rows("SELECT * FROM llmdo.item")
             os.kill(child.pid, signal.SIGCONT)
             child.terminate()
             child.wait(LONGEST)
-    assert (rows("SELECT * FROM llmdo.entry ORDER BY seq"), rows("SELECT * FROM llmdo.item")) == kept
+    assert (rows("SELECT * FROM llmdo.entry ORDER BY seq"), rows("SELECT * FROM llmdo.item")) == before
 
 
 @pytest.mark.long
@@ -264,12 +264,12 @@ def test_a_worker_whose_network_hangs_ends_itself_and_another_goes_on(
         until(lambda: child.poll() is not None)
         assert child.returncode == 2
         assert re.search(r"could not (report|be renewed) for 4 s", child.stderr.read())
-        kept = rows(entries)
+        before = rows(entries)
         (workspace / "hold").unlink()
         rows(EXPIRE)
         with working(workspace, fleet):
             until(lambda: rows(STATES) == [("1", "completed")])
-        assert rows(entries)[: len(kept)] == kept
+        assert rows(entries)[: len(before)] == before
         assert rows("SELECT epoch > 1 FROM llmdo.run") == [(True,)]
 
 

@@ -38,8 +38,8 @@ class Worker:
     def tell(self, line: str) -> None:
         self.lines.append(line)
 
-    def approving(self, graph: Graph, given: Json) -> Approving:
-        return WorkerTerminal({}).approving(graph, given)
+    def approving(self, graph: Graph, options: Json) -> Approving:
+        return WorkerTerminal({}).approving(graph, options)
 
     def ended(self, batch: str, item: BatchItem, result: Result) -> None:
         self.ends.append((item.key, result.state))

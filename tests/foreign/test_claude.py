@@ -243,6 +243,8 @@ def test_an_agent_of_a_plugin_given_alone_has_the_servers_of_its_plugin(tmp_path
 def test_an_agent_without_bash_still_watches_commands(tmp_path: Path) -> None:
     for taken, left in (("Bash", {"allowed"}), ("Bash, Monitor", set())):
         read = project(tmp_path, {"deny": ["Agent"]}, f"disallowedTools: {taken}\n")
-        assert {how for what, how in decisions(read).items() if what == "proc.exec.unlisted"} == left
+        assert {
+            how for capability, how in decisions(read).items() if capability == "proc.exec.unlisted"
+        } == left
     reached = decisions(project(tmp_path, {"deny": ["Agent", "Bash"]}))
     assert reached["proc.exec.unlisted"] == "blocked"

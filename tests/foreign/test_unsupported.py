@@ -28,7 +28,7 @@ def sightings(root: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "product", "what"),
+    ("path", "text", "product", "evidence"),
     [
         ("src/desk/config/agents.yaml", CREW, "CrewAI", "2 agents in `src/desk/config/agents.yaml`"),
         ("langgraph.json", '{"graphs": {"a": "a.py:g"}}', "LangGraph", "1 graph in `langgraph.json`"),
@@ -58,13 +58,13 @@ def sightings(root: Path) -> list[tuple[str, str]]:
     ],
 )
 def test_it_is_named_with_what_was_seen(
-    tmp_path: Path, path: str, text: str, product: str, what: str
+    tmp_path: Path, path: str, text: str, product: str, evidence: str
 ) -> None:
     write(tmp_path, path, text)
-    assert sightings(tmp_path) == [(product, what)]
+    assert sightings(tmp_path) == [(product, evidence)]
     with pytest.raises(LlmdoError, match="nothing that llmdo reads") as error:
         foreign.read("auto", tmp_path)
-    assert error.value.hint == f"not supported: {product} ({what})"
+    assert error.value.hint == f"not supported: {product} ({evidence})"
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,9 @@ def test_what_was_committed_is_there_in_its_order_for_whoever_opens_it_again(run
 
 def test_what_is_added_can_be_got_before_it_is_committed_and_is_lost_without(runs: RunIndex) -> None:
     with runs.create("r") as journal:
-        kept = journal.add(called(1))
+        added = journal.add(called(1))
         assert journal.has_uncommitted
-        assert journal.get("main", "call") == kept
+        assert journal.get("main", "call") == added
         assert [*journal.entries()] == []
         assert journal.get("main", "call", 2) is None
     with runs.open("r") as journal:
@@ -99,8 +99,8 @@ def test_a_secret_is_not_in_what_is_kept_and_comes_back_to_whoever_knows_it(runs
     known = Known.of({"A_KEY": "correct-horse-battery"})
     with runs.create("r") as journal:
         journal.know(known)
-        kept = journal.add(called(1, body=b'{"input":"correct-horse-battery"}'))
-        assert b"correct" not in kept.body
+        added = journal.add(called(1, body=b'{"input":"correct-horse-battery"}'))
+        assert b"correct" not in added.body
         journal.commit()
     assert not any(b"correct" in path.read_bytes() for path in runs.folder.iterdir())
     with runs.open("r") as journal:

@@ -102,12 +102,12 @@ def test_an_exported_run_is_taken_into_a_store(tmp_path: Path, store: str) -> No
     assert llmdo(root, "runs", "export", "last", "out.sqlite").returncode == 0
     taken = llmdo(root, "runs", "import", "out.sqlite", "--store", store)
     assert (taken.returncode, taken.stdout) == (0, f"{run}\n"), taken.stderr
-    kept = runs_of(root, {"LLMDO_STORE": store})
-    assert kept.names() == [run]
-    with kept.read(run, whole=True) as here, Runs(root).read(run) as there:
+    stored_runs = runs_of(root, {"LLMDO_STORE": store})
+    assert stored_runs.names() == [run]
+    with stored_runs.read(run, whole=True) as here, Runs(root).read(run) as original:
         added = [*(row.entry.kind for row in here.rows())]
-        assert added == [*(row.entry.kind for row in there.rows()), "sources", "imported"]
-        assert [*here.lines()] == [*there.lines()]
+        assert added == [*(row.entry.kind for row in original.rows()), "sources", "imported"]
+        assert [*here.lines()] == [*original.lines()]
         assert here.last("imported") is not None
     again = llmdo(root, "runs", "import", "out.sqlite", "--store", store)
     assert (again.returncode, "is here already" in again.stderr) == (2, True)

@@ -418,8 +418,8 @@ def test_the_commands_work_on_a_run_in_a_store(
     assert not [*workspace.glob(".llmdo/runs/*.sqlite")]
     listed = llmdo(workspace, "runs", "--store", store)
     assert "waiting" in listed.stdout, listed
-    given = llmdo(workspace, "approve", "last", "--yes", "main/pay#1", "--store", store)
-    assert given.returncode == 0, given
+    approved = llmdo(workspace, "approve", "last", "--yes", "main/pay#1", "--store", store)
+    assert approved.returncode == 0, approved
     monkeypatch.setenv("LLMDO_STORE", store)
     resumed = llmdo(workspace, "resume", "last")
     assert (resumed.returncode, "paid" in resumed.stdout) == (0, True), resumed

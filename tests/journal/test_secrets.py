@@ -86,8 +86,8 @@ def test_what_is_cut_comes_back_byte_for_byte(value: Any, in_ascii: bool) -> Non
     secrets = RUN
     rest, spans = secrets.cut(body)
     assert secrets.whole(rest, spans) == body
-    kept = strings(json.loads(rest.decode("utf-8", "surrogatepass")))
-    assert not [text for text in kept for secret in SECRETS if secret in text]
+    texts = strings(json.loads(rest.decode("utf-8", "surrogatepass")))
+    assert not [text for text in texts for secret in SECRETS if secret in text]
     assert not [text for text in strings(shown(rest, spans)) for secret in SECRETS if secret in text]
     elsewhere = Secrets(Known.of({}), secrets.registered)
     if all(span.form for span in spans):

@@ -52,9 +52,9 @@ def test_what_was_committed_is_there_in_its_order(tmp_path: Path) -> None:
     with Runs(tmp_path).create("r") as journal:
         for path in ("b", "a/x#1", "a"):
             journal.add(entry(path))
-        got = journal.get("a", "request")
-        assert got is not None
-        assert replace(got, at=0.0) == entry("a")
+        request = journal.get("a", "request")
+        assert request is not None
+        assert replace(request, at=0.0) == entry("a")
         assert not list(journal.entries())
         journal.commit()
         journal.add(entry("lost"))
@@ -229,10 +229,12 @@ def test_what_is_left_of_a_removed_journal_is_no_part_of_a_new_one(tmp_path: Pat
     with runs.create("r1") as journal:
         journal.add(entry())
         journal.commit()
-        kept = tmp_path / "kept"
-        shutil.copytree(runs.folder, kept)
+        backup = tmp_path / "kept"
+        shutil.copytree(runs.folder, backup)
     runs.discard("r1")
-    for left in kept.glob("r1.sqlite-*"):  # as a process leaves it that is killed while it removes a journal
+    for left in backup.glob(
+        "r1.sqlite-*"
+    ):  # as a process leaves it that is killed while it removes a journal
         shutil.copy(left, runs.folder)
     with runs.create("r1") as journal:
         assert list(journal.entries()) == []

@@ -68,9 +68,9 @@ def test_a_tool_of_a_server_answers(root: Path) -> None:
 def test_a_server_is_given_the_key_of_each_call_beside_its_arguments(tmp_path: Path) -> None:
     root = workspace(tmp_path)
     text = (root / "server.py").read_text()
-    given = 'call(number, params["name"], params.get("arguments") or {})'
+    call_line = 'call(number, params["name"], params.get("arguments") or {})'
     answer = "text(f\"{params['_meta']['llmdo/call-key']} {params['arguments']}\")"
-    (root / "server.py").write_text(text.replace(given, answer))
+    (root / "server.py").write_text(text.replace(call_line, answer))
     locked(root)
     calls = [("echo", {"text": "a"}), ("echo", {"text": "a"})]
     outcome = go(root, calls, "{results}", run="r7.2")

@@ -148,7 +148,7 @@ def test_whatever_has_the_focus_shows_it(page: Page, serve: Serve, widened: Path
     seen = set()
     for _ in range(60):
         page.keyboard.press("Tab")
-        what = page.evaluate(
+        focused = page.evaluate(
             """() => {
               const element = document.activeElement;
               const outline = element.querySelector(':scope > .outline') ?? element;
@@ -157,10 +157,10 @@ def test_whatever_has_the_focus_shows_it(page: Page, serve: Serve, widened: Path
               return [element.tagName, element.className?.baseVal ?? element.className, isMarked || parseFloat(style.strokeWidth) >= 3];
             }"""
         )
-        if what[0] == "BODY":
+        if focused[0] == "BODY":
             break
-        seen.add((what[0], what[1]))
-        assert what[2], what
+        seen.add((focused[0], focused[1]))
+        assert focused[2], focused
     assert len(seen) > 6
 
 

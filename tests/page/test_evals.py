@@ -34,7 +34,7 @@ def compared(root: Path) -> Path:
     return root
 
 
-def kept(root: Path, label: str, why: str) -> str:
+def keep_evaluation(root: Path, label: str, why: str) -> str:
     """The id of an evaluation that holds these texts, which is kept; its runs are not there."""
     trials = [
         Trial(
@@ -93,7 +93,7 @@ def test_a_table_of_cases_by_variants_leads_to_each_run(page: Page, serve: Serve
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_labels_and_reasons_are_text(page: Page, serve: Serve, root: Path, kind: str) -> None:
-    name = kept(root, HOSTILE[kind], HOSTILE[kind])
+    name = keep_evaluation(root, HOSTILE[kind], HOSTILE[kind])
     served = serve(root)
     for view in ("#/evals", f"#/eval/{name}"):
         served.open(page, view)
@@ -109,7 +109,7 @@ def test_hostile_labels_and_reasons_are_text(page: Page, serve: Serve, root: Pat
 
 @pytest.mark.browser
 def test_an_evaluation_that_goes_on_is_drawn_anew(page: Page, serve: Serve, root: Path) -> None:
-    name = kept(root, "quick", "wrong")
+    name = keep_evaluation(root, "quick", "wrong")
     serve(root).open(page, f"#/eval/{name}")
     expect(page.locator(".note")).to_contain_text("1 run left")
     evaluations = Evaluations(root)

@@ -58,9 +58,9 @@ def test_whoever_knows_the_token_is_answered(served: Served) -> None:
     assert response.data["name"] == "confused_deputy"
 
 
-@pytest.mark.parametrize("given", [None, "", "Bearer ", "Bearer wrong", "Basic x"])
-def test_without_the_token_there_are_no_data(served: Served, given: str | None) -> None:
-    assert ask(served, authorization=given).status == 401
+@pytest.mark.parametrize("token", [None, "", "Bearer ", "Bearer wrong", "Basic x"])
+def test_without_the_token_there_are_no_data(served: Served, token: str | None) -> None:
+    assert ask(served, authorization=token).status == 401
 
 
 @pytest.mark.parametrize("name", ["Authorization", "Origin", "Host"])

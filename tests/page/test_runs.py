@@ -189,12 +189,12 @@ def test_a_protected_call_cannot_be_allowed_by_any_request(serve: Serve, tmp_pat
     place = f"run={run}&path={path_of(1).replace('#', '%23').replace('/', '%2F')}"
     status, question = api(served, f"/api/question?{place}")
     assert (status, question["terminal_only"]) == (200, True)
-    given = {"run": run, "path": path_of(1), "digest": question["digest"]}
+    answer = {"run": run, "path": path_of(1), "digest": question["digest"]}
     for verb in ("allow", "always"):
-        status, why = api(served, "/api/answer", {**given, "verb": verb})
+        status, why = api(served, "/api/answer", {**answer, "verb": verb})
         assert (status, "person at a terminal" in why["error"]) == (403, True)
     for more in ({"at_terminal": True}, {"allowed": True}, {"by": "root"}, {"lasts": True}):
-        assert api(served, "/api/answer", {**given, "verb": "allow", **more})[0] == 400
+        assert api(served, "/api/answer", {**answer, "verb": "allow", **more})[0] == 400
     assert (root / "llmdo.toml").read_bytes() == before
     with Runs(root).read(run) as journal:
         assert journal.counted().get("answered") is None
@@ -285,9 +285,9 @@ def test_a_live_run_of_200_calls_is_seen_without_a_lost_event(
         assert process.wait(60) == 0
     silent = {"kept", "sources", "history", "messages"}
     with Runs(root).read(run) as journal:
-        kept = sum(row.entry.kind not in silent for row in journal.rows())
+        recorded = sum(row.entry.kind not in silent for row in journal.rows())
         calls = sum(1 for _ in walk(full_tree(journal)))
-    assert page.evaluate("Number(document.body.dataset.events)") == kept
+    assert page.evaluate("Number(document.body.dataset.events)") == recorded
     assert calls == 201
     expect(page.locator(".run-facts")).to_contain_text("201")
 

@@ -251,10 +251,12 @@ class Chat:
 
     @staticmethod
     def _in_pieces(call: dict[str, Any], size: int) -> Iterator[dict[str, Any]]:
-        given = call["function"]["arguments"]
+        arguments = call["function"]["arguments"]
         yield {"tool_calls": [{**call, "function": {**call["function"], "arguments": ""}}]}
-        for at in range(0, len(given), size):
-            yield {"tool_calls": [{"index": call["index"], "function": {"arguments": given[at : at + size]}}]}
+        for at in range(0, len(arguments), size):
+            yield {
+                "tool_calls": [{"index": call["index"], "function": {"arguments": arguments[at : at + size]}}]
+            }
 
     @staticmethod
     def _base(body: Mapping[str, Any], kind: str) -> dict[str, Any]:
@@ -354,14 +356,14 @@ class Responses:
                 ]
             )
         else:
-            given = item["arguments"]
+            arguments = item["arguments"]
             begun = {**item, "arguments": "", "status": "in_progress"}
             inner = [
-                {"type": "response.function_call_arguments.delta", **place, "delta": given},
+                {"type": "response.function_call_arguments.delta", **place, "delta": arguments},
                 {
                     "type": "response.function_call_arguments.done",
                     **place,
-                    "arguments": given,
+                    "arguments": arguments,
                     "name": item["name"],
                 },
             ]
@@ -397,8 +399,8 @@ class Messages:
             if block["type"] == "text":
                 empty, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
             else:
-                given = json.dumps(block["input"])
-                empty, delta = {**block, "input": {}}, {"type": "input_json_delta", "partial_json": given}
+                arguments = json.dumps(block["input"])
+                empty, delta = {**block, "input": {}}, {"type": "input_json_delta", "partial_json": arguments}
             events += [
                 {"type": "content_block_start", "index": at, "content_block": empty},
                 {"type": "content_block_delta", "index": at, "delta": delta},

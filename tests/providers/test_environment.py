@@ -77,10 +77,10 @@ def test_a_file_of_variables_is_read_where_it_is_named_and_nothing_of_it_is_kept
     assert (done.returncode, done.stdout) == (0, "your id is tango-bravo-77\n"), done.stderr
     assert "ACME_ID" in done.stderr
     assert "tango-bravo-77" not in done.stderr.replace("who? tango-bravo-77", "")
-    kept = [path.read_bytes() for path in (tmp_path / ".llmdo").rglob("*") if path.is_file()]
-    assert kept
+    contents = [path.read_bytes() for path in (tmp_path / ".llmdo").rglob("*") if path.is_file()]
+    assert contents
     for value in (b"tango-bravo-77", base.encode(), key.encode()):
-        assert not any(value in content for content in kept), value
+        assert not any(value in content for content in contents), value
     replayed = command(tmp_path, "replay", "last", "--env-file", ".env", environ=absent)
     assert replayed.stdout == done.stdout
 

@@ -44,8 +44,8 @@ def test_a_refused_key_names_its_variable_and_shows_no_part_of_it(
     model: str, status: int, serve: Serve, tmp_path: Path
 ) -> None:
     outcome = failed(serve, tmp_path, model, Fail(status, {}, "invalid_api_key", REFUSED_KEY))
-    what = {401: "did not accept the key", 403: "may not be used with this key"}[status]
-    assert outcome.error == f"`{named(model)}` {what} (status {status})"
+    problem = {401: "did not accept the key", 403: "may not be used with this key"}[status]
+    assert outcome.error == f"`{named(model)}` {problem} (status {status})"
     variable = "ANTHROPIC_API_KEY" if model == ANTHROPIC else "OPENAI_API_KEY"
     assert outcome.hint == f"check the key in the environment variable `{variable}`"
 

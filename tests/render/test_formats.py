@@ -44,9 +44,11 @@ def parsed(form: Format, text: str) -> Any:
 
 
 @pytest.mark.parametrize("form", MACHINE)
-@pytest.mark.parametrize("given", [report(), report(*TYPICAL), FAILED], ids=["clean", "typical", "failed"])
-def test_every_report_is_well_formed_and_shows_nothing_raw(form: Format, given: Report) -> None:
-    text = rendered(given, form)
+@pytest.mark.parametrize(
+    "shown_report", [report(), report(*TYPICAL), FAILED], ids=["clean", "typical", "failed"]
+)
+def test_every_report_is_well_formed_and_shows_nothing_raw(form: Format, shown_report: Report) -> None:
+    text = rendered(shown_report, form)
     assert None not in (parsed(form, text) or ())
     assert all(character == "\n" or character.isprintable() for character in text)
 
@@ -188,9 +190,9 @@ def test_junit_without_a_workspace_is_one_error() -> None:
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "0", "1")
 
 
-@pytest.mark.parametrize("given", [report(), report(*TYPICAL, folder="a b/"), FAILED])
-def test_sarif_is_what_its_specification_says(given: Report) -> None:
-    jsonschema.validate(json.loads(rendered(given, "sarif")), SCHEMA)
+@pytest.mark.parametrize("shown_report", [report(), report(*TYPICAL, folder="a b/"), FAILED])
+def test_sarif_is_what_its_specification_says(shown_report: Report) -> None:
+    jsonschema.validate(json.loads(rendered(shown_report, "sarif")), SCHEMA)
 
 
 def test_sarif_names_every_rule_and_places_every_result() -> None:

@@ -91,9 +91,9 @@ class Says:
         return answer
 
 
-@pytest.mark.parametrize("what", ["changes", "grows"])
-def test_a_call_that_raises_something_else_after_the_answer_is_blocked(tmp_path: Path, what: str) -> None:
-    script(tmp_path, main=[[("act", {"what": [what]})], "{results}"])
+@pytest.mark.parametrize("raises", ["changes", "grows"])
+def test_a_call_that_raises_something_else_after_the_answer_is_blocked(tmp_path: Path, raises: str) -> None:
+    script(tmp_path, main=[[("act", {"what": [raises]})], "{results}"])
     outcome = go(graph(worker("main", "moody"), MOODY), tmp_path, approver=Says())
     assert "`act` is blocked: the call is not the one any more that was asked about" in (outcome.output or "")
     assert [call.decision for call in outcome.denied] == ["blocked"]
@@ -161,9 +161,9 @@ def test_other_arguments_for_a_call_that_code_makes_are_a_no(tmp_path: Path) -> 
     assert go(team_graph, tmp_path, approver=Says()).output == "helped"
 
 
-@pytest.mark.parametrize("what", ["changes", "grows"])
-def test_approve_all_answers_for_what_the_call_raised_and_for_no_more(tmp_path: Path, what: str) -> None:
-    script(tmp_path, main=[[("act", {"what": [what]})], "{results}"])
+@pytest.mark.parametrize("raises", ["changes", "grows"])
+def test_approve_all_answers_for_what_the_call_raised_and_for_no_more(tmp_path: Path, raises: str) -> None:
+    script(tmp_path, main=[[("act", {"what": [raises]})], "{results}"])
     outcome = go(graph(worker("main", "moody"), MOODY), tmp_path, approver=ApproveAll())
     assert "the call is not the one any more that was asked about" in (outcome.output or "")
     assert done(tmp_path) == ""

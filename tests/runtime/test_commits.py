@@ -49,16 +49,16 @@ def test_one_forced_write_serves_all_calls_that_wait_for_it(tmp_path: Path, forc
             async def call(number: int) -> None:
                 journal.add(entry(number))
                 await commits.commit()
-                kept = anchor.anchored(journal.path)
-                assert kept is not None
+                anchored = anchor.anchored(journal.path)
+                assert anchored is not None
                 assert journal.get(f"main/tool#{number}", "started") is not None
-                numbers.append(kept.entries.number)
+                numbers.append(anchored.entries.number)
 
             await asyncio.gather(*map(call, range(1, 21)))
 
     numbers: list[int] = []
     asyncio.run(work())
-    assert all(kept >= call for call, kept in enumerate(numbers, 1))
+    assert all(number >= call for call, number in enumerate(numbers, 1))
     assert len(forced) <= 4, "two for the first, two for all that came meanwhile"
 
 

@@ -399,8 +399,8 @@ def test_the_program_asks_and_names_the_rule_and_its_place(tmp_path: Path) -> No
 @pytest.mark.long
 @pytest.mark.parametrize(("typed", "code"), [("\x03", 130), ("\x04", 0), ("stop\n", 130), ("\n", 0)])
 def test_ctrl_c_ends_the_run_and_the_end_of_input_is_a_no(tmp_path: Path, typed: str, code: int) -> None:
-    got, person = play(tmp_path, typed)
-    assert got == code
+    exit_code, person = play(tmp_path, typed)
+    assert exit_code == code
     assert done(tmp_path) == ""
     assert "Traceback" not in person.text()
     assert "used: 1 request" in person.text() or code == 0

@@ -170,9 +170,9 @@ def forms() -> list[bytes]:
 
 def require_clean(root: Path) -> None:
     """No byte of the secret is in any file of the run: the journal, its log, its anchor."""
-    kept = [path for path in (root / ".llmdo").rglob("*") if path.is_file()]
-    assert len(kept) > 2
-    for path in kept:
+    files = [path for path in (root / ".llmdo").rglob("*") if path.is_file()]
+    assert len(files) > 2
+    for path in files:
         assert not [form for form in forms() if form in path.read_bytes()], path
 
 

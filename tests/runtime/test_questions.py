@@ -51,21 +51,21 @@ def work(journal: Journal, call: Callable[[], object]) -> int:
 
 def test_a_question_costs_no_more_when_many_were_asked_before(tmp_path: Path) -> None:
     with Runs(tmp_path).create("r") as journal:
-        kept = postponed(journal)
+        answers = postponed(journal)
 
         def ask(number: int) -> None:
-            assert kept.answer(question(number)) is None
-            entry = kept.question_entry(question(number))
+            assert answers.answer(question(number)) is None
+            entry = answers.question_entry(question(number))
             assert entry is not None
-            for added in (entry, kept.answered(question(number), YES)):
+            for added in (entry, answers.answered(question(number), YES)):
                 journal.add(added)
-                kept.take(added)
+                answers.take(added)
             journal.commit("written")
 
         costs = [work(journal, lambda: ask(number)) for number in range(1, MANY + 1)]  # noqa: B023
         assert max(costs[-20:]) <= max(costs[:20]) + 5
-        assert kept.answer(question(1)) is not None
-        anew = kept.question_entry(question(1))
+        assert answers.answer(question(1)) is not None
+        anew = answers.question_entry(question(1))
         assert anew is not None
         assert anew.step == 2, "what was answered is asked again as a question of its own"
         assert postponed(journal).answer(question(MANY)) is not None
@@ -74,12 +74,12 @@ def test_a_question_costs_no_more_when_many_were_asked_before(tmp_path: Path) ->
 def test_an_answer_that_another_process_gives_meanwhile_is_taken(tmp_path: Path) -> None:
     runs = Runs(tmp_path)
     with runs.create("r") as journal:
-        kept = postponed(journal)
-        entry = kept.question_entry(question(1))
+        answers = postponed(journal)
+        entry = answers.question_entry(question(1))
         assert entry is not None
         journal.add(entry)
         journal.commit()
-        assert kept.answer(question(1)) is None
+        assert answers.answer(question(1)) is None
     answer = {"allowed": True, "by": "ada", "reason": "", "told": "", "expires": None}
     with runs.open("r") as other:
         add_answer(other, waiting(other)["main/write#1"], answer, at_terminal=False)
@@ -90,9 +90,9 @@ def test_an_answer_that_another_process_gives_meanwhile_is_taken(tmp_path: Path)
 def test_answering_costs_no_more_when_many_were_answered_before(tmp_path: Path) -> None:
     answer = {"allowed": True, "by": "ada", "reason": "", "told": "", "expires": None}
     with Runs(tmp_path).create("r") as journal:
-        kept = postponed(journal)
+        answers = postponed(journal)
         for number in range(1, MANY + 1):
-            entry = kept.question_entry(question(number))
+            entry = answers.question_entry(question(number))
             assert entry is not None
             journal.add(entry)
         journal.commit()

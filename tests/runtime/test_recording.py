@@ -477,8 +477,8 @@ def test_a_change_that_is_given_later_is_judged_anew_and_asked_about_again(root:
         with Runs(root).open("r") as journal:
             (question,) = waiting(journal).values()
             answers = Answers(records=[{**ANSWER, "digest": question.key, "instead": {"name": instead}}])
-            ((_, kept),) = give(journal, answers)
-            assert (kept["allowed"], kept["arguments"]) == (False, {"name": instead})
+            ((_, answer),) = give(journal, answers)
+            assert (answer["allowed"], answer["arguments"]) == (False, {"name": instead})
         assert go_on(team_graph, root, approver=AskLater()).status == "waiting"
         assert effects(root) == []
     with Runs(root).open("r") as journal:

@@ -113,8 +113,8 @@ def test_secrets_go_wherever_they_are_in_plain_data(secret: Any) -> None:
 def test_the_user_and_password_of_an_address_go_without_being_known() -> None:
     text = Redaction.of({}).text("see https://me:hunter2hunter2@example.org/a and ssh://git@example.org/b")
     assert text == "see https://[redacted]@example.org/a and ssh://git@example.org/b"
-    for kept in ("https://${USER}:${PASSWORD}@example.org", "http://localhost:8000/@x", "a://b:c@d"):
-        assert Redaction.of({}).text(kept) == kept
+    for address in ("https://${USER}:${PASSWORD}@example.org", "http://localhost:8000/@x", "a://b:c@d"):
+        assert Redaction.of({}).text(address) == address
 
 
 @pytest.mark.parametrize("text", ["task-force", "sk-learn is a library", "risk-averse", "a.b.c", "AIza"])

@@ -99,15 +99,15 @@ def test_calls_are_reported_as_they_are_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("streams", "heard"), [("nothing", set()), ("entry", {"main"}), ("everything", {"main", "main/helper#1"})]
+    ("streams", "paths"), [("nothing", set()), ("entry", {"main"}), ("everything", {"main", "main/helper#1"})]
 )
-def test_only_those_are_streamed_who_are_listened_to(streams: Any, heard: set[str], tmp_path: Path) -> None:
+def test_only_those_are_streamed_who_are_listened_to(streams: Any, paths: set[str], tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "Done."], helper=["Yes."])
     events: list[Event] = []
     team_graph = graph(worker("main", "helper"), worker("helper"), default="always_allow")
     outcome = go(team_graph, tmp_path, streams=streams, on_event=events.append)
     assert outcome.output == "Done."
-    assert {event.path for event in events if isinstance(event, TextDelta)} == heard
+    assert {event.path for event in events if isinstance(event, TextDelta)} == paths
 
 
 def test_who_cannot_stream_is_reported_in_one_piece(tmp_path: Path) -> None:
@@ -233,13 +233,13 @@ def test_an_entry_that_is_open_is_streamed_as_often_as_one_likes(tmp_path: Path)
 
 
 def test_somebody_slow_misses_nothing_and_slows_nobody(tmp_path: Path) -> None:
-    heard: list[Event] = []
+    received: list[Event] = []
 
     async def slowly() -> list[Any]:
         is_over, events = asyncio.Event(), []
 
         def listen(event: Event) -> None:
-            heard.append(event)
+            received.append(event)
             if isinstance(event, RunFinished):
                 is_over.set()
 
@@ -250,7 +250,7 @@ def test_somebody_slow_misses_nothing_and_slows_nobody(tmp_path: Path) -> None:
         return events
 
     events = asyncio.run(slowly())
-    assert events[:-1] == heard
+    assert events[:-1] == received
     assert texts_of(events) == WORDS
 
 

@@ -318,8 +318,10 @@ def test_a_process_ends_once_its_message_has_arrived(root: Path, receiver: Recei
     _, lines = child.communicate()
     assert (child.returncode, "webhook" in lines) == (0, False), lines
     assert len(receiver.got) == 2, "it waits for the second attempt as well"
-    kept = b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc")
-    assert not any(word.encode() in kept for word in (SECRET, "hard-to-guess"))
+    content = b"".join(
+        path.read_bytes() for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc"
+    )
+    assert not any(word.encode() in content for word in (SECRET, "hard-to-guess"))
 
 
 @pytest.mark.long
