@@ -48,21 +48,22 @@ WITH mine AS (
 ), entries AS (
   INSERT INTO llmdo.entry
   SELECT mine.run, a.seq, a.head, NULL, a.path, a.kind, a.step, a.outcome, a.digest, a.at, a.body, a.spans, a.salt
-  FROM mine, unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::text[], %s::text[],
-    %s::float8[], %s::bytea[], %s::text[], %s::bytea[])
+  FROM mine, unnest(%b::bigint[], %b::text[], %b::text[], %b::text[], %b::bigint[], %b::text[], %b::text[],
+    %b::float8[], %b::bytea[], %b::text[], %b::bytea[])
     AS a (seq, head, path, kind, step, outcome, digest, at, body, spans, salt)
 ), contents AS (
-  INSERT INTO llmdo.content SELECT mine.run, a.* FROM mine, unnest(%s::text[], %s::bytea[], %s::text[]) AS a
+  INSERT INTO llmdo.content SELECT mine.run, a.* FROM mine, unnest(%b::text[], %b::bytea[], %b::text[]) AS a
   ON CONFLICT DO NOTHING
 ), secrets AS (
   INSERT INTO llmdo.secret
-  SELECT mine.run, a.* FROM mine, unnest(%s::bigint[], %s::text[], %s::bytea[], %s::bytea[]) AS a
+  SELECT mine.run, a.* FROM mine, unnest(%b::bigint[], %b::text[], %b::bytea[], %b::bytea[]) AS a
 ), lines AS (
-  INSERT INTO llmdo.audit SELECT mine.run, a.* FROM mine, unnest(%s::bigint[], %s::text[]) AS a
+  INSERT INTO llmdo.audit SELECT mine.run, a.* FROM mine, unnest(%b::bigint[], %b::text[]) AS a
 )
 SELECT run, set_config('synchronous_commit', CASE WHEN %s THEN {FORCED} ELSE 'off' END, true) FROM mine
 """  # noqa: S608  # nothing but constants
-"""All of a commit, or nothing where the lease is not this process's any more."""
+"""All of a commit, or nothing where the lease is not this process's any more. `%b` sends a list as it is: as text, each
+byte of a body would take two."""
 
 
 _State = tuple["str | None", "str | None", "str | None"]
