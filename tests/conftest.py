@@ -54,7 +54,11 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test that hypothesis tries is a law; of cases that are alike a few are quick, and the others long."""
+    """Every test that hypothesis tries is a law; of cases that are alike a few are quick, and the others long.
+
+    What needs a browser or a database server comes first: one worker has all of it, and the others start none.
+    """
+    items.sort(key=lambda item: not (item.get_closest_marker("browser") or item.get_closest_marker("fleet")))
     alike: dict[str, list[pytest.Item]] = {}
     for item in items:
         if isinstance(item, pytest.Function) and getattr(item.obj, "is_hypothesis_test", False):
