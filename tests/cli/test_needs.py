@@ -36,6 +36,7 @@ def test_runs_say_what_workers_used_and_what_nothing_used(llmdo: Llmdo, tmp_path
     assert set(findings(root)) <= set(before)
 
 
+@pytest.mark.long
 def test_a_rule_that_decides_for_one_entry_is_idle_for_none(llmdo: Llmdo, tmp_path: Path) -> None:
     root = copied("pitchdeck", tmp_path)
     deck = ("run", "deck", "--attach", "input/brightwell.md", "Evaluate decks/brightwell.md.")

@@ -170,6 +170,7 @@ def processes_with(word: str) -> list[str]:
     return matching
 
 
+@pytest.mark.long
 def test_a_workspace_without_servers_does_not_load_the_client(tmp_path: Path) -> None:
     (tmp_path / "llmdo.toml").write_text('schema = 1\n[workspace]\nname = "w"\n')
     script = (

@@ -141,6 +141,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     assert "pip install 'llmdo-workspace[web]'" in done.stderr
 
 
+@pytest.mark.long
 def test_no_other_command_loads_anything_of_the_page() -> None:
     script = (
         "import sys\nfrom llmdo.__main__ import main\n"

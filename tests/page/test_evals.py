@@ -89,7 +89,7 @@ def test_a_table_of_cases_by_variants_leads_to_each_run(page: Page, serve: Serve
     assert page.url.endswith(f"#/run/{runs[-1]}")
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_labels_and_reasons_are_text(page: Page, serve: Serve, root: Path, kind: str) -> None:
@@ -152,6 +152,7 @@ def test_axe_finds_nothing_in_dark_and_a_narrow_window_scrolls_the_table_alone(
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_without_any_evaluation_the_page_says_how_to_run_one(
     page: Page, serve: Serve, root: Path, problems: list[str]

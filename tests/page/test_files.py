@@ -27,6 +27,7 @@ def opened(page: Page, path: Path) -> None:
     ready(page)
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_a_file_shows_reach_and_changes_without_a_server(page: Page, widened: Path, tmp_path: Path) -> None:
     file = tmp_path / "page.html"

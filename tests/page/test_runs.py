@@ -161,6 +161,7 @@ def test_an_answer_to_what_waits_no_more_is_answered_409(
     assert files(root) == {}
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_what_is_hostile_is_text(page: Page, serve: Serve, tmp_path: Path, problems: list[str]) -> None:
     markup = "<img src=x onerror=alert(1)><script>alert(2)</script>"

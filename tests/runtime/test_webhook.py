@@ -332,6 +332,7 @@ def test_each_item_of_a_batch_is_reported(root: Path, receiver: Receiver) -> Non
     assert sorted(message["type"] for message in messages(receiver)) == ["run.completed", "run.failed"]
 
 
+@pytest.mark.long
 def test_who_is_told_is_reviewed_and_what_runs_go_on_is_not_bound_to_it(
     root: Path, receiver: Receiver
 ) -> None:

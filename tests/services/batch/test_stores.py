@@ -107,6 +107,7 @@ def test_what_was_killed_within_an_effect_is_for_a_person_to_say(llmdo: Llmdo, r
     assert effects(root) == ["a", "b"]
 
 
+@pytest.mark.long
 def test_an_item_has_not_failed_where_the_store_does(llmdo: Llmdo, root: Path, kept: str) -> None:
     import psycopg
 
