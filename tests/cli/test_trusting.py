@@ -9,14 +9,18 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from llmdo.cli.tables import COMMANDS
 from llmdo.journal import SUFFIX
 from tests import forking
-from tests.commands import llmdo, process
+from tests.commands import llmdo
+from tests.editor.client import Editor, editor, run
 from tests.runtime.ptys import Person, Reaction, wait_for
 
 ROOT = Path(__file__).parents[2]
@@ -390,10 +394,14 @@ WRITING = {"init", *(name for name in COMMANDS if name.startswith(("add ", "remo
 REPEATING = {"replay", "eval start"}
 """What has tests of its own below."""
 ON_A_FLEET = {"worker"}  # `tests/fleet/test_worker.py`
+SERVING = {"lsp"}
+"""What executes nothing of a workspace, whatever the other side asks for."""
 
 
 def test_every_command_is_known_to_execute_or_not_to() -> None:
-    assert {*EXECUTING, *READING, *WRITING, *GOING_ON, *REPEATING, *ON_A_FLEET, "chat", "lsp"} == {*COMMANDS}
+    assert {*EXECUTING, *READING, *WRITING, *GOING_ON, *REPEATING, *ON_A_FLEET, *SERVING, "chat"} == {
+        *COMMANDS
+    }
 
 
 @pytest.mark.few(3)
@@ -463,9 +471,74 @@ def test_what_reads_executes_nothing_and_never_asks(team: Path, canary: Path, na
     assert "answered for" not in done.stderr or name == "trust"
 
 
-def test_the_editor_executes_nothing(team: Path, canary: Path) -> None:
-    done = process(team, "lsp")
-    assert (done.returncode, canary.exists()) == (0, False), done.stderr
+@pytest.mark.long
+def test_the_editor_executes_nothing_whatever_is_asked_of_it(team: Path, canary: Path) -> None:
+    """Every file is opened, changed, saved and closed; every place of it is asked about; every action is taken."""
+    _mcp(team)
+    require_trust(team)
+    (team / "broken.worker").write_text(
+        "---\nname: broken\ntoolsets: [calx, notes]\nmodel: fats\nmay: []\n---\n"
+    )
+    manifest = (team / "llmdo.toml").read_text()
+    (team / "llmdo.toml").write_text(f'{manifest}[entries.go]\nworker = "main"\nmay = ["fs.read"]\n')
+    paths = ["llmdo.toml", "main.worker", "broken.worker", "tools.py"]
+
+    async def work() -> None:
+        async with editor(team) as shown:
+            for path in paths:
+                shown.open(path)
+            await shown.until(lambda: bool(shown.codes("broken.worker")))
+            titles: set[str] = set()
+            for path in paths:
+                document = types.TextDocumentIdentifier(shown.uri(path))
+                await shown.client.text_document_code_lens_async(types.CodeLensParams(document))
+                for number, line in enumerate((team / path).read_text().splitlines()):
+                    await asked(shown, path, number, len(line) // 2)
+                    place = types.Range(types.Position(number, 0), types.Position(number, len(line)))
+                    here = [
+                        each
+                        for each in shown.client.diagnostics.get(document.uri, ())
+                        if each.range.start.line == number
+                    ]
+                    titles |= {each.title for each in await actions(shown, document, place, here)}
+            assert len(titles) >= 3, titles
+            for path in paths:
+                text = (team / path).read_text()
+                shown.type(path, text.replace("calc", "calk"))
+                shown.save(path)
+                await asked(shown, path, 1, 2)
+                shown.type(path, text)
+                (team / path).write_text(text)
+                shown.save(path)
+                shown.close(path)
+            await shown.until(lambda: bool(shown.codes("broken.worker")))
+
+    async def asked(shown: Editor, path: str, line: int, column: int) -> None:
+        client, at = shown.client, shown.at(path, line, column)
+        await client.text_document_hover_async(types.HoverParams(**at))
+        await client.text_document_completion_async(types.CompletionParams(**at))
+        await client.text_document_definition_async(types.DefinitionParams(**at))
+        context = types.ReferenceContext(True)
+        await client.text_document_references_async(types.ReferenceParams(context=context, **at))
+        with suppress(JsonRpcException):  # what is no name of a worker cannot be renamed
+            await client.text_document_rename_async(types.RenameParams(new_name="helper", **at))
+
+    async def actions(
+        shown: Editor,
+        document: types.TextDocumentIdentifier,
+        place: types.Range,
+        here: list[types.Diagnostic],
+    ) -> list[types.CodeAction]:
+        parameters = types.CodeActionParams(document, place, types.CodeActionContext(here))
+        offered = await shown.client.text_document_code_action_async(parameters) or []
+        assert not [each for each in offered if each.command], "an action edits, and runs no command"
+        return [each for each in offered if each.edit or each.data]
+
+    run(work())
+    assert not canary.exists()
+    (team / "broken.worker").unlink()
+    llmdo(team, "lock", "--trust")
+    assert canary.exists(), "what would have shown that something was executed does"
 
 
 @pytest.mark.long
