@@ -102,11 +102,12 @@ def outcome_of(options: CheckOptions, project: str | None, memory: Memory | None
 
 
 def _report(outcome: CheckOutcome, options: CheckOptions) -> Report:
+    lines = source_lines(outcome.root, outcome.fingerprint.seen)
     if outcome.problem:
-        return Report(findings=outcome.findings, lines=source_lines(outcome.root), error=outcome.problem)
+        return Report(findings=outcome.findings, lines=lines, error=outcome.problem)
     return Report(
         findings=outcome.findings,
-        lines=source_lines(outcome.root),
+        lines=lines,
         files=outcome.files,
         folder=repository_folder(outcome.root, os.environ),
         strict=options.strict,

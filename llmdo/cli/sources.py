@@ -12,6 +12,8 @@ from llmdo.syntax import discovery
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from llmdo.base.cache import Seen
+
 
 def repository_folder(root: Path, environ: Mapping[str, str]) -> str:
     """Where the workspace is in the repository that a CI service checked out: `agents/`, empty for the top."""
@@ -24,11 +26,15 @@ def repository_folder(root: Path, environ: Mapping[str, str]) -> str:
     return ""
 
 
-def source_lines(root: Path) -> Callable[[str], Sequence[str]]:
-    """The lines of the workspace's files, each read once."""
+def source_lines(root: Path, seen: Seen | None = None) -> Callable[[str], Sequence[str]]:
+    """The lines of the workspace's files, each read once; none of a file that is no more what it was when `seen`."""
 
     @once
     def lines(path: str) -> Sequence[str]:
-        return discovery.read_source(root, path, limit=16 * discovery.MAX_FILE)[0].text.split("\n")
+        now: Seen = {}
+        source, _ = discovery.read_source(root, path, limit=16 * discovery.MAX_FILE, seen=now)
+        if seen and path in seen and now.get(path) != seen[path]:
+            return ()  # somebody is writing it: a finding is not shown at a line that it is not about
+        return source.text.split("\n")
 
     return lines

@@ -48,7 +48,12 @@ _MODULES: Mapping[str, str] = {
     "groq": "groq",
     "mistral": "mistralai",
     "mcp": "fastmcp",
+    "chat": "prompt_toolkit",
     "otel": "opentelemetry.sdk",
+    "fleet": "dbos",
+    "web": "starlette",
+    "eval": "pydantic_evals",
+    "lsp": "pygls",
 }
 """Each extra of ours with the module that it brings."""
 

@@ -26,9 +26,11 @@ def status(
     """Show the workers, what each has, what waits and since when, and what no worker can take."""
     from llmdo.render import fleet as render
     from llmdo.services.fleet.opening import require
-    from llmdo.services.fleet.status import status as ask
 
-    outcome = ask(require(address))
+    named = require(address)
+    from llmdo.services.fleet.status import status as ask  # which needs the extra `fleet`
+
+    outcome = ask(named)
     if format == "json":
         put(render.as_json(outcome), end="", as_json=True)
     else:

@@ -22,9 +22,11 @@ def answer(subject: Subject, inquiry: Inquiry) -> Json:
             hint="a fleet shares a database: `--store URL` names it",
         )
     from llmdo.services.fleet.opening import require
+
+    named = require(subject.store)
     from llmdo.services.fleet.status import status  # which needs the extra `fleet`
 
-    return record(status(require(subject.store)))
+    return record(status(named))
 
 
 ENDPOINTS = (Endpoint(path="/api/fleet", answer=answer),)
