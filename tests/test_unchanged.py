@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import os
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -225,3 +229,48 @@ def test_many_edited_files_are_checked_anew(root: Path) -> None:
     for number in range(cache.MOST_EDITED + 1):
         (root / "more" / f"worker_{number}.worker").write_text(f"---\nname: worker_{number}\n---\nGo on.\n")
     assert remembered(root) is None
+
+
+def test_an_answer_is_given_only_while_what_it_shows_stays_what_it_was(root: Path) -> None:
+    edited = root / "workers" / "main.worker"
+    time.sleep(AGE)
+    checked(root)
+    question = cache.CheckQuestion(locked=False, strict=False, form="text", colour=False)
+
+    def answer_while(happens: Callable[[], object]) -> tuple[int, str] | None:
+        def answer_now(*words: Any) -> cache.Answer | None:
+            answer = quick._answer_now(*words)
+            happens()
+            return answer
+
+        return cache.answer(str(root), question, os.environ, quick._meaning_now, answer_now)
+
+    edited.write_text(EDITS["a prompt"])
+    assert answer_while(lambda: None) == checked(root, "--no-cache")
+    assert answer_while(lambda: edited.write_text(EDITS["both texts"])) is None
+    assert answer_while(lambda: (root / "llmdo.toml").touch()) is None
+
+
+class Interrupted(io.StringIO):
+    """What is printed while somebody writes a file."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        super().__init__()
+        self._path, self._text = path, text
+
+    def write(self, text: str) -> int:
+        self._path.write_text(self._text)
+        return super().write(text)
+
+
+def test_a_finding_whose_file_was_written_to_while_it_was_shown_is_not_remembered(root: Path) -> None:
+    edited = root / "workers" / "main.worker"
+    edited.write_text(EDITS["a misspelt name"])
+    (root / "llmdo.lock").unlink()
+    time.sleep(AGE)
+    checked(root, out=Interrupted(edited, EDITS["a misspelt name"].replace("Go on.", "Go.")))
+    assert remembered(root) is None
+    checked(root)
+    time.sleep(AGE)
+    checked(root)
+    assert remembered(root) == checked(root, "--no-cache")[1]

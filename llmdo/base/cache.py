@@ -122,10 +122,11 @@ def answer(
                 name: (meanings[0][name], now[0][name]) for name, _, _ in edited if name in meanings[0]
             }
             after = answer_now(root, question, before, changed)
-            if after is None:
+            facts_now = {**dict(seen), **{name: state for name, _, state in edited}}
+            # What was written to since may have been shown at a line that it has no more.
+            if after is None or _edited(facts_now.items(), f"{root}/"):
                 return None
             if not any(_is_recent(state, since) for _, _, state in edited):
-                facts_now = {**dict(seen), **{name: state for name, _, state in edited}}
                 answers = answers if after is before else {key: after}
                 known: Any = (head, answers, code, tuple(facts_now.items()), now, listings)
                 _write(path, marshal.dumps(known))
@@ -219,12 +220,12 @@ class Fingerprint:
         self.since = time.time_ns()
         self.seen: Seen = {}
 
-    def holds(self, root: str) -> bool:
-        """Whether all that was looked at below `root` is what it was."""
+    def holds(self, root: str, paths: Iterable[str] | None = None) -> bool:
+        """Whether all that was looked at below `root` is what it was, or as much of it as is in `paths`."""
         try:
             return all(
-                facts(os.lstat(f"{root}/{path}")) == marshal.loads(known)  # noqa: S302  # what this process packed
-                for path, known in self.seen.items()
+                facts(os.lstat(f"{root}/{path}")) == marshal.loads(self.seen[path])  # noqa: S302  # what this process packed
+                for path in (self.seen if paths is None else self.seen.keys() & {*paths})
             )
         except OSError:
             return False

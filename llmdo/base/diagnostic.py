@@ -146,6 +146,11 @@ class Diagnostic:
         return CODES[self.code][0]
 
     @property
+    def places(self) -> tuple[Location, ...]:
+        """Where it is, and the places that help to understand it."""
+        return (self.at, *(other.at for other in self.related))
+
+    @property
     def order(self) -> tuple[str, int, int, str, str]:
         """Sort key: path, line, column, code, message; a finding about a whole file comes first."""
         span = self.at.span

@@ -76,7 +76,13 @@ def run(options: CheckOptions, memory: Memory | None = None) -> int:
         raise outcome.problem
     code = FINDINGS if any(map(report.fails, report.findings)) else FINE
     is_whole = not (options.no_cache or options.select)
-    if options.format in quick.REMEMBERED and is_whole and outcome.is_seen:
+    shown = {at.path for finding in outcome.findings for at in finding.places}
+    if (
+        options.format in quick.REMEMBERED
+        and is_whole
+        and outcome.is_seen
+        and outcome.fingerprint.holds(str(outcome.root), shown)  # else its lines were not shown
+    ):
         question = cache.CheckQuestion(
             locked=locked, strict=options.strict, form=options.format, colour=report.colour
         )

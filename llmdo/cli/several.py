@@ -32,9 +32,10 @@ def check(options: CheckOptions, roots: Sequence[Path]) -> int:
     cwd = Path.cwd()
     findings: list[Diagnostic] = []
     files: list[str] = []
-    lines = {prefix_of(root, cwd): source_lines(root) for root in roots}
+    lines = {}
     for root in roots:
         prefix, outcome = prefix_of(root, cwd), single.outcome_of(options, str(root))
+        lines[prefix] = source_lines(root, outcome.fingerprint.seen)
         findings += (seen_from(finding, prefix) for finding in outcome.findings)
         files += (f"{prefix}{file}" for file in outcome.files)
         if outcome.problem:

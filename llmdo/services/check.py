@@ -59,11 +59,7 @@ class CheckOutcome:
     @property
     def is_seen(self) -> bool:
         """Whether all that the findings are about was looked at, so that a change of it is noticed."""
-        places = (
-            place
-            for finding in self.findings
-            for place in (finding.at, *(other.at for other in finding.related))
-        )
+        places = (place for finding in self.findings for place in finding.places)
         return (
             not self.asks_packages
             and all(at.path in self.fingerprint.seen for at in places if at.span)
@@ -89,7 +85,7 @@ def meanings(outcome: CheckOutcome) -> Meanings:
     aliases = tuple(read.graph.paths)
     placed: dict[str, set[int]] = {}
     for finding in others:
-        for at in (finding.at, *(other.at for other in finding.related)):
+        for at in finding.places:
             placed.setdefault(at.path, set()).update(_lines_of(at))
     known: dict[str, unchanged.Meaning] = {}
     for file in read.workspace.workers:
