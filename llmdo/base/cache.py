@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Edited = list[tuple[str, Facts, Facts]]
     """Paths with their facts before and now."""
 
-VERSION = 5
+VERSION = 6
 MAX_ANSWER = (
     4 * 1024 * 1024
 )  # characters: nobody reads as much, and keeping it would cost as much as making it
@@ -110,11 +110,12 @@ def answer(
     since, key = time.time_ns(), question.name
     try:
         path = _file(root, environ)
-        head, answers, code, seen, meanings, listings = _known(path)
+        head, answers, code, seen, of_files = _known(path)
         if head != _head(root) or key not in answers or _edited(code, ""):
             return None
         before = answers[key]
         if edited := _edited(seen, f"{root}/"):
+            meanings, listings = marshal.loads(of_files)  # noqa: S302  # our own, as all that `_known` reads
             now = _meanings_now(root, edited, meanings, listings, meaning_now)
             if now is None:
                 return None
@@ -128,13 +129,19 @@ def answer(
                 return None
             if not any(_is_recent(state, since) for _, _, state in edited):
                 answers = answers if after is before else {key: after}
-                known: Any = (head, answers, code, tuple(facts_now.items()), now, listings)
-                _write(path, marshal.dumps(known))
+                of_files = _packed_meanings(now, listings)
+                _write(path, marshal.dumps((head, answers, code, tuple(facts_now.items()), of_files)))
             before = after
         exit_code, text, _ = before
     except _MISSES:
         return None
     return (exit_code, text) if isinstance(exit_code, int) and isinstance(text, str) else None
+
+
+def _packed_meanings(meanings: Meanings, listings: Mapping[str, str]) -> bytes:
+    """What files mean, which stays packed until one was edited."""
+    both: Any = (meanings, listings)
+    return marshal.dumps(both)
 
 
 def _meanings_now(
@@ -205,7 +212,8 @@ def keep(
         code_seen = tuple({**before, **ourselves}.items())
         folders = {name.rpartition("/")[0] or "." for name in meanings[0]} & fingerprint.seen.keys()
         listings = {name: listing(f"{root}/{name}") for name in folders}
-        known: Any = (_head(root), {**answers, question.name: answer}, code_seen, seen, meanings, listings)
+        of_files = _packed_meanings(meanings, listings)
+        known: Any = (_head(root), {**answers, question.name: answer}, code_seen, seen, of_files)
         _write(path, marshal.dumps(known))
     except OSError:
         return  # a memory is a convenience: without one the next check takes longer
