@@ -85,7 +85,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _silent_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def _silent_environment(
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     for name in ("CI", "NO_COLOR", "LLMDO_LOCKED", "LLMDO_MODEL", "LLMDO_PROJECT", "LLMDO_STORE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LLMDO_NO_CACHE", "1")
@@ -96,9 +100,10 @@ def _silent_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytes
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    # No test asks anybody beyond this machine, and to read the certificates of all takes 20 ms for each client.
-    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    monkeypatch.setenv("SSL_CERT_DIR", "/nonexistent")
+    # No other test asks anybody beyond this machine, and to read the certificates of all takes 20 ms for each client.
+    if not request.node.get_closest_marker("registry"):
+        monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+        monkeypatch.setenv("SSL_CERT_DIR", "/nonexistent")
     for name in ("CI_PROJECT_DIR", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
 

@@ -35,7 +35,7 @@ RUN rm -f /usr/lib/python3*/EXTERNALLY-MANAGED \\
 """
 PROBE = "--unshare-all --ro-bind / / --proc /proc --dev /dev true"
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.long, pytest.mark.registry, pytest.mark.timeout(600)]
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

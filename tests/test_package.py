@@ -121,6 +121,7 @@ def test_the_extras_that_a_hint_names_are_those_that_there_are(unpacked: Path) -
 
 
 @pytest.mark.long
+@pytest.mark.registry
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("runner", ["uvx", "pipx"])
 def test_the_wheel_runs_without_being_installed(unpacked: Path, tmp_path: Path, runner: str) -> None:

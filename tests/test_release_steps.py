@@ -28,6 +28,7 @@ GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "comm
 
 pytestmark = [
     pytest.mark.long,
+    pytest.mark.registry,
     pytest.mark.timeout(3000),
     pytest.mark.skipif(not os.environ.get("LLMDO_TEST_RELEASE"), reason="LLMDO_TEST_RELEASE is not set"),
 ]

@@ -12,10 +12,12 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
+from threading import RLock, Thread
 from typing import IO, TYPE_CHECKING, Self
 
-from llmdo.base.diagnostic import unsteering
-from llmdo.journal.opening import STORE, address_of
+from llmdo.base.diagnostic import LlmdoError, unsteering
+from llmdo.journal.opening import STORE, address_of, runs_of
+from llmdo.journal.summary import summary
 from llmdo.workspace.trust.consent import REQUIRED, VARIABLE, is_given
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LAST = 2_000  # bytes of what a process says that are told of one which could not go on
+ENDING = 2.0  # seconds for a process that is about to end
 COULD_NOT = 2
 """The exit code of a command that could not do what it was asked for."""
 
@@ -58,6 +61,10 @@ class GoingOn:
     root: Path
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     _started: dict[str, _Started] = field(default_factory=dict)
+    _following: dict[str, Thread] = field(default_factory=dict)
+    """By run: what starts the next process once that of ours has ended."""
+    _lock: RLock = field(default_factory=RLock)
+    _is_closed: bool = False
 
     def __enter__(self) -> Self:
         return self
@@ -67,14 +74,45 @@ class GoingOn:
 
     def close(self) -> None:
         """Leaves the processes alone: they end by themselves, and what they do is in the journal."""
+        for thread in self._following.values():
+            thread.join(ENDING)  # what was answered as a process was about to end is gone on with
+        with self._lock:
+            self._is_closed = True
         for started in self._started.values():
             started.words.close()
             started.process.poll()
             started.process.returncode = started.process.returncode or 0  # nobody waits for it any more
 
     def start(self, run: str) -> None:
-        """Goes on with the run of that id, unless a process of ours does already."""
+        """Goes on with the run of that id; where a process of ours has it, or had it until now, after that has ended.
+
+        A process that stops for questions lets others answer them before it has ended.
+        """
+        with self._lock:
+            if not self.is_at_work(run):
+                self._resume(run)
+            elif run not in self._following or not self._following[run].is_alive():
+                process = self._started[run].process
+                self._following[run] = Thread(target=self._follow, args=(run, process), daemon=True)
+                self._following[run].start()
+
+    def _resume(self, run: str) -> None:
         self._start(run, ["resume", run, "--approvals", "later"])
+
+    def _follow(self, run: str, process: subprocess.Popen[bytes]) -> None:
+        process.wait()
+        with self._lock:
+            if not self._is_closed and self._waits(run):
+                self._resume(run)
+
+    def _waits(self, run: str) -> bool:
+        """Whether the run stopped for questions: so it still does where nobody has gone on with answers."""
+        try:
+            with runs_of(self.root, self.environ).read(run) as journal:
+                run_so_far = summary(journal, is_running=False)
+        except LlmdoError:
+            return False
+        return run_so_far is not None and run_so_far.status == "waiting"
 
     def batch(self, batch: str) -> str:
         """The name by which a batch is asked about here."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +51,13 @@ def give(root: Path, path: str, verb: Any, **more: Any) -> str:
     return answer(AnswerRequest(root=root, answer=given(root, path, verb, **more))).run
 
 
+def until(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + ENDS
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 def go_on(root: Path, run: str) -> str:
     """Goes on with a run until its process ends; why it could not, where it could not."""
     with GoingOn(root=root) as going:
@@ -67,6 +77,22 @@ def test_nothing_that_nobody_answered_for_goes_on(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("LLMDO_TRUST", "1")
     assert go_on(root, run) == ""
     assert len(files(root)) == 1
+
+
+def test_an_answer_is_gone_on_with_that_comes_as_the_process_before_is_about_to_end(tmp_path: Path) -> None:
+    root = workspace(tmp_path, number=2)
+    asked(root)
+    (tmp_path / "slow").mkdir()
+    (tmp_path / "slow/sitecustomize.py").write_text("import atexit, time\natexit.register(time.sleep, 2)\n")
+    run = give(root, path_of(1), "allow")
+    runs = Runs(root)
+    with GoingOn(root=root, environ={**os.environ, "PYTHONPATH": str(tmp_path / "slow")}) as going:
+        going.start(run)
+        until(lambda: files(root) == {"0.txt": "0"} and not runs.is_claimed(run))
+        assert going.is_at_work(run)
+        give(root, path_of(2), "allow")
+        going.start(run)
+        until(lambda: files(root) == {"0.txt": "0", "1.txt": "1"})
 
 
 def test_what_waits_is_listed_over_all_runs_with_whom_it_comes_through(tmp_path: Path) -> None:
@@ -162,7 +188,7 @@ def test_an_answer_to_another_question_than_the_one_that_waits_is_stale(tmp_path
     asked(root)
     for other in ({"digest": "sha256:0"}, {"path": "main/writer#7/write_file#1"}):
         stale = given(root, path_of(1), "allow")
-        values = {"run": stale.run, "path": stale.path, "digest": stale.digest, **other}
+        values: dict[str, Any] = {"run": stale.run, "path": stale.path, "digest": stale.digest, **other}
         with pytest.raises(StaleError):
             answer(AnswerRequest(root=root, answer=GivenAnswer(verb="allow", **values)))
     kept = given(root, path_of(1), "allow")
