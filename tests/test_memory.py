@@ -143,6 +143,24 @@ def test_a_lock_that_was_replaced_is_read_again(template_workspace: Path, tmp_pa
         assert now == findings(root)
 
 
+def test_a_name_that_means_something_else_now_is_compared_with_the_lock(
+    template_workspace: Path, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(template_workspace, tmp_path / "w"))
+    time.sleep(0.12)
+    memory = Memory()
+    current = (root / "llmdo.lock").read_text()
+    write(
+        root, "llmdo.lock", current.replace("[worker.main]\n", '[worker.main]\ndescription = "It leads."\n')
+    )
+    for text in ("", "---\nname: kit\n---\nGo.\n"):  # `other` uses `kit`, and its own file stays as it is
+        if text:
+            write(root, "workers/third.worker", text)
+        now = findings(root, memory)
+        assert now == findings(root)
+    assert any("`other`" in finding.message and "`delegates`" in finding.message for finding in now)
+
+
 def test_a_file_that_is_the_same_is_not_read_again(template_workspace: Path, tmp_path: Path) -> None:
     root = Path(shutil.copytree(template_workspace, tmp_path / "w"))
     time.sleep(

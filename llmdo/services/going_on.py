@@ -175,7 +175,8 @@ class GoingOn:
 
     def at_work(self) -> tuple[str, ...]:
         """The runs that processes of ours go on with."""
-        return tuple(run for run in self._started if self.is_at_work(run))
+        with self._lock:
+            return tuple(run for run in self._started if self.is_at_work(run))
 
     def wait(self, run: str, seconds: float | None = None) -> None:
         """Returns when no process of ours goes on with the run any more.
