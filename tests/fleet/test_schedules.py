@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from llmdo.base.values import replace
+from llmdo.workspace import project
 from tests import forking, postgres
 from tests.commands import llmdo
 from tests.fleet.conftest import LONGEST, Rows, until
@@ -25,7 +27,10 @@ if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
 
 from llmdo.services.fleet import schedules
-from tests.fleet.working import ending
+from llmdo.services.fleet.code import lock_digest
+from llmdo.services.fleet.queue import Queue
+from llmdo.services.fleet.worker import WorkerRequest
+from tests.fleet.working import Worker, ending
 
 pytestmark = pytest.mark.fleet
 
@@ -73,6 +78,15 @@ def scheduled(workspace: Path) -> Path:
     return locked(workspace)
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
+    """The time by which schedules go, which stands still until a test moves it."""
+    moments = [datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC)]
+    monkeypatch.setattr(schedules, "now", lambda: moments[0])
+    monkeypatch.setattr(schedules, "LONGEST", 0.01)
+    return moments
+
+
 @pytest.mark.long
 def test_each_time_is_one_run_over_all_workers(fleet: str, scheduled: Path, rows: Rows) -> None:
     began = time.time()
@@ -95,18 +109,8 @@ def test_each_time_is_one_run_over_all_workers(fleet: str, scheduled: Path, rows
 
 
 def test_what_cannot_be_put_in_holds_up_no_other_schedule(
-    fleet: str, scheduled: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
+    fleet: str, scheduled: Path, rows: Rows, clock: list[datetime]
 ) -> None:
-    clock = [datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC)]
-    monkeypatch.setattr(schedules, "now", lambda: clock[0])
-    monkeypatch.setattr(schedules, "LONGEST", 0.01)
-    from llmdo.base.values import replace
-    from llmdo.services.fleet.code import lock_digest
-    from llmdo.services.fleet.queue import Queue
-    from llmdo.services.fleet.worker import WorkerRequest
-    from llmdo.workspace import project
-    from tests.fleet.working import Worker
-
     graph, host = project.read(scheduled).graph, Worker()
     often = graph.schedules["often"]
     gone = replace(often, name="gone", entry=replace(often.entry, name="gone"))
@@ -132,17 +136,8 @@ def test_what_cannot_be_put_in_holds_up_no_other_schedule(
 
 
 def test_a_time_is_put_in_by_whoever_comes_first_and_by_nobody_twice(
-    fleet: str, scheduled: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
+    fleet: str, scheduled: Path, rows: Rows, clock: list[datetime]
 ) -> None:
-    clock = [datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC)]
-    monkeypatch.setattr(schedules, "now", lambda: clock[0])
-    monkeypatch.setattr(schedules, "LONGEST", 0.01)
-    from llmdo.services.fleet.code import lock_digest
-    from llmdo.services.fleet.queue import Queue
-    from llmdo.services.fleet.worker import WorkerRequest
-    from llmdo.workspace import project
-    from tests.fleet.working import Worker
-
     graph, host = project.read(scheduled).graph, Worker()
     request = WorkerRequest(root=scheduled, address=fleet, environ={**os.environ, "LLMDO_STORE": fleet})
     with closing(Queue(fleet)) as queue, ExitStack() as stack:
