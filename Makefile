@@ -1,9 +1,12 @@
-# `make demo` for newcomers, `make test` and `make lint` for contributors. Only Python 3.11+, pip, make and git are needed.
+# `make demo` for newcomers, which takes Python 3.11+ with pip, make and git; `make test` and `make lint` for contributors,
+# who need what llmdo/base/prerequisites.py lists.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# What all is developed and tested with; .ci/lowest.txt has the least that we admit.
+VERSIONS ?= .ci/newest.txt
 
-.PHONY: demo install install-dev lint compiled test test-long test-all test-thorough test-fleet bench bench-fleet schemas pictures site dist clean
+.PHONY: demo install install-dev versions lint compiled test test-lowest test-long test-all test-thorough test-fleet bench bench-fleet schemas pictures site dist clean
 
 demo: install
 	cd examples/pitchdeck && LLMDO_TRUST=1 ../../$(BIN)/llmdo run pitchdeck
@@ -15,8 +18,9 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
-$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+# The list is complete, so nothing else is chosen; nor asked, as pydantic-evals would refuse a pydantic-ai after its own.
+$(VENV)/.installed-dev: pyproject.toml $(VERSIONS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement $(VERSIONS) --editable .
 	touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-bench: pyproject.toml | $(BIN)/python
@@ -26,6 +30,12 @@ $(VENV)/.installed-bench: pyproject.toml | $(BIN)/python
 install: $(VENV)/.installed
 
 install-dev: $(VENV)/.installed-dev
+
+# Makes both lists of versions from pyproject.toml: the newest that it admits today, and the lowest.
+COMPILE = $(BIN)/uv pip compile --quiet --upgrade --no-header --no-annotate --extra dev --python-version 3.11 --python-platform linux
+versions: $(VENV)/.installed-bench
+	$(COMPILE) --resolution highest --output-file .ci/newest.txt pyproject.toml
+	$(COMPILE) --resolution lowest-direct --output-file .ci/lowest.txt pyproject.toml
 
 lint: install-dev
 	$(BIN)/ruff check
@@ -42,6 +52,9 @@ compiled: install-dev
 
 test: compiled
 	PYTEST_DEBUG_TEMPROOT=$$($(BIN)/python -m tests.memory) $(PYTEST) -m "not long"
+
+test-lowest:
+	$(MAKE) test VENV=.venv-lowest VERSIONS=.ci/lowest.txt
 
 test-long: compiled
 	$(PYTEST) -m "long or law" --hypothesis-profile usual --timeout 600
@@ -87,4 +100,4 @@ dist: build/.installed
 	sha256sum dist/*
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest build dist .mypy_cache .ruff_cache .hypothesis

@@ -177,6 +177,7 @@ def hostile_workspace() -> Iterator[Path]:
             path.write_text(evil)
             path.chmod(0o755)
         (top / "world").chmod(0o777)
+        _put_programs(top / "programs")
         (root / "link").symlink_to("../outside/secret")
         (root / "folder").symlink_to("../outside")
         os.link(outside / "secret", root / "hard")
@@ -185,9 +186,18 @@ def hostile_workspace() -> Iterator[Path]:
         yield root
 
 
+def _put_programs(folder: Path) -> None:
+    """Programs that attempts name and few machines have: they read all that they can, whatever they are asked for."""
+    folder.mkdir()
+    for name in ("file", "rg"):
+        program = folder / name
+        program.write_text("#!/bin/sh\nexec grep -r KEY .\n")
+        program.chmod(0o755)
+
+
 def _hostile_repository(root: Path) -> None:
     def git(*words: str) -> None:
-        env = {"PATH": "/usr/bin:/bin", "HOME": str(root.parent), "GIT_CONFIG_NOSYSTEM": "1"}
+        env = {"PATH": os.environ["PATH"], "HOME": str(root.parent), "GIT_CONFIG_NOSYSTEM": "1"}
         subprocess.run(
             ["git", "-c", "user.name=x", "-c", "user.email=x@y", *words], cwd=root, env=env, check=True
         )
@@ -216,7 +226,8 @@ def toolset_in(folders: Folders, isolation: IsolationMode) -> Iterator[tuple[She
     """The toolset of a worker of a workspace, with what has a say over it."""
     root = folders.root
     settings = ShellSettings(rules=parse_rules(CONFIG), isolation=isolation)
-    path = os.pathsep.join([".", "bin", f"{root}/bin", str(root), f"{root.parent}/world", "/usr/bin", "/bin"])
+    hostile = [".", "bin", f"{root}/bin", str(root), f"{root.parent}/world"]
+    path = os.pathsep.join([*hostile, f"{root.parent}/programs", os.environ["PATH"]])
     rules = (Rule(Capability("proc.exec.read"), "allowed", "llmdo.toml"),)
     authority = Authority(base=base_rules(rules))
     with closing(Root.of(folders)) as files:

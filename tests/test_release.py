@@ -1,8 +1,10 @@
-"""The workflow that releases: who may start it, what each job may do, and that only what was tested is published."""
+"""The workflows: who may start them, what each job may do, that only what was tested is published, and that all is tested."""
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,14 @@ TEXT = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
 WORKFLOW = yaml.load(TEXT, Loader=yaml.BaseLoader)  # by which `on` is no truth value
 JOBS: dict[str, dict[str, Any]] = WORKFLOW["jobs"]
 STEPS = [(job, step) for job, its in JOBS.items() for step in its["steps"]]
+WORKFLOWS = sorted((ROOT / ".github/workflows").iterdir())
+
+each_workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+
+
+def steps(path: Path) -> list[dict[str, Any]]:
+    jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+    return [step for job in jobs.values() for step in job["steps"]]
 
 
 def uses(job: str) -> list[str]:
@@ -38,11 +48,12 @@ def test_only_the_job_that_publishes_may_write_and_it_needs_a_protected_environm
     assert {name for name, job in JOBS.items() if "environment" in job} == {"publish"}
 
 
-def test_there_is_no_secret_in_it_and_no_token_stays_behind() -> None:
-    assert not re.search(r"secrets\b|github\.token|password|GITHUB_TOKEN", TEXT)
-    for _, step in STEPS:
+@each_workflow
+def test_there_is_no_secret_in_it_and_no_token_stays_behind(path: Path) -> None:
+    assert not re.search(r"secrets\b|github\.token|password|GITHUB_TOKEN", path.read_text(encoding="utf-8"))
+    for step in steps(path):
         if step.get("uses", "").startswith("actions/checkout@"):
-            assert step["with"]["persist-credentials"] == "false"
+            assert step["with"]["persist-credentials"] is False
 
 
 def test_what_is_built_once_is_tested_and_published() -> None:
@@ -59,15 +70,18 @@ def test_the_job_that_publishes_runs_no_script_and_no_other_action() -> None:
 
 
 def test_every_action_is_named_by_its_commit_and_with_its_version() -> None:
-    named = re.findall(r"uses: (.*)", TEXT)
-    assert len(named) == len([step for _, step in STEPS if "uses" in step])
+    named = [
+        action for path in WORKFLOWS for action in re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
+    ]
+    assert len(named) == len([step for path in WORKFLOWS for step in steps(path) if "uses" in step])
     for action in named:
         assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)
     assert len(set(named)) == len({action.partition("@")[0] for action in named})
 
 
-def test_no_script_holds_what_somebody_else_can_write() -> None:
-    for _, step in STEPS:
+@each_workflow
+def test_no_script_holds_what_somebody_else_can_write(path: Path) -> None:
+    for step in steps(path):
         assert "${{" not in step.get("run", "")
 
 
@@ -92,10 +106,34 @@ def test_a_tag_that_is_not_the_version_or_has_no_changelog_is_refused(
     (script,) = [step["run"] for _, step in STEPS if step.get("name", "").startswith("Compare")]
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", f"python() {{ python3 \"$@\"; }}\n{script}"],
-        cwd=tmp_path, env={"PATH": "/usr/bin:/bin", "GITHUB_REF_NAME": tag}, capture_output=True, text=True,
+        cwd=tmp_path, env={"PATH": os.environ["PATH"], "GITHUB_REF_NAME": tag}, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr
     assert ("::error::" in done.stdout) is bool(code)
+
+
+def test_ci_runs_what_every_clone_runs_and_may_write_nothing() -> None:
+    workflow = yaml.load(
+        (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"), Loader=yaml.BaseLoader
+    )
+    assert workflow["on"] == {"push": "", "pull_request": "", "workflow_dispatch": ""}
+    assert workflow["permissions"] == {}
+    (job,) = workflow["jobs"].values()
+    assert job["permissions"] == {"contents": "read"}
+    assert job["steps"][-1]["run"] == ".ci/run"
+    assert (ROOT / ".ci/run").stat().st_mode & stat.S_IXUSR
+    assert job["container"]["image"].endswith(instructions("FROM")[0].rpartition("-")[2])
+
+
+def test_ci_runs_lint_the_lowest_and_everything_in_a_clean_environment() -> None:
+    script = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    assert re.findall(r"^run (.*)", script, re.MULTILINE) == [
+        "make lint",
+        "make test-lowest",
+        "make test-all",
+    ]
+    assert re.search(r'^run\(\) \{ env -i HOME="\$own/home" PATH="\$own/programs" ', script, re.MULTILINE)
+    assert script.endswith("make test-all\n"), "its last lines are those of pytest"
 
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")

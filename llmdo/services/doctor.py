@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.nearest import nearest
+from llmdo.base.prerequisites import BUBBLEWRAP, GIT
 from llmdo.base.values import dataclass
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.diff.revision import git_in
 from llmdo.graph.code_calls import uses_with_calls
-from llmdo.graph.inventory import reachable
 from llmdo.graph.models import KEYS, python_reference, recording_file
+from llmdo.graph.toolkit import reachable
 from llmdo.journal.opening import address_of, runs_of
 from llmdo.runtime.models.choice import ModelChoice, ModelSource, choose
 from llmdo.services.root import root_folder
@@ -119,7 +120,7 @@ def _is_installed(module: str) -> bool:
 def _git(folder: Path, environ: Mapping[str, str]) -> Item:
     program = git_in(environ.get("PATH", os.defpath), folder)
     if program is None:
-        return Item(section="machine", name="git", state="not there", hint="`llmdo diff` needs it")
+        return Item(section="machine", name="git", state="not there", hint=GIT.use)
     try:
         version = subprocess.run(
             [program, "--version"], capture_output=True, text=True, timeout=GIT_SECONDS, check=True
@@ -162,7 +163,7 @@ def _isolation(read: Project | None, folder: Path, environ: Mapping[str, str]) -
     except LlmdoError as error:
         return Item(section="machine", name="isolation", state="none", problem=_sentence(error))
     if isolation.name == "none":
-        hint = f"{isolation.reason}; commands are isolated by bubblewrap, where it is installed and works"
+        hint = f"{isolation.reason}; {BUBBLEWRAP.use}"
         return Item(section="machine", name="isolation", state="none", hint=hint)
     return Item(
         section="machine", name="isolation", state=str(isolation).removeprefix("isolation of commands: ")
