@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
@@ -13,11 +14,12 @@ from llmdo.render.amounts import counted
 from llmdo.services.evaluation.document import document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from llmdo.base.colour import Screen, Shade
     from llmdo.services.evaluation.outcome import Evaluated, Trial, Variant
 
+PERCENT = 100
 LONGEST = 160  # characters of a reason in a line
 
 
@@ -47,7 +49,7 @@ def title(evaluated: Evaluated) -> str:
 
 
 def _table(evaluated: Evaluated, screen: Screen) -> Iterator[str]:
-    widest = max(map(len, (*evaluated.cases, "requests")))
+    widest = max(map(len, (*evaluated.cases, *(name for name, _ in totals(evaluated)))))
     columns = [(variant, max(len(shown(variant.label)), 9)) for variant in evaluated.variants]
     yield " " * widest + "".join(f"  {shown(variant.label):>{width}}" for variant, width in columns)
     for case in evaluated.cases:
@@ -56,7 +58,7 @@ def _table(evaluated: Evaluated, screen: Screen) -> Iterator[str]:
             text, shade = cell(variant, case, evaluated.repeat)
             cells.append("  " + " " * (width - len(text)) + screen.paint(shade, text))
         yield f"{shown(case):<{widest}}{''.join(cells)}"
-    for name, of in (("passed", passed), ("requests", requests), ("cost", cost)):
+    for name, of in totals(evaluated):
         yield f"{name:<{widest}}" + "".join(f"  {of(variant):>{width}}" for variant, width in columns)
 
 
@@ -70,6 +72,31 @@ def cell(variant: Variant, case: str, repeat: int) -> tuple[str, Shade]:
     if repeat == 1:
         return "passed" if number else "failed", shade
     return f"{number}/{len(trials)}", shade
+
+
+def totals(evaluated: Evaluated) -> Iterator[tuple[str, Callable[[Variant], str]]]:
+    """The rows below the cases: what each is called, and what it says of a variant."""
+    yield "passed", passed
+    yield "95 % of it", likely
+    if evaluated.repeat > 1:
+        yield f"pass^{evaluated.repeat}", partial(all_passed, evaluated.repeat)
+    yield "requests", requests
+    yield "cost", cost
+
+
+def likely(variant: Variant) -> str:
+    """Between which the part lies that passes, with 95 %."""
+    return (
+        "-"
+        if variant.interval is None
+        else "{:.0f}-{:.0f}%".format(*(PERCENT * end for end in variant.interval))
+    )
+
+
+def all_passed(times: int, variant: Variant) -> str:
+    """How likely so many runs of a case all pass; unknown where some were not run."""
+    share = variant.all_passed(times)
+    return "-" if share is None else f"{share:.0%}"
 
 
 def passed(variant: Variant) -> str:
@@ -102,11 +129,14 @@ def verdicts(evaluated: Evaluated) -> Iterator[str]:
     if (held := evaluated.held) is None:
         return
     yield from (comparison.sentence for comparison in held.comparisons)
+    yield from (regression.sentence for regression in held.regressions)
     for label in dict.fromkeys(missed.variant for missed in held.missed):
         cases = ", ".join(missed.case for missed in held.missed if missed.variant == label)
         yield f"the baseline {held.baseline} is missed by {label}: {cases}"
-    if held.baseline and not held.missed:
+    if held.is_held:
         yield f"the baseline {held.baseline} is held"
+    if held.is_empty:
+        yield f"nothing could be held against the baseline {held.baseline}"
     if held.lacking:
         yield f"not held against it, as they were not judged: {', '.join(held.lacking)}"
     for label in held.below:

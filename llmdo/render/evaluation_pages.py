@@ -6,15 +6,13 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import shown
-from llmdo.render.evaluation import cell, cost, failures, passed, requests, title, verdicts
+from llmdo.render.evaluation import cell, failures, title, totals, verdicts
 from llmdo.render.markdown import escaped, with_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.services.evaluation.outcome import Evaluated
-
-TOTALS = (("passed", passed), ("requests", requests), ("cost", cost))
 
 _STYLE = """\
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; }
@@ -31,7 +29,7 @@ def as_markdown(evaluated: Evaluated) -> str:
     for case in evaluated.cases:
         cells = (cell(variant, case, evaluated.repeat)[0] for variant in evaluated.variants)
         lines.append(f"| {escaped(case)} | {' | '.join(cells)} |")
-    for name, of in TOTALS:
+    for name, of in totals(evaluated):
         lines.append(f"| {name} | {' | '.join(escaped(of(variant)) for variant in evaluated.variants)} |")
     lines += _listed(with_code(line) for line in verdicts(evaluated))
     several = len(evaluated.variants) > 1
@@ -76,7 +74,7 @@ def _rows(evaluated: Evaluated) -> str:
             runs = " ".join(trial.run for trial in variant.trials if trial.case == case)
             cells.append(f'<td class="{shade}" title="{_text(runs)}">{_text(text)}</td>')
         rows.append(f"<tr><th>{_text(case)}</th>{''.join(cells)}</tr>\n")
-    for name, of in TOTALS:
+    for name, of in totals(evaluated):
         cells = [f"<td>{_text(of(variant))}</td>" for variant in evaluated.variants]
         rows.append(f"<tr><th>{name}</th>{''.join(cells)}</tr>\n")
     return "".join(rows)

@@ -22,9 +22,17 @@ class EvalFormat(StrEnum):
 
     text = "text"
     json = "json"
+    jsonl = "jsonl"
+    csv = "csv"
     junit = "junit"
     markdown = "markdown"
     html = "html"
+
+
+class EvalFailOn(StrEnum):
+    """What a gate fails on."""
+
+    worse = "worse"
 
 
 EvalReference = Annotated[
@@ -59,6 +67,10 @@ Sources = Annotated[
         help="Run the Python of this revision too, where it is not the workspace's.",
     ),
 ]
+Cases = Annotated[
+    options.Texts,
+    typer.Option("--case", metavar="PATTERN", help="Run the cases of these names alone; `*` is any text."),
+]
 Repeat = Annotated[int, typer.Option("--repeat", min=1, max=1000, help="How often each case is run.")]
 Record = Annotated[
     bool, typer.Option("--record", help="Write what models answer to evals/NAME.recorded.json, for review.")
@@ -79,8 +91,19 @@ Baseline = Annotated[
     typer.Option(
         "--baseline",
         metavar="FILE|EVALUATION",
-        help="Exit with 1 where a case that passed in it fails in most of its runs now.",
+        help="Exit with 1 where it is shown that less passes than in it; recorded answers are held case by case.",
     ),
+]
+FailOn = Annotated[
+    Optional[EvalFailOn],  # noqa: UP045
+    typer.Option(
+        "--fail-on",
+        help="Exit with 1 where a variant is shown to be worse than the baseline, or the first variant.",
+    ),
+]
+By = Annotated[
+    Optional[float],  # noqa: UP045
+    typer.Option("--by", metavar="SHARE", help="The smallest loss that matters: 0.1, where left out."),
 ]
 FailUnder = Annotated[
     Optional[float],  # noqa: UP045
@@ -111,12 +134,15 @@ def start(
     model: VariantModels = None,
     rev: Revisions = None,
     sources: Sources = None,
+    case: Cases = None,
     repeat: Repeat = 1,
     record: Record = False,
     recorded: Recorded = False,
     jobs: Jobs = 8,
     budget_usd: Budget = None,
     baseline: Baseline = None,
+    fail_on: FailOn = None,
+    by: By = None,
     fail_under: FailUnder = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     locked: options.Locked = False,
@@ -132,11 +158,15 @@ def start(
     from llmdo.services.evaluation import commands as service
     from llmdo.services.evaluation.gate import EvalGate
 
-    gate = EvalGate(baseline=baseline, fail_under=fail_under)
+    gate = EvalGate(
+        baseline=baseline, fail_on=fail_on.value if fail_on else None, by=by, fail_under=fail_under
+    )
     terms = evaluating.terms(project, jobs, budget_usd, gate, locked=locked, debug=debug)
     models, runs_code = tuple(model or ()), tuple(sources or ())
     variants = service.EvalVariants(models=models, revisions=rev, sources=runs_code, recorded=recorded)
-    request = service.EvalRequest(name=name, terms=terms, variants=variants, repeat=repeat, records=record)
+    request = service.EvalRequest(
+        name=name, terms=terms, variants=variants, repeat=repeat, cases=tuple(case or ()), records=record
+    )
     host = evaluating.host(approve, approve_all=approve_all, reject_all=reject_all)
     return evaluating.report(service.start(request, host), format.value)
 
@@ -148,6 +178,8 @@ def resume(
     jobs: Jobs = 8,
     budget_usd: Budget = None,
     baseline: Baseline = None,
+    fail_on: FailOn = None,
+    by: By = None,
     fail_under: FailUnder = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     locked: options.Locked = False,
@@ -163,7 +195,9 @@ def resume(
     from llmdo.services.evaluation import commands as service
     from llmdo.services.evaluation.gate import EvalGate
 
-    gate = EvalGate(baseline=baseline, fail_under=fail_under)
+    gate = EvalGate(
+        baseline=baseline, fail_on=fail_on.value if fail_on else None, by=by, fail_under=fail_under
+    )
     terms = evaluating.terms(project, jobs, budget_usd, gate, locked=locked, debug=debug)
     host = evaluating.host(approve, approve_all=approve_all, reject_all=reject_all)
     return evaluating.report(service.resume(reference, terms, host), format.value)
@@ -191,6 +225,8 @@ def show(
     reference: EvalReference,
     project: options.Project = None,
     baseline: Baseline = None,
+    fail_on: FailOn = None,
+    by: By = None,
     fail_under: FailUnder = None,
     format: Format = EvalFormat.text,  # noqa: A002
 ) -> int:
@@ -199,7 +235,9 @@ def show(
     from llmdo.services.evaluation import commands as service
     from llmdo.services.evaluation.gate import EvalGate
 
-    gate = EvalGate(baseline=baseline, fail_under=fail_under)
+    gate = EvalGate(
+        baseline=baseline, fail_on=fail_on.value if fail_on else None, by=by, fail_under=fail_under
+    )
     evaluated = service.show(root_folder(project), reference, gate)
     evaluating.show(evaluated, format.value)
     return FINDINGS if evaluated.held and evaluated.held.is_missed else FINE

@@ -18,20 +18,23 @@ from llmdo.services.evaluation import recording as recordings
 from llmdo.services.evaluation import suite as suites
 from llmdo.services.evaluation.faults import judging_entry
 from llmdo.services.evaluation.folder import Evaluations
-from llmdo.services.evaluation.gate import EvalGate, held, opened
+from llmdo.services.evaluation.gate import EvalGate, held, opened, plans
 from llmdo.services.evaluation.judges import judges_of
 from llmdo.services.evaluation.outcome import Evaluated, Variant
 from llmdo.services.evaluation.revisions import both, commit_of, prepared
 from llmdo.services.evaluation.running import Conditions, run_all
+from llmdo.services.model_keys import require_keys
 from llmdo.services.root import root_folder
 from llmdo.services.run import chosen_models
 from llmdo.services.soundness import require_sound
 from llmdo.workspace import project as projects
+from llmdo.workspace.evals import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from llmdo.graph.resolved import Graph
     from llmdo.services.batch.commands import BatchHost
     from llmdo.services.evaluation.gate import OpenedEvalGate
     from llmdo.services.evaluation.suite import Suite
@@ -88,6 +91,8 @@ class EvalRequest:
     terms: EvalTerms = field(default_factory=EvalTerms)
     variants: EvalVariants = field(default_factory=EvalVariants)
     repeat: int = 1
+    cases: tuple[str, ...] = ()
+    """Patterns of the names of its cases; none: all of them."""
     records: bool = False
     """Whether what models answer is recorded."""
 
@@ -101,7 +106,7 @@ def start(request: EvalRequest, host: BatchHost) -> Evaluated:
     """
     terms = request.terms
     root, project = _opened(terms.project, host)
-    suite = suites.read(project, suites.chosen(root, request.name))
+    suite = suites.matching(suites.read(project, suites.chosen(root, request.name)), request.cases)
     gate = opened(terms.gate, root)
     _require_alone(request)
     variants = tuple(_variants(request.variants, project, suite, terms.working.environ))
@@ -137,9 +142,10 @@ def resume(reference: str, terms: EvalTerms, host: BatchHost) -> Evaluated:
     suite = suites.read(project, suites.chosen(root, evaluated.name))
     if suite.digest != evaluated.digest:
         raise LlmdoError(
-            f"`{suites.FOLDER}/{suite.name}{suites.SUFFIX}` is not what it was when the evaluation began",
+            f"`{path_of(suite.name)}` is not what it was when the evaluation began",
             hint="go back to what it was, or begin a new one",
         )
+    suite = suites.only(suite, evaluated.cases)
     return _worked(evaluated, suite, project, terms.working, opened(terms.gate, root), host)
 
 
@@ -182,6 +188,8 @@ def _require_alone(request: EvalRequest) -> None:
         raise LlmdoError("`--recorded` gives the answers of one recording, so there is nothing to compare")
     if len(variants.models) > 1 or variants.revisions:
         raise LlmdoError("`--record` records one variant", hint="one `--model`, or none, and no `--rev`")
+    if request.records and request.cases:
+        raise LlmdoError("`--record` writes all answers of an eval", hint="leave `--case` out")
     if request.repeat > 1:
         raise LlmdoError(f"`{option}` is for one run of each case", hint="leave `--repeat` out")
 
@@ -236,7 +244,9 @@ def _worked(
     root = project.workspace.root
     planned = tuple(_with_free_batches(variant, root) for variant in evaluated.variants)
     evaluations = Evaluations(root)
-    held(replace(evaluated, variants=planned), gate)  # before anything is paid for, as the next two
+    expected = tuple(
+        plans(replace(evaluated, variants=planned), gate)
+    )  # before anything is paid for, as the next two
     with loaded(project.graph, root, suite.texts("function"), host.consent):
         pass
     with ExitStack() as stack:
@@ -249,6 +259,9 @@ def _worked(
             judging={judge: judging_entry(project.graph, judge) or judge for judge in judges_of(suite)},
             prepared=_prepared(planned, suite, project, working, stack, host),
         )
+        _require_keys(planned, suite, project.graph, how)
+        for line in expected:
+            host.tell(line)
         evaluations.keep(replace(evaluated, variants=planned))
         goes_on = f"`llmdo eval resume {evaluated.id}` goes on where it is interrupted"
         host.tell(f"evaluation {evaluated.id}: {goes_on}")
@@ -265,6 +278,25 @@ def _worked(
     elif recordings.is_there(root, suite.name) and _could_not_begin(variants, root):
         host.tell(f"`llmdo eval {suite.name} --recorded` gives the answers of its recording, without a key")
     return evaluated
+
+
+def _require_keys(variants: tuple[Variant, ...], suite: Suite, graph: Graph, how: Conditions) -> None:
+    """Nothing, where the models of all variants and judges have keys: a lack is no failure of a model.
+
+    Raises:
+        LlmdoError: Some has none.
+    """
+    asking = [variant for variant in variants if not variant.recording]
+    graphs = {label: prepared.graph for label, prepared in how.prepared.items()}
+    wanted = [(graphs.get(variant.label, graph), suite.entry, variant.models) for variant in asking]
+    wanted += [(graph, entry, ()) for entry in how.judging.values() if asking and entry in graph.entries]
+    try:
+        for which, entry, models in wanted:
+            require_keys(which, entry, chosen_models(which, models, how.environ), how.environ)
+    except LlmdoError as error:
+        hint = f"`llmdo eval {suite.name} --recorded` gives the answers of its recording, without a key"
+        has_recording = recordings.is_there(how.root, suite.name)
+        raise LlmdoError(error.message, hint=hint if has_recording else error.hint) from error
 
 
 def _record(

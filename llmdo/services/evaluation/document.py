@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.services.evaluation.outcome import Evaluated, Held, Judgement, Missed, Trial, Variant
+from llmdo.services.evaluation.regression import Regression
 from llmdo.services.evaluation.statistics import VariantComparison
 
 if TYPE_CHECKING:
@@ -47,10 +48,22 @@ def _held(held: Held) -> dict[str, object]:
     return {
         "baseline": held.baseline,
         "missed": [{each.name: getattr(case, each.name) for each in fields(case)} for case in held.missed],
+        "regressions": list(map(_regression, held.regressions)),
         "lacking": list(held.lacking),
         "comparisons": list(map(_comparison, held.comparisons)),
         "fail_under": held.fail_under,
         "below": list(held.below),
+    }
+
+
+def _regression(regression: Regression) -> dict[str, object]:
+    values = {each.name: getattr(regression, each.name) for each in fields(regression)}
+    return {
+        **values,
+        "lost": list(regression.lost),
+        "shown": regression.is_shown,
+        "worse": regression.is_worse,
+        "sentence": regression.sentence,
     }
 
 
@@ -95,6 +108,8 @@ def _variant(variant: Variant) -> dict[str, object]:
         "recorded_usd": variant.recorded_usd,
         "judges": dict(variant.judges),
         "passed": variant.passed,
+        "interval": None if variant.interval is None else list(variant.interval),
+        "all_passed": {str(times): variant.all_passed(times) for times in range(1, variant.repeat + 1)},
         "requests": sum(trial.requests for trial in judged),
         "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
         "seconds": round(sum(trial.seconds or 0 for trial in judged), 3),
@@ -159,6 +174,7 @@ def _held_of(data: Mapping[str, Any]) -> Held:
     return Held(
         baseline=data["baseline"],
         missed=tuple(Missed(**missed) for missed in data["missed"]),
+        regressions=tuple(map(_regression_of, data.get("regressions", ()))),
         lacking=tuple(data["lacking"]),
         comparisons=tuple(
             VariantComparison(**{name: compared[name] for name in names}) for compared in data["comparisons"]
@@ -166,6 +182,11 @@ def _held_of(data: Mapping[str, Any]) -> Held:
         fail_under=data["fail_under"],
         below=tuple(data["below"]),
     )
+
+
+def _regression_of(data: Mapping[str, Any]) -> Regression:
+    values = {each.name: data[each.name] for each in fields(Regression)}
+    return Regression(**{**values, "lost": tuple(data["lost"])})
 
 
 def _variant_of(data: Mapping[str, Any]) -> Variant:

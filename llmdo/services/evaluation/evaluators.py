@@ -36,6 +36,8 @@ RUN = "run"
 DEEDS = "deeds"
 """Among the attributes of a trial, what its run did; beside it its id and `state`, how it ended."""
 ANY = "*"
+NOT_ASKED = "not asked"
+"""The label of a judge that is skipped: whether a run may wait is for `ends` to say."""
 SHOWN = 3  # calls in a reason
 UNASKED = frozenset({"rules", "policy", "lock"})
 """Who can have the last word on a call although nobody was asked about it."""
@@ -153,6 +155,8 @@ def _fits(schema: Mapping[str, Json], ctx: Context) -> EvaluationReason:
 def _ruled(label: str, rulings: Mapping[tuple[str, str], JudgeRuling], ctx: Context) -> EvaluatorOutput:
     """What a judge answered about a trial: a verdict, a score, or both."""
     ruling = rulings.get((ctx.attributes[RUN], label))
+    if ruling is None and ctx.attributes["state"] == "waiting":
+        return EvaluationReason(value=NOT_ASKED, reason="the run waits for an answer")
     if ruling is None:
         reason = "there is no output" if ctx.attributes["state"] != "completed" else "the judge was not asked"
         return EvaluationReason(value=False, reason=reason)

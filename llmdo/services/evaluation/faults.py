@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from llmdo.base import parts
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.formats.schema.validation import schema_problem
-from llmdo.graph.inventory import known_capabilities
 from llmdo.graph.offers import list_tools
+from llmdo.graph.toolkit import known_capabilities
 from llmdo.policy.authority import Capability
 from llmdo.syntax import discovery
 

@@ -14,8 +14,8 @@ from llmdo.journal.opening import runs_of
 from llmdo.journal.summary import ending
 from llmdo.scaffold.importing.literals import yaml
 from llmdo.services.evaluation.deeds import deeds_of
-from llmdo.services.evaluation.suite import FOLDER, SUFFIX
 from llmdo.workspace import project as projects
+from llmdo.workspace.evals import FOLDER, SUFFIX, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,7 @@ def write_new(root: Path, name: str, entry: str, most: int, tell: Tell) -> PastC
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(_text(entry, cases))
     except FileExistsError as error:
-        raise LlmdoError(f"`{FOLDER}/{name}{SUFFIX}` exists already", hint="choose another name") from error
+        raise LlmdoError(f"`{path_of(name)}` exists already", hint="choose another name") from error
     except OSError as error:
         raise LlmdoError(f"cannot write `{path}`: {error.strerror}") from error
     return PastCases(path=path, cases=len(cases))

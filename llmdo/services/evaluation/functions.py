@@ -6,11 +6,8 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.values import replace
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules
-from llmdo.workspace.modules import text_digests
-from llmdo.workspace.reading import read_modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,16 +20,15 @@ if TYPE_CHECKING:
 
 @contextmanager
 def loaded(graph: Graph, root: Path, references: tuple[str, ...], consent: Consent) -> Iterator[Functions]:
-    """What each FILE.py:NAME names.
+    """What each FILE.py:NAME names, from the files that `graph` had when the evaluation began, and from no others.
 
     Raises:
         UntrustedError: Nobody has answered for the code, and `consent` does not let it through.
-        LlmdoError: One cannot be loaded, or is no function.
+        LlmdoError: One cannot be loaded, is no function, or is not what it was.
     """
-    code = text_digests(read_modules(root, dict.fromkeys(ref.rpartition(":")[0] for ref in references)))
-    if code:
-        consent.require(replace(graph, code={**graph.code, **code}), root)
-    with closing(Root.open(root)) as files, Modules(root, files, code) as modules:
+    if references:
+        consent.require(graph, root)
+    with closing(Root.open(root)) as files, Modules(root, files, graph.judges) as modules:
         functions: dict[str, Callable[[Context], Any]] = {}
         for reference in references:
             function = modules.load(reference)

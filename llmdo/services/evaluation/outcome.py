@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, field
-from llmdo.services.evaluation.statistics import compare
+from llmdo.services.evaluation.statistics import compare, pass_hat, score_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.base.values import Json
     from llmdo.journal.items import State
+    from llmdo.services.evaluation.regression import Regression
     from llmdo.services.evaluation.statistics import VariantComparison
 
 JUDGED: frozenset[State] = frozenset({"completed", "failed", "waiting"})
@@ -97,10 +98,29 @@ class Variant:
         return sum(trial.passed for trial in trials) / len(trials) if trials else None
 
     @property
+    def repeat(self) -> int:
+        """How often each case was judged at least; 0 where one never was."""
+        return min((len(self.of(case)) for case in self.cases), default=0)
+
+    @property
     def passed(self) -> float | None:
         """The part that passed: the mean over the cases."""
         shares = [share for case in self.cases if (share := self.share(case)) is not None]
         return sum(shares) / len(shares) if shares else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Between which the part that passes lies with 95 %; None where nothing was judged."""
+        trials = sum(trial.is_judged for trial in self.trials)
+        return None if self.passed is None else score_interval(self.passed, trials)
+
+    def all_passed(self, times: int) -> float | None:
+        """How likely so many trials of a case all pass, the mean over the cases; None where one has fewer."""
+        judged = [trials for case in self.cases if (trials := self.of(case))]
+        if not judged or self.repeat < times:
+            return None
+        each = [pass_hat(sum(trial.passed for trial in trials), len(trials), times) for trials in judged]
+        return sum(each) / len(each)
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -116,7 +136,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missed:
-    """A case that passed in the baseline, and that fails in most of its trials now."""
+    """A case that passed in the baseline, and that fails in a variant whose answers are recorded."""
 
     variant: str
     case: str
@@ -132,10 +152,13 @@ class Held:
     baseline: str | None = None
     """The id of the evaluation that it was held against."""
     missed: tuple[Missed, ...] = ()
+    """Of variants that are recorded: of these, nothing is chance."""
+    regressions: tuple[Regression, ...] = ()
+    """Of each other variant with what came before it."""
     lacking: tuple[str, ...] = ()
     """The cases of the baseline that are not there any more, or were not judged."""
     comparisons: tuple[VariantComparison, ...] = ()
-    """Of each variant with that of the baseline."""
+    """Of each variant that is recorded with that of the baseline."""
     fail_under: float | None = None
     below: tuple[str, ...] = ()
     """The variants of which less passed."""
@@ -143,7 +166,19 @@ class Held:
     @property
     def is_missed(self) -> bool:
         """Whether something that was asked for does not hold."""
-        return bool(self.missed or self.below)
+        is_worse = any(regression.is_worse for regression in self.regressions)
+        return bool(self.missed or self.below or is_worse or self.is_empty)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is a baseline, and nothing could be held against it."""
+        return self.baseline is not None and not (self.comparisons or self.regressions)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether there is a baseline, and a loss that matters is ruled out."""
+        is_known = all(regression.is_ruled_out for regression in self.regressions)
+        return self.baseline is not None and is_known and not (self.missed or self.is_empty)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

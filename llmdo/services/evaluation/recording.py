@@ -11,8 +11,8 @@ from llmdo.base.values import dataclass
 from llmdo.journal import recorded
 from llmdo.journal.opening import runs_of
 from llmdo.services.batch import commands as batches
-from llmdo.services.evaluation.suite import FOLDER
 from llmdo.syntax import discovery
+from llmdo.workspace.evals import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

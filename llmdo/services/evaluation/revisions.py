@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, near_or_all
 from llmdo.base.values import replace
 from llmdo.diff import revision as git
-from llmdo.graph.inventory import governing_files
+from llmdo.graph.inventory import Inventory
 from llmdo.services.diff import WORKTREE
 from llmdo.services.run import PreparedRun
 from llmdo.services.soundness import require_sound, resolved
@@ -85,7 +85,7 @@ def prepared(
         # What governs a run in this workspace is protected from it, whatever the run itself consists of.
         yield PreparedRun(
             root=root,
-            graph=replace(graph, importable=governing_files(now.graph)),
+            graph=replace(graph, governing=Inventory.of(now.graph).governing),
             prompts=then.prompts,
             entry=entry,
             input=None,

@@ -10,11 +10,11 @@ from llmdo.journal.items import NewItem
 from llmdo.journal.opening import runs_of
 from llmdo.services.batch import commands as batches
 from llmdo.services.batch.scheduling import UNPRICED
-from llmdo.services.evaluation import suite as suites
 from llmdo.services.evaluation.deeds import RunDeeds, deeds_of
 from llmdo.services.evaluation.judges import items_for, rulings_of
 from llmdo.services.evaluation.outcome import Trial
 from llmdo.services.run import EntryRequest
+from llmdo.workspace.evals import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -177,7 +177,7 @@ def _items(suite: Suite, root: Path, repeat: int) -> Iterator[NewItem]:
         for case in suite.cases:
             yield NewItem(
                 key=f"{case.name}#{number}",
-                place=f"{suites.FOLDER}/{suite.name}{suites.SUFFIX}",
+                place=path_of(suite.name),
                 input=case.input,
                 files=tuple((str(root / path), files[path]) for path in case.attachments),
             )

@@ -1,10 +1,10 @@
-"""Whether a difference between two variants may be chance: an exact sign test and a seeded bootstrap, over cases."""
+"""The statistics of variants: how sure a share is, how often all repeats pass, and what may be chance."""
 
 from __future__ import annotations
 
-from math import comb
+from math import comb, sqrt
 from random import Random
-from statistics import fmean
+from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
@@ -93,6 +93,27 @@ def compare(before: Shares, after: Shares, names: tuple[str, str] | None = None)
         low=low,
         high=high,
     )
+
+
+def score_interval(passed: float, trials: int) -> tuple[float, float]:
+    """Between which the part that passes lies with 95 %: these cases, run again and again.
+
+    The score interval (Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22,
+    1927) of as many trials; a little too wide where some cases pass more often than others.
+    """
+    z = NormalDist().inv_cdf(1 - LEVEL / 2)
+    shrunk = 1 + z**2 / trials
+    middle = (passed + z**2 / (2 * trials)) / shrunk
+    reach = z / shrunk * sqrt(passed * (1 - passed) / trials + z**2 / (4 * trials**2))
+    return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def pass_hat(passed: int, trials: int, times: int) -> float:
+    """How likely `times` trials of a case all pass, of as many that were run or more: pass^k, without bias.
+
+    As in "tau-bench: A Benchmark for Tool-Agent-User Interaction in Real-World Domains" (Yao et al., 2024).
+    """
+    return comb(passed, times) / comb(trials, times)
 
 
 def sign_test(better: int, worse: int) -> float:

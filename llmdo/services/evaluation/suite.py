@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import json
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from llmdo.base import digest, parts
 from llmdo.base.diagnostic import LlmdoError, near_or_all
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
 from llmdo.formats.schema import judge
 from llmdo.services.evaluation.faults import faults_of
 from llmdo.services.invalid import InvalidTeamError
 from llmdo.syntax import discovery, yaml_file
+from llmdo.workspace.evals import FOLDER, MAX_FILE, names, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from llmdo.base.values import Json
     from llmdo.workspace.project import Project
-
-FOLDER = "evals"
-SUFFIX = ".yaml"
-MAX_FILE = 4 * 1024 * 1024  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,17 +57,29 @@ class Suite:
         return tuple(dict.fromkeys(text for table in tables for text in texts_of(table.get(evaluator))))
 
 
+def matching(suite: Suite, patterns: Sequence[str]) -> Suite:
+    """The suite with those of its cases whose name one of the patterns matches, `*` for any text; all without any.
+
+    Raises:
+        LlmdoError: A pattern matches no case.
+    """
+    known = [case.name for case in suite.cases]
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            raise LlmdoError(f"no case matches `--case {pattern}`", hint=near_or_all(pattern, known, "case"))
+    return only(
+        suite, [name for name in known if any(fnmatchcase(name, each) for each in patterns or ("*",))]
+    )
+
+
+def only(suite: Suite, names: Sequence[str]) -> Suite:
+    """The suite with these of its cases, in the order of its file."""
+    return replace(suite, cases=tuple(case for case in suite.cases if case.name in names))
+
+
 def texts_of(value: Json) -> tuple[str, ...]:
     """One text, or a list of some, as the formats allow it."""
     return (value,) if isinstance(value, str) else parts.texts(value)
-
-
-def names(root: Path) -> list[str]:
-    """The evals of the workspace."""
-    listed = discovery.names(root, FOLDER)
-    return [
-        name.removesuffix(SUFFIX) for name in listed if name.endswith(SUFFIX) and not name.startswith(".")
-    ]
 
 
 def chosen(root: Path, name: str | None) -> str:
@@ -100,7 +110,7 @@ def read(project: Project, name: str) -> Suite:
         InvalidTeamError: It has mistakes, each with its place.
     """
     root = project.workspace.root
-    path = f"{FOLDER}/{name}{SUFFIX}"
+    path = path_of(name)
     source, problems = discovery.read_source(root, path, limit=MAX_FILE)
     if not problems:
         document = yaml_file.parse(source)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from itertools import product
 from pathlib import Path
@@ -9,7 +11,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from llmdo.services.evaluation.outcome import Judgement, Trial, Variant
+from llmdo.base.values import replace
+from llmdo.services.evaluation.gate import OpenedEvalGate, held
+from llmdo.services.evaluation.outcome import Evaluated, Judgement, Trial, Variant
+from llmdo.services.evaluation.regression import GatePlan, cases_needed, power, repeats_needed
 from llmdo.services.evaluation.statistics import compare, sign_test
 from tests.cli.conftest import Llmdo
 from tests.examples.running import EXAMPLES, copied
@@ -31,6 +36,20 @@ def variant(label: str, passed: list[list[bool]]) -> Variant:
             for number, case in enumerate(passed)
             for time, value in enumerate(case, 1)
         ),
+    )
+
+
+def evaluated(*variants: Variant) -> Evaluated:
+    """One of these variants."""
+    return Evaluated(
+        id="e",
+        name="e",
+        entry="main",
+        began=0,
+        digest="",
+        repeat=variants[0].repeat,
+        cases=variants[0].cases,
+        variants=variants,
     )
 
 
@@ -104,47 +123,104 @@ def test_the_sign_test_by_hand(better: int, worse: int, p: float) -> None:
 
 
 @pytest.mark.long
-def test_a_change_of_the_rules_that_fails_three_decks_misses_the_baseline(
+def test_a_change_of_the_rules_that_fails_three_decks_is_shown_to_be_worse(
     llmdo: Llmdo, tmp_path: Path
 ) -> None:
     root = copied("pitchdeck", tmp_path)
-    before = llmdo("eval", "--format", "json", cwd=root)
+    twice = ("eval", "--repeat", "2")
+    before = llmdo(*twice, "--format", "json", cwd=root)
     (tmp_path / "baseline.json").write_text(before.out, encoding="utf-8")
-    held = llmdo("eval", "--baseline", "last", cwd=root)
+    held = llmdo(*twice, "--baseline", "last", cwd=root)
     assert held.code == 0
     assert "is held" in held.out
     scores = root / "pitchdeck_rules/scores.py"
     scores.write_text(
         scores.read_text(encoding="utf-8").replace("GO_POINTS, MOST_FLAGS = 16", "GO_POINTS, MOST_FLAGS = 22")
     )
-    missed = llmdo("eval", "--baseline", str(tmp_path / "baseline.json"), cwd=root)
+    missed = llmdo(*twice, "--baseline", str(tmp_path / "baseline.json"), cwd=root)
     assert missed.code == 1
-    assert "is missed by workspace: brightwell, lumengrid, harborloop\n" in missed.out
-    assert "workspace is better in 0 cases, worse in 3, p = 0.25: not shown" in missed.out
+    assert "worse, shown (-25 points passed over 12 cases, p = 0.0046, " in missed.out
+    assert "most of it: brightwell, lumengrid, harborloop\n" in missed.out
+    assert "is held" not in missed.out
     assert llmdo("eval", "show", "last", cwd=root).code == 1
     data = json.loads(llmdo("eval", "show", "last", "--format", "json", cwd=root).out)
-    assert [case["case"] for case in data["held"]["missed"]] == ["brightwell", "lumengrid", "harborloop"]
+    (regression,) = data["held"]["regressions"]
+    assert (regression["worse"], regression["lost"]) == (True, ["brightwell", "lumengrid", "harborloop"])
 
 
 @pytest.mark.long
-def test_a_baseline_is_missed_only_where_most_trials_fail(llmdo: Llmdo, root: Path) -> None:
-    (root / "evals").mkdir()
-    (root / "evals/own.py").write_text(
-        "from pathlib import Path\nHERE = Path(__file__).parent\n"
-        "def flaky(ctx):\n"
-        "    log = HERE / f'{ctx.name}.log'\n"
-        "    made = len(log.read_text()) if log.exists() else 0\n"
-        "    log.write_text('x' * (made + 1))\n"
-        "    return made < int(ctx.inputs.split()[1])\n",
-        encoding="utf-8",
+def test_a_case_that_failed_once_is_no_regression_and_one_that_is_recorded_is(
+    llmdo: Llmdo, root: Path
+) -> None:
+    cases = [{"name": name, "input": f"say {name}"} for name in "abcdef"]
+    write(root, cases, evaluators={"regex": "[a-z]"})
+    assert llmdo("eval", "--record", cwd=root).code == 0
+    write(root, cases, evaluators={"regex": "[a-e]"})
+    live = llmdo("eval", "--baseline", "last", "--format", "json", cwd=root)
+    assert live.code == 0, live.out
+    (regression,) = json.loads(live.out)["held"]["regressions"]
+    assert (regression["loss"], regression["p"]) == (pytest.approx(1 / 6), pytest.approx(0.5))
+    assert "not shown to be worse, though a loss of `--by 0.1` is not ruled out" in regression["sentence"]
+    *_, first = json.loads(llmdo("eval", "list", "--format", "json", cwd=root).out)["evaluations"]
+    recorded = llmdo("eval", "--recorded", "--baseline", first["id"], cwd=root)
+    assert recorded.code == 1
+    assert "recorded is recorded, so it is held against the baseline" in recorded.err
+    assert "is missed by recorded: f\n" in recorded.out
+
+
+def test_a_recorded_case_is_missed_only_where_most_trials_fail() -> None:
+    before, after = ([[True] * 3] * 3, [[True, True, False], [True, False, False], [True] * 3])
+    baseline = evaluated(variant("workspace", before))
+    gate = OpenedEvalGate(baseline=baseline, compares=True, by=0.1, fail_under=None)
+    recorded = replace(variant("recorded", after), recording="evals/e.recorded.json")
+    outcome = held(evaluated(recorded), gate)
+    assert outcome
+    assert [missed.case for missed in outcome.missed] == ["c1"]
+    live = held(evaluated(variant("workspace", after)), gate)
+    assert live
+    assert (live.missed, live.is_missed) == ((), False)
+
+
+@pytest.mark.long
+def test_a_gate_says_before_it_starts_what_it_can_show(llmdo: Llmdo, root: Path) -> None:
+    cases = [{"name": name, "input": f"say {name}"} for name in "abcdef"]
+    write(root, cases, evaluators={"regex": "[a-e]"})
+    assert llmdo("eval", "--repeat", "2", cwd=root).code == 0
+    done = llmdo("eval", "--baseline", "last", "--repeat", "2", "--by", "0.3", cwd=root)
+    line, begun = done.err.index("the gate: workspace against the baseline"), done.err.index("evaluation 2")
+    assert line < begun
+    said_before = done.err[line : done.err.index("\n", line)]
+    plan = GatePlan(cases=6, before_of=2, after_of=2, passed=11 / 14)
+    assert (
+        f"6 cases, 2 and 2 times each: a loss of 30 points is shown in {power(plan, 0.3):.0%}" in said_before
     )
-    cases = [{"name": f"c{most}", "input": f"say {most}"} for most in (5, 4, 6)]
-    write(root, cases, evaluators={"function": "evals/own.py:flaky"})
-    assert llmdo("eval", "--repeat", "3", cwd=root).code == 0  # each passes three times
-    missed = llmdo("eval", "--repeat", "3", "--baseline", "last", cwd=root)
-    # 5: two of three pass; 4: one of three; 6: all
-    assert missed.code == 1
-    assert "is missed by workspace: c4\n" in missed.out
+    assert f"it takes {repeats_needed(plan, 0.3)} repeats of each on both sides or " in said_before
+    assert f"{cases_needed(plan, 0.3)} cases repeated as now" in said_before
+    enough = llmdo("eval", "--baseline", "last", "--repeat", "9", "--by", "0.7", cwd=root)
+    assert "it takes" not in enough.err
+    assert "pass^9" in enough.out
+    for options, message in (
+        (["--by", "0.2"], "is the loss that `--fail-on worse` asks for"),
+        (["--fail-on", "worse"], "has nothing to compare with"),
+        (["--baseline", "last", "--by", "0"], "is not above 0"),
+        (["--baseline", "last", "--by", "nan"], "is not above 0"),
+        (["--baseline", "last", "--by", "0.9"], "cannot be lost"),
+    ):
+        refused = llmdo("eval", *options, cwd=root)
+        assert (refused.code, message in refused.err) == (2, True), refused.err
+
+
+@pytest.mark.long
+def test_a_variant_is_held_against_the_first_where_there_is_no_baseline(llmdo: Llmdo, root: Path) -> None:
+    cases = [{"name": name, "input": f"say {name}"} for name in "abcd"]
+    write(root, cases, evaluators={"regex": "[a-z]"})
+    models = ["--model", "python:models.py:rules", "--model", "python:models.py:loud"]
+    compared = llmdo("eval", *models, "--repeat", "2", "--fail-on", "worse", cwd=root)
+    assert compared.code == 1
+    assert "python:models.py:loud against python:models.py:rules: worse, shown (-100 points" in compared.out
+    back = llmdo("eval", *models[2:], *models[:2], "--repeat", "2", "--fail-on", "worse", cwd=root)
+    assert back.code == 0
+    assert llmdo("eval", *models, "--repeat", "2", cwd=root).code == 0, "nothing was asked for"
 
 
 @pytest.mark.long
@@ -240,3 +316,29 @@ def test_other_formats_show_text_of_others_and_obey_none_of_it(llmdo: Llmdo, roo
     assert [(suite.get("tests"), suite.get("failures")) for suite in report] == [("2", "2")]
     rows = [line for line in pages["markdown"].splitlines() if line.startswith("| ")]
     assert {line.count(" | ") for line in rows} == {1}
+
+
+@pytest.mark.long
+def test_rows_have_each_trial_once_and_nothing_that_a_spreadsheet_computes(llmdo: Llmdo, root: Path) -> None:
+    formula = '=HYPERLINK("http://x"),1'
+    cases = [{"name": "a", "input": f"say {formula}\nsay two"}, {"name": "b", "input": "call refund"}]
+    write(root, cases, evaluators={"contains": "two"})
+    rows = llmdo("eval", "--repeat", "2", "--format", "csv", cwd=root)
+    assert rows.code == 0, rows.err
+    lines = list(csv.DictReader(io.StringIO(rows.out)))
+    assert [(line["case"], line["number"], line["state"], line["passed"]) for line in lines] == [
+        ("a", "1", "completed", "true"),
+        ("b", "1", "waiting", "false"),
+        ("a", "2", "completed", "true"),
+        ("b", "2", "waiting", "false"),
+    ]
+    assert lines[0]["output"] == f"'{formula}\ntwo"
+    assert lines[1]["why"].startswith("ends completed: the run is waiting")
+    objects = [
+        json.loads(line)
+        for line in llmdo("eval", "show", "last", "--format", "jsonl", cwd=root).out.splitlines()
+    ]
+    assert [each["run"] for each in objects] == [line["run"] for line in lines]
+    assert objects[0]["output"] == f"{formula}\ntwo"
+    assert objects[0]["judgements"][0]["passed"] is True
+    assert objects[0].keys() - lines[0].keys() == {"judgements"}

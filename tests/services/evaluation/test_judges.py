@@ -97,16 +97,28 @@ def test_a_judge_is_asked_about_each_repeat_and_variant_and_never_again(llmdo: L
     assert len((judging / "asked.log").read_text().splitlines()) == 8
 
 
-def test_no_judge_is_asked_about_a_run_without_an_output(llmdo: Llmdo, judging: Path) -> None:
+def test_a_judge_skips_a_run_that_waits_and_fails_one_without_an_output(llmdo: Llmdo, judging: Path) -> None:
     case = {
         "name": "a",
         "input": "call refund\nsay x",
         "evaluators": {"judge": {"grader": "Good?"}, "ends": "waiting"},
     }
-    write(judging, [case])
+    unexpected = {**case, "name": "b", "evaluators": {"judge": {"grader": "Good?"}}}
+    failing = {
+        **case,
+        "name": "c",
+        "input": "call nothing\n" * 9,
+        "evaluators": {"judge": {"grader": "Good?"}},
+    }
+    write(judging, [case, unexpected, failing])
     done = llmdo("eval", "--format", "json", cwd=judging)
+    assert done.code == 0, done.err
     assert judgements(trials(done.out)["a"]) == {
         "ends waiting": (True, None),
-        "grader: Good?": (False, "there is no output"),
+        "grader: Good?": ("not asked", "the run waits for an answer"),
     }
+    assert trials(done.out)["a"]["passed"] is True
+    assert trials(done.out)["b"]["passed"] is False, "`ends` says that it must not wait"
+    assert trials(done.out)["c"]["state"] == "failed"
+    assert judgements(trials(done.out)["c"])["grader: Good?"] == (False, "there is no output")
     assert not (judging / "asked.log").exists()

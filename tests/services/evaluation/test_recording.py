@@ -180,7 +180,8 @@ def test_what_was_not_answered_is_not_recorded_and_without_a_key_a_recording_is_
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)
     done = llmdo("eval", cwd=asking)
-    assert "needs the environment variable `OPENAI_API_KEY`" in done.out
+    assert (done.code, done.out) == (2, "")
+    assert "needs the environment variable `OPENAI_API_KEY`" in done.err
     assert "`llmdo eval e --recorded` gives the answers of its recording, without a key" in done.err
     again = llmdo("eval", "--recorded", cwd=asking)
     assert "without a key" not in again.err

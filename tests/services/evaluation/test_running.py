@@ -171,3 +171,47 @@ def test_where_trust_is_required_no_function_is_imported_that_nobody_answered_fo
     done = llmdo("eval", cwd=root)
     assert (done.code, "requires that" in done.err) == (2, True), done.err
     assert not (root / "evals/ran").exists()
+
+
+def test_a_key_that_one_model_lacks_is_named_before_the_first_request_to_any(
+    llmdo: Llmdo, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    write(root, [{"name": "a", "input": "say a"}], evaluators={"contains": "a"})
+    models = [
+        "--model",
+        "python:models.py:rules",
+        "--model",
+        "openai:gpt-5",
+        "--model",
+        "main=google:gemini-3",
+    ]
+    for number in (4, 6):
+        done = llmdo("eval", *models[:number], cwd=root)
+        assert done.code == 2
+        assert "needs the environment variable `OPENAI_API_KEY`, which is not set" in done.err
+        assert not (root / ".llmdo/batches").exists()
+        assert not (root / ".llmdo/runs").exists()
+    batch = llmdo("batch", "main", "--model", "openai:gpt-5", "--inputs", "-", cwd=root)
+    assert (batch.code, "`OPENAI_API_KEY`" in batch.err) == (2, True)
+    assert not (root / ".llmdo/batches").exists()
+
+
+@pytest.mark.long
+def test_cases_are_chosen_by_pattern_and_no_other_is_run_by_resume(llmdo: Llmdo, root: Path) -> None:
+    cases = [{"name": name, "input": f"say {name}"} for name in ("refund 1", "refund 2", "invoice", "order")]
+    write(root, cases, evaluators={"contains": ""})
+    whole = llmdo("eval", "--format", "json", cwd=root)
+    (root / "whole.json").write_text(whole.out, encoding="utf-8")
+    done = llmdo("eval", "--case", "refund*", "--case", "order", "--format", "json", cwd=root)
+    assert done.code == 0, done.err
+    assert list(trials(done.out)) == ["order", "refund 2", "refund 1"]
+    again = llmdo("eval", "resume", "last", "--baseline", "whole.json", "--format", "json", cwd=root)
+    data = json.loads(again.out)
+    assert [case["name"] for case in data["cases"]] == ["refund 1", "refund 2", "order"]
+    assert data["held"]["lacking"] == ["invoice"]
+    unknown = llmdo("eval", "--case", "refund*", "--case", "ordre", cwd=root)
+    assert (unknown.code, "no case matches `--case ordre`" in unknown.err) == (2, True)
+    assert "order" in unknown.err
+    assert llmdo("eval", "--case", "order", "--record", cwd=root).code == 2
