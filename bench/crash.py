@@ -7,7 +7,8 @@ isolates, and of calls with typed arguments that somebody is asked about, which 
 After a kill the power may be lost as well, so that what was not forced to disk is gone, and bits of copies of the
 journal are flipped. Nothing that a command started may be left when the run is complete.
 
-`python -m bench.crash --kills 200`
+`python -m bench.crash --kills 200`; with `--items 300 --kills 100`, a batch of so many items whose process is killed
+so often, while runs are pruned.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import llmdo.runtime  # so that no child has to import it
-from bench import damage
+from bench import damage, housekeeping
 from bench.crashed import AT_WORK, EFFECTS, FILES
 from llmdo.__main__ import main as llmdo
 from llmdo.journal import JournalError, Runs, audit
@@ -291,13 +292,38 @@ def _judged(
     )
 
 
+def _batch(items: int, kills: int, chance: random.Random) -> int:
+    """Prints what became of the items of a batch; the exit code says whether each effect happened once."""
+    from bench.fleet import MANIFEST, MODELS
+
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder, "w")
+        root.mkdir()
+        for name, text in {
+            "llmdo.toml": MANIFEST,
+            "tools.py": housekeeping.TOOLS,
+            "models.py": MODELS,
+        }.items():
+            (root / name).write_text(text)
+        (root / "main.worker").write_text("---\nname: main\ntoolsets: [effects]\n---\nGo.\n")
+        assert finished(start(root, ["lock"])) == 0, (root / "err.txt").read_text()
+        counted = housekeeping.over_files(root, start, items, kills, chance)
+    print(counted)
+    return 1 if counted.is_wrong else 0
+
+
 def main() -> int:
     """Prints what each trial found; the exit code says whether all were like the undisturbed run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=3600.0, help="no run is begun after so long")
+    parser.add_argument(
+        "--items", type=int, help="of a batch instead, whose process is killed while runs are pruned"
+    )
     options = parser.parse_args()
+    if options.items:
+        return _batch(options.items, options.kills, random.Random(options.seed))
     chance = random.Random(options.seed)  # moments, not secrets
     kills = trials = open_calls = hung = 0
     wrong: list[Trial] = []

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
+from bench import housekeeping as bench_housekeeping
 from tests import postgres
 
 if TYPE_CHECKING:
@@ -245,6 +246,68 @@ def kills(server: postgres.Cluster, seconds: float, items: int, times: int) -> N
         print(f"  unsure: {len(unsure)}, of which not at work at a kill: {len(unsure - held)}")
 
 
+def housekeeping(server: postgres.Cluster, seconds: float, items: int, times: int, restarts: int) -> None:
+    """Workers that are killed while runs are pruned, the server restarts, and 3 % of its answers are lost."""
+    chance = random.Random(1)  # moments, not secrets
+    with fleet_of(server, seconds) as fleet:
+        (fleet.root / "tools.py").write_text(bench_housekeeping.TOOLS)
+        fleet.llmdo("lock")
+        direct, between = fleet.environ, bench_housekeeping.Tearing(server.port, 0.03, chance)
+        for _ in range(3):
+            fleet.worker(4)
+        fleet.ready(3)
+        fleet.put_in([f"effect {number}" for number in range(items)]).kill()
+        fleet.stop()
+        torn = fleet.address.replace(f":{server.port}/", f":{between.port}/")
+        fleet.environ = {**direct, "LLMDO_STORE": torn}
+        held: set[str] = set()
+        killed = pruned = restarted = 0
+        while not fleet.is_over(3, 4):
+            bench_housekeeping.wait_a_little(chance)
+            if restarted < restarts and chance.random() < 0.05:
+                server.stop()
+                server.start()
+                restarted += 1
+            if chance.random() < 0.1:
+                words = [sys.executable, "-m", "llmdo", "runs", "prune", "--keep", "0"]
+                null = subprocess.DEVNULL
+                pruned += (
+                    subprocess.run(words, cwd=fleet.root, env=direct, stdout=null, stderr=null).returncode
+                    == 0
+                )
+            known = {row[1]: row[0] for row in fleet.rows("SELECT id, pid FROM llmdo.worker")}
+            at_work = fleet.rows(AT_WORK)
+            for process in fleet.workers:  # one that ended itself had what it had, too
+                if process.poll() not in (None, 0):
+                    held |= {
+                        name.partition("@")[0] for owner, name in at_work if owner == known.get(process.pid)
+                    }
+            busy = {row[0] for row in at_work}
+            alive = [each for each in fleet.workers if each.poll() is None and known.get(each.pid) in busy]
+            if killed >= times or not alive:
+                continue
+            process = chance.choice(alive)
+            process.send_signal(signal.SIGSTOP)
+            had = [name for owner, name in fleet.rows(AT_WORK) if owner == known[process.pid]]
+            held |= {name.partition("@")[0] for name in had}
+            process.kill()
+            process.wait()
+            killed += 1
+        between.close()
+        rows = fleet.rows("SELECT run, input, state, result FROM llmdo.item ORDER BY number")
+        names = {run: bytes(text).decode().split()[1] for run, text, _, _ in rows}
+        counted = bench_housekeeping.counted(
+            fleet.root,
+            [(names[run], state, json.loads(result).get("error")) for run, _, state, result in rows],
+            {names[run] for run in held if run in names},
+        )
+        print(
+            f"{killed} kills -9 over {items} items of a fleet, `runs prune` {pruned} times, {restarted} restarts of "
+            f"the server, {between.torn} answers lost of 3 %, {fleet.ended_themselves} workers that ended themselves"
+        )
+        print(counted)
+
+
 def fenced(server: postgres.Cluster, seconds: float, tries: int) -> None:
     """Workers that are stopped, taken over, and woken."""
     with fleet_of(server, seconds) as fleet:
@@ -346,7 +409,9 @@ def main() -> None:
     parser.add_argument("--kills", type=int, help="8, or 200 with --full")
     parser.add_argument("--tries", type=int, help="of a worker that is fenced off; 2, or 30 with --full")
     parser.add_argument("--seconds", type=float, default=4.0, help="how long leases and beats hold")
-    parser.add_argument("--only", nargs="*", default=["imports", "latency", "kills", "fenced", "throughput"])
+    parser.add_argument("--restarts", type=int, default=3, help="of the server, while it keeps house")
+    default = ["imports", "latency", "kills", "housekeeping", "fenced", "throughput"]
+    parser.add_argument("--only", nargs="*", default=default)
     options = parser.parse_args()
     if lacking := postgres.lacking():
         raise SystemExit(lacking)
@@ -359,6 +424,13 @@ def main() -> None:
                 options.seconds,
                 options.runs or (1000 if options.full else 80),
                 options.kills or (200 if options.full else 8),
+            ),
+            "housekeeping": lambda: housekeeping(
+                server,
+                options.seconds,
+                options.runs or (300 if options.full else 40),
+                options.kills or (100 if options.full else 6),
+                options.restarts,
             ),
             "fenced": lambda: fenced(server, options.seconds, options.tries or (30 if options.full else 2)),
             "throughput": lambda: throughput(server, 64 if options.full else 32, 2.0),

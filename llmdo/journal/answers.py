@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass
+from llmdo.journal.entries import CANCELLED
 from llmdo.journal.questions import MOST_HOURS, VALID_SECONDS, add_answer, waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from llmdo.journal.ports import JournalStore, RunIndex
     from llmdo.journal.questions import Waiting
@@ -52,6 +53,11 @@ class Answers:
     def are_none(self) -> bool:
         """Whether nothing is answered."""
         return not (self.yes or self.no or self.records)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The call paths of the questions that are answered."""
+        return (*self.yes, *self.no, *(str(record.get("path")) for record in self.records))
 
     def to(self, questions: Mapping[str, Waiting]) -> list[tuple[Waiting, dict[str, object]]]:
         """Each answer as it is kept, with the one of `questions` that it is for.
@@ -104,7 +110,7 @@ class Answers:
         is_no = not allowed and instead is None
         return {
             "allowed": allowed,
-            "by": str(record.get("by") or self.by or _user()),
+            "by": str(record.get("by") or self.by or user()),
             "reason": "the answer was no" + (f": {reason}" if reason else "") if is_no else "",
             "told": reason if is_no else "",
             "expires": time.time() + hours * 3600,
@@ -132,6 +138,8 @@ def waiting_so_far(runs: RunIndex, run: str, answers: Answers) -> dict[str, Wait
     if not runs.is_claimed(run):
         return None
     if not answers.are_none:
+        with runs.read(run) as journal:
+            require_unanswered(journal, answers.paths)
         raise GoesOnError(
             f"run `{run}` goes on, and can be answered once it has stopped",
             hint="with `--approvals later` it stops as soon as nothing but its questions is left; without an answer, "
@@ -141,6 +149,23 @@ def waiting_so_far(runs: RunIndex, run: str, answers: Answers) -> dict[str, Wait
         return waiting(journal)
 
 
+def require_unanswered(journal: JournalStore, paths: Iterable[str]) -> None:
+    """Nothing, where nobody was quicker to answer the questions at these paths.
+
+    Raises:
+        StaleError: Somebody was; says who, and how long ago.
+    """
+    waits = waiting(journal)
+    for path in paths:
+        answered = list(journal.entries("answered", at=path))
+        if answered and path not in waits:
+            by, before = answered[-1].data.get("by"), max(time.time() - answered[-1].at, 0)
+            raise StaleError(
+                f"{path}: {by} answered it {before:.0f} s before",
+                hint=f"`llmdo runs show {journal.run} --calls`",
+            )
+
+
 def give(journal: JournalStore, answers: Answers) -> list[tuple[Waiting, dict[str, object]]]:
     """Keeps the answers for whoever goes on with the run, all or none; those that were kept, with their questions.
 
@@ -148,6 +173,7 @@ def give(journal: JournalStore, answers: Answers) -> list[tuple[Waiting, dict[st
         LlmdoError: The run is complete, or one of them does not fit.
     """
     require_open(journal)
+    require_unanswered(journal, answers.paths)
     pairs = answers.to(waiting(journal))
     for question, answer in pairs:
         add_answer(journal, question, answer, at_terminal=False)
@@ -158,11 +184,13 @@ def require_open(journal: JournalStore) -> None:
     """Nothing, where something in the run may wait for an answer.
 
     Raises:
-        StaleError: The run is complete.
+        StaleError: The run is complete, or was called off.
     """
     end = journal.last("end")
     if end is not None and end.outcome == "completed":
         raise StaleError(f"run `{journal.run}` is complete: nothing in it waits for an answer")
+    if end is not None and end.outcome == CANCELLED:
+        raise StaleError(f"run `{journal.run}` was called off: nothing in it waits for an answer")
 
 
 def _find(path: str, questions: Mapping[str, Waiting]) -> Waiting:
@@ -174,7 +202,8 @@ def _find(path: str, questions: Mapping[str, Waiting]) -> Waiting:
     return questions[path]
 
 
-def _user() -> str:
+def user() -> str:
+    """Who uses this machine, as far as it says."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

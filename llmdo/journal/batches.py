@@ -67,6 +67,13 @@ class BatchStore(Protocol):
         """Has items be taken once more, unless their state changed meanwhile; how many."""
         ...
 
+    def note_begun(self, item: BatchItem, *, has_begun: bool = True) -> bool:
+        """Keeps whether the run of an item that this process took may have begun; whether it still has the item.
+
+        Kept before the first entry of the run is: so that no journal is never taken for a run that did not begin.
+        """
+        ...
+
     def begin_anew(self, item: BatchItem) -> BatchItem | None:
         """An item that this process took, with a run of its own in the place of the one that it had.
 
@@ -75,7 +82,7 @@ class BatchStore(Protocol):
         ...
 
     def cancel(self) -> int:
-        """Takes what has not begun out of the queue; how many items that were."""
+        """Takes what is queued or waits out of the batch; how many items that were."""
         ...
 
     def rebind(self, lock: str) -> None:
@@ -114,12 +121,32 @@ class Batches(Protocol):
         """The batch that has an item with the run of that id; None where none has."""
         ...
 
+    def open_runs(self) -> frozenset[str]:
+        """The runs that items rest on which are not over, of all batches.
+
+        Raises:
+            LlmdoError: A batch cannot be read, so that nobody knows.
+        """
+        ...
+
     def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> BatchStore:
         """The batch with all these items, or none at all; `new_run` gives an id that no run has.
 
         Raises:
             LlmdoError: It cannot be written, or an item cannot be put in.
         """
+        ...
+
+    def remove(self, batch: str) -> bool:
+        """Removes the batch of that id, where none of its items is open; whether it did.
+
+        Raises:
+            LlmdoError: It cannot be removed.
+        """
+        ...
+
+    def sweep(self) -> None:
+        """Removes what processes left a day ago or earlier that were killed as they put a batch in."""
         ...
 
     def open(self, batch: str) -> BatchStore:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, replace
 from llmdo.graph.code_calls import own_uses, uses_with_calls
-from llmdo.graph.inventory import reachable
 from llmdo.graph.models import python_reference
+from llmdo.graph.toolkit import reachable
 from llmdo.journal.conversation import Earlier
 from llmdo.journal.entries import JournalError
 from llmdo.workspace import lock

@@ -24,16 +24,24 @@ Kind = Literal[
 started, and the digests of everything that runs. `session`: a process begins to
 work on the run. `call`: a worker begins. `request`: a model answered. `invalid`: a call's arguments did not fit.
 `decision`: the gate decided. `asked`, `answered`: a question and its answer. `started`, `finished`: a tool's
-execution. `files`: what a worker was handed. `return`: a worker's call ended. `end`: a session ended. `sources`: the
-Python files that an exported run brings, by path, as contents. `attempt`: a request that a model did not answer.
-`imported`: the run came from a file, and which answers came with it. `sent`: a request leaves. `history`: the messages
-that the run starts from, where it does not read them from the journals of earlier runs. `messages`: those that came in
-this run, of the entry's own worker, as far as a process came.
+execution; with the outcome `uncalled`, that it did not begin after all. `files`: what a worker was handed. `return`: a
+worker's call ended. `end`: a session ended. `sources`: the Python files that an exported run brings, by path, as
+contents. `attempt`: a request that a model did not answer. `imported`: the run came from a file, and which answers
+came with it. `sent`: a request leaves. `history`: the messages that the run starts from, where it does not read them
+from the journals of earlier runs. `messages`: those that came in this run, of the entry's own worker, as far
+as a process came.
 """
 
 
 HANDED = "(attachments)"
 """What the path of the decision on the attachments of an entry ends with."""
+
+
+CANCELLED = "cancelled"
+"""The outcome of a run that somebody called off."""
+
+UNCALLED = "uncalled"
+"""The outcome of an execution that was kept as started, and whose tool was not called: the run stopped in between."""
 
 
 RECORDED_COST = "recorded_cost_usd"
@@ -50,6 +58,14 @@ class DamagedError(JournalError):
 
 class StoreError(JournalError):
     """The store failed, whatever run it was about: the same may work later."""
+
+
+class OtherTablesError(JournalError):
+    """The store has other tables than this llmdo reads and writes."""
+
+
+class PutBackError(StoreError):
+    """The store is an earlier one than this machine saw: what is open in it may have gone on since."""
 
 
 class ClaimedError(JournalError):

@@ -22,6 +22,9 @@ STATES: tuple[State, ...] = (
     "queued", "running", "waiting", "unsure", "completed", "failed", "cancelled", "refused",
 )  # fmt: skip
 
+OPEN: tuple[State, ...] = ("queued", "running", "waiting", "unsure")
+"""What rests on its run: that one says how the item goes on."""
+
 ENDED: frozenset[State] = frozenset({"completed", "failed", "refused", "unsure"})
 """What has a row in the output."""
 
@@ -114,6 +117,10 @@ class BatchItem:
     """What is known so far."""
     attempt: int = 0
     """Which of its runs it is about: 0 is the first, and each after that was begun in the place of one before."""
+    has_begun: bool = False
+    """Whether that run may have begun, also where it has no journal any more."""
+    is_behind: bool = False
+    """Whether that run may have done more than its journal says, as the store was put back to an earlier state."""
 
     @property
     def run(self) -> str:
@@ -121,13 +128,19 @@ class BatchItem:
         return later_run(self.first, self.attempt)
 
 
+BEHIND = "the store was put back to an earlier state, and what its run did after that is not in it"
+"""What is said of an item whose run may have done more than its journal says."""
+GO_ON_BEHIND = (
+    "look, then `llmdo batch retry BATCH --unsure again` goes on from there, or `--unsure give-up` leaves it"
+)
+
 _COLUMNS = ("state", "requests", "cost_usd")
 """What of a result has a column of its own."""
 
 
 def item_of(row: tuple[Any, ...]) -> BatchItem:
     """The item that a row of a store says, its columns in the order of `BatchItem`."""
-    number, key, text, files, first, state, tries, retry, requests, cost, result, attempt = row
+    number, key, text, files, first, state, tries, retry, requests, cost, result, attempt, begun, behind = row
     return BatchItem(
         number=number,
         key=key,
@@ -144,6 +157,8 @@ def item_of(row: tuple[Any, ...]) -> BatchItem:
             **json.loads(result),
         ),
         attempt=attempt,
+        has_begun=bool(begun),
+        is_behind=bool(behind),
     )
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\.[1-9][0-9]{0,5})?")
+_OF_FILE = re.compile(r"([A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\.[1-9][0-9]{0,5}(?=\.))?)\.")
 _OF_LATER_RUN = re.compile(r"[1-9][0-9]{0,5}\.")
 
 
@@ -39,6 +40,12 @@ def belongs(name: str, run: str) -> bool:
     """Whether the file of that name belongs to the run of that id, and not to one that was begun in its place."""
     before, _, rest = name.partition(f"{run}.")
     return not before and bool(rest) and not _OF_LATER_RUN.match(rest)
+
+
+def run_of_file(name: str) -> str | None:
+    """The id of the run that the file of that name belongs to; None where it belongs to none."""
+    start = _OF_FILE.match(name)
+    return start and start[1]
 
 
 class Named(NamedTuple):

@@ -104,6 +104,22 @@ def workers_of(address: str) -> FleetWorkers:
     return PostgresWorkers(address)
 
 
+def declare_restored(address: str) -> tuple[int, int]:
+    """How many items and runs of the store at `address` are unsure now, as it was put back to an earlier state.
+
+    Raises:
+        LlmdoError: It is none, cannot be reached, or has not the tables that are needed.
+    """
+    require_library(address)
+    from llmdo.journal.postgres.database import Database
+    from llmdo.journal.postgres.migrations import require_current
+    from llmdo.journal.postgres.seen import declare_restored as declare
+
+    database = Database(address)
+    require_current(database)
+    return declare(database)
+
+
 def migrate(address: str | None) -> int:
     """Brings the tables of the store at `address` up to date, and returns how many steps that took.
 

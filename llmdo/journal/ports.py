@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Any, Self
@@ -347,6 +347,14 @@ class RunIndex(Protocol):
 
         Raises:
             JournalError: A process works on it, or it cannot be removed.
+        """
+        ...
+
+    def remove_all(self, runs: Iterable[str]) -> None:
+        """Removes the same of several, and what processes left that were killed as they made a journal.
+
+        Raises:
+            JournalError: A process works on one, or something cannot be removed.
         """
         ...
 

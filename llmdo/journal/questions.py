@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
-from llmdo.journal.entries import JournalEntry, pack
+from llmdo.journal.entries import CANCELLED, JournalEntry, pack
 from llmdo.journal.spans import marked
 
 if TYPE_CHECKING:
@@ -38,6 +38,11 @@ class Waiting:
     """What keeps it."""
 
     @property
+    def digest(self) -> str:
+        """What an answer to this very question repeats: `key`, as answers in JSON call it."""
+        return self.key
+
+    @property
     def terminal_only(self) -> bool:
         """Whether only a person at a terminal may say yes."""
         return bool(self.record["terminal_only"])
@@ -60,6 +65,8 @@ def waiting(journal: JournalStore, ended: JournalEntry | None = None) -> dict[st
     """
     if next(journal.entries("asked"), None) is None:
         return {}  # the decisions of a long run are many
+    if ended is None and (last := journal.last("end")) is not None and last.outcome == CANCELLED:
+        return {}
     now, foreign = ended.at if ended else time.time(), foreign_answers(journal)
     questions: dict[str, Waiting] = {}
     for entry in journal.entries("asked", "answered", "decision", *(("end",) if ended else ())):

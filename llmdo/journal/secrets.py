@@ -30,7 +30,8 @@ _FILL = b"\\u0000"
 
 _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*', re.DOTALL)
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?")
-_STEPS = ("", "q", "b")
+_STEPS = ("", "q", "b", "ql", "p", "pl", "s", "sl", "h", "H", "u", "U", "L")
+_QUOTED = re.compile(r"%[0-9A-F]{2}")
 _NESTED = 3  # levels: JSON in a text of JSON in a text of JSON
 
 
@@ -40,8 +41,10 @@ class Form(NamedTuple):
     variable: str
     secret: str
     steps: str
-    """What makes the form of the secret, one after the other: `q` quotes it for an address, `b` writes it as base64,
-    `j` and `a` as a text of JSON, `a` in ASCII."""
+    """What makes the form of the secret, one after the other: `q` quotes it for an address, `p` with `+` for spaces,
+    `s` leaves slashes, `l` writes such quotes in small letters; `b` writes it as base64, `u` as that of addresses, `h`
+    and `H` as hexadecimal digits, `U` and `L` in large and in small letters; `j` and `a` as a text of JSON, `a` in
+    ASCII."""
 
 
 class Registered(NamedTuple):
@@ -94,15 +97,32 @@ NOTHING = Known({}, {}, {})
 
 def formed(text: str, steps: str) -> str:
     """`text` in the form that `steps` make of it."""
-    from base64 import b64encode  # lists of runs need neither
-    from urllib.parse import quote
+    from base64 import b64encode, urlsafe_b64encode  # lists of runs need none of these
+    from urllib.parse import quote, quote_plus
 
+    content = text.encode("utf-8", "surrogateescape") if {*"buhH"}.intersection(steps) else b""
     for step in steps:
         match step:
             case "q":
                 text = quote(text, safe="", errors="surrogateescape")
+            case "p":
+                text = quote_plus(text, errors="surrogateescape")
+            case "s":
+                text = quote(text, errors="surrogateescape")
+            case "l":
+                text = _QUOTED.sub(lambda quoted: quoted[0].lower(), text)
             case "b":
-                text = b64encode(text.encode("utf-8", "surrogateescape")).decode().rstrip("=")
+                text = b64encode(content).decode().rstrip("=")
+            case "u":
+                text = urlsafe_b64encode(content).decode().rstrip("=")
+            case "h":
+                text = content.hex()
+            case "H":
+                text = content.hex().upper()
+            case "U":
+                text = text.upper()
+            case "L":
+                text = text.lower()
             case _:
                 text = json.dumps(text, ensure_ascii=step == "a")[1:-1]
     return text

@@ -11,7 +11,7 @@ from llmdo.base.values import dataclass, field
 from llmdo.journal import audit
 from llmdo.journal.conversation import goes_on_from
 from llmdo.journal.decided import decided_in
-from llmdo.journal.entries import HANDED, JournalError
+from llmdo.journal.entries import HANDED, UNCALLED, JournalError
 from llmdo.journal.spans import without_tokens
 from llmdo.journal.summary import frames_in, with_request
 
@@ -122,6 +122,8 @@ def _take(node: Node, entry: JournalEntry, arguments: Arguments | None) -> None:
             node.question = data
         case "answered":
             node.answers.append(data)
+        case "finished" if entry.outcome == UNCALLED:
+            pass
         case "finished" | "invalid":
             node.outcome = entry.outcome
             node.answer = _text(data)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
 ALIVE = 30.0
@@ -66,6 +67,22 @@ class FleetWorkers(Protocol):
 
     def reaping(self) -> AbstractContextManager[bool]:
         """Whether the caller is the only one, for as long as the block runs, that takes up what dead workers left."""
+        ...
+
+    def now(self) -> float:
+        """Seconds since 1970, by the clock of the store."""
+        ...
+
+    def delay(self, name: str, seconds: float) -> None:
+        """Keeps that this entry of the queue is due so many seconds from now on."""
+        ...
+
+    def due(self) -> tuple[str, ...]:
+        """The entries of the queue that are due by now."""
+        ...
+
+    def released(self, names: Sequence[str]) -> None:
+        """Forgets that these were delayed."""
         ...
 
     def forget(self) -> int:

@@ -7,7 +7,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -230,3 +230,32 @@ def test_an_address_with_a_password_is_not_repeated(cluster: postgres.Cluster) -
     with pytest.raises(LlmdoError) as error:
         Queue("postgresql://u:hunter2-long@127.0.0.1:1/x")
     assert "hunter2" not in f"{error.value}{error.value.hint}"
+
+
+def test_what_is_held_of_a_run_is_forgotten(queue: Queue, rows: Rows) -> None:
+    for name in ("a@1", "a@2", "ab@1"):
+        queue.enqueue(name, entry="main", lock="x")
+    queue.cancel(["a@1", "a@2"])
+    queue.forget(["a"])
+    assert rows("SELECT workflow_uuid FROM llmdo_queue.workflow_status") == [("ab@1",)]
+
+
+def test_what_is_put_in_for_later_is_taken_when_the_store_says_so(
+    fleet: str, queue: Queue, rows: Rows
+) -> None:
+    taken: list[str] = []
+    with closing(workers_of(fleet)) as delays, working(fleet, taken.append):
+        delays.delay("a@1", 0)
+        assert queue.release(delays.due()) == (), "it has not been put in yet"
+        queue.enqueue("a@1", entry="main", lock=LOCK, is_later=True)
+        delays.delay("b@1", 3600)
+        queue.enqueue("b@1", entry="main", lock=LOCK, is_later=True)
+        queue.enqueue("c@1", entry="main", lock=LOCK)
+        until(lambda: taken == ["c@1"])
+        delays.released(queue.release(delays.due()))
+        until(lambda: taken == ["c@1", "a@1"])
+        assert rows("SELECT name FROM llmdo.delayed") == [("b@1",)]
+        rows("UPDATE llmdo.delayed SET due = clock_timestamp()")
+        delays.released(queue.release(delays.due()))
+        until(lambda: taken == ["c@1", "a@1", "b@1"])
+        assert (delays.due(), abs(delays.now() - time.time()) < 60) == ((), True)

@@ -26,6 +26,8 @@ from tests.services.batch.conftest import effects
 if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
 
+from llmdo.graph.resolved import Graph
+from llmdo.journal.opening import workers_of
 from llmdo.services.fleet import schedules
 from llmdo.services.fleet.code import lock_digest
 from llmdo.services.fleet.queue import Queue
@@ -87,6 +89,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
     return moments
 
 
+def timetable(
+    request: WorkerRequest, graph: Graph, queue: Queue, host: Worker, **more: Any
+) -> schedules.Timetable:
+    lock = lock_digest(request.root)
+    return schedules.Timetable(request, graph, queue, lock, host, workers=workers_of(request.address), **more)
+
+
 @pytest.mark.long
 def test_each_time_is_one_run_over_all_workers(fleet: str, scheduled: Path, rows: Rows) -> None:
     began = time.time()
@@ -124,7 +133,7 @@ def test_what_cannot_be_put_in_holds_up_no_other_schedule(
 
     with (
         closing(Queue(fleet)) as queue,
-        schedules.Timetable(request, graph, queue, lock_digest(scheduled), host),
+        timetable(request, graph, queue, host),
     ):
         clock[0] += timedelta(minutes=2)
         until(lambda: rows(RUNS) == [("often-20260302T0000Z",)])
@@ -141,17 +150,15 @@ def test_a_time_is_put_in_by_whoever_comes_first_and_by_nobody_twice(
     graph, host = project.read(scheduled).graph, Worker()
     request = WorkerRequest(root=scheduled, address=fleet, environ={**os.environ, "LLMDO_STORE": fleet})
     with closing(Queue(fleet)) as queue, ExitStack() as stack:
-        timetables = [
-            schedules.Timetable(request, graph, queue, lock_digest(scheduled), host) for _ in range(3)
-        ]
-        for timetable in timetables:
-            stack.enter_context(timetable)
+        timetables = [timetable(request, graph, queue, host) for _ in range(3)]
+        for each in timetables:
+            stack.enter_context(each)
         for number in range(3):
             clock[0] += timedelta(minutes=2)
             until(lambda: len(rows(RUNS)) == number + 1)  # noqa: B023
-            until(lambda: all(not timetable.is_due for timetable in timetables))
+            until(lambda: all(not each.is_due for each in timetables))
         clock[0] += timedelta(hours=5)
-        until(lambda: all(not timetable.is_due for timetable in timetables))
+        until(lambda: all(not each.is_due for each in timetables))
     assert [run for (run,) in rows(RUNS)] == [
         "often-20260302T0000Z",
         "often-20260302T0002Z",
@@ -161,3 +168,122 @@ def test_a_time_is_put_in_by_whoever_comes_first_and_by_nobody_twice(
         timetables
     )
     assert len(rows("SELECT workflow_uuid FROM llmdo_queue.workflow_status")) == 3
+
+
+LOCKS = "SELECT workflow_uuid, application_version, status FROM llmdo_queue.workflow_status ORDER BY 1"
+
+
+def request_of(root: Path, fleet: str) -> WorkerRequest:
+    return WorkerRequest(root=root, address=fleet, environ={**os.environ, "LLMDO_STORE": fleet})
+
+
+def test_who_leaves_puts_in_nothing_and_what_it_put_in_before_is_moved_to_a_lock_that_is_there(
+    fleet: str, scheduled: Path, rows: Rows, clock: list[datetime]
+) -> None:
+    graph, host, is_leaving = project.read(scheduled).graph, Worker(), [False]
+    old = lock_digest(scheduled)
+    request = request_of(scheduled, fleet)
+    fleet_workers = workers_of(fleet)
+    fleet_workers.register("a:1:old", lock=old, jobs=1)
+    with closing(Queue(fleet)) as queue:
+        with timetable(request, graph, queue, host, is_leaving=lambda: is_leaving[0]):
+            clock[0] += timedelta(minutes=2)
+            until(lambda: rows(RUNS) == [("often-20260302T0000Z",)])
+            is_leaving[0] = True
+        with timetable(request, graph, queue, host, is_leaving=lambda: True) as _:
+            clock[0] += timedelta(minutes=2)
+            time.sleep(0.2)
+        assert rows(RUNS) == [("often-20260302T0000Z",)]
+        clock[0] -= timedelta(minutes=2)
+        (scheduled / "main.worker").write_text((scheduled / "main.worker").read_text() + "Please.\n")
+        locked(scheduled)
+        new = lock_digest(scheduled)
+        assert new != old
+        with timetable(request, project.read(scheduled).graph, queue, host):
+            time.sleep(0.3)
+            assert [row[1] for row in rows(LOCKS)] == [old], "a worker has that lock"
+            fleet_workers.leave("a:1:old")
+            until(lambda: len(rows(LOCKS)) == 2)
+    assert rows(LOCKS) == [
+        ("often-20260302T0000Z@1", old, "CANCELLED"), ("often-20260302T0000Z@2", new, "ENQUEUED"),
+    ]  # fmt: skip
+    assert any("waited for a lock that no worker has" in line for line in host.lines)
+    assert '"locked": "' + new in rows("SELECT settings FROM llmdo.batch")[0][0]
+    from tests.fleet.working import working
+
+    with working(scheduled, fleet):
+        until(lambda: rows(STATES) == [("completed", 1)])
+
+
+def test_what_began_is_not_moved_to_another_lock(
+    fleet: str, scheduled: Path, rows: Rows, clock: list[datetime]
+) -> None:
+    graph, host, request = project.read(scheduled).graph, Worker(), request_of(scheduled, fleet)
+    with closing(Queue(fleet)) as queue:
+        with timetable(request, graph, queue, host):
+            clock[0] += timedelta(minutes=2)
+            until(lambda: rows(RUNS))
+        rows("UPDATE llmdo.item SET begun = true")
+        before = rows(LOCKS)
+        (scheduled / "main.worker").write_text((scheduled / "main.worker").read_text() + "Please.\n")
+        locked(scheduled)
+        with timetable(request, project.read(scheduled).graph, queue, host):
+            time.sleep(0.3)
+    assert rows(LOCKS) == before
+
+
+@pytest.mark.parametrize("window", [None, 10])
+def test_a_time_that_passed_while_no_worker_looked_is_made_up_for_within_its_window_or_told(
+    fleet: str, scheduled: Path, rows: Rows, clock: list[datetime], window: int | None
+) -> None:
+    graph, host, request = project.read(scheduled).graph, Worker(), request_of(scheduled, fleet)
+    often = replace(graph.schedules["often"], catch_up_minutes=window)
+    graph = replace(graph, schedules={"often": often})
+
+    def looks(until_then: Any) -> None:
+        with closing(Queue(fleet)) as queue, timetable(request, graph, queue, host):
+            until(until_then)
+
+    clock[0] += timedelta(seconds=2)
+    with closing(Queue(fleet)) as queue, timetable(request, graph, queue, host):
+        time.sleep(0.2)
+    assert rows(RUNS) == [], "of a schedule that is new nothing is made up for"
+    with closing(Queue(fleet)) as queue, timetable(request, graph, queue, host):
+        clock[0] += timedelta(minutes=2)
+        until(lambda: len(rows(RUNS)) == 1)
+    clock[0] += timedelta(minutes=9)  # 00:11:01, of which 00:10 is the last time
+    if window:
+        looks(lambda: len(rows(RUNS)) == 2)
+        assert rows(RUNS)[1] == ("often-20260302T0010Z",)
+    else:
+        looks(
+            lambda: any(
+                "was not started at 2026-03-02 00:10, as no worker looked" in line for line in host.lines
+            )
+        )
+        assert len(rows(RUNS)) == 1
+    clock[0] += timedelta(hours=5, seconds=-1)
+    before = len(host.lines)
+    looks(lambda: len(host.lines) > before or len(rows(RUNS)) > 2)
+
+
+def test_schedules_go_by_the_clock_of_the_store(
+    fleet: str, scheduled: Path, rows: Rows, clock: list[datetime]
+) -> None:
+    class Ahead:
+        """The workers of a store whose clock is two minutes ahead of that of this machine."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(workers_of(fleet), name)
+
+        def now(self) -> float:
+            return time.time() + 120
+
+    graph, host, request = project.read(scheduled).graph, Worker(), request_of(scheduled, fleet)
+    with (
+        closing(Queue(fleet)) as queue,
+        schedules.Timetable(request, graph, queue, lock_digest(scheduled), host, workers=Ahead()),
+    ):
+        clock[0] += timedelta(minutes=2)
+        until(lambda: rows(RUNS))
+    assert rows(RUNS)[0] == ("often-20260302T0002Z",), "by the clock of this machine it is 00:01"

@@ -20,6 +20,7 @@ from tests.fleet.conftest import LONGEST, Rows, until
 from tests.locks import locked
 from tests.services.batch.conftest import effects, inputs
 from tests.services.batch.conftest import rows as written
+from tests.services.batch.test_stores import copied_database
 
 if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
@@ -186,6 +187,60 @@ def test_a_restart_of_the_database_loses_and_doubles_nothing(fleet: str, workspa
             (workspace / "hold").unlink()
             until(lambda: {*states().values()} == {"completed"})
     assert sorted(effects(workspace)) == ["a", "c"]
+
+
+@pytest.mark.long
+def test_a_worker_whose_store_was_put_back_ends_and_what_is_open_waits_for_a_person(
+    fleet: str, cluster: postgres.Cluster, workspace: Path
+) -> None:
+    import psycopg
+
+    def states() -> dict[str, str]:
+        with psycopg.connect(fleet) as connection:
+            return dict(connection.execute(STATES).fetchall())
+
+    inputs(workspace, "effect a", "effect b")
+    put_in(workspace, fleet, lambda _: [])
+    backup = copied_database(cluster, fleet, None)
+    with working(workspace, fleet):
+        until(lambda: {*states().values()} == {"completed"})
+    copied_database(cluster, backup, fleet)
+    assert {*states().values()} == {"queued"}
+    with working(workspace, fleet) as worker:
+        until(lambda: worker.outcome)
+    assert worker.outcome is not None
+    assert not worker.outcome.interrupted
+    assert "was put back to an earlier state" in worker.outcome.reason
+    assert any("2 items wait for a person now" in line for line in worker.lines)
+    assert {*states().values()} == {"unsure"}
+    with working(workspace, fleet) as worker:
+        retried = llmdo(workspace, "batch", "retry", "last", "--unsure", "give-up", "--fleet", fleet)
+        assert "2 failed" in retried.stderr, retried
+    assert effects(workspace) == ["a", "b"]
+
+
+@pytest.mark.long
+def test_a_worker_that_meets_newer_tables_ends_and_leaves_what_it_was_handed(
+    fleet: str, workspace: Path, rows: Rows
+) -> None:
+    inputs(workspace, "effect a")
+    put_in(workspace, fleet, rows)
+    queued = rows("SELECT workflow_uuid, queue_name FROM llmdo_queue.workflow_status")
+    rows("UPDATE llmdo_queue.workflow_status SET queue_name = 'llmdo.none'")
+    with working(workspace, fleet) as worker:
+        until(lambda: any("takes up to" in line for line in worker.lines))
+        rows("INSERT INTO llmdo.migration VALUES (99, clock_timestamp())")
+        rows(f"UPDATE llmdo_queue.workflow_status SET queue_name = '{queued[0][1]}'")
+        until(lambda: worker.outcome)
+    assert worker.outcome is not None
+    assert not worker.outcome.interrupted
+    assert "is at migration 99, and this llmdo needs" in worker.outcome.reason
+    assert effects(workspace) == []
+    waiting = "SELECT count(*) FROM llmdo_queue.workflow_status WHERE status = 'ENQUEUED'"
+    assert rows(waiting) == [(1,)]
+    rows("DELETE FROM llmdo.migration WHERE number = 99")
+    with working(workspace, fleet):
+        until(lambda: rows(STATES) == [("1", "completed")])
 
 
 @pytest.mark.long
@@ -408,3 +463,25 @@ def test_a_worker_ends_when_its_code_changes(fleet: str, workspace: Path, rows: 
     assert not worker.outcome.interrupted
     assert dict(rows(STATES)) == {"1": "completed", "2": "queued"}
     assert rows("SELECT count(*) FROM llmdo_queue.workflow_status WHERE status = 'ENQUEUED'") == [(1,)]
+
+
+DEPLOY = "import pathlib\npathlib.Path(__file__).with_name('deployed').write_text('x')\nmodel = None\n"
+
+
+@pytest.mark.parametrize("model", ["python:scripts/deploy.py:model", "replay:scripts/past.sqlite"])
+def test_a_row_of_the_database_names_no_model_that_the_lock_does_not(
+    fleet: str, workspace: Path, rows: Rows, model: str
+) -> None:
+    (workspace / "scripts").mkdir()
+    (workspace / "scripts/deploy.py").write_text(DEPLOY)
+    inputs(workspace, "effect a")
+    put_in(workspace, fleet, rows)
+    rows(
+        f"UPDATE llmdo.batch SET settings = jsonb_set(settings::jsonb, '{{models,main}}', '\"{model}\"')::text"
+    )
+    with working(workspace, fleet):
+        until(lambda: dict(rows(STATES)) == {"1": "refused"})
+    shown = llmdo(workspace, "batch", "show", "last", "--store", fleet).stdout
+    assert f"`{model}` is asked for as a model, and no file of the workspace names it" in shown
+    assert not (workspace / "scripts/deployed").exists()
+    assert effects(workspace) == []

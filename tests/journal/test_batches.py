@@ -205,11 +205,12 @@ def test_a_file_of_an_earlier_llmdo_becomes_one_of_this(tmp_path: Path) -> None:
             "earlier_tokens",
             "earlier_cost",
             "earlier_unpriced",
+            "begun",
         ):
             connection.execute(f"ALTER TABLE item DROP COLUMN {name}")
         connection.execute("ALTER TABLE item RENAME COLUMN retry TO word")
         connection.execute(
-            "UPDATE item SET word = CASE number WHEN 1 THEN 'go-on' ELSE 'again' END, requests = 1"
+            "UPDATE item SET word = CASE number WHEN 1 THEN 'go-on' ELSE 'again' END, requests = 1, tries = number - 1"
         )
         connection.execute(
             "UPDATE item SET cost = '0.5', result = '{\"input_tokens\": 3, \"output_tokens\": 4}'"
@@ -218,6 +219,7 @@ def test_a_file_of_an_earlier_llmdo_becomes_one_of_this(tmp_path: Path) -> None:
     connection.close()
     with batches.open("b1") as store:
         assert [item.retry for item in store.items()] == ["resume", "again"]
+        assert [item.has_begun for item in store.items()] == [False, True]
         assert store.spent() == BatchUsage(2, 14, 1.0, 0)
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
@@ -225,6 +227,36 @@ def test_a_file_of_an_earlier_llmdo_becomes_one_of_this(tmp_path: Path) -> None:
     with pytest.raises(LlmdoError, match="has version 99") as later:
         batches.open("b1")
     assert later.value.hint == "use a newer llmdo"
+
+
+def test_that_a_run_began_is_kept_by_who_has_the_item(batches: Batches) -> None:
+    with put_in(batches, "a", "b") as store:
+        late = store.take("b1-1")
+        assert late is not None
+        assert not late.has_begun
+        assert store.note_begun(late)
+        assert store.queue(store.items("running")) == 1
+        now = store.take("b1-1")
+        assert now is not None
+        assert now.has_begun
+        assert not store.note_begun(late, has_begun=False)
+        assert [item.has_begun for item in store.items()] == [True, False]
+        anew = store.begin_anew(now)
+        assert anew is not None
+        assert not anew.has_begun
+
+
+def test_open_items_rest_on_their_runs(batches: Batches) -> None:
+    put_in(batches, "a", name="b0").close()
+    with put_in(batches, *"abcdef") as store:
+        for state in ("completed", "waiting", "unsure", "failed"):
+            item = store.take()
+            assert item is not None
+            store.end(item, Result(state=state))  # type: ignore[arg-type]
+        item = store.take()
+        assert item is not None
+        store.begin_anew(item)
+    assert batches.open_runs() == {"b0-1", "b1-2", "b1-3", "b1-5.1", "b1-6"}
 
 
 def test_a_run_in_the_place_of_another_keeps_what_that_one_used(batches: Batches) -> None:

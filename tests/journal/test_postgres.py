@@ -223,8 +223,9 @@ def test_a_server_that_restarts_loses_and_doubles_nothing(own_cluster: postgres.
 class LosingReplies:
     """Between a process and its server; once told to, it delivers what is sent next, and loses the reply."""
 
-    def __init__(self, port: int) -> None:
-        self._port = port
+    def __init__(self, port: int, times: int = 1) -> None:
+        """Over so many connections, each time that it is told to."""
+        self._port, self._times, self._lost = port, times, 0
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
         self.loses = threading.Event()
@@ -243,10 +244,18 @@ class LosingReplies:
             while True:
                 for ready in select.select([client, server], [], [])[0]:
                     content = ready.recv(65536)
-                    if not content or (ready is server and self.loses.is_set()):
-                        self.loses.clear()
+                    if not content or (ready is server and self.loses.is_set() and self._loses(content)):
                         return
                     (server if ready is client else client).sendall(content)
+
+    def _loses(self, content: bytes) -> bool:
+        if content[:1] == b"R":  # a new connection is made
+            return False
+        self._lost += 1
+        if self._lost >= self._times:
+            self.loses.clear()
+            self._lost = 0
+        return True
 
     def close(self) -> None:
         self._listening.close()
@@ -274,6 +283,61 @@ def test_a_commit_whose_reply_is_lost_counts_once(
     table = {"entry": "entry", "record": "audit", "content": "content"}[added]
     assert rows(store, f"SELECT count(*) FROM llmdo.{table}") == [(3,)]
     runs.read("r", whole=True)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_forced_write_whose_connection_breaks_is_made_again(
+    cluster: postgres.Cluster, store: str, root: Path, times: int
+) -> None:
+    between = LosingReplies(cluster.port, times)
+    runs = PostgresRuns(root, store.replace(f":{cluster.port}/", f":{between.port}/"))
+    with runs.claim("r"), runs.create("r") as journal:
+        for number in range(1, 4):
+            journal.add(called(number))
+            journal.commit("written")
+            between.loses.set()
+            journal.force("anchored")
+            assert not between.loses.is_set()
+    between.close()
+    with runs.read("r", whole=True) as journal:
+        assert [entry.step for entry in journal.entries()] == [1, 2, 3]
+
+
+def is_up(store: str) -> bool:
+    try:
+        rows(store, "SELECT 1")
+    except psycopg.Error:
+        return False
+    return True
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("then", ["forced", "written"])
+def test_what_a_server_lost_that_failed_at_once_is_written_again(
+    own_cluster: postgres.Cluster, root: Path, then: str
+) -> None:
+    store = own_cluster.new_database()
+    migrate(store)
+    runs = PostgresRuns(root, store)
+    with runs.claim("r"), runs.create("r") as journal:
+        journal.add(called(1))
+        journal.commit()
+        asked = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
+        [(writer,)] = rows(store, asked)
+        os.kill(writer, signal.SIGSTOP)
+        for step in range(2, 6):
+            journal.add(called(step))
+            journal.chain({"kind": "decided"})
+            journal.commit("written")
+        os.kill(writer, signal.SIGKILL)  # which ends all of the server, and has it begin anew
+        until(lambda: is_up(store) and rows(store, asked) != [(writer,)])
+        assert rows(store, "SELECT count(*) FROM llmdo.entry") == [(1,)], "the server lost nothing"
+        if then == "written":
+            journal.add(called(6))
+            journal.commit("written")
+        journal.force("forced")
+    with runs.read("r", whole=True) as journal:
+        assert [entry.step for entry in journal.entries()] == [*range(1, 6 if then == "forced" else 7)]
 
 
 def test_what_is_forced_is_on_disk_and_what_is_not_need_not_be(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
@@ -22,6 +23,7 @@ from llmdo.journal.entries import JournalEntry, Kind, pack
 from llmdo.journal.secrets import Known, Secrets
 from llmdo.journal.spans import SecretSpan, shown
 from llmdo.journal.sqlite.store import read_journal
+from llmdo.runtime.telemetry.redaction import Redaction
 from tests.forging import forging
 from tests.laws import tried
 
@@ -54,6 +56,35 @@ def written(text: str) -> str:
     return json.dumps(
         {"as json": text, "coded": base64.b64encode(text.encode()).decode(), "in": quote(text, safe="")}
     )
+
+
+FORMS = {
+    "in an address": lambda text: quote(text),
+    "in a form": lambda text: quote_plus(text),
+    "in small quotes": lambda text: re.sub("%..", lambda each: each[0].lower(), quote(text, safe="")),
+    "in small quotes of a form": lambda text: re.sub("%..", lambda each: each[0].lower(), quote_plus(text)),
+    "in hexadecimal digits": lambda text: text.encode().hex(),
+    "in large ones": lambda text: text.encode().hex().upper(),
+    "as base64 of addresses": lambda text: base64.urlsafe_b64encode(text.encode()).decode(),
+    "in large letters": str.upper,
+    "in small letters": str.lower,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("secret", ["Tr0ub4dor & Sons/3+4?", "AbCdEf0123456789", "pass word\tÄöü~/x"])
+def test_a_secret_in_another_form_stays_nowhere(secret: str, form: str) -> None:
+    form_of_it = FORMS[form](secret)
+    redaction = Redaction.of({"A_KEY": secret})
+    assert form_of_it.rstrip("=") not in redaction.text(f"x {form_of_it} y")
+    for text in (form_of_it, json.dumps({"in": form_of_it})):
+        body = pack({"said": text})
+        secrets = Secrets(redaction.known)
+        rest, spans = secrets.cut(body)
+        assert form_of_it.rstrip("=").encode() not in rest
+        assert spans
+        assert secrets.whole(rest, spans) == body
+        assert form_of_it.rstrip("=") not in json.dumps(shown(rest, spans))
 
 
 def data(leaves: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:

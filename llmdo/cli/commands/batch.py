@@ -311,10 +311,40 @@ def cancel(
     fleet: options.Fleet = None,
     format: options.OutcomeFormat = options.PlainFormat.text,  # noqa: A002
 ) -> int:
-    """Take what has not begun out of a batch; what is at work goes on to its end."""
+    """Take what has not begun out of a batch, and call off what waits; what is at work goes on to its end."""
     from llmdo.cli import batching
 
     batching.report(batching.cancel(root_folder(project), name, fleet=fleet), as_json=format == "json")
+    return FINE
+
+
+@batch.command("prune")
+def prune(
+    name: Annotated[options.Texts, typer.Argument(metavar="[BATCH]...", help="Only these batches.")] = None,
+    project: options.Project = None,
+    store: options.Store = None,  # noqa: ARG001  # its callback keeps it
+    keep: Annotated[
+        int, typer.Option(min=0, metavar="N", help="How many of the latest batches to keep.")
+    ] = 20,
+    older_than: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            "--older-than", min=0, metavar="DAYS", help="Only batches that were put in before then."
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list them.")] = False,
+) -> int:
+    """Remove old batches of which nothing is open, or those that are named; the journals of runs stay."""
+    from llmdo.services.batch import pruning as service
+
+    root, named = root_folder(project), tuple(name or ())
+    request = service.BatchPruneRequest(
+        root=root, batches=named, keep=keep, older_than=older_than, dry_run=dry_run
+    )
+    for removed in service.prune(request, say):
+        put(removed)
+    if dry_run:
+        say("nothing was removed")
     return FINE
 
 

@@ -7,11 +7,13 @@ from typing import Annotated, Optional
 import typer
 
 from llmdo.cli import options  # typer reads the annotations
-from llmdo.cli.console import FINE, put, screen
+from llmdo.cli.console import FINE, put, say, screen
 
 PLACE = 118
 
 fleet = typer.Typer(help="Workers on many machines that take items from one database.", no_args_is_help=True)
+store = typer.Typer(help="The database of a fleet.", no_args_is_help=True)
+fleet.add_typer(store, name="store")
 
 
 @fleet.command("status")
@@ -35,6 +37,25 @@ def status(
         put(render.as_json(outcome), end="", as_json=True)
     else:
         put(render.as_text(outcome, screen()), end="", is_drawn=True)
+    return FINE
+
+
+@store.command("restored")
+def restored(
+    address: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="[URL]", help="The PostgreSQL database; without it, LLMDO_STORE."),
+    ] = None,
+    env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
+) -> int:
+    """Say that the database was put back to an earlier backup: what is open in it is unsure from now on."""
+    from llmdo.services.fleet.opening import require
+
+    named = require(address)
+    from llmdo.services.fleet.commands import restored as declare
+
+    items, runs = declare(named)
+    say(f"{items} item{'' if items == 1 else 's'} and {runs} run{'' if runs == 1 else 's'} are unsure now")
     return FINE
 
 

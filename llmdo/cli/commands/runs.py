@@ -39,7 +39,7 @@ RunsOf = Annotated[
 ]
 Status = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option("--status", help="completed, failed, interrupted, waiting, running or stopped."),
+    typer.Option("--status", help="completed, failed, cancelled, interrupted, waiting, running or stopped."),
 ]
 Limit = Annotated[int, typer.Option("--limit", min=0, help="How many of the latest runs to list; 0 for all.")]
 Turns = Annotated[
@@ -115,6 +115,8 @@ def show(
 
     detail = service.Detail(calls=calls, messages=messages, path=path, whole=whole)
     shown = service.show(root_folder(project), run, detail)
+    for name in shown.skipped:
+        say(f"the journal of run `{name}` holds no run, so this is the one before it")
     write = {"text": render.as_text, "json": render.as_json, "markdown": render.as_markdown}[format.value]
     put(write(shown.summary, shown.tree, detail, shown.requests), end="", as_json=format == "json")
     return FINE
@@ -139,6 +141,20 @@ def stats(
     totals = service.stats(request, say)
     write = render.as_json if form == "json" else render.as_text
     put(write(totals, by.value), end="", as_json=form == "json")
+    return FINE
+
+
+@runs.command("cancel")
+def cancel(
+    run: options.RunName,
+    project: options.Project = None,
+    store: options.Store = None,  # noqa: ARG001  # its callback reads it
+) -> int:
+    """Call off a run that waits or stopped: no answer, worker or `resume` goes on with it."""
+    from llmdo.services import runs as service
+
+    name, is_new = service.cancel(root_folder(project), run)
+    say(f"run {name} is called off" if is_new else f"run {name} was over before")
     return FINE
 
 

@@ -14,8 +14,18 @@ from llmdo.base.values import dataclass
 from llmdo.journal.batches import BATCHES
 from llmdo.journal.disk import private_folder
 from llmdo.journal.entries import JournalError
-from llmdo.journal.items import STATES, Batch, BatchUsage, InputFile, item_of, kept_of, names_in, tokens_of
-from llmdo.journal.naming import first_run, match
+from llmdo.journal.items import (
+    OPEN,
+    STATES,
+    Batch,
+    BatchUsage,
+    InputFile,
+    item_of,
+    kept_of,
+    names_in,
+    tokens_of,
+)
+from llmdo.journal.naming import first_run, later_run, match
 from llmdo.journal.postgres.database import FORCED, Database
 from llmdo.journal.postgres.migrations import require_current
 from llmdo.journal.postgres.runs import PLACE, folder_of
@@ -28,7 +38,9 @@ if TYPE_CHECKING:
 
 AT_ONCE = 1000  # items in one statement
 
-_COLUMNS = "number, key, input, files, run, state, tries, retry, requests, cost, result, attempt"
+_COLUMNS = (
+    "number, key, input, files, run, state, tries, retry, requests, cost, result, attempt, begun, behind"
+)
 
 _UNFORCED = "set_config('synchronous_commit', 'off', true)"
 """What an item came to is in the journal of its run, so a commit is not forced to disk."""
@@ -41,7 +53,7 @@ RETURNING {_COLUMNS}, {_UNFORCED}
 """  # noqa: S608  # constants
 _END = f"""
 UPDATE llmdo.item SET state = %s, retry = %s, requests = greatest(requests, %s), tokens = coalesce(%s, tokens),
-  cost = coalesce(%s, cost), result = %s
+  cost = coalesce(%s, cost), result = %s, behind = behind AND %s IN ('queued', 'unsure')
 WHERE batch = %s AND number = %s AND state = 'running' AND tries = %s RETURNING {_COLUMNS}, {_UNFORCED}
 """  # noqa: S608  # constants
 _QUEUE = f"""
@@ -58,8 +70,12 @@ _ANEW = f"""
 UPDATE llmdo.item SET attempt = attempt + 1, earlier_requests = earlier_requests + requests,
   earlier_tokens = coalesce(tokens + earlier_tokens, tokens, earlier_tokens),
   earlier_cost = earlier_cost + coalesce(cost, 0), earlier_unpriced = earlier_unpriced OR cost IS NULL AND requests > 0,
-  requests = 0, tokens = NULL, cost = NULL, result = '{{}}'
+  requests = 0, tokens = NULL, cost = NULL, result = '{{}}', begun = false, behind = false
 WHERE batch = %s AND number = %s AND state = 'running' AND tries = %s RETURNING {_COLUMNS}
+"""  # noqa: S608  # constants
+_BEGUN = f"""
+UPDATE llmdo.item SET begun = %s WHERE batch = %s AND number = %s AND state = 'running' AND tries = %s
+RETURNING {_UNFORCED}
 """  # noqa: S608  # constants
 _PUT_IN = """
 INSERT INTO llmdo.item (batch, number, key, input, files, run)
@@ -103,6 +119,11 @@ class StoredBatches:
         rows = self.database.rows("SELECT batch FROM llmdo.item WHERE run = %s", first_run(run))
         return rows[0][0] if rows else None
 
+    def open_runs(self) -> frozenset[str]:
+        """The runs that items rest on which are not over, of all batches."""
+        rows = self.database.rows("SELECT run, attempt FROM llmdo.item WHERE state = ANY(%s)", list(OPEN))
+        return frozenset(later_run(first, attempt) for first, attempt in rows)
+
     def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> StoredBatch:
         """The batch with all these items, or none at all; `new_run` gives an id that no run has.
 
@@ -126,6 +147,19 @@ class StoredBatches:
             if rows:
                 carry_out(_PUT_IN, batch.id, *map(list, zip(*rows, strict=True)))
         return self.open(batch.id)
+
+    def remove(self, batch: str) -> bool:
+        """Removes the batch of that id, where none of its items is open; whether it did."""
+        return bool(
+            self.database.rows(
+                "DELETE FROM llmdo.batch WHERE batch = %s AND NOT EXISTS "
+                "(SELECT FROM llmdo.item WHERE item.batch = batch.batch AND state = ANY(%s)) RETURNING batch",
+                *(batch, list(OPEN)),
+            )
+        )
+
+    def sweep(self) -> None:
+        """Nothing: a batch is put in as a whole or not at all."""
 
     def open(self, batch: str) -> StoredBatch:
         """The batch of that id.
@@ -209,8 +243,12 @@ class StoredBatch:
             tokens_of(result),
         )
         which = (self.id, item.number, item.tries)
-        rows = self._rows(_END, *columns, result.cost_usd, kept_of(result), *which)
+        rows = self._rows(_END, *columns, result.cost_usd, kept_of(result), result.state, *which)
         return _item(rows[0][:-1]) if rows else None
+
+    def note_begun(self, item: BatchItem, *, has_begun: bool = True) -> bool:
+        """Keeps whether the run of an item that this process took may have begun; whether it still has the item."""
+        return bool(self._rows(_BEGUN, has_begun, self.id, item.number, item.tries))
 
     def begin_anew(self, item: BatchItem) -> BatchItem | None:
         """An item that this process took, with a run in the place of the one that it had; None where it lost it."""
@@ -224,10 +262,11 @@ class StoredBatch:
         )
 
     def cancel(self) -> int:
-        """Takes what has not begun out of the queue; how many items that were."""
+        """Takes what is queued or waits out of the batch; how many items that were."""
         return len(
             self._rows(
-                "UPDATE llmdo.item SET state = 'cancelled' WHERE batch = %s AND state = 'queued' RETURNING number",
+                "UPDATE llmdo.item SET state = 'cancelled' WHERE batch = %s AND state IN ('queued', 'waiting') "
+                "RETURNING number",
                 self.id,
             )
         )

@@ -6,7 +6,7 @@ import time
 import weakref
 from contextlib import contextmanager
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -15,7 +15,9 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.entries import JournalError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+Result = TypeVar("Result")
 
 PATIENCE = 15.0  # seconds for a database that restarts: less than two thirds of a lease
 _PAUSE = 0.2  # seconds between two attempts
@@ -66,6 +68,7 @@ class Database:
             address, **{name: value for name, value in _SETTINGS.items() if name not in parts}
         )
         self._connection: psycopg.Connection | None = None
+        self._was_connected = False
         self._connecting = RLock()
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
@@ -74,11 +77,25 @@ class Database:
         Raises:
             JournalError: It cannot be carried out.
         """
-        try:
-            return self.rows_at_once(query, *values)
-        except BrokenError:
-            self.reconnect()
-            return self.rows_at_once(query, *values)
+        return self.again(lambda: self.rows_at_once(query, *values), lambda: None)
+
+    def again(self, work: Callable[[], Result], before: Callable[[], None]) -> Result:
+        """What `work` returns, which is done again, after `before`, where the connection broke.
+
+        Raises:
+            JournalError: The database is not back in time, or it cannot be carried out.
+        """
+        end: float | None = None
+        while True:
+            try:
+                if end is not None:
+                    self.reconnect()
+                    before()
+                return work()
+            except BrokenError:
+                end = end or time.monotonic() + PATIENCE
+                if time.monotonic() > end:
+                    raise
 
     def rows_at_once(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of a statement.
@@ -128,10 +145,13 @@ class Database:
                 try:
                     self._connection = psycopg.connect(self._address, autocommit=True)
                 except psycopg.Error as error:
-                    raise StoreError(
+                    # Of a store that was there before, it is waited whether it comes back.
+                    kind = BrokenError if self._was_connected else StoreError
+                    raise kind(
                         f"the store {self.name} cannot be reached: {_why(error)}",
                         hint="`--no-journal` runs without a journal",
                     ) from error
+                self._was_connected = True
                 weakref.finalize(self, self._connection.close)
             return self._connection
 

@@ -128,8 +128,8 @@ class Lease:
             return
         self._over.set()
         try:
-            self._database.rows_at_once(_RELEASE, *self.fence)
-            self._database.rows_at_once(_NEVER_MADE, self.run, self.epoch)
+            self._database.rows(_RELEASE, *self.fence)
+            self._database.rows(_NEVER_MADE, self.run, self.epoch)
         except JournalError:
             return
 

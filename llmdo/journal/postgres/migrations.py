@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.journal.entries import JournalError
+from llmdo.journal.entries import OtherTablesError
 
 if TYPE_CHECKING:
     from llmdo.journal.postgres.database import Database
@@ -61,7 +61,26 @@ CREATE TABLE llmdo.worker (
   state text NOT NULL, since timestamptz NOT NULL, beat timestamptz NOT NULL, ended bigint NOT NULL);
 """
 
-MIGRATIONS = (_FIRST, _PACE, _BATCHES, _WORKERS)
+_BEGUN = """
+ALTER TABLE llmdo.item ADD COLUMN begun boolean NOT NULL DEFAULT false;
+UPDATE llmdo.item SET begun = tries > 0;
+"""
+"""Of what an earlier llmdo took nobody knows whether its run began, so that it may have."""
+
+_RESTORED = """
+CREATE TABLE llmdo.removed (run text COLLATE "C" PRIMARY KEY, at timestamptz NOT NULL);
+CREATE TABLE llmdo.restored (number bigint PRIMARY KEY, at timestamptz NOT NULL);
+ALTER TABLE llmdo.item ADD COLUMN behind boolean NOT NULL DEFAULT false;
+"""
+"""`removed`: the runs that somebody removed, so that their absence is not a loss; `restored`: each time that the store
+was put back; `behind`: whether the run of an item may have gone on beyond what the store has."""
+
+_DELAYED = """
+CREATE TABLE llmdo.delayed (name text COLLATE "C" PRIMARY KEY, due timestamptz NOT NULL);
+"""
+"""What of the queue is taken later, and when, by the clock of the database."""
+
+MIGRATIONS = (_FIRST, _PACE, _BATCHES, _WORKERS, _BEGUN, _RESTORED, _DELAYED)
 
 _NEWEST = "SELECT coalesce(max(number), 0) FROM llmdo.migration"
 _IS_LAID_OUT = "SELECT to_regclass('llmdo.migration') IS NOT NULL"
@@ -85,13 +104,13 @@ def require_current(database: Database) -> None:
     """Nothing, where the store has the tables that this llmdo reads and writes.
 
     Raises:
-        JournalError: It has not.
+        OtherTablesError: It has not.
     """
     number, newest = number_of(database), len(MIGRATIONS)
     if number == newest:
         return
     hint = "use a newer llmdo" if number > newest else "`llmdo store migrate` brings it up to date"
-    raise JournalError(
+    raise OtherTablesError(
         f"the store {database.name} is at migration {number}, and this llmdo needs {newest}", hint=hint
     )
 

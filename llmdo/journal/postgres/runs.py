@@ -13,17 +13,19 @@ from llmdo.journal.disk import private_folder
 from llmdo.journal.entries import JournalError
 from llmdo.journal.fencing import end_process
 from llmdo.journal.naming import RUNS, belongs, match, require_id
-from llmdo.journal.postgres.database import Database
+from llmdo.journal.postgres.database import BrokenError, Database
 from llmdo.journal.postgres.lease import SECONDS, Lease, is_held
 from llmdo.journal.postgres.migrations import require_current
+from llmdo.journal.postgres.seen import SeenEntries
 from llmdo.journal.postgres.store import COLUMNS, PostgresJournal, is_made
 from llmdo.journal.standing import status_of
 from llmdo.journal.summary import ending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from llmdo.journal.audit import Link
     from llmdo.journal.ports import Taker
 
 PLACE = (".llmdo", "stores")
@@ -41,8 +43,16 @@ UPDATE llmdo.run SET status = 'queued', batch = coalesce((SELECT batch FROM llmd
   WHERE item.run = split_part(run.run, '.', 1)), '')
 WHERE run = %s AND epoch = %s AND owner = %s AND status = 'new' RETURNING run
 """
+_IS_MADE = """
+SELECT run FROM llmdo.run WHERE run = %s AND epoch = %s AND owner = %s AND status = 'queued'
+  AND NOT EXISTS (SELECT FROM llmdo.entry WHERE entry.run = run.run)
+"""
 _STATE = "UPDATE llmdo.run SET status = %s, entry = %s WHERE run = %s"
-_DISCARD = "DELETE FROM llmdo.run WHERE run = %s AND epoch = %s AND owner = %s RETURNING run"
+_DISCARD = """
+WITH removed AS (DELETE FROM llmdo.run WHERE run = %s AND epoch = %s AND owner = %s RETURNING run)
+INSERT INTO llmdo.removed SELECT run, clock_timestamp() FROM removed
+ON CONFLICT (run) DO UPDATE SET at = excluded.at RETURNING run
+"""
 
 
 def folder_of(database: Database) -> str:
@@ -71,6 +81,8 @@ class PostgresRuns:
         require_current(self._database)
         self._take = partial(Lease, self._database, seconds=seconds, end=end, own=partial(Database, address))
         self._leases: dict[str, Lease] = {}
+        self._seen = SeenEntries(self.folder, self._database)
+        self._generation = 0
 
     @property
     def title(self) -> str:
@@ -145,11 +157,21 @@ class PostgresRuns:
         self.prepare()
         path = self.path(run)
         lease, is_own = self._lease(run)
-        if not self._database.rows_at_once(_MAKE, *lease.fence):
+        if not self._made(lease):
             if is_own:
                 lease.give_back()
             raise JournalError(f"there is a journal of run `{run}` already, or another process makes it")
-        return PostgresJournal(path, run, self._database, lease=lease, heads=Heads(), is_lease_own=is_own)
+        return PostgresJournal(
+            path, run, self._database, lease=lease, heads=Heads(), is_lease_own=is_own, note=self._note
+        )
+
+    def _made(self, lease: Lease) -> bool:
+        """Whether the run that this process has got a journal now."""
+        try:
+            return bool(self._database.rows_at_once(_MAKE, *lease.fence))
+        except BrokenError:  # it may have been made
+            made = self._database.rows(_MAKE, *lease.fence) or self._database.rows(_IS_MADE, *lease.fence)
+            return bool(made)
 
     def adopt(self, run: str, file: Path) -> None:
         """Has the exported run in `file` be the run of that id, the last of the runs.
@@ -185,8 +207,19 @@ class PostgresRuns:
                 lease.give_back()
             raise
         return PostgresJournal(
-            self.path(run), run, self._database, lease=lease, heads=heads, is_lease_own=is_own
+            self.path(run),
+            run,
+            self._database,
+            lease=lease,
+            heads=heads,
+            is_lease_own=is_own,
+            note=self._note,
         )
+
+    def _note(self, run: str, last: Link) -> None:
+        if not self.folder.is_dir():
+            self.prepare()
+        self._seen.note(run, last, self._generation)
 
     def read(self, run: str, *, whole: bool = False) -> PostgresJournal:
         """The journal of that run, to read; `whole` holds all of it against its chains first.
@@ -211,7 +244,9 @@ class PostgresRuns:
         Raises:
             ClaimedError: Another process has it.
             NotOpenError: A worker asks, and the run is over or waits for a person.
+            PutBackError: The store is an earlier one than this machine saw.
         """
+        self._generation = self._seen.require_kept()
         lease = self._leases[run] = self._take(require_id(run), by)
         return lease
 
@@ -234,6 +269,15 @@ class PostgresRuns:
         """
         with self.claim(run):
             self.discard(run)
+
+    def remove_all(self, runs: Iterable[str]) -> None:
+        """Removes the same of several.
+
+        Raises:
+            JournalError: A process works on one, or something cannot be removed.
+        """
+        for run in runs:
+            self.remove(run)
 
     def discard(self, run: str) -> None:
         """Removes the same for the process that works on that run.

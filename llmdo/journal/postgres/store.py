@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base import digest
@@ -11,7 +12,7 @@ from llmdo.journal.chain import Heads
 from llmdo.journal.content import packed
 from llmdo.journal.entries import JournalError
 from llmdo.journal.naming import require_id
-from llmdo.journal.postgres.database import FORCED, BrokenError
+from llmdo.journal.postgres.database import FORCED
 from llmdo.journal.postgres.pace import PostgresPace
 from llmdo.journal.standing import status_of
 from llmdo.journal.stored import StoredJournal
@@ -84,14 +85,22 @@ class PostgresJournal(StoredJournal):
         lease: Lease | None = None,
         heads: Heads | None = None,
         is_lease_own: bool = False,
+        note: Callable[[str, Link], None] = lambda _run, _last: None,
     ) -> None:
-        """Without `lease` it can be read alone; one of its `own` it gives back when it is closed."""
+        """Without `lease` it can be read alone; one of its `own` it gives back when it is closed.
+
+        `note` is called with each last entry that is on the disk of the database.
+        """
         super().__init__(path, heads)
         self._run, self._database = run, database
-        self._lease, self._is_lease_own = lease, is_lease_own
+        self._lease, self._is_lease_own, self._note = lease, is_lease_own, note
         self.written = heads or Heads()
         """What others see, whether it is forced to disk or not."""
         self._forced = self.written
+        self._sending = RLock()
+        """Held by who writes or forces: another thread may force meanwhile."""
+        self._unforced: list[_Rows] = []
+        """What was written and not forced since: a server that fails at once has lost it."""
         self.head: Link | None = None
         """The last record of the audit that was written; None where no record was added to it."""
 
@@ -135,13 +144,17 @@ class PostgresJournal(StoredJournal):
             if hold != "written":
                 self.force(hold)
             return
-        self._send(forced=hold != "written")
-        self.secrets.stored = len(self.secrets.registered)
-        if self._lines:
-            self.head = self.link
-        self.written = Heads(self.entry_link, self.link)
-        if hold != "written":
-            self._forced = self.written
+        with self._sending:
+            rows = self._uncommitted()
+            self._send(self._state(), rows, forced=hold != "written")
+            self.secrets.stored = len(self.secrets.registered)
+            if self._lines:
+                self.head = self.link
+            self.written = Heads(self.entry_link, self.link)
+            if hold == "written":
+                self._unforced.append(rows)
+            else:
+                self._note_forced(self.written)
         for committed in (self._added, self._lines, self._contents, self._pending):
             committed.clear()
 
@@ -156,23 +169,31 @@ class PostgresJournal(StoredJournal):
             ClaimedError: Another process has taken over the run.
             JournalError: It cannot be forced.
         """
-        written = self.written
-        if self._lease is not None and self._forced != written:
-            self._carry_out(
-                self._lease, _UNCHANGED, _NO_ROWS, forced=True
-            )  # which takes with it what came before
-            self._forced = written
+        with self._sending:
+            if self._lease is not None and self._forced != self.written:
+                self._send(_UNCHANGED, _NO_ROWS, forced=True)  # which takes with it what came before
+                self._note_forced(self.written)
 
-    def _send(self, *, forced: bool) -> None:
-        if self._lease is None:
+    def _note_forced(self, written: Heads) -> None:
+        self._forced = written
+        self._unforced.clear()
+        self._note(self._run, written.entries)
+
+    def _send(self, state: _State, rows: _Rows, *, forced: bool) -> None:
+        """Returns when these rows, and all that was written before, are in the database, whatever broke meanwhile."""
+        lease = self._lease
+        if lease is None:
             raise JournalError(f"the journal of run `{self._run}` was opened to be read alone")
-        state, rows = self._state(), self._uncommitted()
-        try:
-            self._carry_out(self._lease, state, rows, forced=forced)
-        except BrokenError:
-            self._database.reconnect()
-            if not self._is_written():
-                self._carry_out(self._lease, state, rows, forced=forced)
+        left = [(state, rows)]
+
+        def restore() -> None:
+            for lost in self._unforced:
+                if not self._is_written(lost):
+                    self._carry_out(lease, _UNCHANGED, lost, forced=False)
+            if self._is_written(rows):
+                left[0] = (_UNCHANGED, _NO_ROWS)
+
+        self._database.again(lambda: self._carry_out(lease, *left[0], forced=forced), restore)
 
     def _carry_out(self, lease: Lease, state: _State, rows: _Rows, *, forced: bool) -> None:
         at = time.monotonic()
@@ -181,14 +202,14 @@ class PostgresJournal(StoredJournal):
             raise lease.lost()
         lease.renewed(at)
 
-    def _is_written(self) -> bool:
-        """Whether the last of what is uncommitted is in the database all the same."""
-        if self._added:
-            last = self._added[-1][0]
-            return [*self._read("SELECT head FROM entry WHERE seq = ?", last.number)] == [(last.head,)]
-        if self._lines:
-            number, line = self._lines[-1]
-            return [*self._read("SELECT line FROM audit WHERE n = ?", number)] == [(line,)]
+    def _is_written(self, rows: _Rows) -> bool:
+        """Whether the last of these rows of a commit is in the database all the same."""
+        numbers, heads, *_ = rows
+        if numbers:
+            return [*self._read("SELECT head FROM entry WHERE seq = ?", numbers[-1])] == [(heads[-1],)]
+        numbers, lines = rows[-2:]
+        if numbers:
+            return [*self._read("SELECT line FROM audit WHERE n = ?", numbers[-1])] == [(lines[-1],)]
         return False  # contents may be written twice
 
     def _state(self) -> _State:

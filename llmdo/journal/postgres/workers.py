@@ -10,7 +10,7 @@ from llmdo.journal.postgres.migrations import require_current
 from llmdo.journal.workers import FleetWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _REGISTER = """
 INSERT INTO llmdo.worker (id, host, pid, lock, jobs, state, since, beat, ended)
@@ -23,6 +23,9 @@ SELECT id, host, pid, lock, jobs, state, extract(epoch FROM clock_timestamp() - 
 FROM llmdo.worker ORDER BY since, id
 """
 _FORGET = "DELETE FROM llmdo.worker WHERE beat < clock_timestamp() - interval '1 day' RETURNING id"
+_DELAY = """
+INSERT INTO llmdo.delayed VALUES (%s, clock_timestamp() + make_interval(secs => %s)) ON CONFLICT (name) DO NOTHING
+"""
 _ALONE = "SELECT pg_try_advisory_xact_lock(1819045222)"
 _NO_LONGER_THAN = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true)"
 """A process that is stopped while it reaps keeps no other from it."""
@@ -76,6 +79,29 @@ class PostgresWorkers:
         with self._database.transaction() as run:
             run(_NO_LONGER_THAN)
             yield run(_ALONE) == [(True,)]
+
+    def now(self) -> float:
+        """Seconds since 1970, by the clock of the database."""
+        seconds: float = self._database.rows("SELECT extract(epoch FROM clock_timestamp())::float8")[0][0]
+        return seconds
+
+    def delay(self, name: str, seconds: float) -> None:
+        """Keeps that this entry of the queue is due so many seconds from now on."""
+        self._database.rows(_DELAY, name, seconds)
+
+    def due(self) -> tuple[str, ...]:
+        """The entries of the queue that are due by now."""
+        return tuple(
+            name
+            for (name,) in self._database.rows(
+                "SELECT name FROM llmdo.delayed WHERE due <= clock_timestamp()"
+            )
+        )
+
+    def released(self, names: Sequence[str]) -> None:
+        """Forgets that these were delayed."""
+        if names:
+            self._database.rows("DELETE FROM llmdo.delayed WHERE name = ANY(%s)", list(names))
 
     def forget(self) -> int:
         """Forgets workers that have been dead for a day; how many."""

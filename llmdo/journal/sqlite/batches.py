@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -14,7 +15,17 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.journal.batches import BATCHES
 from llmdo.journal.disk import force_folder, private_folder
-from llmdo.journal.items import STATES, Batch, BatchUsage, InputFile, item_of, kept_of, names_in, tokens_of
+from llmdo.journal.items import (
+    OPEN,
+    STATES,
+    Batch,
+    BatchUsage,
+    InputFile,
+    item_of,
+    kept_of,
+    names_in,
+    tokens_of,
+)
 from llmdo.journal.naming import first_run, match
 
 if TYPE_CHECKING:
@@ -25,7 +36,9 @@ if TYPE_CHECKING:
 PLACE = (".llmdo", "batches")
 SUFFIX = ".sqlite"
 FILES = ".files"
-_COLUMNS = "number, key, input, files, run, state, tries, retry, requests, cost, result, attempt"
+UNFINISHED = ".new"
+_DAY = 24 * 60 * 60  # seconds
+_COLUMNS = "number, key, input, files, run, state, tries, retry, requests, cost, result, attempt, begun, 0"
 
 _SPENT = """
 SELECT coalesce(sum(requests + earlier_requests), 0), sum(coalesce(tokens + earlier_tokens, tokens, earlier_tokens)),
@@ -46,14 +59,15 @@ UPDATE item SET attempt = attempt + 1, earlier_requests = earlier_requests + req
   earlier_tokens = coalesce(tokens + earlier_tokens, tokens, earlier_tokens),
   earlier_cost = earlier_cost + coalesce(CAST(cost AS REAL), 0),
   earlier_unpriced = earlier_unpriced OR (cost IS NULL AND requests > 0),
-  requests = 0, tokens = NULL, cost = NULL, result = '{{}}'
+  requests = 0, tokens = NULL, cost = NULL, result = '{{}}', begun = 0
 WHERE number = ? AND state = 'running' AND tries = ? RETURNING {_COLUMNS}
 """  # noqa: S608  # constants
 
 APPLICATION = 0x6C6C6D62  # "llmb", which tells the file of a batch from any other SQLite file
-VERSION = 2
+VERSION = 3
 """Of the layout. A file with an earlier one is brought to it, a later one is refused.
 
+3: `begun`: whether the run of an item may have begun.
 2: `retry` in place of `word`, its value `resume` in place of `go-on`, `attempt`, and what was used in columns.
 """
 
@@ -67,7 +81,7 @@ _TABLES = (
         requests INTEGER NOT NULL, cost TEXT, result TEXT NOT NULL, attempt INTEGER NOT NULL DEFAULT 0,
         tokens INTEGER, earlier_requests INTEGER NOT NULL DEFAULT 0, earlier_tokens INTEGER,
         earlier_cost REAL NOT NULL DEFAULT 0,
-        earlier_unpriced INTEGER NOT NULL DEFAULT 0
+        earlier_unpriced INTEGER NOT NULL DEFAULT 0, begun INTEGER NOT NULL DEFAULT 0
     )""",
     "CREATE INDEX item_state ON item (state, number)",
 )
@@ -83,6 +97,13 @@ _TO_SECOND = (
     "ALTER TABLE item ADD COLUMN earlier_unpriced INTEGER NOT NULL DEFAULT 0",
     "UPDATE item SET tokens = json_extract(result, '$.input_tokens') + json_extract(result, '$.output_tokens')",
 )
+
+_TO_THIRD = (
+    "ALTER TABLE item ADD COLUMN begun INTEGER NOT NULL DEFAULT 0",
+    "UPDATE item SET begun = tries > 0",  # nobody knows of which of them that is so
+)
+_STEPS = (_TO_SECOND, _TO_THIRD)
+"""What brings a file of version 1 to the next, and that one to the one after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +139,18 @@ class FileBatches:
                     return name
         return None
 
+    def open_runs(self) -> frozenset[str]:
+        """The runs that items rest on which are not over, of all batches.
+
+        Raises:
+            LlmdoError: A batch cannot be read, so that nobody knows.
+        """
+        runs: set[str] = set()
+        for name in self.names():
+            with self.open(name) as store:
+                runs.update(item.run for item in store.items(*OPEN))
+        return frozenset(runs)
+
     def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> FileBatch:
         """The batch with all these items, or none at all; `new_run` gives an id that no run has.
 
@@ -133,7 +166,7 @@ class FileBatches:
         path = folder / f"{batch.id}{SUFFIX}"
         if path.exists():
             raise LlmdoError(f"there is a batch `{batch.id}` already")
-        unfinished = path.with_suffix(".new")
+        unfinished = path.with_suffix(UNFINISHED)
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         files = folder / f"{batch.id}{FILES}"
         try:
@@ -148,6 +181,36 @@ class FileBatches:
             shutil.rmtree(files, ignore_errors=True)
             raise
         return self.open(batch.id)
+
+    def remove(self, batch: str) -> bool:
+        """Removes the batch of that id, where none of its items is open; whether it did.
+
+        Raises:
+            LlmdoError: It cannot be removed.
+        """
+        import shutil  # loads what compresses, which lists have no use for
+
+        with self.open(batch) as store:
+            if next(store.items(*OPEN), None) is not None:
+                return False
+            try:
+                store.path.unlink()
+                for end in ("-wal", "-shm"):
+                    store.path.with_name(f"{store.path.name}{end}").unlink(missing_ok=True)
+            except OSError as error:
+                raise LlmdoError(f"cannot remove batch `{batch}`: {error.strerror}") from error
+        shutil.rmtree(self.folder / f"{batch}{FILES}", ignore_errors=True)
+        return True
+
+    def sweep(self) -> None:
+        """Removes what processes left a day ago or earlier that were killed as they put a batch in."""
+        import shutil
+
+        for path in self.folder.glob(f"*{UNFINISHED}") if self.folder.is_dir() else ():
+            with suppress(OSError):
+                if path.stat().st_mtime < time.time() - _DAY:
+                    path.unlink()
+                    shutil.rmtree(path.with_suffix(FILES), ignore_errors=True)
 
     def open(self, batch: str) -> FileBatch:
         """The batch of that id.
@@ -216,10 +279,10 @@ class FileBatch:
 
     def _migrate(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
-        if self._version() < VERSION:  # else another process did it meanwhile
-            for statement in _TO_SECOND:
+        for steps in _STEPS[self._version() - 1 :]:  # none, where another process did it meanwhile
+            for statement in steps:
                 self._connection.execute(statement)
-            self._connection.execute(f"PRAGMA user_version = {VERSION}")
+        self._connection.execute(f"PRAGMA user_version = {VERSION}")
         self._connection.execute("COMMIT")
 
     def share(self) -> None:
@@ -342,6 +405,16 @@ class FileBatch:
             ).fetchall()
         return item_of(rows[0]) if rows else None
 
+    def note_begun(self, item: BatchItem, *, has_begun: bool = True) -> bool:
+        """Keeps whether the run of an item that this process took may have begun; whether it still has the item."""
+        with self._translated():
+            return bool(
+                self._connection.execute(
+                    "UPDATE item SET begun = ? WHERE number = ? AND state = 'running' AND tries = ?",
+                    (has_begun, item.number, item.tries),
+                ).rowcount
+            )
+
     def begin_anew(self, item: BatchItem) -> BatchItem | None:
         """An item that this process took, with a run in the place of the one that it had; None where it lost it."""
         with self._translated():
@@ -360,10 +433,10 @@ class FileBatch:
             )
 
     def cancel(self) -> int:
-        """Takes what has not begun out of the queue; how many items that were."""
+        """Takes what is queued or waits out of the batch; how many items that were."""
         with self._translated():
             return self._connection.execute(
-                "UPDATE item SET state = 'cancelled' WHERE state = 'queued'"
+                "UPDATE item SET state = 'cancelled' WHERE state IN ('queued', 'waiting')"
             ).rowcount
 
     def rebind(self, lock: str) -> None:

@@ -7,7 +7,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from llmdo.journal.entries import DamagedError, JournalError
+from llmdo.journal.entries import DamagedError, JournalError, StoreError
 from llmdo.journal.stored import DAMAGED, MAX_ENTRY
 
 if TYPE_CHECKING:
@@ -66,19 +66,23 @@ class Translated:
             return
         path, work, text = self._path, self._work, str(error)
         if "full" in text:
-            raise JournalError(
-                f"the journal `{path}` cannot be {work}: {_what_is_full(path)}",
+            why, is_for_good = _what_is_full(path)
+            raise (JournalError if is_for_good else StoreError)(
+                f"the journal `{path}` cannot be {work}: {why}",
                 hint="nothing that was recorded is lost: make room, then `llmdo resume`",
             ) from error
         if any(sign in text for sign in ("malformed", "not a database", "decode")):
             raise DamagedError(f"`{path}` is damaged: {text}", hint=DAMAGED) from error
         if "locked" in text:
-            raise JournalError(f"the journal `{path}` cannot be {work}: another process uses it") from error
-        raise JournalError(f"the journal `{path}` cannot be {work}: {text}") from error
+            raise StoreError(f"the journal `{path}` cannot be {work}: another process uses it") from error
+        is_passing = isinstance(error, sqlite3.OperationalError) and (work == "written" or "I/O" in text)
+        kind = StoreError if is_passing else JournalError
+        raise kind(f"the journal `{path}` cannot be {work}: {text}") from error
 
 
-def _what_is_full(path: Path) -> str:
+def _what_is_full(path: Path) -> tuple[str, bool]:
+    """In words, and whether that stays so."""
     with suppress(OSError):
         if path.stat().st_size > MAX_FILE * 0.99:
-            return f"it has reached its limit of {MAX_FILE // 1024**3} GiB"
-    return "the disk is full"
+            return f"it has reached its limit of {MAX_FILE // 1024**3} GiB", True
+    return "the disk is full", False

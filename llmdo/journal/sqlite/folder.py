@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from errno import ELOOP
 from pathlib import Path  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
@@ -10,18 +11,20 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass
 from llmdo.journal.disk import private_folder
 from llmdo.journal.entries import ClaimedError, JournalError
-from llmdo.journal.naming import RUNS, belongs, match, require_id
+from llmdo.journal.naming import RUNS, belongs, match, require_id, run_of_file
 from llmdo.journal.sqlite.claim import Claim, is_claimed
-from llmdo.journal.sqlite.store import SUFFIX, create_journal, open_journal, read_journal
+from llmdo.journal.sqlite.store import SUFFIX, UNFINISHED, create_journal, open_journal, read_journal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmdo.journal.ports import Taker
     from llmdo.journal.sqlite.store import Journal
 
 PLACE = (".llmdo", "runs")
 SOURCES_SUFFIX = ".sources"
+_LEFT = (UNFINISHED, ".lock")
+"""What the names of files end with that a process leaves which is killed before its run has a journal."""
 ORDER = "order"
 """The file that lists the runs in the order in which they came into the folder."""
 
@@ -102,7 +105,14 @@ class Runs:
         Raises:
             LlmdoError: None is, or several are.
         """
-        return match(reference, self.names(), RUNS, self._has_begun)
+        return match(reference, self.names(), RUNS, self._may_be_last)
+
+    def _may_be_last(self, run: str) -> bool:
+        """Whether the journal of that run holds one; an empty file does not, whatever made it so."""
+        try:
+            return self.path(run).stat().st_size > 0 and self._has_begun(run)
+        except OSError:
+            return True
 
     def _has_begun(self, run: str) -> bool:
         """Whether the journal of that run holds one, or cannot be read, which is for whoever opens it to hear."""
@@ -216,21 +226,51 @@ class Runs:
         Raises:
             JournalError: It cannot be removed.
         """
-        import shutil  # loads what compresses, which lists have no use for
-
         try:
-            self.path(run).unlink(
-                missing_ok=True
-            )  # first: whoever is killed here leaves no part of a journal
-            for path in self.folder.iterdir():
-                if path.name == f"{run}{SOURCES_SUFFIX}" and not path.is_symlink():
-                    shutil.rmtree(path)
-                elif belongs(path.name, run):
-                    path.unlink(missing_ok=True)
-            if not self.names():
-                (self.folder / ORDER).unlink(missing_ok=True)
+            self._unlink(run, [path.name for path in self.folder.iterdir() if belongs(path.name, run)])
+            self._tidy_order()
         except OSError as error:
             raise JournalError(f"cannot remove run `{run}`: {error.strerror}") from error
+
+    def remove_all(self, runs: Iterable[str]) -> None:
+        """Removes the same of several, and what processes left that were killed as they made a journal.
+
+        Raises:
+            JournalError: A process works on one, or something cannot be removed.
+        """
+        files: dict[str, list[str]] = {}
+        try:
+            for path in self.folder.iterdir() if self.folder.is_dir() else ():
+                if (run := run_of_file(path.name)) is not None:
+                    files.setdefault(run, []).append(path.name)
+            for run in runs:
+                with self.claim(run):
+                    self._unlink(run, files.pop(run, []))
+            for run, names in files.items():
+                if f"{run}{SUFFIX}" not in names and any(name.endswith(_LEFT) for name in names):
+                    with suppress(ClaimedError), self.claim(run):
+                        for name in names:
+                            if name.endswith(_LEFT) and not self.has(run):
+                                (self.folder / name).unlink(missing_ok=True)
+            self._tidy_order()
+        except OSError as error:
+            raise JournalError(f"cannot remove runs in `{self.folder}`: {error.strerror}") from error
+
+    def _unlink(self, run: str, names: Iterable[str]) -> None:
+        """Removes the files of these names, which belong to the run of that id."""
+        import shutil  # loads what compresses, which lists have no use for
+
+        self.path(run).unlink(missing_ok=True)  # first: whoever is killed here leaves no part of a journal
+        for name in names:
+            path = self.folder / name
+            if name == f"{run}{SOURCES_SUFFIX}" and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+    def _tidy_order(self) -> None:
+        if self.folder.is_dir() and not self.names():
+            (self.folder / ORDER).unlink(missing_ok=True)
 
     def _lock(self, run: str) -> Path:
         return self.path(run).with_suffix(".lock")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from llmdo.journal.chain import Heads
 from llmdo.journal.content import digest_of, packed
 from llmdo.journal.disk import force_folder
-from llmdo.journal.entries import JournalEntry, JournalError
+from llmdo.journal.entries import JournalEntry, JournalError, StoreError
 from llmdo.journal.naming import belongs, require_id
 from llmdo.journal.spans import marked
 from llmdo.journal.sqlite.anchor import Anchor, anchored, force
@@ -109,9 +109,7 @@ class Journal(Committed):
                 if hold == "anchored" and self._anchor.heads != self._forced:
                     self._anchor.put_down(self._forced)
             except OSError as error:
-                raise JournalError(
-                    f"the journal `{self.path}` cannot be written: {error.strerror}"
-                ) from error
+                raise StoreError(f"the journal `{self.path}` cannot be written: {error.strerror}") from error
             if self._commits > LONG:
                 self._shorten()
 

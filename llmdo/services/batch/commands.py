@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.graph.inventory import reachable
+from llmdo.graph.toolkit import reachable
 from llmdo.graph.worker import Attachments
 from llmdo.journal.binding import reached
 from llmdo.journal.items import ENDED, Batch
@@ -23,8 +23,9 @@ from llmdo.journal.secrets import Known
 from llmdo.services.batch.doubt import REBIND, UNBOUND
 from llmdo.services.batch.files import name_of
 from llmdo.services.batch.inputs import InputChoice, items_of, require_distinct
-from llmdo.services.batch.queueing import queue_again, take_back
+from llmdo.services.batch.queueing import cancel_all, queue_again, take_back
 from llmdo.services.batch.scheduling import BatchBounds, Draining, work_off
+from llmdo.services.model_keys import require_keys
 from llmdo.services.run import EntryRequest, chosen_models, prepare
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import lock, personal
@@ -191,7 +192,9 @@ def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, Batch
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: It cannot be put in.
     """
-    prepared = request.prepared or prepare(request.start, host.tell, host.consent)
+    prepared = request.prepared or prepare(
+        request.start, host.tell, host.consent, partial(_require_keys, request)
+    )
     from llmdo.runtime import new_run
 
     graph, root, working = prepared.graph, prepared.root, request.working
@@ -225,6 +228,15 @@ def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, Batch
     return prepared, store
 
 
+def _require_keys(request: BatchRequest, prepared: PreparedRun) -> None:
+    """Nothing, where the models of the batch have keys; those of a fleet are on the machines of its workers."""
+    if not request.settings.get("fleet"):
+        environ = request.working.environ
+        require_keys(
+            prepared.graph, prepared.entry, chosen_models(prepared.graph, request.models, environ), environ
+        )
+
+
 def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
     """How a batch stands after what is left of it, and what is to be tried again, was worked off.
 
@@ -249,10 +261,10 @@ def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
 
 
 def cancel(root: Path, batch: str) -> BatchOutcome:
-    """How a batch stands from which everything was taken that has not begun; what runs goes on."""
+    """How a batch stands from which everything was taken that has not begun or waits; what runs goes on."""
     batches = batches_of(root)
     with batches.open(batches.find(batch)) as store:
-        store.cancel()
+        cancel_all(store, runs_of(root))
         return outcome_of(store, Draining())
 
 
@@ -341,16 +353,20 @@ def _given(inputs: InputChoice | tuple[NewItem, ...], *, attaches: bool) -> Iter
     return inputs if isinstance(inputs, tuple) else items_of(replace(inputs, attaches=attaches), sys.stdin)
 
 
-def require_consent(prepared: PreparedRun, models: Mapping[str, str], consent: Consent) -> None:
+def require_consent(
+    prepared: PreparedRun, models: Mapping[str, str], consent: Consent, *, is_fleet: bool = False
+) -> None:
     """Nothing, where what the runs would execute may be.
 
     Raises:
         UntrustedError: It may not.
+        LlmdoError: A row of a fleet names a model that the lock does not.
     """
     from llmdo.runtime import ModelChoice, with_given_models
 
     code = prepared.code or prepared.root
-    graph = with_given_models(prepared.graph, code, ModelChoice(by_worker=models))
+    choice = ModelChoice(by_worker=models, source="fleet" if is_fleet else "person")
+    graph = with_given_models(prepared.graph, code, choice)
     consent.require(graph, prepared.root, prepared.code)
 
 

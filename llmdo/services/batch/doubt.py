@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal.items import Result
+from llmdo.journal.entries import UNCALLED
+from llmdo.journal.items import BEHIND, GO_ON_BEHIND, Result
 from llmdo.journal.summary import failed, unfinished
 from llmdo.services.basis import DriftError
 
@@ -37,8 +38,11 @@ class StuckRunError(LlmdoError):
 
 def effects_of(journal: JournalStore) -> tuple[str, ...]:
     """The calls of a run that may have taken effect: all that were started and are not safe to run twice."""
-    paths = {entry.path: None for entry in journal.entries("started")}
-    return tuple(paths)
+    uncalled = {
+        (entry.path, entry.step) for entry in journal.entries("finished") if entry.outcome == UNCALLED
+    }
+    started = journal.entries("started")
+    return tuple({entry.path: None for entry in started if (entry.path, entry.step) not in uncalled})
 
 
 def asked_before(stuck: StuckRunError, run: str) -> Result:
@@ -59,6 +63,8 @@ def elsewhere(error: ElsewhereError) -> Result:
 
 def doubtful(item: BatchItem, journal: JournalStore) -> Result | None:
     """What is said of an item with calls that may have taken effect, where no person has decided about them."""
+    if item.retry != "again" and (item.is_behind or journal.last("imported") is not None):
+        return _earlier(journal, is_behind=item.is_behind, is_given_up=item.retry == "give-up")
     if item.retry in ("again", "give-up"):
         return None
     look = "look, then `llmdo batch retry BATCH --unsure again`, or `--unsure give-up`"
@@ -79,6 +85,18 @@ def doubtful(item: BatchItem, journal: JournalStore) -> Result | None:
         state="unsure",
         error=f"{listed}: ended the run with an error, and may have taken effect before that",
         hint=look,
+    )
+
+
+def _earlier(journal: JournalStore, *, is_behind: bool, is_given_up: bool) -> Result:
+    """What is said of an item whose journal may be an earlier state of it: the run may have gone on from there."""
+    from_file = (
+        f"run `{journal.run}` came from a file, and what it did after that file was written is not in it"
+    )
+    return Result(
+        state="failed" if is_given_up else "unsure",
+        error=BEHIND if is_behind else from_file,
+        hint=None if is_given_up else GO_ON_BEHIND,
     )
 
 

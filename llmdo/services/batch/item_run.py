@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, cast
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal import ClaimedError, JournalError, NotOpenError
 from llmdo.journal.binding import binding_of, differences
-from llmdo.journal.entries import DamagedError, StoreError
-from llmdo.journal.items import Result
+from llmdo.journal.entries import CANCELLED, DamagedError, StoreError
+from llmdo.journal.items import BEHIND, Result
 from llmdo.journal.location import ElsewhereError
 from llmdo.journal.naming import later_run
 from llmdo.journal.opening import runs_of
@@ -77,6 +77,8 @@ class BatchBasis:
     redaction: Redaction
     is_bound: bool = True
     """Whether what begins now runs with what the batch was put in with."""
+    is_fleet: bool = False
+    """Whether a worker of a fleet takes the items: then a record of the database says which models."""
     debug: bool = False
     code: Path | None = None
     """The folder that Python is loaded from; None: the workspace."""
@@ -95,6 +97,7 @@ def basis_of(
     consent: Consent,
     *,
     is_bound: bool,
+    is_fleet: bool = False,
     debug: bool = False,
 ) -> Iterator[BatchBasis]:
     """What all items of the batch in `store` run with."""
@@ -117,6 +120,7 @@ def basis_of(
             environ=environ,
             redaction=Redaction.of(environ),
             is_bound=is_bound,
+            is_fleet=is_fleet,
             debug=debug,
         )
 
@@ -152,12 +156,15 @@ async def _carried_out(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> Re
         ended = await _continued(basis, item, runs)
         if ended is not None:
             return ended if isinstance(ended, Result) else result_of(ended, basis.redaction)
-    elif item.result.requests or (item.retry and basis.graph.entries[basis.entry].worker is None):
+    elif item.has_begun:
         raise StuckRunError(LlmdoError(f"run `{item.run}` has begun, and its journal is gone"), None)
     if not basis.is_bound:
         return Result(state="refused", error=UNBOUND, hint=REBIND)
     try:
-        return result_of(await _begun(basis, item), basis.redaction)
+        outcome = await _begun(basis, item)
+        return None if outcome is None else result_of(outcome, basis.redaction)
+    except StoreError:
+        raise
     except JournalError:
         if await asyncio.to_thread(runs.has, item.run):
             return None  # another process began the run meanwhile
@@ -168,7 +175,7 @@ async def _carried_out(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> Re
 
 def result_of(outcome: RunOutcome, redaction: Redaction) -> Result:
     """What became of the item whose run ended so; secrets of the environment are in none of it."""
-    state = outcome.status if outcome.status in ("completed", "failed", "waiting") else "queued"
+    state = outcome.status if outcome.status in ("completed", "failed", "waiting", "cancelled") else "queued"
     output: object = None
     if outcome.output is not None:
         # Taken out of JSON as text, a secret that is a number would leave no JSON.
@@ -198,11 +205,10 @@ async def _continued(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> RunO
     held, journal = ExitStack(), None
     try:
         journal = await asyncio.to_thread(_taken, held, runs, item)
-        if (
-            await asyncio.to_thread(journal.last, "run") is None
-        ):  # whoever made it was killed before the run began
-            await asyncio.to_thread(runs.discard, item.run)
-            return None
+        if await asyncio.to_thread(journal.last, "run") is None:  # whoever made it was killed before that
+            return await asyncio.to_thread(_discarded, basis, item, runs)
+        if not item.has_begun:  # the machine failed before that was on disk
+            await asyncio.to_thread(basis.store.note_begun, item)
         if result := await asyncio.to_thread(_standing, basis, item, journal):
             return result
         return await _gone_on(basis, item, journal)
@@ -221,6 +227,18 @@ async def _continued(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> RunO
         return Result(state="failed", error=error.message, hint=error.hint)
     finally:
         await asyncio.to_thread(held.close)
+
+
+def _discarded(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> None:
+    """Removes the journal of an item's run that never began.
+
+    Raises:
+        StuckRunError: It may have begun after what the journal says.
+    """
+    if item.is_behind:
+        raise StuckRunError(LlmdoError(f"run `{item.run}` has begun: {BEHIND}"), None)
+    basis.store.note_begun(item, has_begun=False)  # first, as this process may be killed between the two
+    runs.discard(item.run)
 
 
 def _taken(held: ExitStack, runs: RunIndex, item: BatchItem) -> JournalStore:
@@ -244,7 +262,11 @@ def _ended(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result 
     last = ending(journal)
     if last is not None and last.outcome == "waiting" and not waiting(journal):
         return None  # its answers are there
-    if last is None or last.outcome == "interrupted" or (last.outcome != "completed" and item.retry):
+    if (
+        last is None
+        or last.outcome == "interrupted"
+        or (last.outcome not in ("completed", CANCELLED) and item.retry)
+    ):
         return None
     journal.know(basis.redaction.known)
     outcome = outcome_in(last, journal.for_output(last))
@@ -253,8 +275,8 @@ def _ended(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result 
     return result_of(outcome, basis.redaction)
 
 
-async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome:
-    """How the run of an item ended that begins now."""
+async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome | None:
+    """How the run of an item ended that begins now; None where somebody else has taken the item since."""
     options = _of_item(
         RunOptions(
             run=item.run,
@@ -268,13 +290,19 @@ async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome:
         item,
     )
     async with keeping_aside(basis.root, item.run, basis.environ) as recorder:
-        return await run_entry(
-            basis.graph,
-            root=basis.root,
-            prompts=basis.prompts,
-            entry=basis.entry,
-            options=replace(options, recorder=recorder),
-        )
+        if not await asyncio.to_thread(basis.store.note_begun, item):
+            return None
+        try:
+            return await run_entry(
+                basis.graph,
+                root=basis.root,
+                prompts=basis.prompts,
+                entry=basis.entry,
+                options=replace(options, recorder=recorder),
+            )
+        finally:
+            if recorder.journal.last("run") is None:  # it could not begin
+                await asyncio.to_thread(basis.store.note_begun, item, has_begun=False)
 
 
 async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> RunOutcome:
@@ -315,6 +343,7 @@ def _of_item(options: RunOptions, basis: BatchBasis, item: BatchItem) -> RunOpti
     attached, files = attached_of(item, basis.store)
     return replace(
         options,
+        models=replace(options.models, source="fleet") if basis.is_fleet else options.models,
         attachments=attached,
         attachment_resolver=KeptFiles(basis.store, files, basis.files),
         approver=basis.answering.approver,

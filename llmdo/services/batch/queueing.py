@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, excerpt
-from llmdo.journal import JournalError
+from llmdo.journal import ClaimedError, JournalError
+from llmdo.journal.answers import user
+from llmdo.journal.cancelling import cancel
 from llmdo.journal.questions import waiting
 
 if TYPE_CHECKING:
@@ -42,6 +45,19 @@ def queue_again(
     if unsure is not None:
         store.queue(store.items("unsure"), unsure)
     store.queue(item for item in store.items("waiting") if _is_answered(runs, item))
+
+
+def cancel_all(store: BatchStore, runs: RunIndex) -> None:
+    """Takes what is queued or waits out of a batch; a run of it that has begun is called off first.
+
+    One that a process takes at that moment goes on to its end.
+    """
+    for item in store.items("queued", "waiting"):
+        if item.has_begun and runs.has(item.run):
+            with suppress(ClaimedError), runs.claim(item.run), runs.open(item.run) as journal:
+                if journal.last("run") is not None:
+                    cancel(journal, user())
+    store.cancel()
 
 
 def _is_answered(runs: RunIndex, item: BatchItem) -> bool:

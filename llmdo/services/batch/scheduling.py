@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     OnResult = Callable[[BatchItem, Result], None]
 
 
+MOST_TRIES = 5
+"""How often an item is taken whose run the store interrupts, before nothing more is begun."""
+
 UNPRICED = (
     "a model that was called has no known price, so `--budget-usd` cannot be kept: without it, the `limits` of the "
     "entry bound what each run uses"
@@ -83,7 +86,7 @@ async def work_off(
                     continue
                 if ended := store.end(item, result):
                     on_result(ended, result)
-                if result.out_of_quota:
+                if result.out_of_quota or (result.state == "queued" and item.tries >= MOST_TRIES):
                     draining(f"{result.error}, so nothing more is begun")
     finally:
         for task in running.tasks:

@@ -21,7 +21,7 @@ from llmdo.services.batch.commands import (
     put_in,
     rows_of,
 )
-from llmdo.services.batch.queueing import queue_again
+from llmdo.services.batch.queueing import cancel_all, queue_again
 from llmdo.services.batch.scheduling import Draining, reached
 from llmdo.services.fleet.code import lock_digest
 from llmdo.services.fleet.items import bounds_of
@@ -122,10 +122,10 @@ def follow(
 
 
 def cancel(root: Path, batch: str, environ: Mapping[str, str]) -> BatchOutcome:
-    """How a batch stands from which everything was taken that has not begun; what is at work goes on."""
+    """How a batch stands from which everything was taken that has not begun or waits; what is at work goes on."""
     batches = batches_of(root, environ)
     with closing(Queue(environ[STORE])) as queue, batches.open(batches.find(batch)) as store:
-        store.cancel()
+        cancel_all(store, runs_of(root, environ))
         cancelled = {item.first for item in store.items("cancelled")}
         queue.cancel([each.name for each in queue.waiting() if each.run in cancelled])
         return outcome_of(store, Draining())
@@ -162,7 +162,7 @@ def rebind(
         lock = lock_digest(root)
         runs = runs_of(root, environ)
         left = {item.first: item for item in store.items("queued", "running", "waiting", "unsure")}
-        started = {first for first, item in left.items() if item.state != "queued" or runs.has(item.run)}
+        started = {first for first, item in left.items() if item.has_begun or item.state != "queued"}
         if allow_drift:
             _require_accepted(
                 runs, (left[first].run for first in started), prepared.graph, environ, allow_drift

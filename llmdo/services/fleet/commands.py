@@ -6,6 +6,15 @@ from llmdo.journal import opening
 from llmdo.services.fleet.opening import require
 
 
+def restored(address: str) -> tuple[int, int]:
+    """How many items and runs wait for a person now, as the store was put back to an earlier state.
+
+    Raises:
+        LlmdoError: The store cannot be used.
+    """
+    return opening.declare_restored(address)
+
+
 def migrate(address: str | None) -> int:
     """Brings the tables of journals and of the queue up to date, and returns how many steps those of journals took.
 

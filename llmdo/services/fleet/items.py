@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     """Who answers the questions of a batch that was put in with these approvals."""
 
 LATER = 10.0  # seconds until a run is looked at again that another process has
+STORE = 5.0  # seconds until a run goes on that the store interrupted
 QUOTA = 60.0  # seconds until a run goes on whose provider had enough
 
 
@@ -101,7 +102,7 @@ class FleetItems:
             return CarriedOut()  # somebody has taken it since
         again = None
         if result.state == "queued" and not paused:
-            again = QUOTA if result.out_of_quota else 0.0
+            again = QUOTA if result.out_of_quota else STORE
         return CarriedOut(batch=batch, item=ended, result=result, again=again)
 
     async def _result(self, store: BatchStore, item: BatchItem) -> Result | None:
@@ -128,10 +129,12 @@ class FleetItems:
                 entry=batch.entry, project=str(self._root), locked=True, environ=self._environ
             )
             prepared = prepare(start, tell_nobody, self._consent)
-            require_consent(prepared, batch.settings["models"], self._consent)
+            require_consent(prepared, batch.settings["models"], self._consent, is_fleet=True)
             answering = self._answering(prepared.graph, approvals)
             basis = self._opened.enter_context(
-                basis_of(prepared, store, answering, self._environ, self._consent, is_bound=True)
+                basis_of(
+                    prepared, store, answering, self._environ, self._consent, is_bound=True, is_fleet=True
+                )
             )
             self._bases[key] = basis
         basis, lock = self._bases[key], batch.lock  # which may have been moved since

@@ -32,6 +32,7 @@ _APPLICATION = "llmdo"
 _WORKFLOW = "llmdo_item"
 _QUEUES = "llmdo."
 _WAITING, _AT_WORK = ("ENQUEUED", "DELAYED"), "PENDING"
+_FOR_EVER = 100 * 365 * 24 * 60 * 60.0  # seconds
 _CONNECTION = {
     "connect_timeout": 10,
     "application_name": "llmdo queue",
@@ -80,6 +81,11 @@ def number_of(name: str) -> int:
     return int(name.rpartition("@")[2])
 
 
+def next_name(name: str) -> str:
+    """The name under which the run of an entry of the queue is put in after that."""
+    return f"{run_of(name)}@{number_of(name) + 1}"
+
+
 def _url(address: str) -> str:
     """The address as SQLAlchemy has it, which knows one scheme alone."""
     return f"postgresql://{address.partition('://')[2]}"
@@ -126,9 +132,12 @@ class Queue:
         self._client.destroy()
 
     def enqueue(
-        self, name: str, *, entry: str, lock: str, priority: int = PRIORITY, delay: float | None = None
+        self, name: str, *, entry: str, lock: str, priority: int = PRIORITY, is_later: bool = False
     ) -> None:
-        """Puts a run in under the name `RUN@n`, for workers with that lock; twice is once."""
+        """Puts a run in under the name `RUN@n`, for workers with that lock; twice is once.
+
+        One that `is_later` is taken when `release` says so: the engine would go by the clock of a worker.
+        """
         options: dbos.EnqueueOptions = {
             "workflow_name": _WORKFLOW,
             "queue_name": f"{_QUEUES}{entry}",
@@ -136,8 +145,8 @@ class Queue:
             "app_version": lock,
             "priority": priority,
         }
-        if delay is not None:
-            options["delay_seconds"] = delay
+        if is_later:
+            options["delay_seconds"] = _FOR_EVER
         with _translated():
             self._client.enqueue(options, name)
 
@@ -158,17 +167,27 @@ class Queue:
             priority=(last.priority if last else None) or PRIORITY,
         )
 
-    def follow(self, name: str, delay: float | None = None) -> None:
+    def follow(self, name: str, *, is_later: bool = False) -> None:
         """Puts the run of this entry in once more under the next number; twice is once."""
         with _translated():
             (known,) = self._client.list_workflows(workflow_ids=[name], load_input=False, load_output=False)
         self.enqueue(
-            f"{run_of(name)}@{number_of(name) + 1}",
+            next_name(name),
             entry=(known.queue_name or "").removeprefix(_QUEUES),
             lock=known.app_version or "",
             priority=known.priority or PRIORITY,
-            delay=delay,
+            is_later=is_later,
         )
+
+    def release(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Has these be taken now that were put in for later; those of them that have been put in by now."""
+        if not names:
+            return ()
+        with _translated():
+            known = self._client.list_workflows(workflow_ids=[*names], load_input=False, load_output=False)
+            for each in known:
+                self._client.set_workflow_delay(each.workflow_id, delay_until_epoch_ms=0)
+        return tuple(each.workflow_id for each in known)
 
     def rebind(self, waiting: QueuedRun, lock: str) -> None:
         """Has what waits be taken by workers with another lock."""
@@ -180,6 +199,15 @@ class Queue:
         """Takes these out; what a worker has of them it goes on with."""
         with _translated():
             self._client.cancel_workflows([*names])
+
+    def forget(self, runs: Iterable[str]) -> None:
+        """Removes what is held of these runs, all of which are over."""
+        with _translated():
+            for run in runs:
+                known = self._client.list_workflows(
+                    workflow_id_prefix=f"{run}@", load_input=False, load_output=False
+                )
+                self._client.delete_workflows([each.workflow_id for each in known])
 
     def reap(self, alive: Collection[str]) -> tuple[QueuedRun, ...]:
         """Has what workers had that are not among those `alive` be taken by others, and returns it.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from llmdo.journal.workers import FleetWorkers
     from llmdo.services.fleet.queue import Queue, QueuedRun
 
+RELEASE = 2.0  # seconds between two looks for what is due
 PAUSE = 10.0  # seconds between two looks of one worker
 
 
@@ -38,8 +41,13 @@ class Reaper:
         workers: FleetWorkers,
         on_reaped: Callable[[QueuedRun], None],
         own: Callable[[tuple[QueuedRun, ...]], tuple[QueuedRun, ...]],
+        delays: FleetWorkers,
     ) -> None:
-        """`on_reaped` is given each run that was taken from a dead worker; `own` picks what this worker gives back."""
+        """`on_reaped` is given each run that was taken from a dead worker; `own` picks what this worker gives back.
+
+        `delays` says what is due of what was put in for later, by the clock of the store.
+        """
+        self._delays = delays
         self._queue, self._workers, self._on_reaped, self._own = queue, workers, on_reaped, own
         self._over = Event()
         self._thread = Thread(target=self._reaping, name="llmdo reaper", daemon=True)
@@ -52,12 +60,21 @@ class Reaper:
         self._thread.join()
 
     def _reaping(self) -> None:
+        last = 0.0
         while True:
+            self._release()
+            if self._over.wait(min(PAUSE, RELEASE)):
+                return
+            if time.monotonic() < last + PAUSE:
+                continue
+            last = time.monotonic()
             try:
                 for taken in reap(self._queue, self._workers):
                     self._on_reaped(taken)
                 self._queue.give_back(self._own(self._queue.at_work()))
             except LlmdoError:  # the database is away; whoever looks next finds the same
                 pass
-            if self._over.wait(PAUSE):
-                return
+
+    def _release(self) -> None:
+        with suppress(LlmdoError):  # as there
+            self._delays.released(self._queue.release(self._delays.due()))

@@ -1,11 +1,15 @@
 """Entries that workers start by themselves: each at its times, once over all workers, whoever dies in between.
 
 A time that comes is a batch with one item, and the ids of both say which time of which schedule it is: all workers put
-it in, and one of them does. Times that pass while no worker looks are not made up for.
+it in, and one of them does. The last time that passed while no worker looked is made up for within the window that the
+schedule states, or a line says that it was not. What was put in for workers with a lock that none has any more is moved
+to this one, as long as nothing of it began.
 """
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Protocol
@@ -15,16 +19,17 @@ from croniter import croniter  # type: ignore[import-untyped]
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.items import NewItem
 from llmdo.journal.opening import batches_of
-from llmdo.services.batch.commands import BatchRequest, Working, put_in
-from llmdo.services.run import EntryRequest
+from llmdo.services.batch.commands import BatchRequest, Working, lock_of, put_in
+from llmdo.services.run import EntryRequest, prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from llmdo.graph.resolved import Graph
     from llmdo.graph.schedule import Schedule
     from llmdo.journal.batches import BatchStore
+    from llmdo.journal.workers import FleetWorkers
     from llmdo.services.batch.commands import PuttingHost
     from llmdo.services.fleet.queue import Queue
 
@@ -37,7 +42,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def now() -> datetime:
-    """The time by which schedules go."""
+    """The time of this machine; schedules go by it and by how far the clock of the store is ahead of it."""
     return datetime.now(UTC)
 
 
@@ -45,6 +50,14 @@ def next_time(cron: str, after: datetime) -> datetime:
     """The next time that an expression stands for."""
     upcoming: datetime = croniter(cron, after, max_years_between_matches=30).get_next(datetime)
     return upcoming
+
+
+def last_time(cron: str, before: datetime) -> datetime:
+    """The last time that an expression stood for; that moment itself, where it does."""
+    past: datetime = croniter(
+        cron, before + timedelta(milliseconds=1), max_years_between_matches=30
+    ).get_prev(datetime)
+    return past
 
 
 def id_of(schedule: str, at: datetime) -> str:
@@ -68,15 +81,32 @@ class Timetable:
     """Puts in what is due, for as long as the block runs, in a thread of its own."""
 
     def __init__(
-        self, request: ScheduledRequest, graph: Graph, queue: Queue, lock: str, host: PuttingHost
+        self,
+        request: ScheduledRequest,
+        graph: Graph,
+        queue: Queue,
+        lock: str,
+        host: PuttingHost,
+        *,
+        workers: FleetWorkers,
+        is_leaving: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`lock` is the digest of the lock of the workspace, whose graph is `graph`."""
+        """`lock` is the digest of the lock of the workspace, whose graph is `graph`; `workers` is used by nothing else.
+
+        Who `is_leaving`, or has other code by now, puts in nothing: nobody with its lock would take it.
+        """
         self._root, self._environ, self._host = request.root, request.environ, host
-        self._queue, self._lock = queue, lock
-        began = now()
+        self._queue, self._lock, self._workers, self._is_leaving = queue, lock, workers, is_leaving
+        self._skew = timedelta()
+        """By how much the clock of the store is ahead of that of this machine."""
+        self._measure()
+        began = self._now()
         self._due = {schedule: next_time(schedule.cron, began) for schedule in graph.schedules.values()}
         self._looked_at = dict(self._due)
         """When each is looked at: at its time, or later where it could not be put in, so that it holds up no other."""
+        self._others: set[tuple[Schedule, datetime]] = set()
+        """The times that are in for workers with another lock, and of which nothing began so far."""
+        self._began = began
         self._over = Event()
         self._thread = Thread(target=self._looking, name="llmdo timetable", daemon=True)
 
@@ -86,29 +116,33 @@ class Timetable:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
+        self._workers.close()
 
     @property
     def is_due(self) -> bool:
         """Whether a time has come that was not seen to yet."""
-        return any(at <= now() for at in self._due.values())
+        return any(at <= self._now() for at in self._due.values())
 
     def _looking(self) -> None:
-        pause = 0.0
-        while self._due and not self._over.wait(pause):
+        pause, has_looked_back = 0.0, False
+        while self._due and not self._over.wait(pause) and not self._is_leaving():
+            self._measure()
+            has_looked_back = has_looked_back or self._is_done(self._look_back)
+            self._is_done(self._move)
             schedule, when = min(self._looked_at.items(), key=lambda item: (item[1], item[0].name))
-            pause = max(0.0, min((when - now()).total_seconds(), LONGEST))
+            pause = max(0.0, min((when - self._now()).total_seconds(), LONGEST))
             if pause:
                 continue
             at = self._due[schedule]
             if self._is_through(schedule, at):
-                at = next_time(schedule.cron, max(at, now() - MINUTE))
+                at = next_time(schedule.cron, max(at, self._now() - MINUTE))
                 self._due[schedule] = self._looked_at[schedule] = at
             else:
-                self._looked_at[schedule] = now() + RETRY
+                self._looked_at[schedule] = self._now() + RETRY
 
     def _is_through(self, schedule: Schedule, at: datetime) -> bool:
         """Whether nothing more is to be done about a time that has come."""
-        if now() >= at + LATE:
+        if self._now() >= at + max(LATE, _window(schedule)):
             self._host.tell(
                 f"warning: `{schedule.name}` was not started at {at:%Y-%m-%d %H:%M}: that is too long ago"
             )
@@ -126,6 +160,83 @@ class Timetable:
             return False
         return True
 
+    def _now(self) -> datetime:
+        return now() + self._skew
+
+    def _measure(self) -> None:
+        with suppress(LlmdoError):  # as long as it is away, what was measured last counts
+            here = datetime.now(UTC)
+            self._skew = datetime.fromtimestamp(self._workers.now(), UTC) - here
+
+    def _is_done(self, work: Callable[[], None]) -> bool:
+        """Whether `work` was done; where the store fails, it is tried again later."""
+        try:
+            work()
+        except Exception:  # nor must a mistake of llmdo's own end the thread
+            return False
+        return True
+
+    def _look_back(self) -> None:
+        """Sees to the last time of each schedule that passed before this worker looked.
+
+        Of a schedule of which no time is in the store, nobody knows since when it is there: nothing is made up for.
+        """
+        names = batches_of(self._root, self._environ).names()
+        for schedule in self._due:
+            at = last_time(schedule.cron, self._began)
+            known = [
+                name for name in names if re.fullmatch(rf"{re.escape(schedule.name)}-\d{{8}}T\d{{4}}Z", name)
+            ]
+            if not known:
+                continue
+            if max(known) >= id_of(schedule.name, at):
+                self._others.add((schedule, at))
+            elif self._now() < at + _window(schedule):
+                self._due[schedule] = self._looked_at[schedule] = at
+            else:
+                self._host.tell(
+                    f"warning: `{schedule.name}` was not started at {at:%Y-%m-%d %H:%M}, as no worker looked; "
+                    "`catch-up-minutes` of a schedule says for how long that is made up for"
+                )
+
+    def _move(self) -> None:
+        """Has this worker's lock take the times that are in for one that no worker has, and that did not begin."""
+        if not self._others:
+            return
+        alive = {worker.lock for worker in self._workers.all() if worker.is_alive}
+        batches = batches_of(self._root, self._environ)
+        for schedule, at in tuple(self._others):
+            name = id_of(schedule.name, at)
+            if name not in batches.names():
+                self._others.discard((schedule, at))
+                continue
+            with batches.open(name) as store:
+                locked = store.batch.settings.get("locked")
+                if locked == self._lock or any(
+                    item.state != "queued" or item.has_begun for item in store.items()
+                ):
+                    self._others.discard((schedule, at))
+                elif locked not in alive:
+                    self._moved(schedule, store)
+                    self._others.discard((schedule, at))
+                    self._host.tell(
+                        f"`{name}` waited for a lock that no worker has: it is started with this one"
+                    )
+
+    def _moved(self, schedule: Schedule, store: BatchStore) -> None:
+        batch = store.batch
+        start = EntryRequest(
+            entry=schedule.entry.name, project=str(self._root), locked=True, environ=self._environ
+        )
+        graph = prepare(start, self._host.tell, self._host.consent).graph
+        store.rebind(lock_of(graph, batch.entry, batch.settings["models"]))
+        store.keep({**batch.settings, "locked": self._lock})
+        waiting = [each for each in self._queue.waiting() if each.run == batch.id]
+        for each in waiting:
+            self._queue.rebind(each, self._lock)
+        if not waiting:
+            self._queue.enqueue_again(batch.id, entry=batch.entry, lock=self._lock, moved=self._lock)
+
     def _put_in(self, schedule: Schedule, at: datetime) -> None:
         """Returns when the run of that time is in the queue, whoever of the workers put it in.
 
@@ -141,8 +252,12 @@ class Timetable:
                 raise
             store = batches.open(name)  # another worker was quicker
         with store:
-            if store.batch.settings.get("locked") == self._lock:  # else a worker with that lock puts it in
+            if (
+                store.batch.settings.get("locked") == self._lock
+            ):  # else a worker with that lock puts it in, if there is one
                 self._queue.enqueue(f"{name}@1", entry=schedule.entry.name, lock=self._lock)
+            else:
+                self._others.add((schedule, at))
 
     def _made(self, schedule: Schedule, name: str) -> BatchStore:
         start = EntryRequest(
@@ -157,3 +272,8 @@ class Timetable:
             run=name,
         )
         return put_in(request, self._host)[1]
+
+
+def _window(schedule: Schedule) -> timedelta:
+    """For how long a time is made up for that passed while no worker looked."""
+    return timedelta(minutes=schedule.catch_up_minutes or 0)

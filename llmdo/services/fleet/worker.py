@@ -10,13 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal.opening import workers_of
+from llmdo.journal.entries import OtherTablesError, PutBackError
+from llmdo.journal.opening import declare_restored, workers_of
 from llmdo.services.batch.scheduling import Draining
 from llmdo.services.fleet import queue as engine
 from llmdo.services.fleet.code import ReviewedCode
 from llmdo.services.fleet.items import LATER, FleetItems
 from llmdo.services.fleet.presence import Presence
-from llmdo.services.fleet.queue import Queue, run_of
+from llmdo.services.fleet.queue import Queue, next_name, run_of
 from llmdo.services.fleet.reaping import Reaper
 from llmdo.services.fleet.schedules import Timetable
 from llmdo.toolsets.processes import hide_from_children
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.graph.resolved import Graph
     from llmdo.journal.items import BatchItem, Result
+    from llmdo.journal.workers import FleetWorkers
     from llmdo.services.fleet.items import CarriedOut
     from llmdo.services.fleet.queue import QueuedRun
     from llmdo.services.host import Approving
@@ -102,15 +104,22 @@ def work(request: WorkerRequest, host: WorkerHost) -> WorkerOutcome:
     with ExitStack() as stack:
         queue = stack.enter_context(closing(Queue(request.address)))
         reaping = stack.enter_context(closing(workers_of(request.address)))
+        delays = stack.enter_context(closing(workers_of(request.address)))
         presence = stack.enter_context(
             Presence(workers_of(request.address), lock=code.lock, jobs=request.jobs)
         )
         items = FleetItems(request.root, host.approving, host.consent, request.environ)
         stack.enter_context(closing(items))
-        serving = _Serving(host, queue, presence, items, code, draining, request.jobs)
-        stack.enter_context(Reaper(queue, reaping, serving.report_taken, own=serving.strays))
+        serving = _Serving(host, queue, presence, items, code, draining, request, delays)
+        stack.enter_context(Reaper(queue, reaping, serving.report_taken, own=serving.strays, delays=delays))
         if request.schedules:
-            stack.enter_context(Timetable(request, graph, queue, code.lock, host))
+            stack.enter_context(
+                Timetable(
+                    *(request, graph, queue, code.lock, host),
+                    workers=workers_of(request.address),
+                    is_leaving=lambda: draining.reason is not None or code.change() is not None,
+                )
+            )
         host.tell(f"worker {presence.id} takes up to {request.jobs} items at a time")
         taking = partial(engine.work, request.address, entries=_entries(graph))
         host.wait_for(serving.serve(taking), lambda: None, draining)
@@ -133,11 +142,13 @@ class _Serving:
         items: FleetItems,
         code: ReviewedCode,
         draining: Draining,
-        jobs: int,
+        request: WorkerRequest,
+        delays: FleetWorkers,
     ) -> None:
+        self._delays = delays
         self._host, self._queue, self._presence, self._items = host, queue, presence, items
-        self._code, self._draining, self._jobs = code, draining, jobs
-        self._slots, self._looking = asyncio.Semaphore(jobs), asyncio.Lock()
+        self._code, self._draining, self._jobs, self._address = code, draining, request.jobs, request.address
+        self._slots, self._looking = asyncio.Semaphore(request.jobs), asyncio.Lock()
         self._at_work: set[str] = set()
         self._strays: frozenset[str] = frozenset()
 
@@ -187,6 +198,12 @@ class _Serving:
             return 0.0
         try:
             done = await self._items.carry_out(run_of(name))
+        except PutBackError as error:
+            await self._put_back(error)
+            return None  # it waits for a person now
+        except OtherTablesError as error:
+            self._draining(error.message)
+            return 0.0
         except LlmdoError as error:
             self._host.tell(f"warning: run {run_of(name)} goes on later: {error.message}")
             return _RETRY
@@ -197,6 +214,13 @@ class _Serving:
             return LATER
         self._tell(done)
         return done.again
+
+    async def _put_back(self, error: PutBackError) -> None:
+        """Has what is open be unsure, once, and this worker take nothing more."""
+        async with self._looking:
+            if self._draining(error.message):
+                items, _ = await asyncio.to_thread(declare_restored, self._address)
+                self._host.tell(f"warning: {error.message}; {items} items wait for a person now")
 
     def _tell(self, done: CarriedOut) -> None:
         if done.item is None or done.result is None:
@@ -209,9 +233,14 @@ class _Serving:
         """Returns when the run is in the queue once more: while the queue cannot be reached, this worker has it."""
         while True:
             try:
-                return await asyncio.to_thread(self._queue.follow, name, delay or None)
+                return await asyncio.to_thread(self._follow, name, delay)
             except LlmdoError:
                 await asyncio.sleep(_RETRY)
+
+    def _follow(self, name: str, delay: float) -> None:
+        if delay:
+            self._delays.delay(next_name(name), delay)  # first: else nobody would know when it is due
+        self._queue.follow(name, is_later=bool(delay))
 
     def report_taken(self, taken: QueuedRun) -> None:
         """Tells the person of a run that was taken from a dead worker."""

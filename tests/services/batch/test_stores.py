@@ -165,3 +165,66 @@ def test_a_server_that_cannot_be_reached_is_reported_in_a_sentence(
     done = llmdo(*START, "--store", cluster.new_database(), cwd=root)
     assert (done.code, "is at migration 0" in done.err) == (2, True)
     assert effects(root) == []
+
+
+def test_items_of_a_store_that_was_put_back_wait_for_a_person(
+    llmdo: Llmdo, root: Path, kept: str, cluster: postgres.Cluster
+) -> None:
+    inputs(root, "effect a", "effect b", "careful c")
+    assert llmdo(*START, "--limit", "1", cwd=root).code == 1
+    backup = copied_database(cluster, kept, None)
+    assert llmdo("batch", "resume", "last", cwd=root).code == 3
+    copied_database(cluster, backup, kept)
+    resumed = llmdo("batch", "resume", "last", cwd=root)
+    assert (resumed.code, "was put back to an earlier state" in resumed.err) == (2, True), resumed
+    assert effects(root) == ["a", "b"]
+    declared = llmdo("fleet", "store", "restored", cwd=root)
+    assert "2 items and 0 runs are unsure now" in declared.err, declared
+    assert llmdo("batch", "resume", "last", cwd=root).code == 1
+    assert standing(llmdo, root) == {"1": "completed", "2": "unsure", "3": "unsure"}
+    assert llmdo("batch", "retry", "last", "--unsure", "give-up", cwd=root).code == 1
+    assert standing(llmdo, root) == {"1": "completed", "2": "failed", "3": "failed"}
+    assert effects(root) == ["a", "b"]
+    assert llmdo("batch", "retry", "last", cwd=root).code == 1
+    assert llmdo("batch", "retry", "last", "--unsure", "again", cwd=root).code == 3
+    assert effects(root) == ["a", "b", "b"], "a person said so"
+
+
+@pytest.mark.long
+def test_a_run_that_did_more_than_the_store_has_goes_on_when_a_person_says_so(
+    llmdo: Llmdo, root: Path, kept: str, cluster: postgres.Cluster
+) -> None:
+    inputs(root, "careful a")
+    assert llmdo(*START, cwd=root).code == 3
+    (run,) = runs_of(root, {"LLMDO_STORE": kept}).names()
+    backup = copied_database(cluster, kept, None)
+    yes = ("approve", run, "--yes", "main/careful#1")
+    assert llmdo(*yes, cwd=root).code == 0
+    assert llmdo("batch", "resume", "last", cwd=root).code == 0
+    for word, state, count in (("give-up", "failed", 1), ("again", "completed", 2)):
+        copied_database(cluster, backup, kept)
+        assert llmdo("fleet", "store", "restored", cwd=root).code == 0
+        assert llmdo(*yes, cwd=root).code == 0
+        llmdo("batch", "resume", "last", cwd=root)
+        assert standing(llmdo, root) == {"1": "unsure"}
+        assert len(effects(root)) == 1
+        llmdo("batch", "retry", "last", "--unsure", word, cwd=root)
+        assert (standing(llmdo, root), len(effects(root))) == ({"1": state}, count)
+
+
+def copied_database(cluster: postgres.Cluster, address: str, to: str | None) -> str:
+    """A copy of a database, in the place of the one at `to` or as a new one."""
+    import psycopg
+
+    with psycopg.connect(cluster.address(), autocommit=True) as connection:
+        for each in filter(None, (address, to)):
+            connection.execute(
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s",
+                [each.rpartition("/")[2]],
+            )
+        if to is None:
+            return cluster.new_database(like=address)
+        name, template = to.rpartition("/")[2], address.rpartition("/")[2]
+        connection.execute(f"DROP DATABASE {name}".encode())
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
+    return to

@@ -1,0 +1,65 @@
+"""A run that somebody called off: its journal says so, and neither a yes nor a worker nor `resume` goes on with it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal.entries import CANCELLED, JournalEntry, JournalError, pack
+from llmdo.journal.summary import summary
+
+if TYPE_CHECKING:
+    from llmdo.journal.ports import JournalStore
+
+
+def cancel(journal: JournalStore, by: str) -> bool:
+    """Has the run of `journal` be over for good, by whose word it is; whether it was not over before.
+
+    Raises:
+        JournalError: It never began, or the journal cannot be written.
+    """
+    summed = summary(journal, is_running=False)
+    if summed is None:
+        raise JournalError(f"run `{journal.run}` never began")
+    if summed.status in ("completed", "failed", CANCELLED):
+        return False
+    last = journal.last("end")
+    step = 1 + max(journal.counted().get("session", 0), last.step if last is not None else 0)
+    used = {
+        name: getattr(summed, name) for name in ("requests", "tool_calls", "input_tokens", "output_tokens")
+    }
+    cost = None if summed.cost_usd is None else str(summed.cost_usd)
+    ending = {
+        "run": journal.run,
+        "entry": summed.entry,
+        "output": None,
+        "reached": None,
+        "is_typed": False,
+        "usage": {**used, "cost_usd": cost},
+        "usage_by_worker": {},
+        "frames": [],
+        "denied": [],
+        **(last.data if last is not None else {}),
+        "status": CANCELLED,
+        "error": f"called off by {by}",
+        "hint": None,
+    }
+    journal.add(JournalEntry(path=summed.entry, kind="end", step=step, outcome=CANCELLED, body=pack(ending)))
+    record = {"run": journal.run, "status": CANCELLED, "error": ending["error"]}
+    journal.chain({"kind": "run_finished", "at": time.time(), **record})
+    journal.commit()
+    return True
+
+
+def require_going(journal: JournalStore) -> None:
+    """Nothing, where nobody called the run off.
+
+    Raises:
+        LlmdoError: Somebody did.
+    """
+    last = journal.last("end")
+    if last is not None and last.outcome == CANCELLED:
+        raise LlmdoError(
+            f"run `{journal.run}` was {last.data.get('error') or 'called off'}, so nothing goes on with it"
+        )

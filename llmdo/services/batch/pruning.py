@@ -1,0 +1,104 @@
+"""`batch prune`: batches of which nothing is open are removed, with what the queue of a fleet holds of them."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal.items import OPEN
+from llmdo.journal.opening import address_of, batches_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from llmdo.journal.batches import Batches
+    from llmdo.services.root import Tell
+
+DAY = 24 * 60 * 60  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchPruneRequest:
+    """Which batches are removed: some, or all of which nothing is open but for the last ones."""
+
+    root: Path
+    batches: tuple[str, ...] = ()
+    keep: int = 20
+    older_than: int | None = None
+    """Days since they were put in."""
+    dry_run: bool = False
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+def prune(request: BatchPruneRequest, tell: Tell) -> list[str]:
+    """The ids of the batches that were removed, or would be. The journals of their runs stay.
+
+    Raises:
+        LlmdoError: One that was named does not exist, or items of it are open.
+    """
+    batches = batches_of(request.root, request.environ)
+    if request.batches:
+        names = list(dict.fromkeys(map(batches.find, request.batches)))
+        for name in names:
+            _require_over(batches, name)
+    else:
+        names = list(_over(batches, request))
+    if request.dry_run:
+        return names
+    removed = []
+    for name in names:
+        with batches.open(name) as store:
+            runs = [item.first for item in store.items()] if store.batch.settings.get("fleet") else []
+        if batches.remove(name):
+            removed.append(name)
+            _forget(request, runs, tell)
+    batches.sweep()
+    return removed
+
+
+def _require_over(batches: Batches, name: str) -> None:
+    with batches.open(name) as store:
+        number = sum(1 for _ in store.items(*OPEN))
+    if number:
+        raise LlmdoError(
+            f"batch `{name}` has {number} open item{'' if number == 1 else 's'}",
+            hint=f"`llmdo batch cancel {name}` takes out what is queued or waits",
+        )
+
+
+def _over(batches: Batches, request: BatchPruneRequest) -> Iterator[str]:
+    """The batches of which nothing is open, without the last ones, and without the last of each schedule.
+
+    That one says up to which time its schedule was seen to.
+    """
+    now, scheduled = time.time(), set()
+    for number, name in enumerate(reversed(batches.names())):
+        with batches.open(name) as store:
+            batch = store.batch
+            is_open = next(store.items(*OPEN), None) is not None
+        schedule = batch.settings.get("schedule")
+        is_last, is_old = schedule is not None and schedule not in scheduled, True
+        scheduled.add(schedule)
+        if request.older_than is not None:
+            is_old = (now - batch.began) / DAY >= request.older_than
+        if number >= request.keep and is_old and not is_open and not is_last:
+            yield name
+
+
+def _forget(request: BatchPruneRequest, runs: list[str], tell: Tell) -> None:
+    """Removes what the queue holds of these runs; what cannot be removed is told of, as it does no harm."""
+    address = address_of(request.root, request.environ)
+    if not runs or not address:
+        return
+    try:
+        from llmdo.services.fleet.queue import Queue
+
+        with closing(Queue(address)) as queue:
+            queue.forget(runs)
+    except (LlmdoError, ImportError) as error:
+        tell(f"warning: rows of the queue are left: {error}")
