@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from llmdo.diff import Difference, RowChange, diff, entry_rows
 from llmdo.diff.rows import Comparison, scopes_of
-from llmdo.graph.inventory import tools_of
 from llmdo.graph.keys import Reference
 from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry, Graph, Limits
 from llmdo.graph.schedule import Schedule
 from llmdo.graph.settings import Acceptance, Settings
+from llmdo.graph.toolkit import tools_of
 from llmdo.graph.toolset import Server, Tool, Toolset
 from llmdo.graph.worker import Attachments, Use, Worker
 from llmdo.policy.authority import STRICTNESS, Capability, Rule, decide, scope_contains, strictest
@@ -265,7 +265,7 @@ def worker(name: str, *uses: str, **more) -> Worker:
 
 def graph_of(*workers: Worker, entry: Entry = ENTRY, toolset: Toolset = CONSOLE, **more) -> Graph:
     return Graph(
-        settings=Settings(name="w", built_in=2, default="needs_approval", max_depth=5),
+        settings=Settings(name="w", built_in=3, default="needs_approval", max_depth=5),
         workers={member.name: member for member in workers},
         entries={entry.name: entry},
         toolsets={toolset.name: toolset},
@@ -456,13 +456,16 @@ def test_an_acceptance_covers_no_wider_scope_and_no_capability_that_needs_its_fu
         return graph_of(replace(worker("main"), uses=(use,)), acceptances=acceptances)
 
     before = graph_of(worker("main"))
-    both = accepted("fs.write:out/**"), accepted("fs.write.protected:out/**")
-    assert not diff(before, writing(*both)).fails("widened")
-    assert diff(before, writing(both[0])).fails("widened")
-    assert diff(before, writing(accepted("fs.write:out/a"), both[1])).fails("widened")
-    rows = diff(before, writing(accepted("fs.write:out/a"), both[1])).entries[0].rows
+    plain, *by_full_name = (
+        accepted(f"{name}:out/**") for name in ("fs.write", "fs.write.code", "fs.write.protected")
+    )
+    assert not diff(before, writing(plain, *by_full_name)).fails("widened")
+    assert diff(before, writing(plain)).fails("widened")
+    assert diff(before, writing(accepted("fs.write:out/a"), *by_full_name)).fails("widened")
+    rows = diff(before, writing(accepted("fs.write:out/a"), *by_full_name)).entries[0].rows
     assert [(str(row.capability), row.elsewhere, row.accepted is not None) for row in rows] == [
         ("fs.write.protected:out/**", False, True),
+        ("fs.write.code:out/**", False, True),
         ("fs.write:out/**", True, False),
         ("fs.write:out/a", False, True),
     ]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.base import topology
-from llmdo.graph.inventory import delegating, tools_of
 from llmdo.graph.resolved import Graph
+from llmdo.graph.toolkit import delegating, tools_of
 from llmdo.graph.toolset import Tool
 from llmdo.policy.authority import (
     GRAVEST_FIRST,

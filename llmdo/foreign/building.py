@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.foreign.team import Agent, Grant, Team
+    from llmdo.syntax.document import Place
 
 EVERYONE = "every agent"
 """The worker that stands between agents and all that they may call: an edge to each of them would be a square."""
@@ -43,7 +44,7 @@ def graph_of(team: Team) -> Graph:
         settings=Settings(
             name=team.format, built_in=BUILT_IN_VERSION, default="needs_approval", max_depth=team.max_depth
         ),
-        rules=(*_base_rules(team.agents), Rule(STARTS, team.starts, team.format)),
+        rules=(*_base_rules(team), Rule(STARTS, team.starts, team.format)),
         entries=_entries(team),
         workers=dict(sorted(workers.items())),
         toolsets=dict(sorted(builder.toolsets.items())),
@@ -86,13 +87,20 @@ def _below(starts: Iterable[str], calls: dict[str, list[str]]) -> set[str]:
     return names
 
 
-def _base_rules(agents: Iterable[Agent]) -> Iterator[Rule]:
-    """For each capability the mildest that holds for any agent; the others tighten it for themselves."""
-    every = _mildest(grant for agent in agents for grant in agent.grants)
+def _base_rules(team: Team) -> Iterator[Rule]:
+    """For each capability the mildest that holds for any agent; the others tighten it for themselves.
+
+    Who says so, each agent tells by a rule of its own: the line of one is no reason for a call of another.
+    """
+    every = _mildest(grant for agent in team.agents for grant in agent.grants)
     for capability, merged in sorted(every.items(), key=lambda pair: str(pair[0])):
-        built_in = _BUILT_IN.get(capability.name, "needs_approval")
-        if merged.decision != built_in and STRICTNESS[merged.decision] < STRICTNESS["blocked"]:
-            yield Rule(capability, merged.decision, merged.origin, merged.rule_at)
+        if not _is_usual(capability, merged) and STRICTNESS[merged.decision] < STRICTNESS["blocked"]:
+            yield Rule(capability, merged.decision, team.format)
+
+
+def _is_usual(capability: Capability, grant: Grant) -> bool:
+    """Whether a grant decides as the built-in rules do."""
+    return grant.decision == _BUILT_IN.get(capability.name, "needs_approval")
 
 
 def named(agents: Iterable[Agent]) -> dict[str, Agent]:
@@ -185,11 +193,17 @@ class _Builder:
         return self._names[key]
 
     def _rules(self, agent: Agent, grants: Sequence[Grant]) -> tuple[Rule, ...]:
-        key = tuple((grant.capabilities, grant.decision, grant.origin) for grant in grants)
-        calls = tuple((call.decision, call.origin) for call in agent.calls)
+        key = tuple(
+            (grant.capabilities, grant.decision, grant.origin, _line(grant.rule_at)) for grant in grants
+        )
+        calls = tuple((call.decision, call.origin, _line(call.at)) for call in agent.calls)
         if (key, calls) not in self._approvals:
             self._approvals[key, calls] = tuple(_approvals(agent, grants))
         return self._approvals[key, calls]
+
+
+def _line(at: Place | None) -> object:
+    return at and (at.document.source.path, at.route)
 
 
 def _by_toolset(grants: Iterable[Grant]) -> dict[str, list[Grant]]:
@@ -258,7 +272,8 @@ def _approvals(agent: Agent, grants: Sequence[Grant]) -> Iterator[Rule]:
         if STRICTNESS[other.decision] < STRICTNESS[grant.decision] and capability.contains(below)
     }
     for capability, grant in sorted(mildest.items(), key=lambda pair: str(pair[0])):
-        if grant.decision != "allowed" and capability.name not in {UNTRUSTED.name, *milder}:
+        is_telling = grant.decision != "allowed" or not _is_usual(capability, grant)
+        if is_telling and capability.name not in {UNTRUSTED.name, *milder}:
             yield Rule(capability, grant.decision, grant.origin, grant.rule_at)
     if agent.calls and not agent.everyone:
         call = min(agent.calls, key=lambda called: STRICTNESS[called.decision])

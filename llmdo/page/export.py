@@ -10,6 +10,7 @@ from urllib.parse import quote
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.page import shell
 from llmdo.page.views import diff, project, reach, runs
+from llmdo.services.diff import sides_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,13 +62,3 @@ def _first(request: PageExport, answers: Iterable[KeptAnswer]) -> str:
     if request.revisions is not None:
         return f"#/diff/{quote('..'.join(sides_of(request.revisions)), safe='')}"
     return "#/"
-
-
-def sides_of(revisions: str) -> tuple[str, str]:
-    """The two sides of `A..B`; without A that is the last commit, without B what is on disk."""
-    before, dots, after = revisions.partition("..")
-    if not dots or ".." in after:
-        raise LlmdoError(
-            f"`{revisions}` does not name two revisions", hint="--rev A..B, such as `--rev main..worktree`"
-        )
-    return before or "HEAD", after or "worktree"

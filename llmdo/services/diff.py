@@ -1,4 +1,4 @@
-"""`diff`: two locks, or a foreign project at two revisions, read and compared."""
+"""`diff`: the sources against a lock, two locks, or a foreign project at two revisions, read and compared."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.diff import diff as difference_of
 from llmdo.diff import revision
 from llmdo.graph.resolved import Graph
+from llmdo.services import past_sources, unseen
 from llmdo.services.root import root_folder
 from llmdo.workspace import project
 from llmdo.workspace.root import LOCK, MAX_LOCK
@@ -61,6 +63,18 @@ class DiffOutcome:
     after: Graph
 
 
+def sides_of(revisions: str) -> tuple[str, str]:
+    """The two sides of `A..B`; without A that is the last commit, without B what is on disk.
+
+    Raises:
+        LlmdoError: That does not name two.
+    """
+    before, dots, after = revisions.partition("..")
+    if not dots or ".." in after:
+        raise LlmdoError(f"`{revisions}` does not name two revisions", hint="A..B, such as `main..worktree`")
+    return before or "HEAD", after or WORKTREE
+
+
 def diff(request: DiffRequest, tell: Tell) -> DiffOutcome:
     """What one side lets each entry do that the other does not.
 
@@ -98,29 +112,61 @@ def _file(name: str) -> Graph:
 
 def _revisions(request: DiffRequest, tell: Tell) -> DiffOutcome:
     root = root_folder(request.project)
-    before = revision.locked_graph(root, request.before)
-    after = _worktree(root, tell) if request.after == WORKTREE else revision.locked_graph(root, request.after)
+    before = _side(root, request.before, tell)
+    after = _side(root, request.after, tell)
     if after is None:
         raise LlmdoError(f"there is no `{LOCK}` at `{request.after}`")
     if before is None:
         tell(f"no baseline: there is no `{LOCK}` at `{request.before}`, so everything is new")
     sides = Sides(before=request.before, after=request.after, has_baseline=before is not None)
-    return _outcome(before or Graph(settings=after.settings), after, sides)
+    old = before.graph if before else Graph(settings=after.graph.settings)
+    outcome = _outcome(old, after.graph, sides)
+    return replace(outcome, difference=replace(outcome.difference, unread=after.unread))
 
 
-def _worktree(root: Path, tell: Tell) -> Graph:
-    """The graph of the lock on disk, its places in the sources where they say the same."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Compared:
+    """One side of a comparison of workspaces."""
+
+    graph: Graph
+    unread: int = 0
+    """The errors for which something of its sources is not in the graph."""
+
+
+def _side(root: Path, at: str, tell: Tell) -> _Compared | None:
+    """The sources on disk, or the lock of a revision; None where that has none."""
+    if at == WORKTREE:
+        return _worktree(root, tell)
+    graph = revision.locked_graph(root, at)
+    if graph is None:
+        return None
+    for note in past_sources.disagreements(root, at, graph):
+        tell(note)
+    return _Compared(graph=graph)
+
+
+def _worktree(root: Path, tell: Tell) -> _Compared:
+    """What the sources on disk say. Nothing of them is run, so the lock tells what only an import or a start does."""
     read = project.read(root)
     if read.locked.graph is None:
         of_lock = (problem for problem in read.workspace.problems if problem.at.path == LOCK)
         problems = [*read.locked.problems, *of_lock]
         if problems:
             raise LlmdoError(problems[0].message, hint=problems[0].hint, at=problems[0].at)
-        raise LlmdoError(f"there is no `{LOCK}`", hint="run `llmdo lock`: it is what `llmdo diff` compares")
-    if read.is_current:
-        return read.graph
-    tell(f"warning: `{LOCK}` is not what the sources say; what is compared is the lock (run `llmdo lock`)")
-    return read.locked.graph
+        tell(f"note: there is no `{LOCK}`; run `llmdo lock` and commit it: reviewers compare with it")
+    elif not read.is_current:
+        tell(
+            f"note: `{LOCK}` is not what the sources say; what is compared is the sources (run `llmdo lock`)"
+        )
+    for note in unseen.notes_on(read):
+        tell(note)
+    unread = unseen.unread_in(checks.check(read))
+    if unread:
+        tell(
+            f"warning: the workspace has {unread} errors, so what it lets entries do is not known (`llmdo check` shows "
+            "them)"
+        )
+    return _Compared(graph=unseen.shown_as_unknown(read).graph, unread=unread)
 
 
 def _foreign(origin: tuple[str, str], request: DiffRequest, tell: Tell) -> DiffOutcome:

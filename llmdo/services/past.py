@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -14,6 +15,7 @@ from llmdo.journal.opening import runs_of
 from llmdo.runtime import AskLater
 from llmdo.runtime import run as run_entry
 from llmdo.runtime.models.choice import named
+from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.telemetry.events import discard
 from llmdo.services import approve as approving
 from llmdo.services import replay as replaying
@@ -50,7 +52,7 @@ class ResumeSettings(TypedDict, total=False):
     """How a run goes on."""
 
     again: Names
-    """The call paths of tools that did not finish, or of some that ended the run, to run once more."""
+    """The call paths of tools that did not finish, or of some that ended the run, to run once more; `*` is any text."""
     give_up: Names
     """Those of tools that did not finish, of which nobody knows what they did."""
     allow_drift: Names
@@ -108,12 +110,10 @@ async def resume_async(
     name = runs.find(run)
     with runs.claim(name), runs.open(name) as journal:
         if (outcome := completed(journal, request)) is not None:
-            return outcome
+            return told_to_programs(outcome)
         resumed = await asyncio.to_thread(going_on, journal, request, tell_nobody)
         policy_for(approver, resumed.basis.graph)
-        instances: dict[str, Model] = {}
-        for model in settings.get("models", ()):
-            named(model, instances)
+        instances = _by_name(settings.get("models", ()))
         options = dataclasses.replace(
             resumed.options,
             models=dataclasses.replace(resumed.options.models, instances=instances),
@@ -126,8 +126,10 @@ async def resume_async(
             streams=streams_of(settings),
         )
         basis = resumed.basis
-        return await run_entry(
-            basis.graph, root=request.root, prompts=basis.prompts, entry=resumed.entry, options=options
+        return told_to_programs(
+            await run_entry(
+                basis.graph, root=request.root, prompts=basis.prompts, entry=resumed.entry, options=options
+            )
         )
 
 
@@ -151,7 +153,7 @@ def replay(
     require_no_loop("`await asyncio.to_thread(llmdo.replay, ...)`")
     root = Path(workspace) if replaying.is_exported(run) else find_root(Path(workspace))
     request = replaying.ReplayRequest(run=run, root=root, until=until, sources=sources)
-    return replaying.replay(request, lambda _run, _entry: nullcontext(on_event)).outcome
+    return told_to_programs(replaying.replay(request, lambda _run, _entry: nullcontext(on_event)).outcome)
 
 
 @naming()
@@ -159,23 +161,45 @@ def approve(
     workspace: Files = ".",
     run: str = "last",
     *,
-    yes: Names = (),
-    no: Names = (),
+    yes: Names | Mapping[str, str] = (),
+    no: Names | Mapping[str, str] = (),
     reason: str = "",
     by: str | None = None,
     hours: float = WEEK,
 ) -> tuple[Waiting, ...]:
     """The questions of a run that wait, once those at the call paths `yes` and `no` are answered.
 
+    Either may be a table of call paths with the `digest` of the question that was shown: then the answer is for that
+    question alone, and is refused where another one waits by now. A path alone answers whatever waits there.
     `reason` tells the model why not, `by` says who answers, and `hours` how long the answers count. What only a person
     at a terminal may allow, this does not. A run that goes on is only looked at.
 
     Raises:
         LlmdoError: An answer does not fit, or the run goes on or is complete.
     """
-    answers = Answers(yes=_several(yes), no=_several(no), reason=reason, by=by, hours=hours)
+    records = [
+        {"path": path, "digest": digest, "allowed": allowed}
+        for allowed, answered in ((True, yes), (False, no))
+        if isinstance(answered, Mapping)
+        for path, digest in answered.items()
+    ]
+    answers = Answers(
+        yes=() if isinstance(yes, Mapping) else _several(yes),
+        no=() if isinstance(no, Mapping) else _several(no),
+        records=records,
+        reason=reason,
+        by=by,
+        hours=hours,
+    )
     request = approving.ApproveRequest(root=find_root(Path(workspace)), run=run, answers=answers)
     return tuple(approving.approve(request).questions.values())
+
+
+def _by_name(models: Iterable[Model]) -> dict[str, Model]:
+    instances: dict[str, Model] = {}
+    for model in models:
+        named(model, instances)
+    return instances
 
 
 def _several(names: Names) -> tuple[str, ...]:

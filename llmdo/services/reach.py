@@ -11,7 +11,7 @@ from llmdo.diff import revision
 from llmdo.foreign import Foreign
 from llmdo.reach import depth_of, selectors
 from llmdo.reach.paths import every_path, origins_of, rows_to, target_of
-from llmdo.services import foreign
+from llmdo.services import foreign, unseen
 from llmdo.services.root import root_folder
 from llmdo.workspace import lock
 from llmdo.workspace import project as projects
@@ -158,7 +158,7 @@ def suggest(request: ReachRequest, tell: Tell, *, from_runs: bool = False) -> tu
     """The smallest ceilings and rules for what the workers declare, or `from_runs` for what runs needed."""
     from llmdo.reach import suggest as suggesting
 
-    read = _opened(request.project, request.origin, tell)
+    read = _opened(request.project, request.origin, tell, unseen_too=False)  # which nobody should allow
     chosen = _chosen(read, request)
     if not from_runs:
         return tuple(suggesting.suggest(read.analysis, entry) for entry in chosen)
@@ -239,7 +239,9 @@ def _modified(read: Project, at: str) -> frozenset[str]:
     return workers & {drift.name for drift in lock.drift(before, read.graph) if drift.kind == "worker"}
 
 
-def _opened(project: str | None, origin: tuple[str, str] | None, tell: Tell) -> Opened:
+def _opened(
+    project: str | None, origin: tuple[str, str] | None, tell: Tell, *, unseen_too: bool = True
+) -> Opened:
     """The project, read. Where its files have errors, the answer may leave something out, and a warning says so."""
     if origin:
         if project:
@@ -251,7 +253,9 @@ def _opened(project: str | None, origin: tuple[str, str] | None, tell: Tell) -> 
         tell(
             f"warning: the workspace has {errors} errors, so this may be incomplete (`llmdo check` shows them)"
         )
-    return read
+    for note in unseen.notes_on(read):
+        tell(note)
+    return unseen.shown_as_unknown(read) if unseen_too else read
 
 
 def _chosen(read: Opened, request: ReachRequest) -> list[Entry]:

@@ -86,6 +86,9 @@ triage: WIDENED
   + fs.write.protected:out/**   needs approval             triage > publisher > filesystem
       workers/triage.worker:5:3      triage delegates to publisher
       workers/publisher.worker:4:3   publisher uses filesystem
+  + fs.write.code:out/**        needs approval             triage > publisher > filesystem
+      workers/triage.worker:5:3      triage delegates to publisher
+      workers/publisher.worker:4:3   publisher uses filesystem
 publish: same
 also:
   ~ worker `triage` `delegates`: +`publisher` (reached by `triage`)
@@ -109,7 +112,7 @@ def test_a_new_delegate_shows_what_it_lets_the_entry_do_and_where(team: Path, ll
 
 def test_an_accepted_widening_does_not_fail(team: Path, llmdo: Llmdo) -> None:
     with (team / "llmdo.toml").open("a", encoding="utf-8") as manifest:
-        for name in ("fs.write", "fs.write.protected"):
+        for name in ("fs.write", "fs.write.code", "fs.write.protected"):
             manifest.write(
                 f'\n[[check.accept]]\ncapability = "{name}:out/**"\nentry = "triage"\nreason = "reviewed"\n'
             )
@@ -120,11 +123,146 @@ def test_an_accepted_widening_does_not_fail(team: Path, llmdo: Llmdo) -> None:
     assert done.out.endswith("verdict: widened, all of it accepted\n")
 
 
-def test_a_stale_lock_is_reported_and_the_lock_is_what_counts(team: Path, llmdo: Llmdo) -> None:
+def test_the_sources_are_judged_also_where_the_lock_is_behind_them(
+    team: Path, llmdo: Llmdo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     edit(team / "workers/triage.worker", "  helper: {}\n", "  helper: {}\n  publisher: {}\n")
-    done = llmdo("diff", cwd=team)
-    assert done.out.endswith("verdict: same\n")
-    assert done.err.startswith("warning: `llmdo.lock` is not what the sources say")
+    for ci in ("", "1"):
+        monkeypatch.setenv("CI", ci)
+        done = llmdo("diff", "HEAD", "--fail-on", "widened", cwd=team)
+        assert (done.code, done.out) == (1, WIDENED)
+        assert done.err.startswith("note: `llmdo.lock` is not what the sources say")
+
+
+FACTORY = """\
+from pydantic_ai import FunctionToolset
+
+
+def make():
+    tools = FunctionToolset()
+
+    @tools.tool_plain(metadata={"capabilities": [CAPABILITIES]})
+    def refund(order: str) -> str:
+        \"\"\"Refund an order.\"\"\"
+        return order
+
+    return tools
+
+
+orders = make()
+"""
+
+
+@pytest.fixture
+def shop(team: Path, llmdo: Llmdo) -> Path:
+    """The team, with a toolset of which only importing its module tells what its tools are, locked and committed."""
+    (team / "tools").mkdir()
+    (team / "tools/orders.py").write_text(
+        FACTORY.replace("CAPABILITIES", '"data.untrusted"'), encoding="utf-8"
+    )
+    with (team / "llmdo.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write('\n[toolsets.orders]\npython = "tools/orders.py:orders"\n')
+    edit(team / "workers/helper.worker", "name: helper\n", "name: helper\ntoolsets: [orders]\n")
+    assert llmdo("lock", cwd=team).code == 0
+    commit(team, "sell things")
+    return team
+
+
+def test_what_only_an_import_tells_is_unknown_and_never_the_same(shop: Path, llmdo: Llmdo) -> None:
+    assert llmdo("diff", cwd=shop).out.endswith("verdict: same\n")
+    for capabilities in ('"data.untrusted", "net.connect"', ""):
+        text = FACTORY.replace("CAPABILITIES", capabilities)
+        (shop / "tools/orders.py").write_text(text, encoding="utf-8")
+        for fail_on in ("widened", "changed"):
+            done = llmdo("diff", "--fail-on", fail_on, cwd=shop)
+            assert done.code == 2
+            assert "triage: unknown\n  ? x.orders.any" in done.out
+            assert done.out.endswith("verdict: unknown\n")
+            assert "`llmdo lock`" in done.err
+        assert llmdo("diff", cwd=shop).code == 0
+        assert llmdo("lock", cwd=shop).code == 0
+        assert llmdo("diff", "--fail-on", "widened", cwd=shop).code == 1
+
+
+def test_a_declaration_that_is_no_plain_text_is_unknown(shop: Path, llmdo: Llmdo) -> None:
+    text = (
+        "from pydantic_ai import FunctionToolset\n\nWIDE = ['net.connect']\norders = FunctionToolset()\n\n\n"
+        "@orders.tool_plain(metadata={'capabilities': WIDE})\ndef refund(order: str) -> str:\n    return order\n"
+    )
+    (shop / "tools/orders.py").write_text(text, encoding="utf-8")
+    done = llmdo("diff", "--fail-on", "widened", cwd=shop)
+    assert (done.code, done.out.splitlines()[-1]) == (2, "verdict: unknown")
+
+
+def test_what_widened_counts_for_more_than_what_is_unknown(shop: Path, llmdo: Llmdo) -> None:
+    (shop / "tools/orders.py").write_text(FACTORY.replace("CAPABILITIES", ""), encoding="utf-8")
+    edit(shop / "workers/triage.worker", "  helper: {}\n", "  helper: {}\n  publisher: {}\n")
+    done = llmdo("diff", "--fail-on", "widened", cwd=shop)
+    assert done.code == 1
+    assert "? x.orders.any" in done.out
+    with (shop / "llmdo.toml").open("a", encoding="utf-8") as manifest:
+        for name in ("fs.write", "fs.write.code", "fs.write.protected"):
+            manifest.write(
+                f'\n[[check.accept]]\ncapability = "{name}:out/**"\nentry = "triage"\nreason = "reviewed"\n'
+            )
+    assert llmdo("diff", "--fail-on", "widened", cwd=shop).code == 2
+
+
+def test_a_server_that_nobody_asked_is_unknown(team: Path, llmdo: Llmdo) -> None:
+    with (team / "llmdo.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write('\n[toolsets.shop.mcp]\ncommand = "shop-server"\n')
+    edit(team / "workers/helper.worker", "name: helper\n", "name: helper\ntoolsets: [shop]\n")
+    done = llmdo("diff", "--fail-on", "changed", cwd=team)
+    assert "? x.shop.any" in done.out
+    assert "unknown (not known)" not in done.out
+    reach = llmdo("reach", "triage", cwd=team)
+    assert re.search(r"^  x\.shop\.any +unknown +", reach.out, re.MULTILINE)
+
+
+def test_reach_shows_what_only_an_import_tells_as_unknown(shop: Path, llmdo: Llmdo) -> None:
+    assert "data.untrusted" in llmdo("reach", "triage", cwd=shop).out
+    (shop / "tools/orders.py").write_text(FACTORY.replace("CAPABILITIES", '"net"'), encoding="utf-8")
+    done = llmdo("reach", "triage", cwd=shop)
+    assert re.search(
+        r"^  x\.orders\.any +unknown .*triage > helper > orders \(not known\)$", done.out, re.MULTILINE
+    )
+    assert "`orders`" in done.err
+    assert "`llmdo lock`" in done.err
+    [row] = [
+        row
+        for row in json.loads(llmdo("reach", "triage", "--format", "json", cwd=shop).out)["entries"][0][
+            "rows"
+        ]
+        if row["capability"] == "x.orders.any"
+    ]
+    assert row["decision"] == "unknown"
+    (shop / "llmdo.lock").unlink()
+    assert "x.orders.any" in llmdo("reach", "triage", cwd=shop).out
+    why = llmdo("why", "triage", "x.orders.any", cwd=shop).out
+    assert "x.orders.any: not known" in why
+
+
+def test_sources_that_cannot_be_read_are_unknown_and_never_narrowed(team: Path, llmdo: Llmdo) -> None:
+    (team / "workers/publisher.worker").write_text(
+        "---\nname: publisher\ntoolsets: [\n---\n", encoding="utf-8"
+    )
+    done = llmdo("diff", "--fail-on", "widened", cwd=team)
+    assert (done.code, done.out.splitlines()[-1]) == (2, "verdict: unknown")
+    assert "`llmdo check`" in done.err
+
+
+def test_a_lock_of_the_past_that_disagrees_with_its_sources_is_reported(team: Path, llmdo: Llmdo) -> None:
+    edit(team / "workers/triage.worker", "  helper: {}\n", "  helper: {}\n  publisher: {}\n")
+    commit(team, "forget the lock")
+    assert llmdo("lock", cwd=team).code == 0
+    done = llmdo("diff", "HEAD", cwd=team)
+    assert done.out == WIDENED
+    assert "at `HEAD`, `llmdo.lock` is not what its sources say: worker `triage`" in done.err
+    commit(team, "lock")
+    assert llmdo("diff", "HEAD", cwd=team).err == ""
+    done = llmdo("diff", "HEAD~1", "HEAD", cwd=team)
+    assert "at `HEAD~1`, `llmdo.lock`" in done.err
+    assert "at `HEAD`" not in done.err
 
 
 def test_the_places_of_another_revision_are_in_its_lock(team: Path, llmdo: Llmdo) -> None:
@@ -147,6 +285,16 @@ def test_without_a_lock_there_everything_is_new(team: Path, llmdo: Llmdo) -> Non
     assert "no baseline, so everything is new" in llmdo("diff", "--format", "markdown", cwd=team).out
     done = llmdo("diff", "HEAD~1", "HEAD", cwd=team)
     assert (done.code, done.err) == (2, "error: there is no `llmdo.lock` at `HEAD`\n")
+
+
+def test_two_revisions_are_named_as_the_page_names_them(team: Path, llmdo: Llmdo) -> None:
+    edit(team / "workers/triage.worker", "  helper: {}\n", "  helper: {}\n  publisher: {}\n")
+    for sides in ("HEAD..worktree", "HEAD..", "..worktree", ".."):
+        assert llmdo("diff", sides, cwd=team).out == WIDENED, sides
+    assert llmdo("lock", cwd=team).code == 0
+    commit(team, "let triage publish")
+    assert llmdo("diff", "HEAD~1..HEAD", cwd=team).out.startswith("triage: WIDENED")
+    assert llmdo("diff", "HEAD..HEAD~1", cwd=team).out.startswith("triage: narrowed")
 
 
 @pytest.mark.long
@@ -173,7 +321,7 @@ def test_a_shallow_clone_and_a_worktree_are_enough(team: Path, tmp_path: Path, l
     [
         ("nowhere", "there is no revision `nowhere` in this repository"),
         ("HEAD:team/llmdo.lock", "there is no revision `HEAD:team/llmdo.lock` in this repository"),
-        ("main..main", "there is no revision `main..main` in this repository"),
+        ("main...main", "there is no revision `.main` in this repository"),
         ("a\nb", "`a\nb` is not a revision"),
         ("", "`` is not a revision"),
     ],
@@ -249,6 +397,29 @@ def test_a_hostile_repository_runs_nothing(team: Path, llmdo: Llmdo, tmp_path: P
     assert not canary.exists()
 
 
+def test_a_tree_with_names_that_lead_elsewhere_writes_nothing_there(team: Path, llmdo: Llmdo) -> None:
+    blob = bytes.fromhex(git(team, "rev-parse", "HEAD:./llmdo.toml"))
+    names = [b"../../evil.toml", b"/tmp/llmdo-evil.toml", b"workers/publisher.worker/x.worker"]
+    folder = subprocess.run(
+        ["git", "cat-file", "tree", "HEAD:./"], cwd=team, capture_output=True, check=True
+    ).stdout
+    tree = folder + b"".join(b"100644 " + name + b"\0" + blob for name in names)
+    hashing = ["git", "hash-object", "-t", "tree", "-w", "--literally", "--stdin"]
+    made = (
+        subprocess.run(hashing, cwd=team, input=tree, capture_output=True, check=True).stdout.decode().strip()
+    )
+    top = f"040000 tree {made}\tteam\n"
+    root = subprocess.run(
+        ["git", "mktree"], cwd=team, input=top.encode(), capture_output=True, check=True
+    ).stdout
+    commit_id = git(team, "commit-tree", root.decode().strip(), "-m", "evil")
+    done = llmdo("diff", commit_id, cwd=team)
+    assert "Traceback" not in done.err
+    assert done.out.endswith("verdict: same\n")
+    assert "cannot be read here" in done.err
+    assert not Path("/tmp/llmdo-evil.toml").exists()
+
+
 def test_a_missing_object_of_a_partial_clone_is_not_fetched(team: Path, llmdo: Llmdo, tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     blob = git(team, "rev-parse", "HEAD:./llmdo.lock")
@@ -312,11 +483,11 @@ def test_a_lock_that_is_a_link_there_is_not_followed(team: Path, llmdo: Llmdo) -
     assert llmdo("diff", cwd=team).err == "error: `llmdo.lock` at `HEAD` is not a regular file\n"
 
 
-def test_without_a_lock_on_disk_it_says_what_to_do(team: Path, llmdo: Llmdo) -> None:
+def test_without_a_lock_on_disk_the_sources_are_judged(team: Path, llmdo: Llmdo) -> None:
     (team / "llmdo.lock").unlink()
     done = llmdo("diff", cwd=team)
-    assert done.code == 2
-    assert done.err.startswith("error: there is no `llmdo.lock`\n  hint: run `llmdo lock`")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "verdict: same")
+    assert done.err.startswith("note: there is no `llmdo.lock`; run `llmdo lock`")
 
 
 def test_two_files_are_compared_without_git_and_without_a_workspace(llmdo: Llmdo, tmp_path: Path) -> None:
@@ -479,3 +650,14 @@ def test_a_shell_that_may_run_more_is_widened(
         locks.append(str(root / "llmdo.lock"))
     document = json.loads(llmdo("diff", "--locks", *locks, "--format", "json").out)
     assert document["verdict"] == verdict
+
+
+def test_a_ceiling_that_admits_nothing_where_there_was_none_is_said(team: Path, llmdo: Llmdo) -> None:
+    edit(team / "llmdo.toml", 'worker = "triage"\n', 'worker = "triage"\nmay = []\n')
+    assert "`may` is empty now, it was not there" in llmdo("check", cwd=team).out
+    shown = llmdo("diff", cwd=team).out
+    assert "`may`: an empty list (there was none)" in shown
+    assert "order" not in shown
+    assert llmdo("lock", cwd=team).code == 0
+    edit(team / "llmdo.toml", "may = []\n", "")
+    assert "`may` is gone, it was empty" in llmdo("check", cwd=team).out

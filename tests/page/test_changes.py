@@ -97,3 +97,31 @@ def test_a_project_of_another_tool_is_compared_as_well(
     expect(page.locator("h1")).to_have_text("Widened")
     go(page, "#/reach/triage")
     expect(page.locator(".top .tag")).to_have_text("read from claude, not enforced")
+
+
+@pytest.mark.long
+def test_what_only_an_import_tells_is_not_known_and_never_nothing(
+    page: Page, serve: Serve, widened: Path
+) -> None:
+    """Also where the lock is behind its sources."""
+    git(widened, "commit", "-am", "wide")
+    (widened / "tools").mkdir(exist_ok=True)
+    (widened / "tools/orders.py").write_text(
+        "from pydantic_ai import FunctionToolset\n\n\ndef make():\n    return FunctionToolset()\n\n\norders = make()\n",
+        encoding="utf-8",
+    )
+    manifest = widened / "llmdo.toml"
+    text = manifest.read_text(encoding="utf-8")
+    manifest.write_text(f'{text}\n[toolsets.orders]\npython = "tools/orders.py:orders"\n', encoding="utf-8")
+    worker = widened / "workers/triage.worker"
+    text = worker.read_text(encoding="utf-8")
+    worker.write_text(text.replace("- releaser", "- releaser\n  - orders", 1), encoding="utf-8")
+    served = serve(widened)
+    served.open(page, "#/diff")
+    expect(page.locator("h1")).to_have_text("Not known")
+    expect(page.locator(".row[aria-pressed=true] .capability")).to_contain_text("x.orders.any")
+    go(page, "#/reach/triage")
+    expect(page.locator(".decided h2.unknown")).to_contain_text("Not known")
+    expect(page.locator(".row.unknown .way")).to_have_text("triage \u203a orders (not known)")
+    go(page, "#/")
+    expect(page.locator("th", has_text="Not known")).to_have_count(1)

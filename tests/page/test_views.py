@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 def test_an_entry_is_shown_with_what_it_reaches_and_how(page: Page, serve: Callable[..., Served]) -> None:
     serve(EXAMPLES / "approvals_demo").open(page, "#/reach/demo?to=fs.delete%3Adrafts%2F**")
-    expect(page.locator(".capabilities h2")).to_have_text(["Allowed 4", "Asks 4", "Blocked 4"])
+    expect(page.locator(".capabilities h2")).to_have_text(["Allowed 4", "Asks 4", "Blocked 10"])
     expect(page.locator(".witness")).to_contain_text("office (shred)")
     expect(page.locator(".witness")).to_contain_text("no rule names")
     page.get_by_role("button", name="net.connect").click()

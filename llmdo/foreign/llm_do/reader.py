@@ -40,6 +40,7 @@ from llmdo.foreign.team import (
     Team,
     capability_of,
 )
+from llmdo.graph.models import with_current_provider
 from llmdo.syntax.document import Place
 from llmdo.workspace.references import class_path, module_files
 
@@ -298,7 +299,7 @@ class _LlmDoProject:
             tightened=tightened,
             input=text_input if is_entry else None,
             description=description if isinstance(description, str) else None,
-            model=model if isinstance(model, str) else None,
+            model=with_current_provider(model) if isinstance(model, str) else None,
             grants=tuple(grants),
             calls=tuple(calls),
             is_entry=is_entry,
@@ -317,11 +318,11 @@ class _LlmDoProject:
     def _ours(self, path: str, header: Mapping[str, object]) -> Iterator[tuple[str, object]]:
         """What of a header means the same in one of ours."""
         model = header.get("model")
-        if isinstance(model, str) and is_hosted(model):
-            yield "model", model
+        if isinstance(model, str) and is_hosted(current := with_current_provider(model)):
+            yield "model", current
         patterns = header.get("compatible_models")
         if isinstance(patterns, list) and all(isinstance(pattern, str) and pattern for pattern in patterns):
-            yield "compatible_models", patterns
+            yield "compatible_models", [with_current_provider(pattern) for pattern in patterns]
         for theirs, key in _SCHEMAS.items():
             file, _, name = str(header.get(theirs, "")).rpartition(":")
             module = within(path.rpartition("/")[0], file)

@@ -9,9 +9,9 @@ import { empty, failing, withCode } from "./states.js";
 import { place, sourceLine, way } from "./witness.js";
 import { WORDS } from "./words.js";
 
-const SIGNS = { widens: "+", narrows: "−", none: "~" };
-const EFFECTS = { widens: "widened", narrows: "narrowed", none: "changed" };
-const ORDER = ["widened", "narrowed", "changed", "same"];
+const SIGNS = { widens: "+", unknown: "?", narrows: "−", none: "~" };
+const EFFECTS = { widens: "widened", unknown: "not known", narrows: "narrowed", none: "changed" };
+const ORDER = ["widened", "unknown", "narrowed", "changed", "same"];
 
 /** The two sides that a part of an address such as `main..worktree` names. */
 export function sidesOf(range = "") {
@@ -272,7 +272,7 @@ class Difference {
       data.notes.map((note) => h("p", { class: "note" }, withCode(note))),
       this.every().length
         ? h("div", { class: "columns" }, this.list, h("div", { class: "beside" }, this.drawn, this.detail))
-        : [empty("No entry can do more or less", data.facts.length ? "What differs besides is listed below." : null), h("div", { class: "alone" }, this.rest())],
+        : [empty(data.verdict === "unknown" ? "What entries can do is not known" : "No entry can do more or less", data.facts.length ? "What differs besides is listed below." : null), h("div", { class: "alone" }, this.rest())],
       h("details", { class: "whole" }, h("summary", {}, "As llmdo diff prints it"), lines(data.text, { tabindex: "0" })),
     );
   }
@@ -280,6 +280,7 @@ class Difference {
 
 function title(data) {
   const accepted = data.verdict === "widened" && data.accepted ? ", all of it accepted" : "";
+  if (data.verdict === "unknown") return "Not known";
   return data.verdict === "same" ? "Nothing changed" : `${data.verdict[0].toUpperCase()}${data.verdict.slice(1)}${accepted}`;
 }
 

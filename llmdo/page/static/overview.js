@@ -3,20 +3,21 @@
 import { counted, h } from "./dom.js";
 import { href } from "./router.js";
 import { empty, withCode } from "./states.js";
-import { WORDS } from "./words.js";
+import { ROW_WORDS, WORDS } from "./words.js";
 
-function row(entry) {
-  const { allowed, needs_approval: asks, blocked } = entry.decisions;
+/** The decisions that have a column: all, and what is not known where there is such a thing. */
+function columns(entries) {
+  const isUnknown = entries.some((entry) => entry.decisions.unknown);
+  return Object.keys(isUnknown ? ROW_WORDS : WORDS);
+}
+
+function row(entry, decisions) {
   return h(
     "tr",
     {},
     h("th", { scope: "row" }, h("a", { href: href("reach", entry.name) }, entry.name)),
     h("td", { class: "number" }, entry.workers.toLocaleString("en")),
-    [
-      ["allowed", allowed],
-      ["needs_approval", asks],
-      ["blocked", blocked],
-    ].map(([decision, number]) => h("td", { class: ["number", number ? decision : "zero"] }, number.toLocaleString("en"))),
+    decisions.map((decision) => [decision, entry.decisions[decision] ?? 0]).map(([decision, number]) => h("td", { class: ["number", number ? decision : "zero"] }, number.toLocaleString("en"))),
     h("td", { class: "gravest" }, entry.gravest.map((each) => h("code", {}, each))),
   );
 }
@@ -61,11 +62,11 @@ export const overview = {
               {},
               h("th", { scope: "col" }, "Entry"),
               h("th", { scope: "col", class: "number" }, "Workers"),
-              Object.values(WORDS).map((word) => h("th", { scope: "col", class: "number" }, word)),
+              columns(entries).map((decision) => h("th", { scope: "col", class: "number" }, ROW_WORDS[decision])),
               h("th", { scope: "col" }, "The gravest without a question"),
             ),
           ),
-          h("tbody", {}, entries.map(row)),
+          h("tbody", {}, entries.map((entry) => row(entry, columns(entries)))),
         ),
       ),
     );

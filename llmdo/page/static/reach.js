@@ -9,7 +9,7 @@ import { modelOf, workerId } from "./graph/model.js";
 import { href } from "./router.js";
 import { empty, withCode } from "./states.js";
 import { isUngated, way, witness } from "./witness.js";
-import { WORDS } from "./words.js";
+import { ROW_WORDS, WORDS } from "./words.js";
 
 function choice(data, context) {
   const names = context.project.entries.map((entry) => entry.name);
@@ -47,7 +47,7 @@ function group(decision, rows, onchoose) {
   return h(
     "section",
     { class: "decided" },
-    h("h2", { class: decision }, WORDS[decision], " ", h("span", { class: "count" }, String(inside.length))),
+    h("h2", { class: decision }, ROW_WORDS[decision], " ", h("span", { class: "count" }, String(inside.length))),
     h("ul", {}, inside.map((row) => item(row, onchoose))),
   );
 }
@@ -83,7 +83,7 @@ class Reach {
     this.list = h(
       "div",
       { class: "capabilities" },
-      Object.keys(WORDS).map((decision) => group(decision, data.rows, choose)),
+      Object.keys(ROW_WORDS).map((decision) => group(decision, data.rows, choose)),
     );
     this.detail = h("section", { class: "witness", "aria-label": "What is chosen" });
     this.canvas = new Canvas(this.model, {
@@ -225,7 +225,7 @@ export const reach = {
     context.parameters.entry
       ? get("/api/reach", { entry: context.parameters.entry }, context).then((data) =>
           data.rows.map((row) => ({
-            kind: WORDS[row.decision].toLowerCase(),
+            kind: ROW_WORDS[row.decision].toLowerCase(),
             text: row.capability,
             more: way(row),
             href: href("reach", data.entry, { to: row.capability }),

@@ -2,12 +2,13 @@
 
 import { h } from "./dom.js";
 import { withCode } from "./states.js";
-import { WORDS } from "./words.js";
+import { ROW_WORDS, WORDS } from "./words.js";
 
 const SENTENCES = {
   allowed: "Nobody is asked on the way.",
   needs_approval: "A person is asked before it happens.",
   blocked: "It cannot happen.",
+  unknown: "What its tools do is seen once llmdo lock has imported or asked it.",
 };
 
 /** Whether a row is come by without any question, through somebody else: what nobody sees in one file. */
@@ -23,6 +24,7 @@ export function way(row) {
 /** The name of a step; of the last one of a row with the tool that is called there. */
 function named(hop, row) {
   if (!row) return hop.name;
+  if (row.decision === "unknown") return `${hop.name} (not known)`;
   if (row.attachment) return `${hop.name} (attachment)`;
   const isNamed = row.delegation || row.tool === hop.name || ["*", "(start)"].includes(row.tool);
   return isNamed ? hop.name : `${hop.name} (${row.tool})`;
@@ -57,7 +59,7 @@ export function witness(data, row) {
       "header",
       {},
       h("h2", {}, h("code", {}, row.capability)),
-      h("p", { class: ["verdict", row.decision] }, h("strong", {}, WORDS[row.decision]), ` ${SENTENCES[row.decision]}`),
+      h("p", { class: ["verdict", row.decision] }, h("strong", {}, ROW_WORDS[row.decision]), ` ${SENTENCES[row.decision]}`),
     ),
     h(
       "ol",
@@ -78,4 +80,5 @@ export function witness(data, row) {
 const ASSURANCES = {
   declared: "Declared: its code says what it does, and llmdo does not look inside.",
   open: "Open: nothing limits what this can do.",
+  unknown: "Nobody has seen yet what these tools declare.",
 };

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.page.endpoints import Endpoint, Inquiry, KeptAnswer
 from llmdo.reach.selectors import closure
-from llmdo.render.reach import capability
+from llmdo.render.reach import UNKNOWN, capability
 from llmdo.services import reach as service
 from llmdo.version import __version__
 
@@ -84,12 +84,14 @@ def _starts(graph: Graph, entry: Entry) -> list[str]:
 
 def _entry(analysis: Analysis, entry: Entry) -> Json:
     rows = analysis.of(entry)
-    decisions: dict[str, int] = Counter(row.decision for row in rows)
+    decisions: dict[str, int] = Counter(UNKNOWN if row.is_unseen else row.decision for row in rows)
     return {
         "name": entry.name,
         "workers": len(list(closure(analysis.graph.edges, _starts(analysis.graph, entry)))),
         "decisions": {"allowed": 0, "needs_approval": 0, "blocked": 0, **decisions},
-        "gravest": [capability(row) for row in rows[:GRAVEST] if row.decision == "allowed"],
+        "gravest": [
+            capability(row) for row in rows[:GRAVEST] if row.decision == "allowed" and not row.is_unseen
+        ],
     }
 
 

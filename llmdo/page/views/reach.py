@@ -9,7 +9,7 @@ from llmdo.page.endpoints import Endpoint, Inquiry, KeptAnswer
 from llmdo.policy.authority import STRICTNESS
 from llmdo.reach import depth_of
 from llmdo.render import graph as drawings
-from llmdo.render.reach import capability
+from llmdo.render.reach import UNKNOWN, capability
 from llmdo.services import reach as service
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def row_data(row: Row) -> dict[str, Json]:
     return {
         "capability": capability(row),
         "name": row.capability.name,
-        "decision": row.decision,
-        "assurance": row.assurance,
+        "decision": UNKNOWN if row.is_unseen else row.decision,
+        "assurance": UNKNOWN if row.is_unseen else row.assurance,
         "tool": row.tool,
         "attachment": row.is_attachment,
         "delegation": not row.shape.toolset,

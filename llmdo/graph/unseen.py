@@ -1,0 +1,61 @@
+"""Toolsets of which only importing their module, or starting their server, tells what their tools do.
+
+A question about reach has to show them: each as one more tool, which stands for all that nobody has seen yet.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import replace
+from llmdo.graph import servers
+from llmdo.graph.toolset import Tool
+from llmdo.policy.authority import Capability
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from llmdo.graph.facts import Facts
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.toolset import Toolset
+
+ANY = "(not known)"
+"""The tool that stands for the unseen ones; no toolset can have one of that name."""
+
+
+def unseen(graph: Graph, facts: Facts, readable: Collection[str]) -> frozenset[str]:
+    """The toolsets of `graph`, made with these `facts`, whose tools are not known.
+
+    `readable` are those of Python of which the text of a module tells all.
+    """
+    known = {*facts, *readable}
+    return frozenset(name for name, toolset in graph.toolsets.items() if _key(toolset) not in known)
+
+
+def _key(toolset: Toolset) -> str:
+    return toolset.python or servers.key_of(toolset.name)
+
+
+def with_unseen(graph: Graph, names: Iterable[str]) -> Graph:
+    """The graph, in which each of these toolsets has the tool that stands for those nobody has seen."""
+    toolsets = dict(graph.toolsets)
+    for name in sorted({*names} & toolsets.keys()):
+        any_tool = Tool(name=ANY, capabilities=(Capability(f"x.{name}.any"),))
+        toolsets[name] = replace(toolsets[name], tools={**toolsets[name].tools, ANY: any_tool})
+    return graph if toolsets == graph.toolsets else replace(graph, toolsets=toolsets)
+
+
+def without_unseen(graph: Graph) -> Graph:
+    """The graph without these tools: what `with_unseen` was given."""
+    toolsets = {
+        name: replace(toolset, tools={key: tool for key, tool in toolset.tools.items() if key != ANY})
+        if ANY in toolset.tools
+        else toolset
+        for name, toolset in graph.toolsets.items()
+    }
+    return replace(graph, toolsets=toolsets) if unseen_in(graph) else graph
+
+
+def unseen_in(graph: Graph) -> frozenset[str]:
+    """The toolsets that have such a tool."""
+    return frozenset(name for name, toolset in graph.toolsets.items() if ANY in toolset.tools)

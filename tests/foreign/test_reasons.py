@@ -1,0 +1,92 @@
+"""A reason belongs to the agent whose call it decides: it names no rule that stands in the file of another one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from llmdo import foreign
+from llmdo.foreign import Foreign
+from llmdo.foreign.building import named
+from llmdo.syntax.document import Place
+
+CASES = sorted(path.parent for path in (Path(__file__).parent / "cases").glob("*/*/expect.txt"))
+
+TEAM = """\
+agents:
+  root:
+    model: openai/gpt-5
+    instruction: Lead.
+    sub_agents: [planner]
+    toolsets:
+      - type: filesystem
+      - type: shell
+  planner:
+    model: openai/gpt-5
+    instruction: Plan.
+    toolsets:
+      - type: filesystem
+permissions:
+  allow: ["read_file", "write_file"]
+  ask: ["shell"]
+"""
+
+WORKFLOW = """\
+---
+on: issues
+permissions: { contents: write, issues: write }
+engine: claude
+tools:
+  github: { toolsets: [all], read-only: false }
+  bash: ["*"]
+safe-outputs: { create-issue: {} }
+---
+Sort.
+"""
+
+
+def foreign_reasons(read: Foreign) -> list[str]:
+    """The reasons for calls that are none of what the files say about an agent on the way to the call."""
+    agents = named(read.team.agents)
+    wrong = []
+    for entry in read.graph.entries.values():
+        for row in read.analysis.of(entry):
+            known = {("built in", None), (read.team.format, None)}
+            for hop in row.path:
+                if agent := agents.get(hop.name):
+                    known |= {(grant.origin, _at(grant.rule_at)) for grant in agent.grants}
+                    known |= {(call.origin, _at(call.at)) for call in agent.calls}
+            wrong += [
+                f"{entry.name}: {row.capability}: {reason} {_at(reason.rule.at)}"
+                for reason in row.reasons
+                if reason.rule and (reason.rule.origin, _at(reason.rule.at)) not in known
+            ]
+    return wrong
+
+
+def _at(place: Place | None) -> object:
+    return place and (place.location.path, place.location.span)
+
+
+@pytest.mark.parametrize("form", ["docker-agent", "gh-aw"])
+def test_alike_agents_of_several_files_are_each_told_of_their_own(tmp_path: Path, form: str) -> None:
+    if form == "docker-agent":
+        for name in ("a", "b"):
+            (tmp_path / f"{name}.yaml").write_text(TEAM, encoding="utf-8")
+        (tmp_path / "c.yaml").write_text(f"# below\n{TEAM}", encoding="utf-8")
+    else:
+        folder = tmp_path / ".github/workflows"
+        folder.mkdir(parents=True)
+        for name in ("a", "b"):
+            (folder / f"{name}.md").write_text(WORKFLOW, encoding="utf-8")
+        (folder / "c.md").write_text(WORKFLOW.replace("on: issues", "name: C\non: issues"), encoding="utf-8")
+    read = foreign.read(form, tmp_path)
+    assert len(read.graph.entries) >= 3
+    assert foreign_reasons(read) == []
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
+def test_no_reason_names_the_file_of_another_agent(case: Path) -> None:
+    assert foreign_reasons(foreign.read("auto", case)) == []
