@@ -13,6 +13,7 @@ from llmdo.base.diagnostic import CODES
 from llmdo.checks import ALL, explanation, name_of
 from llmdo.foreign.findings import ALL as FOREIGN
 from llmdo.policy.authority import BUILT_IN, OUTSIDE_CEILINGS, TERMINAL_ONLY, VOCABULARY
+from llmdo.policy.protection import CODE_FILES, PROTECTED_FILES
 from llmdo.policy.secret_files import SECRET_FILES
 from llmdo.runtime.telemetry import events as telemetry
 
@@ -98,7 +99,7 @@ def pages() -> dict[str, str]:
         + reference("eval", ""),
         "checks.md": MADE + "# Checks\n" + "".join(map(finding, (*ALL, *FOREIGN))),
         "events.md": MADE + "# Events of a run\n\n" + EVENTS + events(),
-        "vocabulary.md": MADE + "# Capabilities\n\n" + vocabulary() + secret_files(),
+        "vocabulary.md": MADE + "# Capabilities\n\n" + vocabulary() + secret_files() + written_files(),
     }
 
 
@@ -218,6 +219,19 @@ def secret_files() -> str:
         "Reading a file of such a name, or one in a folder of such a name, anywhere in the workspace, raises "
         "`fs.read.protected`.\n`*` stands for any part of a name. Names are compared without case.\n\n"
         + "\n".join(f"* `{name}`" for name in sorted(SECRET_FILES))
+        + "\n"
+    )
+
+
+def written_files() -> str:
+    """The names that make a write one of `fs.write.protected` or `fs.write.code`."""
+    return (
+        "\n## Files that govern runs\n\n"
+        "Writing, deleting or renaming one raises `fs.write.protected`, by the same comparison; so does what the "
+        "inventory of the workspace names.\n\n"
+        + ", ".join(f"`{name}`" for name in sorted(PROTECTED_FILES))
+        + "\n\n## Files that are executed\n\nWriting, deleting or renaming one raises `fs.write.code`.\n\n"
+        + ", ".join(f"`{name}`" for name in sorted(CODE_FILES))
         + "\n"
     )
 

@@ -133,7 +133,7 @@ def graphs(draw: st.DrawFn) -> Graph:
         approvals=draw(rules("entry `e`")),
     )
     return Graph(
-        settings=Settings(name="g", built_in=2, default=draw(decisions), max_depth=draw(st.integers(0, 3))),
+        settings=Settings(name="g", built_in=3, default=draw(decisions), max_depth=draw(st.integers(0, 3))),
         rules=draw(rules("llmdo.toml")),
         paths=draw(st.sampled_from([{}, {"decks/": "in/"}, {".env": "in/a", "notes": ".git/x"}])),
         entries={"e": entry},

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from llmdo import checks
-from llmdo.graph.inventory import governing_files
+from llmdo.graph.inventory import Inventory
 from llmdo.workspace import project
 from tests.commands import llmdo
 from tests.locks import locked
@@ -128,7 +128,7 @@ def test_check_runs_nothing_of_it_and_knows_all_that_it_imports(tmp_path: Path) 
     )
     read = project.read(root)
     assert [finding for finding in checks.check(read) if finding.severity == "error"] == []
-    governing = governing_files(read.graph)
+    governing = Inventory.of(read.graph).governing
     assert {"tools/calc.py", "tools/rounding.py", "tools/rounding/__init__.py"} <= governing
     assert "raised" in llmdo(root, "lock").stderr
 

@@ -1,5 +1,6 @@
 """Completion: what the words may become, and scripts that real shells accept."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -89,7 +90,7 @@ def complete(line: str, cwd: Path) -> list[str]:
         ("remove entry ", ["nightly"]),
         ("remove path ", ["decks/"]),
         ("remove rule fs", ["fs.write:reports/**"]),
-        ("add rule fs.w", ["fs.write", "fs.write.protected"]),
+        ("add rule fs.w", ["fs.write", "fs.write.code", "fs.write.protected"]),
         ("add rule fs.write b", ["blocked"]),
         ("schema ", ["eval", "lock", "manifest", "policy", "worker"]),
         ("completion ", ["bash", "fish", "zsh"]),
@@ -155,7 +156,7 @@ def on_path(folder: Path, *, workspace: Path) -> dict[str, str]:
         f"print(*complete(sys.argv[2:], Path({str(workspace)!r})), sep='\\n')\n"
     )
     command.chmod(0o755)
-    return {"PATH": f"{folder}:/usr/bin:/bin", "HOME": str(folder)}
+    return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -112,7 +112,7 @@ def test_a_deck_by_another_name_can_be_mapped(tmp_path: Path) -> None:
     (root / "elsewhere").mkdir()
     (root / "elsewhere/mine.md").write_text("# Mine\n\nProblem: nobody knows.\n", encoding="utf-8")
     done = llmdo(root, "run", "pitchdeck", "--path", "decks/=elsewhere/")
-    assert "`fs.list:elsewhere/**` is not among what `list_files` declares" in done.stderr
+    assert "`list_files` may list `input/**`; `elsewhere/**` lies outside" in done.stderr
     assert not (root / "reports/mine.md").exists()
 
 

@@ -33,6 +33,7 @@ BASE: dict[str, Any] = {
     "python-model": {},
     "schema-source": {},
     "module": {},
+    "judge": {},
     "entry": {"e": {"limits": {"requests": 9}}},
     "worker": {
         "w": {"path": "w.worker", "config": DIGESTS[0], "prompt": DIGESTS[0], "attachments": {"max": 9}}
@@ -101,6 +102,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "list[Callee]": (["a", "b.tool"], ["b"]),
     "list[ToolName]": (["a.tool", "b.tool"], ["b.tool"]),
     "CodeToolsets": ({"filesystem": {"read": ["in/**"]}}, {"calc": {"precision": 2}}),
+    "dict[str, Digest]": ({"a.py": DIGESTS[1], "lib/": DIGESTS[1]}, {"a.py": "sha256:" + "c" * 64}),
     "list[Path]": (["a.py", "b.py"], ["b.py"]),
     "list[Suffix]": ([".md", ".pdf"], [".pdf"]),
     "list[ScopedCapability]": (["fs.read:in/**", "net"], ["net"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 from pathlib import Path
 
@@ -10,9 +11,13 @@ import pytest
 
 from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import replace
+from llmdo.diff import diff
+from llmdo.graph.resolved import Graph
 from llmdo.services import fixing, locking
 from llmdo.workspace import lock as lockfile
 from llmdo.workspace import project
+from tests.test_cases import copied
 
 HEAD = 'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\nmodel = "test"\n'
 MAIN = "---\nname: main\nentry: true\n---\nGo.\n"
@@ -219,3 +224,138 @@ def test_a_file_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path) 
             list(fixing.fix(root))
     finally:
         root.chmod(0o700)
+
+
+REPOSITORY = Path(__file__).parent.parent
+MENDED = [
+    *sorted(path for path in (REPOSITORY / "tests/cases").glob("*/*") if path.is_dir()),
+    *sorted(path.parent for path in (REPOSITORY / "examples").glob("*/llmdo.toml")),
+]
+
+
+def governed(before: Graph, after: Graph) -> Graph:
+    """The later team under all that governed the earlier one: who has a name or an edge now is judged as before."""
+    entries, workers = dict(after.entries), dict(after.workers)
+    for name, old in before.entries.items():
+        if name in entries:
+            entries[name] = replace(entries[name], may=old.may, approvals=old.approvals, limits=old.limits)
+    for name, worker in before.workers.items():
+        if name in workers:
+            workers[name] = replace(
+                workers[name],
+                may=worker.may,
+                approvals=worker.approvals,
+                attachments=worker.attachments,
+                recursive=worker.recursive,
+            )
+    return replace(
+        after,
+        settings=before.settings,
+        rules=before.rules,
+        policies=before.policies,
+        shell=before.shell,
+        notify=before.notify,
+        paths=before.paths,
+        acceptances=before.acceptances,
+        entries=entries,
+        workers=workers,
+    )
+
+
+def loosening(root: Path) -> list[str]:
+    """The safe edits of a workspace after which something may be done, or is not asked about, that was before."""
+    before = project.read(root)
+    loosened = []
+    for finding in checks.reported(before, checks.check(before)):
+        if not (finding.fix and finding.fix.safe):
+            continue
+        path = root / finding.fix.at.path
+        content = path.read_bytes()
+        assert fixing._apply(root, finding.fix.at.path, [finding.fix])
+        after = project.read(root)
+        is_wider = diff(governed(before.graph, after.graph), after.graph).verdict == "widened"
+        path.write_bytes(content)
+        if is_wider:
+            loosened.append(f"{finding.message}: {finding.fix.before} -> {finding.fix.text}")
+    return loosened
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("folder", MENDED, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_no_safe_edit_of_a_case_loosens_anything(folder: Path, tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    copied(folder, root)
+    assert loosening(root) == []
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("folder", MENDED, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_no_safe_edit_of_a_misspelt_key_or_name_loosens_anything(folder: Path, tmp_path: Path) -> None:
+    """Of every word of every file in turn, with a letter left out."""
+    root = tmp_path / "w"
+    copied(folder, root)
+    rng = random.Random(folder.name)
+    for path in [root / "llmdo.toml", *sorted(root.rglob("*.worker"))]:
+        if not path.is_file() or path.is_symlink():
+            continue
+        content = path.read_bytes()
+        text = content.decode("utf-8", "replace")
+        head = text if path.suffix == ".toml" else "---".join(text.split("---", 2)[:2])
+        words = list(re.finditer(r"[a-z][a-z_-]{3,}(?=[\w.\"-]*\"?\s*[]:=.])", head))
+        for word in rng.sample(words, min(len(words), 6)):
+            at = word.start() + rng.randrange(1, len(word[0]))
+            path.write_text(text[:at] + text[at + 1 :], encoding="utf-8")
+            assert loosening(root) == [], text[word.start() : word.end()]
+        path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("main.worker", "---\nname: main\nentry: true\nattachmnts: { max: 500 }\n---\nGo.\n"),
+        (
+            "main.worker",
+            "---\nname: main\nentry: true\ntoolsts: { filesystem: { write: ['**'] } }\n---\nGo.\n",
+        ),
+        ("llmdo.toml", HEAD.replace("[workspace]", "[worspace]") + "max-depth = 50\n"),
+        ("llmdo.toml", HEAD.replace("[workspace]", "[worspace]") + 'root = "files"\n'),
+        ("llmdo.toml", HEAD.replace("[workspace]", "[worspace]") + '[approvals]\ndefault = "allowed"\n'),
+        (
+            "llmdo.toml",
+            HEAD + '[approvals]\ndefault = "allowed"\n[approvals.rules]\n"fs.raed:**" = "allowed"\n',
+        ),
+    ],
+)
+def test_an_edit_with_more_in_it_than_can_be_seen_to_be_safe_is_left_alone(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    root = workspace(tmp_path)
+    (root / name).write_text(text, encoding="utf-8")
+    assert fixed(root) == []
+
+
+@pytest.mark.parametrize("name", ["fs.read", "fs.read.protected", "fs.write.protected", "fs.list"])
+@pytest.mark.parametrize("decision", ["allowed", "needs_approval", "blocked"])
+@pytest.mark.parametrize("default", ["allowed", "needs_approval", "blocked"])
+def test_everywhere_and_no_scope_are_one_thing_to_rules(
+    name: str, decision: str, default: str, tmp_path: Path
+) -> None:
+    main = (
+        '---\nname: main\nentry: true\ntoolsets: { filesystem: { read: ["**"], write: ["**"] } }\n---\nGo.\n'
+    )
+    rows = []
+    for number, scope in enumerate(("", ":**")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        text = (
+            f'{HEAD}[approvals]\ndefault = "{default}"\n[approvals.rules]\n"{name}{scope}" = "{decision}"\n'
+        )
+        read = project.read(workspace(folder, text, main=main))
+        [entry] = read.graph.entries.values()
+        rows.append({(str(row.capability), row.decision) for row in read.analysis.of(entry)})
+        loosened = decision == "allowed" and name.endswith("protected")
+        assert (
+            any(name in problem.message for problem in checks.check(read) if problem.code == "LDO505")
+            == loosened
+        )
+    assert rows[0] == rows[1]

@@ -372,6 +372,16 @@ def test_only_a_model_of_a_provider_is_carried_over(tmp_path: Path, model: str) 
     assert "`model` of `main` is not carried over" in remarks(done)
 
 
+def test_a_provider_that_is_gone_is_written_with_the_name_that_it_has_now(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    agent(folder, "main", 'name: main\nmodel: google-gla:gemini-3\ncompatible_models: ["google-gla:*"]')
+    _, target = imported(folder)
+    text = (target / "workers/main.worker").read_text(encoding="utf-8")
+    assert "google-gla" not in text
+    assert 'model: "google:gemini-3"' in text
+    assert 'compatible_models: ["google:*"]' in text
+
+
 CLASSES = """
 from pydantic_ai.toolsets import FunctionToolset
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from llmdo.graph.inventory import governing_files
-from llmdo.policy.protection import is_protected
+from llmdo.graph.inventory import Inventory
+from llmdo.policy.protection import declared_by_change, is_code, is_protected, raised_by_change
 from llmdo.workspace import project
 
 GOVERNING = {"tools/calc.py", "schemas", "Prüfer.py"}
@@ -43,7 +45,6 @@ GOVERNING = {"tools/calc.py", "schemas", "Prüfer.py"}
         "tests/conftest.py",
         "sitecustomize.py",
         "usercustomize.py",
-        "x.pth",
         ".pre-commit-config.yaml",
         ".gitattributes",
         ".gitmodules",
@@ -66,17 +67,84 @@ def test_a_name_that_governs_the_run_is_protected(path):
     "path",
     [
         "reports/a.md",
-        "Makefile",
         "worker",
         "git/config",
         "llmdo.toml.md",
-        "tools/calc2.py",
-        "tools/calc2.pyc",
         "env",
+        "build/a.md",
+        "model.pth",
+        "head/a.md",
+        "environment/notes.md",
+        "data/rows.csv",
+        "notes.json",
     ],
 )
-def test_an_ordinary_name_is_not_protected(path):
+def test_an_ordinary_name_is_neither_protected_nor_code(path):
     assert not is_protected(path, GOVERNING)
+    assert not is_code(path)
+
+
+@pytest.mark.few(13)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "tools/calc2.py", "tools/calc2.pyc", "Makefile", "makefile", "MAKEFILE", "sub/GNUmakefile", "a.sh", "a.SH", "a.js",
+        "a.tsx", "web/a.mjs", "package.json", "sub/package.json", "Dockerfile", "Dockerfile.prod", "compose.yaml",
+        "docker-compose.override.yml", "pyproject.toml", "requirements-dev.txt", "uv.lock", "tox.ini", "Cargo.toml",
+        "go.mod", "build.gradle", "CLAUDE.md", "sub/claude.md", "AGENTS.md", "GEMINI.md", "x.instructions.md",
+        ".cursorrules", "opencode.json", ".bashrc", ".vimrc", "x.ipynb", "lib/x.so.1", "x.whl", "x.jar",
+        "venv/lib/python3/site-packages/x.txt", "lib/site-packages/x.pth", "x/HEAD", "x/BUILD", ".venv/bin/tool", "node_modules/.bin/tool", ".tox/py/x", "C\u200bLAUDE.md",
+        "a.py ", "a.py.", "Ma\u200bkefile",
+    ],
+)  # fmt: skip
+def test_a_name_of_what_is_executed_is_code_and_not_protected(path):
+    assert is_code(path)
+    assert not is_protected(path, GOVERNING)
+
+
+@pytest.mark.parametrize(
+    ("scope", "governing", "raised"),
+    [
+        ("reports/a.md", (), []),
+        ("reports/a.py", (), ["fs.write.code"]),
+        ("reports/**", (), ["fs.write.code"]),
+        ("reports/**", ("reports/a.py",), ["fs.write.protected", "fs.write.code"]),
+        ("reports/a.py", ("reports/a.py",), ["fs.write.protected"]),
+        ("tools/new.py", ("tools/*.py",), ["fs.write.protected"]),
+        ("tools/deep/new.py", ("tools/*.py",), ["fs.write.code"]),
+        ("tools/deep/new.md", ("tools/**",), ["fs.write.protected"]),
+        ("tools/deep/**", ("tools/*.py",), ["fs.write.code"]),
+        ("tools/deep/**", ("tools/**/*.py",), ["fs.write.protected", "fs.write.code"]),
+        ("tools/**", ("tools/*.py",), ["fs.write.protected", "fs.write.code"]),
+        ("other/**", ("tools/*.py",), ["fs.write.code"]),
+        ("a/**", ("**/x.py",), ["fs.write.protected", "fs.write.code"]),
+        ("TOOLS/New.PY", ("tools/*.py",), ["fs.write.protected"]),
+        ("tools/new.pyc", ("tools/*.py",), ["fs.write.protected"]),
+        ("server/data/x.md", ("server/",), ["fs.write.protected"]),
+        ("**", (), ["fs.write.protected", "fs.write.code"]),
+    ],
+)
+def test_what_a_change_raises_follows_from_its_scope_and_what_governs(scope, governing, raised):
+    assert [each.name for each in raised_by_change(scope, governing)] == raised
+    assert {each.scope for each in raised_by_change(scope, governing)} <= {scope}
+
+
+PARTS = st.sampled_from(["a", "b", "c.py", "d.js", "*", "**", "x?", "llmdo.toml"])
+PATHS = st.lists(st.sampled_from(["a", "b", "c.py", "d.js", "xy", "llmdo.toml"]), min_size=1, max_size=4)
+
+
+@given(st.lists(st.lists(PARTS, min_size=1, max_size=3).map("/".join), max_size=3), PATHS, st.integers(0, 3))
+def test_a_folder_holds_what_a_file_in_it_is(governing, path, depth):
+    """Writing to a folder asks where writing to a file in it does, at a terminal where an inventory names the file.
+
+    Of names alone, such as that of a new `.git`, any folder may come to hold one: there the question about code is asked.
+    """
+    scope = "/".join(path[:depth]) + "/**" if depth and depth < len(path) else "**"
+    file = "/".join(path)
+    of_file, of_folder = ({each.name for each in raised_by_change(at, governing)} for at in (file, scope))
+    assert "fs.write.code" in of_folder
+    assert "fs.write.protected" in of_folder or not is_protected(file, governing) or is_protected(file)
+    assert of_file <= {each.name for each in declared_by_change(scope)}
 
 
 def test_what_an_import_would_find_is_protected_before_it_lies_there(tmp_path):
@@ -89,7 +157,7 @@ def test_what_an_import_would_find_is_protected_before_it_lies_there(tmp_path):
         "def later():\n    from plugins.deep import thing\n"
     )
     (tmp_path / "helpers.py").write_text("")
-    governing = governing_files(project.read(tmp_path).graph)
+    governing = Inventory.of(project.read(tmp_path).graph).governing
     for path in (
         "helpers.py", "helpers/__init__.py", "helpers/__init__.abi3.so", "fastpath.py", "fastpath.so",
         "tools/__init__.py", "tools/near.py", "tools/near/__init__.py", "plugins/__init__.py", "plugins/deep.py",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.source import Source
-from llmdo.graph import inventory, servers
+from llmdo.graph import servers, toolkit
 from llmdo.graph.facts import ToolFacts, ToolsetFacts
 from llmdo.graph.resolved import Graph
 from llmdo.graph.toolset import Definition, Identity, Server
@@ -87,7 +87,7 @@ def test_a_locked_server_has_exactly_the_tools_that_it_had(tmp_path: Path) -> No
 
 def test_starting_a_server_is_a_tool_of_its_own_in_reach(tmp_path: Path) -> None:
     graph = graph_of(tmp_path, 'mcp = { command = "calc" }\nprefix = "my"', facts("add"))
-    tools = inventory.tools_of(graph, None, graph.workers["main"].uses[0])
+    tools = toolkit.tools_of(graph, None, graph.workers["main"].uses[0])
     assert {name: list(map(str, tool.capabilities)) for name, tool in tools.items()} == {
         "my_add": ["data.untrusted", "mcp.call"],
         "(start)": ["mcp.start"],
@@ -138,11 +138,6 @@ def test_what_does_not_show_is_spelled_out_in_a_lock_and_read_back(text: str) ->
     written = layout({"version": 1, "revision": 1, "a": [text]})
     assert all(character.isprintable() or character == "\n" for character in written)
     assert (read_lines(written) or {})["a"] == [text]
-
-
-def test_a_script_of_a_server_governs_the_run_and_its_data_does_not() -> None:
-    server = Server(command="./bin/notes", args=("server.py", "notes/", ".", "-q", "data/x.txt"), cwd="s")
-    assert set(servers.programs(server)) == {"bin/notes", "s/bin/notes", "server.py", "s/server.py"}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from llmdo import checks
 from llmdo.diff import diff
-from llmdo.graph.inventory import governing_files
+from llmdo.graph.inventory import Inventory
 from llmdo.graph.resolved import Graph
 from llmdo.runtime import ApproveAll
 from llmdo.services import locking
@@ -328,7 +328,7 @@ def test_the_lock_holds_a_policy_and_is_stale_when_that_changes(root: Path) -> N
 
 
 def test_a_run_cannot_change_a_policy_unasked(root: Path) -> None:
-    assert "policies/base.toml" in governing_files(project.read(root).graph)
+    assert "policies/base.toml" in Inventory.of(project.read(root).graph).governing
 
 
 def of(root: Path, *texts: str) -> Graph:

@@ -157,7 +157,7 @@ def test_an_isolated_command_cannot_write_a_workspace_that_lies_in_the_root(team
     governing = folders.governed(frozenset({"tools/where.py"}))
     settings = ShellSettings(isolation="require")
     with closing(Root.of(folders)) as files:
-        environ = {"PATH": "/usr/bin:/bin", "HOME": "/home/x"}
+        environ = {"PATH": os.environ["PATH"], "HOME": "/home/x"}
         machine = Machine.prepare(folders, files, settings, governing, environ)
         for path in ("team/new.txt", "team/tools/where.py", "team/input/deck.txt", "site/made.txt"):
             command = ("sh", "-c", f"echo harm > {path}")
@@ -246,6 +246,10 @@ def test_a_command_that_may_write_the_workspace_asks(team: Path, path: str) -> N
     outcome = llmdo.run(team, "go")
     assert "fs.write.protected" in " ".join(outcome.denied[0].reasons)
     script(team, main=[[("shell", {"command": ["touch", "outer/site/new.txt"]})], "{results}"])
+    assert "fs.write.code:outer/site/new.txt/**" in str(llmdo.run(team, "go").output), (
+        "it may become a folder"
+    )
+    (team.parent / "site/new.txt").write_text("")
     assert "success: exit code 0" in str(llmdo.run(team, "go").output)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, finding
-from llmdo.graph.inventory import tools_of
+from llmdo.graph.toolkit import tools_of
 from llmdo.policy.authority import (
     BUILT_IN,
     ONLY_BY_FULL_NAME,
@@ -72,6 +72,10 @@ def _rows_outside(analysis: Analysis) -> Callable[[Ceiling], int]:
     return rows
 
 
+_DECLARE = (
+    'say what its tools do, as in `metadata={"capabilities": [...]}` or below `capabilities` in its table, or remove '
+    "an edge of the path"
+)
 _LOCK_FIRST = "remove an edge of the path; what tools do is known for sure after `llmdo lock`"
 
 
@@ -95,7 +99,9 @@ def _outside(
             "LDO501",
             ceiling.at.location,
             f"{who} can reach `{row.capability}`{_elsewhere(row)} by {path_text(row.path)}, outside its ceiling",
-            hint=fix.format(row.capability),
+            hint=_DECLARE
+            if row.capability.name == f"x.{row.path[-1].name}.any"
+            else fix.format(row.capability),
             related=edges(row.path),
             subject=entry,
             capability=str(row.capability),
@@ -246,9 +252,9 @@ def loosened_default(project: Project) -> Iterator[Diagnostic]:
             "whatever no rule names is allowed without a question",
             hint="leave `default` out, and allow by name what has to be allowed",
         )
-    built_in = {rule.capability: rule.decision for rule in BUILT_IN}
+    built_in = {rule.capability.name: rule.decision for rule in BUILT_IN}
     for rule in graph.rules:
-        before = built_in.get(rule.capability)
+        before = built_in.get(rule.capability.name) if rule.capability.is_everywhere else None
         if before and rule.at and STRICTNESS[rule.decision] < STRICTNESS[before]:
             yield finding(
                 "LDO505",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import Related, did_you_mean, finding
 from llmdo.graph import builtin
 from llmdo.graph.code_calls import calls_of, uses_named
-from llmdo.graph.inventory import tools_of
 from llmdo.graph.resolved import Entry
+from llmdo.graph.toolkit import tools_of
 from llmdo.workspace.references import python_file
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from unicodedata import category
 
 from llmdo.base import parts
 from llmdo.base.diagnostic import excerpt, finding
-from llmdo.graph import builtin, inventory
+from llmdo.graph import builtin, toolkit
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -30,6 +30,11 @@ _SELECTORS = frozenset(
     map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 )  # how the one before looks
 
+_GUARDED_FILE = (
+    r"(?:~/|/etc/|\.ssh\b|\bid_(?:rsa|ed25519|ecdsa)\b|\.aws\b|\.netrc\b|\.env\b|"
+    r"\bprivate key\b|\bpasswords?\b)"
+)
+
 _MARKUP = (
     r"</?\s*(?:system|important|instructions?|secret|hidden|assistant|user|critical|admin|prompt)\b[^<>]{0,80}>",
     r"</?\s*tool_?(?:call|result)s?\b[^<>]{0,80}>",
@@ -39,6 +44,8 @@ _MARKUP = (
     r"^\s*(?:system|assistant|human)\s*:",
     r"\b(?:ignore|disregard|forget)\b[^.\n]{0,40}\b(?:previous|prior|above|earlier|other|all)\b[^.\n]{0,20}\binstruction",
     r"\b(?:ignore|disregard|forget)\b[^.\n]{0,40}\b(?:previous|prior|above|earlier)\b[^.\n]{0,20}\b(?:prompt|rule|message)",
+    r"\b(?:before|first|always|prior to)\b[^\n]{0,60}\b(?:read|open|load|cat|fetch|include|send)\b[^\n]{0,60}"
+    + _GUARDED_FILE,
     r"\b(?:do not|don't|never)\b[^.\n]{0,20}\b(?:tell|mention|inform|reveal|show)\b[^.\n]{0,30}\buser",
 )
 
@@ -227,7 +234,7 @@ def _tools(graph: Graph) -> dict[str, list[str]]:
         if use.name not in graph.workers
     }
     known = {name: use for name, use in uses.items() if name in graph.toolsets or name in builtin.NAMES}
-    return {name: list(inventory.tools_of(graph, None, use)) for name, use in known.items()}
+    return {name: list(toolkit.tools_of(graph, None, use)) for name, use in known.items()}
 
 
 def _texts(graph: Graph) -> Iterator[tuple[Toolset, str, str]]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base import parts
-from llmdo.base.diagnostic import finding
+from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.values import replace
 from llmdo.checks import code, schedules, selection, servers, shell, toolsets
 from llmdo.syntax import toml
+from llmdo.syntax.module import DECLARING, means_capabilities
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Location
     from llmdo.workspace.project import Project
 
 
@@ -44,7 +47,8 @@ def unknown_key(project: Project) -> Iterator[Diagnostic]:
     """A key that the format does not have.
 
     A key that nobody reads is worse than an error: the author believes that it holds. Keys of other tools
-    belong under `[tool.NAME]`.
+    belong under `[tool.NAME]`. In the metadata of a tool any key may be somebody's own, so one that is no misspelt
+    `capabilities` is a note.
 
     Fails:
 
@@ -57,6 +61,25 @@ def unknown_key(project: Project) -> Iterator[Diagnostic]:
         workers = ["workers/*.worker"]
     """
     yield from _reported(project, "LDO102")
+    for module in project.workspace.modules.values():
+        for name, toolset in module.outline.toolsets.items():
+            keys = [(f"toolset `{name}`", *each) for each in toolset.other_keys]
+            keys += [
+                (f"tool `{tool}`", *each) for tool in toolset.tools for each in toolset.tools[tool].other_keys
+            ]
+            for owner, key, span in keys:
+                yield _metadata_key(owner, key, module.source.location(span))
+
+
+def _metadata_key(owner: str, key: str, at: Location) -> Diagnostic:
+    is_meant = means_capabilities(key)
+    problem = finding(
+        "LDO102",
+        at,
+        f"unknown key `{excerpt(key)}` in the metadata of the {owner}",
+        hint=f"did you mean `{DECLARING}`?" if is_meant else f"llmdo reads `{DECLARING}` alone",
+    )
+    return problem if is_meant else replace(problem, severity="note")
 
 
 def invalid_value(project: Project) -> Iterator[Diagnostic]:

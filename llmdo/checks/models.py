@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
-from llmdo.graph import inventory, models
+from llmdo.graph import models, toolkit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,7 +55,7 @@ def _given(graph: Graph) -> Mapping[str, Sequence[Reference | None]]:
         model = entry.model or graph.settings.model
         # Below a worker that an entry with the same model reached, that model is known already.
         before = seen.setdefault(model.name if model else None, set())
-        for name in inventory.reachable(graph, entry, beyond=before):
+        for name in toolkit.reachable(graph, entry, beyond=before):
             models_of_entries.setdefault(name, []).append(model)
             before.add(name)
     return models_of_entries

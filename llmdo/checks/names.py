@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base import parts
 from llmdo.base.diagnostic import Related, did_you_mean, finding, nearest, only_match
 from llmdo.checks import code, toolsets
-from llmdo.graph import builtin, inventory, models, servers
+from llmdo.graph import builtin, models, servers, toolkit
 from llmdo.graph.keys import Reference
 from llmdo.policy.authority import BUILT_IN, Capability
 from llmdo.syntax.document import Place
@@ -351,9 +351,7 @@ def _tool_names(graph: Graph, use: Use) -> Iterable[str]:
     if use.name in graph.workers:
         return (use.name,)
     return [
-        tool
-        for tool in inventory.tools_of(graph, None, use)
-        if "*" not in tool and tool not in inventory.START
+        tool for tool in toolkit.tools_of(graph, None, use) if "*" not in tool and tool not in toolkit.START
     ]
 
 
@@ -375,7 +373,9 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
         "proc.exec" = "blocked"
     """
     graph = project.graph
-    known = inventory.known_capabilities(graph)
+    known = toolkit.known_capabilities(graph)
+    # That of an undeclared tool stands for all that it might do: nobody means that by another name.
+    offered = known - {f"x.{name}.any" for name in graph.toolsets}
     yield from (problem for problem in project.workspace.problems if problem.code == "LDO207")  # of policies
     for capability, place in _capabilities(project):
         if capability.name not in known and not project.gaps.may_hide(capability.name):
@@ -383,12 +383,10 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
                 "LDO207",
                 place.location,
                 f"`{capability.name}` is not a capability",
-                hint=did_you_mean(capability.name, known) or _why_not_own(capability.name, graph),
-                fix=_respelt_rule(project, capability, place, known),
+                hint=did_you_mean(capability.name, offered) or _why_not_own(capability.name, graph),
+                fix=_respelt_rule(project, capability, place, offered),
             )
-        elif capability.scope is not None and Capability(capability.name).covers_name(
-            inventory.DELEGATE.name
-        ):
+        elif capability.scope is not None and Capability(capability.name).covers_name(toolkit.DELEGATE.name):
             if capability.scope != "**" and capability.scope not in graph.workers and not project.gaps.names:
                 yield finding(
                     "LDO207",
@@ -484,7 +482,7 @@ def unknown_tool(project: Project) -> Iterator[Diagnostic]:
     """
     graph = project.graph
     for entry in graph.entries.values():
-        tools = inventory.tools_of(graph, None, entry.use) if entry.use else {}
+        tools = toolkit.tools_of(graph, None, entry.use) if entry.use else {}
         if entry.use and entry.use.name in project.gaps.toolsets:
             continue
         if entry.use and entry.use.name in {*graph.toolsets, *builtin.NAMES} and entry.tool_name not in tools:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import credentials, parts
 from llmdo.base.diagnostic import excerpt, finding
+from llmdo.graph.launchers import FETCHERS, FETCHING
 from llmdo.policy.shell.programs import steers_programs
 
 if TYPE_CHECKING:
@@ -77,19 +78,6 @@ def _launch(document: Document, name: str, server: Mapping[str, Json]) -> Iterat
             yield finding("LDO103", at, f"`{excerpt(variable)}` is not the name of an environment variable")
 
 
-_RUNNERS = frozenset({"npx", "bunx", "pnpx", "uvx"})
-"""Programs that fetch a package and run it."""
-
-_RUNNING = {
-    "npm": ("exec", "x"),
-    "pnpm": ("dlx",),
-    "yarn": ("dlx",),
-    "pipx": ("run",),
-    "uv": ("tool", "run"),
-    "bun": ("x",),
-}
-"""Programs that do so with one of these words first."""
-
 _TAKING = frozenset(
     {"-p", "--package", "--from", "--with", "--python", "--registry", "--index-url", "-c", "--call"}
 )
@@ -144,12 +132,12 @@ def _fetched(words: Sequence[str]) -> tuple[str | None, tuple[str | int, ...]]:
             None,
         )
         return (image, ("args", words.index(image) - 1)) if image else (None, ())
-    if program in _RUNNING:
-        while at < len(words) and words[at] in _RUNNING[program]:
+    if program in FETCHING:
+        while at < len(words) and words[at] in FETCHING[program]:
             at += 1
         if at == 1:
             return None, ()
-    elif program not in _RUNNERS:
+    elif program not in FETCHERS:
         return None, ()
     package, place = None, 0
     while at < len(words):

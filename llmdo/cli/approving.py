@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass
 from llmdo.formats.schema import accepts_part
-from llmdo.graph.inventory import known_capabilities
+from llmdo.graph.toolkit import known_capabilities
 from llmdo.policy.authority import Capability
 from llmdo.services.host import Approving
 from llmdo.workspace import personal

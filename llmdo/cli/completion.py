@@ -178,7 +178,7 @@ def _arguments(command: str, position: int, root: Path) -> Iterable[str]:
     match command, position:
         case "run", 0:
             return [*_keys(root, "entries"), *(worker.name for worker in _workers(root) if worker.entry)]
-        case "resume" | "replay" | "approve" | "audit" | "runs show" | "runs export", 0:
+        case "resume" | "replay" | "approve" | "audit" | "runs show" | "runs export" | "runs cancel", 0:
             return _runs(root)
         case "runs prune", _:
             return _runs(root)

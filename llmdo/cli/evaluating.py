@@ -9,7 +9,7 @@ from llmdo.cli import options, quick
 from llmdo.cli.batching import BatchTerminal
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, put, say, screen
 from llmdo.render import evaluation as render
-from llmdo.render import evaluation_junit, evaluation_pages
+from llmdo.render import evaluation_junit, evaluation_pages, evaluation_rows
 from llmdo.render.amounts import counted
 from llmdo.services.batch import commands as batches
 from llmdo.services.evaluation.commands import EvalTerms, EvalWorking
@@ -53,11 +53,13 @@ def show(evaluated: Evaluated, form: str) -> None:
         return
     writers = {
         "json": render.as_json,
+        "jsonl": evaluation_rows.as_jsonl,
+        "csv": evaluation_rows.as_csv,
         "junit": evaluation_junit.as_junit,
         "markdown": evaluation_pages.as_markdown,
         "html": evaluation_pages.as_html,
     }
-    put(writers[form](evaluated), end="", as_json=form == "json")
+    put(writers[form](evaluated), end="", as_json=form in ("json", "jsonl"))
 
 
 def report(evaluated: Evaluated, form: str) -> int:

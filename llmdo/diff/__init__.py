@@ -35,7 +35,10 @@ __all__ = [
 
 
 def diff(before: Graph, after: Graph) -> Difference:
-    """Everything in which `after` differs from `before`; what its acceptances name is marked as accepted."""
+    """Everything in which `after` differs from `before`; what its acceptances name is marked as accepted.
+
+    What `after` has of toolsets that nobody has seen yet is unknown, and no loss is claimed of them.
+    """
     names = renaming(before, after)
     before = renamed(before, names)
     was = {

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Capability
     from llmdo.reach import Row
 
-Verdict = Literal["widened", "narrowed", "changed", "same"]
+Verdict = Literal["widened", "unknown", "narrowed", "changed", "same"]
 
-Effect = Literal["widens", "narrows", "none"]
+Effect = Literal["widens", "unknown", "narrows", "none"]
 """What one difference does to what entries can do."""
 
-Kind = Literal["gained", "lost", "gate removed", "gate added", "assurance"]
+Kind = Literal["gained", "lost", "gate removed", "gate added", "assurance", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,8 @@ class RowChange:
     @property
     def effect(self) -> Effect:
         """What it does to what the entry can do; that nothing limits it any more is as much as a gain."""
+        if self.kind == "unknown":
+            return "unknown"
         if self.kind == "assurance":
             sides = [row is not None and row.assurance == "open" for row in (self.before, self.after)]
             return "none" if sides[0] == sides[1] else "widens" if sides[1] else "narrows"
@@ -109,6 +111,8 @@ class Difference:
     changes: tuple[Change, ...] = ()
     """Sorted by route."""
     hand_edits: tuple[HandEdit, ...] = ()
+    unread: int = 0
+    """The errors of the later sources for which something of them could not be read."""
     is_lock_checked: bool = False
     """Whether `lock --check` is known to have passed: then it was a library, and nobody edited the lock by hand."""
 
@@ -121,6 +125,8 @@ class Difference:
     def verdict(self) -> Verdict:
         """The verdict over everything, accepted or not."""
         verdict = verdict_of(self.everything)
+        if self.unread and verdict != "widened":
+            return "unknown"
         return "changed" if verdict == "same" and self.renames else verdict
 
     @property
@@ -133,13 +139,20 @@ class Difference:
         if self.hand_edits and not self.is_lock_checked:
             return True
         if on == "changed":
-            return self.verdict != "same"
+            return self.verdict not in ("same", "unknown")
         return on == "widened" and self.verdict == "widened" and not self.is_accepted
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether something of it is not known, whatever else is."""
+        return bool(self.unread) or any(difference.effect == "unknown" for difference in self.everything)
 
 
 def verdict_of(differences: Iterable[RowChange | Change]) -> Verdict:
-    """`widened` if any difference widens, else `narrowed` if any narrows, else `changed` if there is one."""
+    """`widened` if any difference widens, else `unknown`, `narrowed` or `changed` if there is such a one."""
     effects = {difference.effect for difference in differences}
     if not effects:
         return "same"
-    return "widened" if "widens" in effects else "narrowed" if "narrows" in effects else "changed"
+    if "widens" in effects:
+        return "widened"
+    return "unknown" if "unknown" in effects else "narrowed" if "narrows" in effects else "changed"

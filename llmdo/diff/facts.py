@@ -10,9 +10,10 @@ from llmdo.base import parts
 from llmdo.diff import effects
 from llmdo.diff.difference import Change, HandEdit
 from llmdo.diff.rows import acceptance_for_all, acceptance_of
-from llmdo.graph import code_calls, inventory, keys
+from llmdo.graph import code_calls, keys, toolkit
 from llmdo.graph.resolved import Entry
 from llmdo.graph.settings import Settings
+from llmdo.graph.unseen import unseen_in, without_unseen
 from llmdo.graph.worker import Worker
 from llmdo.policy.authority import Capability, Ceiling
 from llmdo.workspace.lock import encode
@@ -46,6 +47,7 @@ _NUMBER = re.compile(r" \(\d+\)$")
 
 def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
     """Every fact that differs, sorted by its place in the lock; none exactly where the graphs mean the same."""
+    unseen, after = unseen_in(after), without_unseen(after)
     old, new = encode(before), encode(after)
     if after.read_from:
         servers = parts.table(old, "toolset").keys() & parts.table(new, "toolset").keys()
@@ -57,7 +59,7 @@ def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
         )
         for kind in {*old, *new} - _LAYOUT
         for change in _compared((kind,), old.get(kind), new.get(kind))
-        if not _is_echo(change.route, old, new)
+        if not (_is_echo(change.route, old, new) or _is_unseen(change.route, old, new, unseen))
     )
     return tuple(sorted(judged, key=lambda change: change.route))
 
@@ -157,6 +159,22 @@ def _is_echo(route: Route, old: Mapping[str, Json], new: Mapping[str, Json]) -> 
                 for side in (old, new)
                 for toolset in parts.tables(side["toolset"]).values()
             )
+    return False
+
+
+def _is_unseen(
+    route: Route, old: Mapping[str, Json], new: Mapping[str, Json], unseen: AbstractSet[str]
+) -> bool:
+    """Whether it is about what only an import or a start tells, of a toolset that nobody has imported or asked."""
+    match route:
+        case ("toolset", name, "tool" | "dynamic" | "class" | "server", *_) if name in unseen:
+            return True
+        case ("toolset", name, "tool", tool, "digest"):
+            # What a module says by its text has no digest before it is imported; that its source changed is a fact.
+            now = parts.table(new["toolset"], name)
+            was = parts.table(old["toolset"], name)
+            is_new = now.get("source") != was.get("source")
+            return is_new and "digest" not in parts.table(now, "tool", tool)
     return False
 
 
@@ -293,7 +311,7 @@ def _users(*graphs: Graph) -> _Users:
         for entry in graph.entries.values():
             for use in code_calls.own_uses(graph, entry):
                 themselves.setdefault(("toolset", use.name), set()).add(entry.name)
-            for name in inventory.reachable(graph, entry):
+            for name in toolkit.reachable(graph, entry):
                 entries.setdefault(name, set()).add(entry.name)
                 if entry.model and graph.workers[name].model is None:
                     for item in _models(graph, entry.model.name):

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from llmdo.base import digest, parts
 from llmdo.base.values import dataclass, replace
 from llmdo.diff.difference import Rename
-from llmdo.graph.inventory import DELEGATE
 from llmdo.graph.keys import Reference
+from llmdo.graph.toolkit import DELEGATE
 from llmdo.graph.worker import own_toolset
 from llmdo.policy.authority import Capability
 from llmdo.workspace.lock import encode

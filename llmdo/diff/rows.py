@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from llmdo.diff.difference import RowChange
-from llmdo.graph import code_calls, inventory
+from llmdo.graph import code_calls, toolkit
+from llmdo.graph.unseen import unseen_in
 from llmdo.policy.authority import (
     STRICTNESS,
     Capability,
@@ -48,7 +49,7 @@ class _Side:
         """The entries that reach a worker, sorted."""
         reaching: dict[str, list[str]] = {}
         for entry in self.graph.entries.values():
-            for name in inventory.reachable(self.graph, entry):
+            for name in toolkit.reachable(self.graph, entry):
                 reaching.setdefault(name, []).append(entry.name)
         return {name: tuple(sorted(entries)) for name, entries in reaching.items()}
 
@@ -95,13 +96,24 @@ class Comparison:
     def of_entry(self, name: str) -> tuple[RowChange, ...]:
         """What an entry of either graph reaches otherwise than before."""
         old, new = self._sides
-        return tuple(_changes((name,), old.of_entry(name), new.of_entry(name), self.after.graph.acceptances))
+        return self._known((name,), old.of_entry(name), new.of_entry(name))
 
     def of_worker(self, name: str) -> tuple[RowChange, ...]:
         """What a worker of either graph, with all below it, reaches otherwise than before."""
         old, new = self._sides
-        rows = (old.of_worker(name), new.of_worker(name))
-        return tuple(_changes(self.entries_of(name), *rows, self.after.graph.acceptances))
+        return self._known(self.entries_of(name), old.of_worker(name), new.of_worker(name))
+
+    def _known(
+        self, entries: Sequence[str], before: Mapping[Capability, Row], after: Mapping[Capability, Row]
+    ) -> tuple[RowChange, ...]:
+        """The changes, without a loss of what a toolset raised of which nobody knows whether it does so still."""
+        changes = _changes(entries, before, after, self.after.graph.acceptances)
+        unseen = unseen_in(self.after.graph)
+        return tuple(
+            change
+            for change in changes
+            if not (change.effect == "narrows" and change.before and change.before.shape.toolset in unseen)
+        )
 
     def entries_of(self, worker: str) -> tuple[str, ...]:
         """The entries that reach a worker; of one that is gone, those that did."""
@@ -211,6 +223,8 @@ def _tells(change: RowChange, changes: Mapping[Capability, RowChange]) -> bool:
 
 
 def _kind(before: Row | None, after: Row | None) -> Kind | None:
+    if after and after.is_unseen:
+        return "unknown"
     old, new = _decision(before), _decision(after)
     if old != new:
         if "blocked" in (old, new):

@@ -77,6 +77,7 @@ else:
         "lock",
         {
             "CodeToolsets": CodeToolsets,
+            "Digest": Digest,
             "LockedServer": table("LockedServer", Server, "lock", {}),
             "LockedIdentity": table("LockedIdentity", Identity, "lock", {}),
             "LockedTool": table("LockedTool", Tool, "lock", {}),
@@ -129,6 +130,14 @@ LockFile = TypedDict(
         "module": NotRequired[
             Annotated[
                 dict[str, LockedSource], Doc("The listed toolset modules, also those without a toolset.")
+            ]
+        ],
+        "judge": NotRequired[
+            Annotated[
+                dict[str, LockedSource],
+                Doc(
+                    "The Python files that judge cases of evaluations, and those that they import, each alone."
+                ),
             ]
         ],
         "entry": NotRequired[Annotated[dict[Name, LockedEntry], Doc("The entries.")]],

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, cast
 from llmdo.base.values import dataclass
 from llmdo.graph.toolset import Tool
 from llmdo.policy.authority import Capability, scope_contains, scopes_meet
-from llmdo.policy.secret_files import protected_within
+from llmdo.policy.protection import CODE_WRITE, PROTECTED_WRITE, declared_by_change
+from llmdo.policy.secret_files import PROTECTED_READ, protected_within
 from llmdo.policy.shell.rules import ShellSettings, Vouching
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
 PROVIDER_SIDE = "(provider)"
 """The line of a worker's uses that holds its `native_tools`; nothing else can have this name."""
@@ -32,6 +33,8 @@ _PROVIDER_SIDE = {
     "x_search": ("data.untrusted", "net.search"),
 }
 """What each provider-side tool raises. Its calls are made where no gate stands, so one that is offered is called."""
+
+_BY_PATH = frozenset({PROTECTED_READ, PROTECTED_WRITE, CODE_WRITE})
 
 _NO_SHELL = ShellSettings()
 
@@ -73,9 +76,9 @@ def raised_always(name: str, tool: Tool) -> list[list[Capability]]:
     return BUILT_IN[name].raised_always(tool) if name in BUILT_IN else []
 
 
-def each_but_protected(tool: Tool) -> list[list[Capability]]:
-    """A group for every capability that the tool declares; what is protected depends on the call."""
-    names = {declared.name for declared in tool.capabilities if not declared.name.endswith(".protected")}
+def each_but_by_path(tool: Tool) -> list[list[Capability]]:
+    """A group for every capability that each call raises; what is protected, and what is code, depends on the path."""
+    names = {declared.name for declared in tool.capabilities} - _BY_PATH
     return [[declared for declared in tool.capabilities if declared.name == name] for name in sorted(names)]
 
 
@@ -97,8 +100,8 @@ def _filesystem(config: Mapping[str, object], _shell: ShellSettings) -> tuple[To
     return (
         _tool("list_files", ["fs.list"], read, reads=read),
         _tool("read_file", ["fs.read"], read, reads=read),
-        _tool("write_file", ["fs.write", "fs.write.protected"], write),
-        _tool("edit_file", ["fs.read", "fs.write", "fs.write.protected"], both, reads=both),
+        _tool("write_file", ["fs.write"], write),
+        _tool("edit_file", ["fs.read", "fs.write"], both, reads=both),
     )
 
 
@@ -113,17 +116,19 @@ def _provider_side(config: Mapping[str, object]) -> tuple[Tool, ...]:
     return tuple(Tool(name=name, capabilities=tuple(map(Capability, _PROVIDER_SIDE[name]))) for name in names)
 
 
-def _tool(name: str, capabilities: Iterable[str], scopes: Iterable[str], reads: Iterable[str] = ()) -> Tool:
+def _tool(name: str, capabilities: Collection[str], scopes: Iterable[str], reads: Iterable[str] = ()) -> Tool:
     """A tool that raises all of these within these scopes; it sees what lies within `reads`."""
     scopes = tuple(scopes)
     declared = {Capability(capability, scope) for capability in capabilities for scope in scopes}
+    if "fs.write" in capabilities:
+        declared.update(*map(declared_by_change, scopes))
     declared.update(*map(protected_within, reads))
     return Tool(name=name, capabilities=tuple(sorted(declared)), hook=True)
 
 
 BUILT_IN: Mapping[str, BuiltIn] = {
     "filesystem": BuiltIn(
-        tools=_filesystem, raised_always=each_but_protected, is_open=_is_never_open, runs_in_threads=True
+        tools=_filesystem, raised_always=each_but_by_path, is_open=_is_never_open, runs_in_threads=True
     ),
     "shell": BuiltIn(
         tools=_shell,

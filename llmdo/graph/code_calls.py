@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from llmdo.graph import builtin
-from llmdo.graph.inventory import START, own_tool, tools_of
+from llmdo.graph.toolkit import START, own_tool, tools_of
 from llmdo.graph.worker import Use
 
 if TYPE_CHECKING:

@@ -1,147 +1,154 @@
-"""What the workers of a graph could call: every tool and what it declares, from the graph alone.
+"""The inventory of a graph: every file, folder, program, import and reference that can become code, or change it.
 
-The gate and `llmdo run --all-tools` both read this, so that what is shown is what is enforced.
+What a person is asked about, what workers may not write, what isolation mounts read-only and what the lock holds are
+views of it. It follows from the graph alone.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Literal
 
-from llmdo.base.values import replace
-from llmdo.graph import builtin, servers
+from llmdo.base import digest
+from llmdo.base.values import dataclass
 from llmdo.graph.models import python_reference, recording_file
-from llmdo.graph.toolset import Tool
-from llmdo.policy.authority import VOCABULARY, Capability
-from llmdo.policy.secret_files import protected, protected_within
+from llmdo.policy.authority import Capability
+from llmdo.policy.shell.rules import ShellSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Set
+    from collections.abc import Iterator
 
-    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.graph.resolved import Graph
     from llmdo.graph.toolset import Toolset
-    from llmdo.graph.worker import Use, Worker
 
-DELEGATE = Capability("agent.delegate")
-READ = Capability("fs.read")
-NO_TOOLS: Mapping[str, Tool] = {}
-START: Mapping[str, Tool] = {"(start)": Tool(name="(start)", capabilities=(Capability("mcp.start"),))}
-"""What using an MCP server does before any tool is called; no tool of a server can have its name."""
+ItemKind = Literal[
+    "judge", "package", "path", "policy", "program", "python", "recording", "server", "shell", "worker"
+]
 
+EXECUTED: frozenset[ItemKind] = frozenset({"judge", "package", "program", "python", "server", "shell"})
+"""The kinds that a person is asked about before any of it runs: what only tells models something is not among them."""
+NAMES_A_PATH: frozenset[ItemKind] = frozenset(
+    {"judge", "path", "policy", "program", "python", "recording", "worker"}
+)
 
-def delegating(callee: str) -> Capability:
-    """What a call of the worker `callee` raises: its name is the scope."""
-    return Capability(DELEGATE.name, callee)
-
-
-def delegation(graph: Graph, caller: Worker | None, callee: Worker) -> Tool:
-    """`callee` as a tool of `caller`; None is the function of an entry.
-
-    Where the callee takes attachments, it declares the reads that the caller may hand over: what the path map
-    names and what the caller's own `filesystem` reads. A caller with neither can name no file.
-    """
-    if callee.attachments.are_refused:
-        return Tool(name=callee.name, capabilities=(DELEGATE,), hook=True)
-    declared: set[Capability] = set()
-    for alias, target in graph.paths.items():
-        scope = f"{target}**" if target.endswith("/") else target
-        declared |= {Capability(READ.name, scope), *protected_within(scope), *protected(alias, scope)}
-    for use in caller.uses if caller else ():
-        if use.name == "filesystem":
-            reads = builtin.tools(use.name, use.config).get("read_file")
-            declared.update(reads.capabilities if reads else ())
-    return Tool(name=callee.name, capabilities=(DELEGATE, *sorted(declared)), hook=True)
+EXECUTES = Capability("proc")
+SHELL = "shell"
+"""The built-in toolset that runs commands."""
 
 
-def hands_over(delegate: Tool) -> bool:
-    """Whether a call of `delegate`, as `delegation` made it, can hand over files."""
-    return any(capability.name == READ.name for capability in delegate.capabilities)
+@dataclass(frozen=True, slots=True)
+class InventoryItem:
+    """One thing that can become code, or changes what code does."""
+
+    kind: ItemKind
+    name: str
+    """A path, a folder that ends in `/`, a glob, a reference to Python, or the name of a server."""
+    digest: str | None
+    """Of all that it is; None for a place, at which there need be nothing."""
+
+    @property
+    def key(self) -> str:
+        """What it goes by among others."""
+        return f"{self.kind} {self.name}"
 
 
-def tools_of(graph: Graph, worker: Worker | None, use: Use) -> Mapping[str, Tool]:
-    """The declared tools of one line of `worker`'s `toolsets`; none where nothing has that name."""
-    if use.name in graph.workers:
-        return {use.name: delegation(graph, worker, graph.workers[use.name])}
-    if use.name in graph.toolsets:
-        toolset = graph.toolsets[use.name]
-        tools = _prefixed(toolset) if toolset.prefix else toolset.tools
-        return {**tools, **START} if toolset.kind == "mcp" else tools
-    if use.name in builtin.NAMES or use.name == builtin.PROVIDER_SIDE:
-        return builtin.tools(use.name, use.config, graph.shell)
-    return NO_TOOLS
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """That of one graph."""
+
+    items: tuple[InventoryItem, ...]
+    """Sorted."""
+
+    @classmethod
+    def of(cls, graph: Graph) -> Inventory:
+        """All of it, from what the graph was read from."""
+        return cls(tuple(sorted(set(_items(graph)), key=lambda item: item.key)))
+
+    @property
+    def executed(self) -> tuple[InventoryItem, ...]:
+        """What would be executed as it is, which somebody has to answer for."""
+        return tuple(item for item in self.items if item.kind in EXECUTED)
+
+    @property
+    def governing(self) -> frozenset[str]:
+        """The paths and globs that no worker writes unasked; no file need lie there."""
+        return frozenset(item.name for item in self.items if item.kind in NAMES_A_PATH)
 
 
-def _prefixed(toolset: Toolset) -> dict[str, Tool]:
-    names = {name: name if name == "*" else f"{toolset.prefix}_{name}" for name in toolset.tools}
-    return {names[name]: replace(tool, name=names[name]) for name, tool in toolset.tools.items()}
+def started_as(toolset: Toolset) -> str:
+    """How a server is started or reached, a line for each part."""
+    server = toolset.server
+    if server is None:
+        return ""
+    lines = [f"runs {json.dumps([server.command, *server.args])}"] if server.command else []
+    lines += [f"asks {json.dumps(server.url)}"] if server.url else []
+    lines += [f"in the folder {json.dumps(server.cwd)}"] if server.cwd else []
+    lines += [f"given the variable {json.dumps(variable)}" for variable in server.env]
+    lines += [f"sends the header {json.dumps(header)}" for header in server.headers]
+    lines += [f"sends the token {json.dumps(server.auth)}"] if server.auth else []
+    lines += [f"isolation: {toolset.isolation}"] if server.command else []
+    return "\n".join(lines)
 
 
-def reachable(graph: Graph, entry: Entry, beyond: Set[str] = frozenset()) -> tuple[str, ...]:
-    """The workers that `entry` can reach by any chain of delegations, itself included, sorted.
-
-    Not through those in `beyond`, which are left out.
-    """
-    reached = {start.name for start in entry.starts if start.name in graph.workers} - beyond
-    waiting = list(reached)
-    while waiting:
-        new = set(graph.edges[waiting.pop()]) - reached - beyond
-        reached |= new
-        waiting.extend(new)
-    return tuple(sorted(reached))
-
-
-def own_tool(graph: Graph, entry: Entry) -> Tool | None:
-    """The tool that `entry` itself calls; None where it calls none, or one that nothing declares."""
-    return tools_of(graph, None, entry.use).get(entry.tool_name) if entry.use else None
+def shell_rules(graph: Graph) -> str:
+    """The rules by which commands run, a line each; empty where the workspace says nothing of its own about that."""
+    shell = graph.shell
+    if shell == ShellSettings() and not _uses_shell(graph):
+        return ""
+    decisions = [str(rule) for rule in graph.rules if EXECUTES.contains(rule.capability)]
+    lines = [str(rule) for rule in shell.rules]
+    lines += [f"given the variable {json.dumps(name)}" for name in shell.env]
+    lines += [f"isolation: {shell.isolation}", *decisions]
+    lines += [f"default: {graph.settings.default}"] if graph.settings.default == "allowed" else []
+    return "\n".join(lines)
 
 
-def known_capabilities(graph: Graph) -> frozenset[str]:
-    """Every name that a rule or ceiling may use: the vocabulary, the project's own capabilities, and families.
-
-    A toolset of ours declares capabilities below its own name; of what was read from another format, any tool's count.
-    """
-    names = set(VOCABULARY)
-    for toolset in graph.toolsets.values():
-        names.add(f"x.{toolset.name}.any")
-        prefix = "x." if graph.read_from else f"x.{toolset.name}."
-        for tool in toolset.tools.values():
-            names.update(
-                capability.name for capability in tool.capabilities if capability.name.startswith(prefix)
-            )
-    for name in list(names):
-        labels = name.split(".")
-        names.update(".".join(labels[:length]) for length in range(1, len(labels)))
-    return frozenset(names)
-
-
-def known_toolsets(graph: Graph) -> frozenset[str]:
-    """Every toolset that there is, whether anything uses it or not."""
-    used = {use.name for worker in graph.workers.values() for use in worker.uses}
-    return frozenset({*graph.toolsets, *builtin.NAMES, *used} - graph.workers.keys())
-
-
-def governing_files(graph: Graph) -> frozenset[str]:
-    """The paths in `graph` that decide what a run does: of workers, of the workspace's own code, of what that imports.
-
-    No file need lie there: one that came up where an import looks would be executed by the next run.
-    """
-    return frozenset(_governing_files(graph))
-
-
-def _governing_files(graph: Graph) -> Iterator[str]:
-    yield from graph.code
-    yield from graph.importable
-    yield from filter(None, (policy.path for policy in graph.policies))
+def _items(graph: Graph) -> Iterator[InventoryItem]:
+    for path, content in graph.code.items():
+        yield InventoryItem("python", path, content)
+    for path, content in graph.judges.items():
+        yield InventoryItem("judge", path, content)
     for worker in graph.workers.values():
-        yield worker.path
+        yield InventoryItem("worker", worker.path, digest.of_data([worker.config, worker.prompt]))
+    for policy in graph.policies:
+        if policy.path:
+            yield InventoryItem("policy", policy.path, policy.digest)
+    for toolset in graph.toolsets.values():
+        yield from _of_toolset(toolset)
+    if rules := shell_rules(graph):
+        yield InventoryItem("shell", SHELL, digest.of_text(rules))
+    for name, content in graph.python_models.items():
+        if played := recording_file(name):
+            yield InventoryItem("recording", played, content)
+    for path in (*graph.governing, *_named(graph)):
+        yield InventoryItem("path", path, None)
+
+
+def _of_toolset(toolset: Toolset) -> Iterator[InventoryItem]:
+    if toolset.python and not toolset.python.rpartition(":")[0].endswith(".py"):
+        yield InventoryItem("package", toolset.python, digest.of_text(toolset.python))
+    if toolset.server:
+        yield InventoryItem("server", toolset.name, digest.of_text(started_as(toolset)))
+    for path, content in toolset.programs.items():
+        yield InventoryItem("program", path, content)
+
+
+def _named(graph: Graph) -> Iterator[str]:
+    """The Python files that references name: also in a lock, which does not list the workspace's code."""
     yield from graph.schema_sources
     functions = (entry.function.name for entry in graph.entries.values() if entry.function)
     toolsets = (toolset.python for toolset in graph.toolsets.values() if toolset.python)
-    for toolset in graph.toolsets.values():
-        if toolset.server:
-            yield from servers.programs(toolset.server)
     models = (python_reference(name) or name for name in graph.python_models)
-    yield from filter(None, map(recording_file, graph.python_models))
     for reference in (*functions, *toolsets, *models):
         path = reference.rpartition(":")[0]
         if path.endswith(".py"):
             yield path
+
+
+def _uses_shell(graph: Graph) -> bool:
+    """Whether anything of the workspace can call the tool that runs commands."""
+    calls = [call.name for entry in graph.entries.values() for call in entry.calls]
+    calls += [call.name for toolset in graph.toolsets.values() for call in toolset.calls]
+    calls += [entry.tool.name for entry in graph.entries.values() if entry.tool]
+    lines = (name for kind in graph.kinds_of_lines for name, _ in kind)
+    return SHELL in lines or any(name.startswith(f"{SHELL}.") for name in calls)

@@ -23,6 +23,9 @@ PROVIDERS = frozenset(
 )  # fmt: skip
 """What may stand before the colon of `provider:model`, alone or after `gateway/`."""
 
+RENAMED = {"google-gla": "google", "google-vertex": "google-cloud"}
+"""Providers that are gone under this name, with the name that they have now."""
+
 KEYS = {
     "openai": ("OPENAI_API_KEY",),
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -81,8 +84,14 @@ def recording_file(reference: str) -> str | None:
 def near_provider(reference: str) -> str | None:
     """The hint about a provider that is misspelt in `reference`; None where none is like it."""
     provider, colon, model = reference.partition(":")
-    match = nearest(provider, PROVIDERS) if colon else None
+    match = RENAMED.get(provider) or nearest(provider, PROVIDERS) if colon else None
     return f"did you mean `{match}:{model}`?" if match and match != provider else None
+
+
+def with_current_provider(reference: str) -> str:
+    """The reference with the name that its provider has now, where it had another one."""
+    provider, colon, model = reference.partition(":")
+    return f"{RENAMED[provider]}:{model}" if colon and provider in RENAMED else reference
 
 
 def key_variables(reference: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
 from llmdo.graph.code_calls import calls_below, calls_by, codes_of
-from llmdo.graph.inventory import own_tool, reachable, tools_of
+from llmdo.graph.toolkit import own_tool, reachable, tools_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -319,8 +319,11 @@ class Graph:
     code: Mapping[str, str] = field(default_factory=dict, compare=False)
     """Every Python file of the workspace that takes part, imported ones included, to the digest of its text as it was
     read; a lock does not say."""
-    importable: frozenset[str] = field(default=frozenset(), compare=False)
-    """Every path, with a file or without one, at which an import of that code could find a module."""
+    judges: Mapping[str, str] = field(default_factory=dict)
+    """Each Python file that judges cases of an evaluation, or that such a file imports, to the digest of its text."""
+    governing: frozenset[str] = field(default=frozenset(), compare=False)
+    """Paths and globs at which a file, whether there is one now or not, would decide what a run does: where an import
+    or a glob of the manifest could find it, in an environment, among evaluations; a lock does not say."""
     read_from: str | None = None
     """The format that it was read from, which llmdo does not run and so enforces nothing of; None for our own."""
 

@@ -46,3 +46,17 @@ class Schedule:
             drift="its input changed",
         ),
     )
+    catch_up_minutes: int | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "catch-up-minutes",
+                "Positive",
+                "For how long a time is made up for that passed while no worker looked.",
+            ),
+            lock=Key("catch-up-minutes", "Positive", "For how long a time that passed is made up for."),
+            effect="amount",
+            gives_nothing=True,
+        ),
+    )

@@ -13,7 +13,7 @@ from llmdo.graph.toolset import Definition, Server, Tool
 from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from llmdo.base.values import Json
     from llmdo.graph.facts import ToolsetFacts
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 CALL = Capability("mcp.call")
 CONNECT = Capability("net.connect")
 UNTRUSTED = Capability("data.untrusted")
-
-SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".pl", ".php", ".lua", ".jar")
 
 DEFAULT_TIMEOUT_S = 60.0
 """How long a server may take for one answer where the manifest does not say."""
@@ -52,16 +50,6 @@ def _headers(table: Mapping[str, Json]) -> list[str]:
 
 def _filters(table: Mapping[str, Json]) -> dict[str, Json]:
     return {key: table[key] for key in ("include", "exclude") if key in table}
-
-
-def programs(server: Server) -> Iterator[str]:
-    """What of its words may be a file of the workspace that decides what it does: its program, or a script."""
-    scripts = (word for word in server.args if word.endswith(SCRIPTS))
-    for word in (*([server.command] if server.command and "/" in server.command else ()), *scripts):
-        path = word.removeprefix("./")
-        yield path
-        if server.cwd:
-            yield f"{server.cwd}/{path}"
 
 
 def is_wanted(server: Server, tool: str) -> bool:

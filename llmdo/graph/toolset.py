@@ -11,6 +11,7 @@ from llmdo.graph.keys import (
     LINES,
     PLAIN,
     REFERENCES,
+    SETTINGS,
     SEVERAL,
     SORTED_WORDS,
     WORDS,
@@ -262,6 +263,20 @@ class Toolset:
             lock=Key("mcp", "LockedServer", "How the MCP server is reached, and what of it is used."),
         ),
     )
+    programs: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata=written(
+            SETTINGS,
+            lock=Key(
+                "program",
+                "dict[str, Digest]",
+                "The files of the workspace that starting the MCP server executes; a folder, which ends in `/`, for "
+                "the code in it.",
+            ),
+            drift="its program changed",
+        ),
+    )
+    """Each file or folder of the workspace that starting an MCP server executes, to its digest."""
     identity: Identity | None = field(
         default=None,
         metadata=written(
@@ -385,4 +400,4 @@ class Toolset:
             lock=Key("tool", "dict[str, LockedTool]", "Its tools."),
         ),
     )
-    """By the names that the toolset itself gives them; `inventory.tools_of` has them as workers see them."""
+    """By the names that the toolset itself gives them; `tools.tools_of` has them as workers see them."""

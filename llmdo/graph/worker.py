@@ -286,7 +286,6 @@ class Worker:
             file=Key("attachments", "AttachmentLimits", "Which files its callers may hand over."),
             agent=Key("attachments", "AttachmentLimits", "Which files its callers may hand over."),
             lock=Key("attachments", "AttachmentLimits", "The files that callers may hand over."),
-            gives_nothing=True,
         ),
     )
 

@@ -22,9 +22,10 @@ STRICTNESS: dict[Decision, int] = {"allowed": 0, "needs_approval": 1, "blocked":
 MANIFEST = "llmdo.toml"
 """The origin of the manifest's rules."""
 
-BUILT_IN_VERSION = 2
+BUILT_IN_VERSION = 3
 """Version of `BUILT_IN` and of the vocabulary; the lock records it, so that a change of ours shows up there.
 
+3: changing a file of an executable kind is `fs.write.code`, which asks.
 2: reading what mostly holds secrets is `fs.read.protected`, which asks at a terminal.
 1: the first.
 """
@@ -34,6 +35,7 @@ VOCABULARY: dict[str, str] = {
     "fs.read.protected": "reads a file that mostly holds secrets, such as `.env` or what is in `.git/`",
     "fs.list": "lists files of the workspace",
     "fs.write": "creates or changes a file of the workspace",
+    "fs.write.code": "changes a file of an executable kind, such as `*.py`, `Makefile` or `CLAUDE.md`",
     "fs.write.protected": "changes a file that governs the run, such as `llmdo.toml` or a worker file",
     "fs.delete": "deletes a file of the workspace",
     "proc.exec": "runs a command that a shell rule vouches for",
@@ -56,9 +58,12 @@ VOCABULARY: dict[str, str] = {
 UNDECLARED = "capability.undeclared"
 
 ONLY_BY_FULL_NAME = frozenset(
-    {"fs.read.protected", "fs.write.protected", "proc.exec.unlisted", "proc.exec.unvouched"}
+    {"fs.read.protected", "fs.write.code", "fs.write.protected", "proc.exec.unlisted", "proc.exec.unvouched"}
 )
 """Inside a ceiling, with all below them, only where the ceiling spells out the whole name."""
+
+CODE = "fs.write.code"
+"""The one of these that an owner may well mean: where a ceiling cuts it off, the message gives the line to add."""
 
 OUTSIDE_CEILINGS = frozenset({"agent.delegate", "data.untrusted"})
 """Never cut off by a ceiling: the callee has its own, and a marker does nothing."""
@@ -68,9 +73,9 @@ TERMINAL_ONLY = frozenset({"fs.read.protected", "fs.write.protected"})
 
 
 GRAVEST_FIRST = (
-    "proc.exec.unlisted", "proc.exec.unvouched", "proc.exec", "fs.write.protected", "fs.delete", "fs.write",
-    "secret.read", "fs.read.protected", "net.connect", "mcp.call", "mcp.start", "x", "env.read", "proc.exec.read",
-    "fs.read", "net.search", "mcp.read", "fs.list", "data.untrusted", "agent.delegate",
+    "proc.exec.unlisted", "proc.exec.unvouched", "proc.exec", "fs.write.protected", "fs.write.code", "fs.delete",
+    "fs.write", "secret.read", "fs.read.protected", "net.connect", "mcp.call", "mcp.start", "x", "env.read",
+    "proc.exec.read", "fs.read", "net.search", "mcp.read", "fs.list", "data.untrusted", "agent.delegate",
 )  # fmt: skip
 """What does most harm where nobody looks comes first: running what it likes, then changing, sending and reading."""
 
@@ -102,6 +107,11 @@ class Capability:
 
     def __str__(self) -> str:
         return self.name if self.scope is None else f"{self.name}:{self.scope}"
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether no scope narrows it: `**` is all there is, as no scope is."""
+        return self.scope is None or self.scope == "**"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -214,6 +224,7 @@ _BUILT_IN: dict[str, Decision] = {
     "proc.exec.unlisted": "blocked",
     UNDECLARED: "blocked",
     "fs.read.protected": "needs_approval",
+    "fs.write.code": "needs_approval",
     "fs.write.protected": "needs_approval",
     "proc.exec.unvouched": "needs_approval",
 }
@@ -225,12 +236,12 @@ BUILT_IN = tuple(Rule(Capability(name), decision, "built in") for name, decision
 def base_rules(manifest: Iterable[Rule]) -> tuple[Rule, ...]:
     """The manifest's rules and those built-in ones that it leaves standing.
 
-    A manifest rule for the same name replaces the built-in one; with a scope it only withdraws an `allowed`.
-    Nothing lifts `capability.undeclared`.
+    A manifest rule for the same name replaces the built-in one, also where its scope is `**`, which is everywhere; with
+    any other scope it only withdraws an `allowed`. Nothing lifts `capability.undeclared`.
     """
     own = tuple(manifest)
-    replaced = {rule.capability.name for rule in own if rule.capability.scope is None}
-    scoped = {rule.capability.name for rule in own if rule.capability.scope is not None}
+    replaced = {rule.capability.name for rule in own if rule.capability.is_everywhere}
+    scoped = {rule.capability.name for rule in own if not rule.capability.is_everywhere}
     standing = tuple(
         rule
         for rule in BUILT_IN
@@ -256,6 +267,10 @@ class Ceiling:
         if raised.name in OUTSIDE_CEILINGS:
             return True
         return any(most.grants(raised) for most in self.capabilities)
+
+    def covers(self, raised: Capability) -> bool:
+        """Whether it would admit `raised` if that did not need its full name."""
+        return any(most.contains(raised) for most in self.capabilities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +298,10 @@ class Reason:
 
     def __str__(self) -> str:
         if self.ceiling is not None:
-            return f"`{self.capability}` is outside the ceiling of {self.ceiling.origin}"
+            outside = f"`{self.capability}` is outside the ceiling of {self.ceiling.origin}"
+            if self.capability.name != CODE or not self.ceiling.covers(self.capability):
+                return outside
+            return f'{outside}, which admits it only by its full name: add "{self.capability}" to `may`'
         if self.rule is not None:
             return f"{self.rule} ({self.rule.place})"
         if self.capability.name == UNDECLARED:

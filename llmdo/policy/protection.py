@@ -1,44 +1,196 @@
-"""Names that govern a run: a write to one of them raises `fs.write.protected` as well."""
+"""Files whose content is executed: those that govern a run, by name or inventory, and those of an executable kind.
+
+A write, a deletion or a renaming of the first raises `fs.write.protected` as well, of the second `fs.write.code`.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from llmdo.policy.secret_files import folded
+from llmdo.policy.authority import Capability
+from llmdo.policy.secret_files import any_named, folded
+from llmdo.syntax.globs import Glob, is_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-_NAMES = frozenset({
-    "llmdo.toml", "llmdo.lock", ".llmdo",
-    ".git", ".gitattributes", ".gitmodules", ".pre-commit-config.yaml",
-    ".github", ".gitlab-ci.yml", ".circleci",
-    ".vscode", ".idea", ".devcontainer", ".cursor", ".claude",
-    ".env", ".envrc",
-    "conftest.py", "sitecustomize.py", "usercustomize.py",
-})  # fmt: skip
+PROTECTED_WRITE = "fs.write.protected"
+CODE_WRITE = "fs.write.code"
+CHANGES = frozenset({"fs.write", "fs.delete"})
+"""The capabilities of tools by which a file may come to be, change or vanish."""
+
+PROTECTED_FILES = (
+    "llmdo.toml", "llmdo.lock", ".llmdo", "*.worker", "*.worker.md", ".git", ".gitattributes", ".gitmodules",
+    ".husky", ".pre-commit-config.yaml", ".pre-commit-config.yml", ".hg", ".github", ".gitlab-ci.yml", ".circleci",
+    ".buildkite", ".drone.yml", ".forgejo", ".gitea", ".travis.yml", ".woodpecker", ".woodpecker.yml",
+    ".woodpecker.yaml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile", "buildspec.yml",
+    "appveyor.yml", ".appveyor.yml", ".semaphore", ".readthedocs.yaml", ".gitpod.yml", ".vscode", ".idea",
+    ".devcontainer", ".devcontainer.json", ".zed", ".fleet", "*.code-workspace", ".codesandbox", ".helix", ".replit",
+    ".run", ".theia", ".agent", ".claude", ".claude-plugin", ".codex", ".continue", ".cursor", ".gemini", ".kilocode",
+    ".kiro", ".opencode", ".windsurf", ".mcp.json", ".env", ".env.*", ".envrc", "*.env", ".mise", "mise",
+    ".mise.toml", ".mise.*.toml", "mise.toml", "mise.*.toml", "conftest.py", "sitecustomize.py", "usercustomize.py",
+)  # fmt: skip
+"""Names that govern runs of llmdo, of CI, of git, of editors, of other agents; a file in such a folder counts too."""
+
+CODE_FILES = (
+    # read by interpreters
+    "*.py", "*.pyw", "*.pyx", "*.pyi", "*.ipynb", "*.sh", "*.bash", "*.zsh", "*.fish", "*.ksh", "*.csh", "*.bat",
+    "*.cmd", "*.ps1", "*.psm1", "*.psd1", "*.vbs", "*.js", "*.mjs", "*.cjs", "*.jsx", "*.ts", "*.mts", "*.cts",
+    "*.tsx", "*.vue", "*.svelte", "*.astro", "*.coffee", "*.rb", "*.pl", "*.pm", "*.php", "*.phtml", "*.phar",
+    "*.lua", "*.r", "*.jl", "*.ex", "*.exs", "*.erl", "*.clj", "*.cljs", "*.groovy", "*.kts", "*.awk", "*.tcl",
+    "*.el", "*.lisp", "*.scm", "*.edn", "*.csx", "*.fsx", "*.pyz", "*.xsh", "rebar.config", "*.vim", "*.nix",
+    "*.applescript", "*.command", "*.desktop", "*.service", "*.timer",
+    # compiled, then executed
+    "*.c", "*.cc", "*.cpp", "*.cxx", "*.h", "*.hpp", "*.cs", "*.fs", "*.go", "*.rs", "*.java", "*.kt", "*.scala",
+    "*.swift", "*.m", "*.mm", "*.zig", "*.nim", "*.dart", "*.hs", "*.ml", "*.s", "*.asm", "*.exe", "*.dll", "*.dylib",
+    "*.so", "*.so.*", "*.o", "*.a", "*.pyc", "*.pyd", "*.jar", "*.war", "*.class", "*.wasm", "*.node", "*.whl",
+    "*.egg", "*.gem", "*.deb", "*.rpm", "*.appimage",
+    # of build tools and task runners
+    "makefile", "makefile.*", "gnumakefile", "*.mk", "cmakelists.txt", "*.cmake", "cmakepresets.json", "dockerfile",
+    "dockerfile.*", "*.dockerfile", "containerfile", "containerfile.*", "docker-compose.y*ml",
+    "docker-compose.*.y*ml", "compose.y*ml", "compose.*.y*ml", "build.ninja", "*.ninja", "build.xml", "*.sbt",
+    "dvc.yaml", "*.hcl", "*.nf", "ansible.cfg", "cdk.json", "nodemon.json", "wrangler.toml", "firebase.json",
+    ".goreleaser.y*ml", ".air.toml", "latexmkrc", ".latexmkrc", "doxyfile", "book.toml", "_quarto.yml", "mkdocs.yml",
+    ".bazelrc", "supervisord.conf", ".config", "config.ru", ".htaccess", "*.jsp", "*.asp", "*.aspx", "*.cgi",
+    "*.fcgi", "vagrantfile", "justfile", ".justfile", "*.just", "taskfile*.y*ml", "rakefile", "*.rake", "gemfile*",
+    "*.gemspec", "podfile", "fastfile", "brewfile", "procfile*", "tiltfile", "earthfile", "snakefile", "*.smk",
+    "sconstruct", "sconscript", "wscript", "meson.build", "build.bazel", "workspace.bazel", "module.bazel", "*.bzl",
+    "*.tf", "*.gradle", "gradle.properties", "gradlew", "gradle-wrapper.properties", "mvnw", ".mvn", "pom.xml",
+    "*.*proj", "*.sln", "nuget.config", "*.pbxproj", "*.xcscheme", "*.props", "*.targets", "crontab", "lefthook.y*ml",
+    ".lefthook.y*ml", ".lintstagedrc*", ".pre-commit-hooks.yaml", "turbo.json", "nx.json",
+    # of package managers and of the tools that they start
+    "package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml",
+    "bun.lock*", "bunfig.toml", "deno.json*", "deno.lock", ".npmrc", ".yarnrc*", ".pnp.*", "tsconfig*.json",
+    "jsconfig.json", ".babelrc*", "babel.config.json", ".prettierrc*", ".stylelintrc*", ".eslintrc*", ".swcrc",
+    ".mocharc*", "pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".pytest.ini", "pytest.toml", ".coveragerc",
+    "mypy.ini", ".mypy.ini", ".pylintrc", "pylintrc", ".flake8", "ruff.toml", ".ruff.toml", "alembic.ini",
+    "hatch.toml", "poetry.toml", ".pdm-python", "pylock*.toml", ".pdbrc", "requirements", "requirements*.txt",
+    "requirements*.in", "*requirements.txt", "constraints*.txt", "pipfile", "pipfile.*", "poetry.lock", "pdm.lock",
+    "uv.lock", "uv.toml", "pip.conf", "pip.ini", ".condarc", "environment.y*ml", "pixi.toml", "pixi.lock",
+    "cargo.toml", "cargo.lock", ".cargo", "rust-toolchain*", "go.mod", "go.sum", "go.work", "composer.json",
+    "composer.lock", "mix.lock", ".tool-versions", ".python-version", ".nvmrc", ".node-version", ".ruby-version",
+    "devbox.json", ".direnv",
+    # environments
+    ".venv", "venv", "pyvenv.cfg", "site-packages", "dist-packages", "__pypackages__", "__pycache__", ".tox", ".nox",
+    "node_modules", ".yarn", ".bundle",
+    # of shells and editors
+    ".bashrc", ".bash_*", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".inputrc", ".vimrc", ".exrc",
+    ".nvim.lua", ".gdbinit", ".lldbinit", ".tmux.conf", ".irbrc", ".pryrc", ".rspec", ".rvmrc", ".rprofile",
+    ".renviron", "activate", "activate.*", "*.sublime-project",
+    # instructions and settings of other agents
+    "claude.md", "claude.*.md", "agents.md", "agents.*.md", "agent.md", "gemini.md", "qwen.md", "skill.md",
+    "codex.md", "copilot-instructions.md", "*.agent.md", "*.prompt.md", "*.instructions.md", "*.chatmode.md",
+    ".cursorrules", ".windsurfrules", ".clinerules*", ".roorules*", ".roo", ".goosehints", ".aider*", ".agents",
+    ".amazonq", ".crush*", ".junie", "mcp.json", "crush.json", ".rules", "mcp_agent.config.yaml",
+    "mcp_agent.secrets.yaml", "fastmcp.json", "opencode.json*", "fastagent.config.yaml", "fastagent.secrets.yaml",
+)  # fmt: skip
+"""Names of what an interpreter, a compiler, a package manager, an editor or another agent executes or obeys."""
+
+_LAST = frozenset({"build", "workspace", "dune", "head"})
+"""Names of files alone, of folders they say nothing: of Bazel and Dune, and what makes a folder a repository to git."""
+
+_IS_PROTECTED = any_named(PROTECTED_FILES)
+_IS_CODE = any_named(CODE_FILES)
 _PERSONAL = ("llmdo", "policy.toml")  # where the workspace is a home folder
-_ENDINGS = (".worker", ".worker.md", ".pth")
-_COMPILED = (".pyc", ".so", ".pyd")  # modules that Python may take instead of the source beside them
+_COMPILED = (".pyc", ".so", ".pyd")  # modules that Python may take instead of the source of the same name
+_EVERYWHERE = "**"
 
 
-def is_protected(path: str, also: Iterable[str] = ()) -> bool:
-    """Whether a part of `path` has a protected name, or it is one of `also` or lies below one.
+def is_protected(path: str, governing: Iterable[str] = ()) -> bool:
+    """Whether a part of `path` has a name that governs runs, or it is one of `governing` or lies below one.
 
-    Names are compared as the least strict file system compares them.
+    `governing` are paths and globs. Names are compared as the least strict file system compares them.
     """
     parts = folded(path)
-    if any(name in _NAMES or name.endswith(_ENDINGS) for name in parts) or parts[-2:] == _PERSONAL:
+    if _IS_PROTECTED.search("/".join(parts)) or parts[-2:] == _PERSONAL:
         return True
-    governing = _all_folded(frozenset(also))
+    named = _named(frozenset(governing))
     of_source = _of_source(parts)
-    return of_source in governing or any(parts[:length] in governing for length in range(1, len(parts) + 1))
+    return (
+        of_source in named.paths
+        or any(parts[:length] in named.paths for length in range(1, len(parts) + 1))
+        or any(glob.matches("/".join(each)) for glob in named.globs for each in {parts, of_source})
+    )
+
+
+def holds_protected(scope: str, governing: Iterable[str] = ()) -> bool:
+    """Whether a write within `scope`, a path or `folder/**`, may be one to what governs the run."""
+    if scope == _EVERYWHERE:
+        return True
+    path = scope.removesuffix("/**")
+    if is_protected(path, governing):
+        return True
+    parts, named = folded(path), _named(frozenset(governing))
+    if scope == path:
+        return False
+    return any(below[: len(parts)] == parts for below in named.paths) or any(
+        _may_match_below(glob, parts) for glob in named.globs
+    )
+
+
+def is_code(path: str) -> bool:
+    """Whether a part of `path` has a name of what is executed."""
+    parts = folded(path)
+    return bool(_IS_CODE.search("/".join(parts))) or parts[-1:] in {(name,) for name in _LAST}
+
+
+def raised_by_change(
+    scope: str, governing: Iterable[str], *, is_executed: bool = False
+) -> Iterator[Capability]:
+    """What a write, a deletion or a renaming within `scope` raises beside what any one raises.
+
+    `fs.write.protected` where that may be a file that governs the run, else `fs.write.code` where it may be code; a
+    folder may hold both. `is_executed` says that the file is code whatever its name is.
+    """
+    governs = holds_protected(scope, governing)
+    if governs:
+        yield Capability(PROTECTED_WRITE, scope)
+    if scope.endswith(_EVERYWHERE) or (not governs and (is_executed or is_code(scope))):
+        yield Capability(CODE_WRITE, scope)
+
+
+def declared_by_change(scope: str | None, *, may_be_folder: bool = False) -> tuple[Capability, ...]:
+    """All that `raised_by_change` may yield within `scope`: a name does not tell what an inventory holds.
+
+    `may_be_folder` says that a path may be that of a folder, with all in it.
+    """
+    scopes = (
+        {scope, f"{scope}/**"} if may_be_folder and scope and not scope.endswith(_EVERYWHERE) else {scope}
+    )
+    return tuple(Capability(name, each) for name in (CODE_WRITE, PROTECTED_WRITE) for each in scopes)
+
+
+def is_change(capability: Capability) -> bool:
+    """Whether a call that raises it may change or delete files, beyond what its kind says already."""
+    if capability.name in (CODE_WRITE, PROTECTED_WRITE):
+        return False
+    return any(
+        capability.covers_name(name) or Capability(name).covers_name(capability.name) for name in CHANGES
+    )
+
+
+class _Governing(NamedTuple):
+    """What governs a run, as paths are compared."""
+
+    paths: frozenset[tuple[str, ...]]
+    globs: tuple[Glob, ...]
 
 
 @lru_cache(maxsize=64)  # a run asks about thousands of paths, and what governs it stays the same
-def _all_folded(paths: frozenset[str]) -> frozenset[tuple[str, ...]]:
-    return frozenset(map(folded, paths))
+def _named(governing: frozenset[str]) -> _Governing:
+    globs = sorted("/".join(folded(text)) for text in governing if is_pattern(text))
+    paths = frozenset(folded(text) for text in governing if not is_pattern(text))
+    return _Governing(paths - {()}, tuple(map(Glob, globs)))
+
+
+def _may_match_below(glob: Glob, folder: tuple[str, ...]) -> bool:
+    """Whether a path in `folder` may be one that `glob` names."""
+    start = tuple(glob.start.split("/")) if glob.start else ()
+    shared = min(len(start), len(folder))
+    if start[:shared] != folder[:shared]:
+        return False
+    return glob.levels is None or glob.levels > len(folder)
 
 
 def _of_source(parts: tuple[str, ...]) -> tuple[str, ...]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
 from llmdo.policy.authority import Capability
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PROTECTED_READ = "fs.read.protected"
 
@@ -34,8 +38,13 @@ def folded(path: str) -> tuple[str, ...]:
     return tuple(name.rstrip(". ") for name in plain.split("/") if name not in ("", "."))
 
 
-_NAMED = "|".join("[^/]*".join(map(re.escape, pattern.split("*"))) for pattern in SECRET_FILES)
-_SECRET = re.compile(f"(?:^|/)(?:{_NAMED})(?:/|$)")
+def any_named(patterns: Iterable[str]) -> re.Pattern[str]:
+    """An expression that is found in a folded path where one of its parts has a name of these `patterns`."""
+    named = "|".join("[^/]*".join(map(re.escape, pattern.split("*"))) for pattern in patterns)
+    return re.compile(f"(?:^|/)(?:{named})(?:/|$)")
+
+
+_SECRET = any_named(SECRET_FILES)
 
 
 def is_secret(path: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import topology
 from llmdo.base.values import dataclass, field
-from llmdo.graph import code_calls, inventory
+from llmdo.graph import code_calls, toolkit
 from llmdo.graph.keys import Reference
 from llmdo.policy.composition import NO_LAYER, Layer
 from llmdo.reach.bounds import Bounds
@@ -110,7 +110,7 @@ class Analysis(Premises):
 
     def calls_of(self, entry: Entry) -> Iterator[tuple[Shape, Reference]]:
         """What `entry` raises by its own tool, and what its code can raise by calling workers with files."""
-        if (own := inventory.own_tool(self.graph, entry)) and entry.tool and entry.use:
+        if (own := toolkit.own_tool(self.graph, entry)) and entry.tool and entry.use:
             assurance = assurance_of(self.graph, entry.use.name)
             called = Reference(entry.use.name, entry.tool.at)
             for row, raised, declared in self.shapes.of_tool(own, delegation=False):
@@ -123,7 +123,7 @@ class Analysis(Premises):
                 yield Shape(row, raised, declared, toolset, call.tool.name, assurance), named
         for called in entry.delegates:
             if callee := self.graph.workers.get(called.name):
-                tool = inventory.delegation(self.graph, None, callee)
+                tool = toolkit.delegation(self.graph, None, callee)
                 for row, raised, declared in self.shapes.of_tool(tool, delegation=True):
                     yield Shape(row, raised, declared, "", callee.name, "enforced"), called
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import topology
 from llmdo.base.values import dataclass
-from llmdo.graph import inventory
+from llmdo.graph import toolkit
 from llmdo.reach.analysis import starts_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Depth:
 def depth_of(analysis: Analysis, entry: Entry) -> Depth:
     """The depth of `entry`, whatever `max-depth` says."""
     starts = starts_of(analysis.graph, entry)
-    reached = {name: analysis.graph.edges[name] for name in inventory.reachable(analysis.graph, entry)}
+    reached = {name: analysis.graph.edges[name] for name in toolkit.reachable(analysis.graph, entry)}
     cyclic = sorted(
         {name for component in topology.strongly_connected_components(reached) for name in component}
     )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, excerpt
 from llmdo.base.values import dataclass, replace
 from llmdo.graph.code_calls import calls_by, calls_of, own_uses, uses_with_calls
-from llmdo.graph.inventory import DELEGATE, delegating, known_capabilities, known_toolsets, own_tool, tools_of
 from llmdo.graph.resolved import Entry
+from llmdo.graph.toolkit import DELEGATE, delegating, known_capabilities, known_toolsets, own_tool, tools_of
 from llmdo.policy.authority import STRICTNESS, Capability, Verdict, decide, strictest
 from llmdo.reach.rows import Along, Hop, Row
 from llmdo.reach.shapes import Shape

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from llmdo.graph.resolved import Graph
-    from llmdo.policy.authority import Authority, Capability, Ceiling, Rule, Verdict
+    from llmdo.policy.authority import Authority, Capability, Ceiling, Reason, Rule, Verdict
 
 
 @dataclass
@@ -123,6 +123,28 @@ class Premises:
             authority = authority_of(narrowed, Layer(layers))
             verdict = known[shape] = shown(decide(shape.raised, shape.declared, authority), shape)
         return verdict
+
+    def own_reasons(self, worker: str, reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
+        """Reasons for a call of `worker`, each rule of its own with its own place: equal ones of others are shared.
+
+        Of a project of another tool the rules for all agents are only the mildest of each: where the agent has a rule
+        of its own, that is the reason.
+        """
+        own = {rule: rule for rule in self.layer(worker).rules}
+        mine = tuple(
+            [replace(reason, rule=own[reason.rule]) if reason.rule in own else reason for reason in reasons]
+        )
+        if not self.graph.read_from:
+            return mine
+        settled = {reason.capability for reason in mine if reason.rule in own}
+        rules = self.graph.rules
+        return tuple(
+            [
+                each
+                for each in mine
+                if each.capability not in settled or each.rule not in rules or each.rule in own
+            ]
+        )
 
     def admits(self, ceiling: Ceiling, raised: frozenset[Capability]) -> bool:
         """Whether a call that raises this lies inside `ceiling`."""

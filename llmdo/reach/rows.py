@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from llmdo.base.values import dataclass, field, replace
-from llmdo.graph.inventory import DELEGATE
+from llmdo.graph.toolkit import DELEGATE
+from llmdo.graph.unseen import ANY
 from llmdo.policy.authority import STRICTNESS, gravity, scope_contains, scope_order
 
 if TYPE_CHECKING:
@@ -112,6 +113,11 @@ class Row(NamedTuple):
     def tool(self) -> str:
         """The tool that raises it, of the toolset that `path` ends in; for a delegation, the delegate itself."""
         return self.shape.tool if self.shape.toolset else self.path[-1].name
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether it stands for tools that nobody has seen yet: what they do, and who is asked, is not known."""
+        return bool(self.shape.toolset) and self.shape.tool.endswith(ANY)
 
     @property
     def is_attachment(self) -> bool:

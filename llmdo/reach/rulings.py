@@ -6,13 +6,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass, field, replace
-from llmdo.policy.authority import Verdict, decide
+from llmdo.policy.authority import decide
 from llmdo.policy.composition import Layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.policy.authority import Capability, Decision, Reason
+    from llmdo.policy.authority import Capability, Decision, Reason, Rule, Verdict
     from llmdo.reach.premises import Premises
     from llmdo.reach.shapes import Shape
 
@@ -84,16 +84,20 @@ class Rulings:
         return self._gate(caller, callee).decision
 
     def gate_reasons(self, caller: str, callee: str) -> tuple[Reason, ...]:
-        """Why it is decided so."""
-        return self._gate(caller, callee).reasons
+        """Why it is decided so, in the words of the caller's own rules: others may decide alike."""
+        row, raised = self.premises.shapes.delegating(callee)
+        verdict = self._decided(self.premises.layer(caller).rules, raised)
+        reasons = tuple([replace(reason, capability=row) for reason in verdict.reasons])
+        return self.premises.own_reasons(caller, reasons)
 
     def _gate(self, caller: str, callee: str) -> Verdict:
         rules = self.premises.workers.own_rules.get(caller, ())
-        row, raised = self.premises.shapes.delegating(callee)
+        _, raised = self.premises.shapes.delegating(callee)
         key = (id(rules), raised)
         if (known := self._gates.get(key)) is None:
-            authority = self.premises.authority(Layer(self.entry.rules), [Layer(rules)])
-            verdict = decide([raised], [raised], authority)
-            reasons = tuple([replace(reason, capability=row) for reason in verdict.reasons])
-            known = self._gates[key] = Verdict(verdict.decision, reasons)
+            known = self._gates[key] = self._decided(rules, raised)
         return known
+
+    def _decided(self, rules: tuple[Rule, ...], raised: Capability) -> Verdict:
+        authority = self.premises.authority(Layer(self.entry.rules), [Layer(rules)])
+        return decide([raised], [raised], authority)

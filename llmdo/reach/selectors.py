@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, excerpt, nearest
 from llmdo.graph.code_calls import own_tools, own_uses, tools_with_calls, uses_with_calls
-from llmdo.graph.inventory import known_capabilities, known_toolsets
+from llmdo.graph.toolkit import known_capabilities, known_toolsets
 from llmdo.policy.authority import Capability
 from llmdo.syntax.globs import Glob
 

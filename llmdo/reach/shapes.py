@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.base.values import dataclass, field, replace
-from llmdo.graph import builtin, code_calls, inventory
+from llmdo.graph import builtin, code_calls, toolkit
 from llmdo.policy.authority import Capability, Verdict, gravity, scope_contains, scope_order
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class Shapes:
         others: dict[object, list[str]] = {}
         offered = [
             (tool, name, assurance)
-            for name, tool in sorted(inventory.tools_of(self.graph, worker, use).items())
+            for name, tool in sorted(toolkit.tools_of(self.graph, worker, use).items())
         ]
         offered += [
             (call.tool, call.name, assurance_of(self.graph, call.use.name))
@@ -240,7 +240,7 @@ class Shapes:
             always = frozenset({representative})
             yield row, always, declared
         for capability in tool.capabilities:
-            if delegation and capability == inventory.DELEGATE:
+            if delegation and capability == toolkit.DELEGATE:
                 continue
             for narrowed in (capability, *self._below(capability)):
                 for row, representative in self._within(narrowed):
@@ -252,20 +252,20 @@ class Shapes:
         return frozenset(
             capability.scope
             for capability in self.written
-            if capability.scope not in (None, "**") and capability.covers_name(inventory.DELEGATE.name)
+            if capability.scope not in (None, "**") and capability.covers_name(toolkit.DELEGATE.name)
         )
 
     def delegating(self, callee: str) -> tuple[Capability, Capability]:
         """How calling the worker `callee` is shown, and what stands for it: by name where somebody names it."""
         if not self.delegates:
-            return inventory.DELEGATE, inventory.DELEGATE
+            return toolkit.DELEGATE, toolkit.DELEGATE
         if callee in self.delegates:
-            return inventory.delegating(callee), inventory.delegating(callee)
-        return inventory.delegating("**"), inventory.delegating(FRESH)
+            return toolkit.delegating(callee), toolkit.delegating(callee)
+        return toolkit.delegating("**"), toolkit.delegating(FRESH)
 
     def is_delegation(self, shape: Shape, caller: Worker, callee: str) -> bool:
         """Whether the call that `shape` stands for is one of the worker `callee` by `caller`."""
-        declared = inventory.delegation(self.graph, caller, self.graph.workers[callee]).capabilities
+        declared = toolkit.delegation(self.graph, caller, self.graph.workers[callee]).capabilities
         return self.delegating(callee)[1] in shape.raised and shape.declared == frozenset(declared)
 
     def _kind(self, delegate: str) -> _Kind:

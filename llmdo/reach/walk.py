@@ -111,7 +111,7 @@ class _Found(NamedTuple):
         premises = walk.premises
         if verdict is not _CUT_OFF:
             layers = (*walk.entry.rules, *premises.layer(self.worker).rules)
-            return premises.verdict(shape, layers).reasons
+            return premises.own_reasons(self.worker, premises.verdict(shape, layers).reasons)
         authority = premises.authority(walk.entry, walk.layers(self.path[:-1]))
         return shown(decide(shape.raised, shape.declared, authority), shape).reasons
 

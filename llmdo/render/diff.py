@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from llmdo.render.facts import Quote
     from llmdo.services.diff import DiffOutcome, Sides
 
-MARKS = {"widens": "+", "narrows": "-", "none": "~"}
-_ORDER = ("widened", "narrowed", "changed", "same")
+MARKS = {"widens": "+", "unknown": "?", "narrows": "-", "none": "~"}
+_ORDER = ("widened", "unknown", "narrowed", "changed", "same")
 MAX_ROWS = 200  # of one table in Markdown: a pull request shows no more than 64 KiB
 
 
@@ -147,6 +147,8 @@ def decision(change: RowChange) -> str:
             return "no longer needs approval"
         case "gate added":
             return "needs approval now"
+        case "unknown":
+            return "not known before `llmdo lock`"
     sides = f"{after.assurance if after else ''} now, {before.assurance if before else ''} before"
     return f"no longer limited: {sides}" if change.effect == "widens" else f"assurance: {sides}"
 

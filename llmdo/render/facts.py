@@ -126,6 +126,8 @@ def _items(before: Json, after: Json, quote: Quote) -> str:
     old, new = ([_item(item) for item in parts.items(side)] for side in (before, after))
     words = [f"+{quote(item)}" for item in new if item not in old]
     words += [f"-{quote(item)}" for item in old if item not in new]
+    if not words and (before is None or after is None):
+        return "an empty list"  # which of a ceiling admits nothing, where no list admits everything
     return " ".join(words) or "another order"
 
 

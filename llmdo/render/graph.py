@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
 from llmdo.graph.code_calls import own_uses
-from llmdo.graph.inventory import DELEGATE
+from llmdo.graph.toolkit import DELEGATE
+from llmdo.graph.unseen import ANY
 from llmdo.policy.authority import STRICTNESS
 from llmdo.reach.edges import calls_by_entry, calls_by_worker
 from llmdo.reach.selectors import callers, closure
@@ -51,7 +52,11 @@ class Edge:
             ]
             if rows:
                 attached = ", as attachments" if self.kind == "worker" else ""
-                yield f"{_WORDS[decision]}{attached}: {', '.join(map(capability, rows))}"
+                yield f"{_WORDS[decision]}{attached}: {', '.join(map(_raised, rows))}"
+
+
+def _raised(row: Row) -> str:
+    return f"{capability(row)} {ANY}" if row.is_unseen else capability(row)
 
 
 @dataclass(frozen=True, slots=True)

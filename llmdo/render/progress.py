@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.values import dataclass, field
-from llmdo.graph.inventory import START
+from llmdo.graph.toolkit import START
 from llmdo.journal.decided import DecidedCall
 from llmdo.runtime.signatures import FILES
 from llmdo.runtime.telemetry.events import (

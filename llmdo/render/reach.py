@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
+from llmdo.graph.unseen import ANY
 from llmdo.render.amounts import counted
 
 if TYPE_CHECKING:
@@ -21,9 +22,12 @@ if TYPE_CHECKING:
     from llmdo.reach.suggest import Suggestion
     from llmdo.services.reach import WhyOutcome
 
+UNKNOWN = "unknown"
+"""What is printed for a decision that nobody knows yet."""
+
 HEADINGS = ("capability", "decision", "assurance", "path")
 
-_SHADES: dict[str, Shade] = {"allowed": "good", "needs_approval": "asks", "blocked": "bad"}
+_SHADES: dict[str, Shade] = {"allowed": "good", "needs_approval": "asks", "blocked": "bad", UNKNOWN: "asks"}
 BELOW = " " * 6
 _WORDS: dict[Decision, str] = {
     "allowed": "allowed without approval",
@@ -80,6 +84,8 @@ def folded(path: str, room: int) -> Iterator[str]:
 
 
 def _cells(row: Row) -> tuple[str, str, str, str]:
+    if row.is_unseen:
+        return (capability(row), UNKNOWN, UNKNOWN, path(row))
     return (capability(row), row.decision, row.assurance, path(row))
 
 
@@ -97,6 +103,8 @@ def _tool(row: Row) -> str:
     """What of the last thing on its path raises it, in words that follow its name."""
     if row.is_attachment:
         return " (attachment)"
+    if row.is_unseen:
+        return f" {ANY}"
     return "" if row.tool in (row.path[-1].name, "*", "(start)") else f" ({shown(row.tool)})"
 
 
@@ -154,8 +162,8 @@ def call_data(row: Row) -> dict[str, Json]:
         "capability": row.capability.name,
         "scope": row.capability.scope,
         "elsewhere": row.elsewhere,
-        "decision": row.decision,
-        "assurance": row.assurance,
+        "decision": UNKNOWN if row.is_unseen else row.decision,
+        "assurance": UNKNOWN if row.is_unseen else row.assurance,
         "tool": row.tool,
         "attachment": row.is_attachment,
     }
@@ -177,6 +185,8 @@ def hop_data(hop: Hop, folder: str = "") -> dict[str, Json]:
 def why(row: Row) -> str:
     """Why a row is as it is: its path with the place of each edge, its gates, and what decided."""
     lines = [f"{shown(capability(row))}: {_WORDS[row.decision]}; assurance: {row.assurance}"]
+    if row.is_unseen:
+        lines = [f"{shown(capability(row))}: not known before `llmdo lock` has seen what the tools do"]
     if len(row.path) == 1 and row.path[0].use is None:
         lines = [f"{shown(row.tool)}: started without a call"]
     lines += [*_steps(row.path, _tool(row)), *(f"  because {shown(str(reason))}" for reason in row.reasons)]

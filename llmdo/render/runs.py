@@ -41,6 +41,7 @@ _SHADES: dict[str, Shade] = {
     "interrupted": "asks",
     "waiting": "asks",
     "running": "note",
+    "cancelled": "note",
 }
 
 

@@ -11,12 +11,13 @@ from llmdo.runtime.approvals.drawing import MARGIN, rows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from llmdo.services.trust import GivenTrust, TrustItem, TrustQuestion
+    from llmdo.services.trust import GivenTrust, InventoryItem, TrustQuestion
 
 FIRST_LINES = 4  # of a file that is folded
 FIRST_CHANGES = 40  # lines of what changed in one
 KINDS = {
     "python": "Python",
+    "judge": "Python that judges",
     "package": "installed Python",
     "server": "MCP server",
     "program": "program",
@@ -75,7 +76,7 @@ def _text(text: str | None) -> str | None:
     return text and text.removesuffix("\n")
 
 
-def _title(item: TrustItem, before: str | None, text: str) -> str:
+def _title(item: InventoryItem, before: str | None, text: str) -> str:
     number = text.count("\n") + 1
     size = f", {number:,} line{'s' if number > 1 else ''}"
     state = "" if before is None else " (as you know it)" if before == text else " (changed)"

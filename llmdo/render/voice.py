@@ -49,7 +49,9 @@ class SpokenAnswer:
                 self._kept = "\r" if text.endswith("\r") else ""
                 self._write(text.removesuffix("\r") if self._kept else text)
             case ModelResponded() | StreamBroken() | WorkerFinished() if self._pieces:
-                self._write(f"{self._kept}\n")
+                # By itself: with the end of the line it would be a line break, and not be shown.
+                self._write(self._kept)
+                self._write("\n")
                 self._last = "".join(self._pieces) if isinstance(event, ModelResponded) else None
                 self._pieces, self._kept = [], ""
 

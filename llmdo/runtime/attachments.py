@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import BinaryContent
 
-from llmdo.graph.inventory import READ
+from llmdo.graph.toolkit import READ
 from llmdo.policy.authority import Capability
 from llmdo.policy.secret_files import protected
 from llmdo.runtime.attached import Attached, read_outside

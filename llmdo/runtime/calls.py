@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import capture_run_messages
@@ -15,7 +15,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.builtin import PROVIDER_SIDE
-from llmdo.graph.inventory import READ, delegating, delegation, hands_over, tools_of
+from llmdo.graph.toolkit import READ, delegating, delegation, hands_over, tools_of
 from llmdo.journal.naming import first_run
 from llmdo.policy.composition import Layer, authority_of
 from llmdo.runtime import attachments as files
@@ -384,7 +384,7 @@ def _incomplete(runtime: AgentRuntime, answer: Output, reason: str) -> Output:
             hint="raise `max_tokens` in its `model_settings`, or ask for less",
         )
     if "/" not in frame.path or not isinstance(answer.value, str):
-        return answer
+        return replace(answer, cut=reason)
     return Output.of(
         f"{answer.value}\n\n[The answer of `{frame.name}` ends here and is not complete: {reason}.]"
     )

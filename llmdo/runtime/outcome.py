@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class RunOutcome:
     """The run's id."""
     entry: str
     status: Status
+    """`truncated` is a completed run whose output was cut off, as programs are told: see `told_to_programs`."""
     output: str | None
     """None where it did not complete; JSON where it `is_typed`."""
     value: object = None
@@ -52,6 +53,8 @@ class RunOutcome:
     """Whether it did something else than its journal says, so that it cannot go on from there."""
     out_of_quota: bool = False
     """Whether it ended because the quota of a provider is used up."""
+    truncated: str | None = None
+    """Why the output ends before it is complete, such as at the limit of its tokens; None where it is whole."""
     is_typed: bool = False
     """Whether the output is something else than text."""
     frames: tuple[Frame, ...] = ()
@@ -71,6 +74,13 @@ class RunOutcome:
     """
     new_messages: tuple[ModelMessage, ...] = field(default=(), compare=False, repr=False)
     """Those of them that came in this run."""
+
+
+def told_to_programs(outcome: RunOutcome) -> RunOutcome:
+    """The outcome as code gets it, which may look at nothing but the status: an output that was cut off says so."""
+    if outcome.status == "completed" and outcome.truncated:
+        return replace(outcome, status="truncated")
+    return outcome
 
 
 def usage_of(used: RunUsage) -> Usage:

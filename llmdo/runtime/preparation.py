@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic_ai.models import Model
 
 from llmdo.base.backtrace import Backtrace
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import fields, replace
 from llmdo.graph.code_calls import own_uses, uses_with_calls
-from llmdo.graph.inventory import governing_files, reachable
-from llmdo.graph.models import python_reference
+from llmdo.graph.inventory import Inventory
+from llmdo.graph.models import python_reference, recording_file
 from llmdo.graph.resolved import Limits
+from llmdo.graph.toolkit import reachable
 from llmdo.journal.commands import commands_of
 from llmdo.journal.spent import spent
 from llmdo.policy.composition import Base
@@ -125,7 +127,7 @@ def _resolver(
     """
     uses = [use for name in reachable(graph, entry) for use in graph.workers[name].uses]
     uses = [*uses_with_calls(graph, uses), *own_uses(graph, entry)]
-    governing = folders.governed(governing_files(graph))
+    governing = folders.governed(Inventory.of(graph).governing)
     launcher = Launcher(folders=folders, files=confined, governing=governing, environ=os.environ)
     resolver = ToolsetResolver(
         graph=graph,
@@ -133,7 +135,7 @@ def _resolver(
         files=confined,
         modules=modules,
         paths=paths,
-        protected=launcher.governing,
+        governing=launcher.governing,
         servers=servers_of(graph, uses, launcher, partial(_notice, on_event, entry)),
         commands=_commands(options),
     )
@@ -153,9 +155,20 @@ def _commands(options: RunOptions) -> Path | None:
 
 
 def with_given_models(graph: Graph, root: Path, choice: ModelChoice) -> Graph:
-    """`graph` with the code of those models that only the person who starts the run names."""
+    """`graph` with the code of those models that only the choice for this run names.
+
+    Raises:
+        LlmdoError: The choice is a fleet's, and names one that is not in the lock.
+    """
     named = (*choice.by_worker.values(), choice.default, choice.environment)
-    attributes = [python_reference(name) for name in named if name and name not in graph.python_models]
+    others = [name for name in named if name and name not in graph.python_models]
+    unlisted = [name for name in others if python_reference(name) or recording_file(name)]
+    if unlisted and choice.source == "fleet":
+        raise LlmdoError(
+            f"`{unlisted[0]}` is asked for as a model, and no file of the workspace names it",
+            hint="a worker runs what the lock names: put it into [models] of llmdo.toml, then `llmdo lock`",
+        )
+    attributes = map(python_reference, unlisted)
     paths = {attribute.rpartition(":")[0] for attribute in attributes if attribute} - graph.code.keys()
     if not paths:
         return graph
@@ -163,7 +176,7 @@ def with_given_models(graph: Graph, root: Path, choice: ModelChoice) -> Graph:
     return replace(
         graph,
         code={**text_digests(sources), **graph.code},
-        importable=graph.importable | importable(sources),
+        governing=graph.governing | importable(sources),
     )
 
 

@@ -16,6 +16,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
+from llmdo.journal.entries import ClaimedError, StoreError
 from llmdo.runtime.approvals.approver import GoneError
 from llmdo.runtime.calls import (
     AgentRuntime,
@@ -79,8 +80,9 @@ async def run(
             f"entry `{entry}` needs an input", hint="give one, or set the entry's `input` in llmdo.toml"
         )
     code, folders = options.code or root, _folders(graph, root, options)
-    graph = with_given_models(graph, code, options.models)
-    _require_consent(graph, root, options)
+    own, graph = graph, with_given_models(graph, code, options.models)
+    strict = options.models.source == "journal" and graph is not own
+    _require_consent(graph, root, options, strict=strict)
     with (
         closing(Root.of(folders)) as confined,
         closing(Root.open(code)) as code_files,
@@ -102,7 +104,7 @@ async def run(
             return await _recorded(config, outcome, cancellation)
 
 
-def _require_consent(graph: Graph, root: Path, options: RunOptions) -> None:
+def _require_consent(graph: Graph, root: Path, options: RunOptions, *, strict: bool) -> None:
     """Nothing, where what the run would execute may be; where no tool is executed, that is Python alone.
 
     Raises:
@@ -110,7 +112,7 @@ def _require_consent(graph: Graph, root: Path, options: RunOptions) -> None:
     """
     if _is_idle(options) and not graph.code:
         return
-    (options.consent or Consent()).require(graph, root, options.code)
+    (options.consent or Consent()).require(graph, root, options.code, strict=strict)
 
 
 def _folders(graph: Graph, workspace: Path, options: RunOptions) -> Folders:
@@ -224,6 +226,8 @@ async def _outcome(
         status, error = "waiting", str(waiting)
     except (GoneError, ReachedError) as ended:
         status, error = "interrupted", str(ended)
+    except (StoreError, ClaimedError) as stopped:  # the run itself has done nothing wrong: it can go on
+        status, error, failure = "interrupted", failure_text(stopped), stopped
     except TimeoutError as late:
         error = (
             f"the run took longer than {entry.limits.seconds:g} seconds"
@@ -274,6 +278,7 @@ def _ended(
         hint=failure.hint if failure else None,
         out_of_quota=isinstance(failure, OutOfQuotaError),
         diverged=isinstance(failure, DivergenceError),
+        truncated=output.cut if output else None,
         is_typed=output is not None and not isinstance(output.value, str),
         frames=frames_of(failure) if failure else (),
         reached=None if status == "completed" else ledger.last_text,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic_ai.exceptions import ToolFailed
 
 from llmdo.graph.code_calls import own_uses, uses_with_calls
-from llmdo.graph.inventory import delegating
+from llmdo.graph.toolkit import delegating
 from llmdo.policy.authority import decide
 from llmdo.runtime.calls import below
 from llmdo.runtime.gate.call import Refused

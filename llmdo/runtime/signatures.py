@@ -218,6 +218,8 @@ class Output:
     """For code: text, or what its type says."""
     text: str
     """For models and people: JSON of what is no text."""
+    cut: str | None = None
+    """Why it ends before it is complete; None where it is."""
 
     @classmethod
     def of(cls, value: object) -> Output:

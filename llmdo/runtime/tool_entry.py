@@ -12,7 +12,7 @@ from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.tool_manager import ToolManager
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.graph.inventory import own_tool
+from llmdo.graph.toolkit import own_tool
 from llmdo.policy.authority import decide
 from llmdo.runtime.code_tools import NoModel
 from llmdo.runtime.gate.toolset import Gate

@@ -14,7 +14,7 @@ from llmdo.base import parts
 from llmdo.base.diagnostic import did_you_mean
 from llmdo.base.source import Source
 from llmdo.checks import names
-from llmdo.graph import builtin, inventory
+from llmdo.graph import builtin, toolkit
 from llmdo.policy.authority import Capability
 from llmdo.scaffold import files, splice
 from llmdo.scaffold.manifest import Manifest, refusal, refuse_invalid
@@ -227,7 +227,7 @@ def add_rule(root: Path, capability: str, decision: str) -> WorkspaceEdit:
     Raises:
         LlmdoError: there is a rule for just that, no such capability, or no such decision.
     """
-    known = inventory.known_capabilities(project.read(root).graph)
+    known = toolkit.known_capabilities(project.read(root).graph)
     _refuse_unknown(Capability.parse(capability).name, known, "not a capability")
     return _inserted(root, (*_RULES, capability), decision, f"`{capability}` is `{decision}`")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal.answers import Answers, GoesOnError, StaleError, give, require_open
+from llmdo.journal.answers import Answers, GoesOnError, StaleError, give, require_open, require_unanswered
 from llmdo.journal.binding import binding_of
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
@@ -118,6 +118,8 @@ def answer(request: AnswerRequest, beside: RunBeside | None = None) -> AnswerOut
         beside.answer(sent.path, sent.as_sent)
         return AnswerOutcome(run=run, goes_on="itself")
     if runs.is_claimed(run):
+        with runs.read(run) as journal:
+            require_unanswered(journal, [sent.path])
         raise GoesOnError(f"run `{run}` goes on, and can be answered once it has stopped")
     with runs.claim(run), runs.open(run) as journal:
         journal.know(Known.of(request.environ))
@@ -142,6 +144,7 @@ def _require_shown(journal: JournalStore, sent: GivenAnswer) -> None:
         NotWholeError: Not all of it can be shown.
     """
     require_open(journal)
+    require_unanswered(journal, [sent.path])
     question = waiting(journal).get(sent.path)
     if question is None or question.key != sent.digest:
         raise StaleError(f"{sent.path}: the answer is for another question than the one that waits")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass, replace
-from llmdo.graph.inventory import governing_files
+from llmdo.graph.inventory import Inventory
 from llmdo.journal import JournalError
 from llmdo.journal.binding import differences
 from llmdo.journal.commands import doubt
@@ -132,7 +133,7 @@ def to_repeat(
     of_workspace(binding, project, project.graph, (), remedies)
     # A lock names what it reviewed by toolset and entry; which files that is, only the workspace tells.
     now = project.graph
-    return replace(basis, graph=replace(basis.graph, code=now.code, importable=now.importable))
+    return replace(basis, graph=replace(basis.graph, code=now.code, governing=now.governing))
 
 
 def _has_code(graph: Graph, entry: str) -> bool:
@@ -156,7 +157,7 @@ def of_run(journal: JournalStore, binding: Binding, project: Project, folder: Pa
     unpack(sources, folder)
     # What governs a run in this workspace is protected from it, whatever the run itself consists of.
     code = {path: digest.of_text(text) for path, text in sources.texts.items()}
-    graph = replace(binding.graph, code=code, importable=governing_files(project.graph))
+    graph = replace(binding.graph, code=code, governing=Inventory.of(project.graph).governing)
     differing = _differing(binding, project)
     tell(
         "goes on with the sources of the run"
@@ -196,28 +197,54 @@ def require_no_drift(accepted: Collection[str]) -> None:
         )
 
 
-def require_word(journal: JournalStore, again: Collection[str], given_up: Collection[str]) -> None:
-    """Nothing, where it is said of each tool that may or may not have taken effect what is to be done about it.
+class Word(NamedTuple):
+    """What becomes of calls that may or may not have taken effect, by their paths."""
+
+    again: frozenset[str]
+    given_up: frozenset[str]
+
+
+def word_on(journal: JournalStore, again: Collection[str], given_up: Collection[str]) -> Word:
+    """What is said of each tool that may or may not have taken effect; `*` in a path stands for any text.
+
+    A path that is named counts before one that a pattern matches.
 
     Raises:
-        LlmdoError: It is not, or of a call of which there is nothing to say.
+        LlmdoError: Of one nothing is said, or something of a call of which there is nothing to say.
     """
     open_calls = unfinished(journal)
-    decided = {*again, *given_up}
-    if unknown := sorted({*given_up} - open_calls.keys()):
+    word = Word(
+        _matched(again, {**open_calls, **failed(journal)}, given_up), _matched(given_up, open_calls, again)
+    )
+    if unknown := sorted(word.given_up - open_calls.keys()):
         raise LlmdoError(f"`{unknown[0]}` is not a call that was started and did not finish")
-    if unknown := sorted({*again} - open_calls.keys() - failed(journal).keys()):
+    if unknown := sorted(word.again - open_calls.keys() - failed(journal).keys()):
         raise LlmdoError(
             f"`{unknown[0]}` is not a call that was started and did not finish, or that ended the run with an error",
             hint="what a caller was told of has failed for good",
         )
-    if both := sorted({*again} & {*given_up}):
+    if both := sorted(word.again & word.given_up):
         raise LlmdoError(f"`{both[0]}` cannot both run again and be given up")
+    decided = word.again | word.given_up
     if waiting := {path: tool for path, tool in open_calls.items() if path not in decided}:
         calls = ", ".join(f"`{tool}` at {path}" for path, tool in waiting.items())
-        path = next(iter(waiting))
+        path = next(iter(waiting)) if len(waiting) == 1 else f"'{_entry_of(waiting)}/*'"
         raise LlmdoError(
             f"{calls}: started and not finished when the run stopped, so it may have taken effect",
             hint=f"{doubt(journal, waiting.values())}look, then say `--again {path}` to run it again, or "
             f"`--give-up {path}` to tell its model that nobody knows what it did",
         )
+    return word
+
+
+def _matched(texts: Collection[str], calls: Mapping[str, str], others: Collection[str]) -> frozenset[str]:
+    """The paths that are named, and those of `calls` that a pattern matches and that `others` do not name."""
+    paths = {text for text in texts if "*" not in text}
+    for pattern in (text for text in texts if "*" in text):
+        expression = re.compile(".*".join(map(re.escape, pattern.split("*"))))
+        paths.update(path for path in calls if path not in others and expression.fullmatch(path))
+    return frozenset(paths)
+
+
+def _entry_of(calls: Mapping[str, str]) -> str:
+    return next(iter(calls)).partition("/")[0]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.graph import inventory, offers
+from llmdo.graph import offers, toolkit
 from llmdo.journal.opening import runs_of
 from llmdo.journal.secrets import Known
 from llmdo.journal.summary import ending, summary
@@ -121,7 +121,7 @@ class Chat:
         models = replace(
             self.models, by_worker={**self.models.by_worker, **chosen.by_worker}, default=default
         )
-        for name in inventory.reachable(graph, self.entry):
+        for name in toolkit.reachable(graph, self.entry):
             if reference := choose(graph, self.entry, graph.workers[name], models):
                 require_fit(graph.workers[name], graph.models.get(reference, (reference,)))
         self.models = models
@@ -131,7 +131,7 @@ class Chat:
         from llmdo.runtime.models.choice import choose
 
         graph = self.prepared.graph
-        workers = (graph.workers[name] for name in inventory.reachable(graph, self.entry))
+        workers = (graph.workers[name] for name in toolkit.reachable(graph, self.entry))
         return {worker.name: choose(graph, self.entry, worker, self.models) or "" for worker in workers}
 
     def tools(self) -> tuple[Offer, ...]:

@@ -24,6 +24,7 @@ from llmdo.runtime import run as run_entry
 from llmdo.runtime.attached import attached_of
 from llmdo.runtime.listening import listening
 from llmdo.runtime.models.choice import named
+from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.recording.history import require_messages
 from llmdo.runtime.recording.keeping import keeping_aside
 from llmdo.runtime.telemetry.events import discard, each
@@ -209,8 +210,8 @@ class TeamEntry:
             options.run or "", keeps=settings.get("journal", end is not None)
         ) as recorder:
             options = dataclasses.replace(options, recorder=recorder)
-            return await run_entry(
-                graph, root=self.root, prompts=self.prompts, entry=self.name, options=options
+            return told_to_programs(
+                await run_entry(graph, root=self.root, prompts=self.prompts, entry=self.name, options=options)
             )
 
     async def _before(

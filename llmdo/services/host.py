@@ -108,7 +108,9 @@ def carry_out(
     code = basis.code or root
     # The run asks as well, and nothing passes that. A person is asked here: before anything is drawn around the
     # question, and outside the event loop, which waits for nobody. What is granted is not asked about again.
-    consent.require(runtime.with_given_models(basis.graph, code, options.models), root, basis.code)
+    graph = runtime.with_given_models(basis.graph, code, options.models)
+    strict = options.models.source == "journal" and graph is not basis.graph
+    consent.require(graph, root, basis.code, strict=strict)
     recorder: Recorder | None = options.recorder
     stop = runtime.Stop()
     with (

@@ -11,7 +11,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.graph import servers
 from llmdo.graph.facts import ToolsetFacts
-from llmdo.graph.inventory import governing_files
+from llmdo.graph.inventory import Inventory
 from llmdo.reach import Analysis
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.problems import Problems
@@ -107,7 +107,7 @@ def _asked(
     from llmdo.toolsets.mcp import list_servers
 
     folders = Folders(project.workspace.root, project.graph.settings.root)
-    governing = folders.governed(governing_files(project.graph))
+    governing = folders.governed(Inventory.of(project.graph).governing)
     with Root.of(folders) as files:
         launcher = Launcher(folders=folders, files=files, governing=governing, environ=environ)
         answers = list_servers(toolsets, launcher)

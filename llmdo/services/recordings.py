@@ -19,6 +19,7 @@ from llmdo.services.root import root_folder
 from llmdo.services.soundness import require_sound, resolved
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
+from llmdo.workspace.evals import RECORDINGS
 from llmdo.workspace.trust import Consent, UntrustedError
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from llmdo.runtime.telemetry.redaction import Redaction
     from llmdo.services.root import Tell
     from llmdo.workspace.project import Project
-
-FOLDER = "recordings"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,14 +78,15 @@ def repeat(request: RecordingsRequest, tell: Tell, consent: Consent | None = Non
         LlmdoError: There is no recording.
     """
     root = root_folder(request.project)
-    files = [Path(file) for file in request.files] or sorted((root / FOLDER).glob(f"*{SUFFIX}"))
+    files = [Path(file) for file in request.files] or sorted((root / RECORDINGS).glob(f"*{SUFFIX}"))
     if request.decisions and request.sources == "run":
         raise LlmdoError(
             "`--decisions` judges by the rules of the workspace, and `--sources run` leaves those out"
         )
     if not files:
         raise LlmdoError(
-            f"there is no recording in `{FOLDER}/`", hint=f"`llmdo runs export RUN {FOLDER}/NAME{SUFFIX}`"
+            f"there is no recording in `{RECORDINGS}/`",
+            hint=f"`llmdo runs export RUN {RECORDINGS}/NAME{SUFFIX}`",
         )
     project = projects.read(root)
     require_sound(project, tell)

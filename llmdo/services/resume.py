@@ -12,6 +12,7 @@ from llmdo.graph.keys import names_of
 from llmdo.graph.resolved import Limits
 from llmdo.journal import JournalError
 from llmdo.journal.binding import binding_of
+from llmdo.journal.cancelling import require_going
 from llmdo.journal.commands import require_ended
 from llmdo.journal.location import require_here
 from llmdo.journal.opening import runs_of
@@ -47,9 +48,9 @@ class ResumeRequest:
     """What differs from what the run began with, and may."""
     sources: Origin = "workspace"
     again: tuple[str, ...] = ()
-    """Calls that did not finish, or that ended the run, to run once more."""
+    """Calls that did not finish, or that ended the run, to run once more; `*` stands for any text."""
     give_up: tuple[str, ...] = ()
-    """Calls that did not finish, of which nobody knows what they did."""
+    """Calls that did not finish, of which nobody knows what they did; `*` stands for any text."""
     limits: Mapping[str, float] = field(default_factory=dict)
     """Set anew for the rest of the run, by their names in the manifest."""
     accepting: str = "{flags}"
@@ -121,6 +122,7 @@ def going_on(
     from llmdo.runtime.recording.replay_mode import ReplayMode
     from llmdo.runtime.telemetry.redaction import Redaction
 
+    require_going(journal)
     require_ended(journal)
     redaction = Redaction.of(request.environ)
     journal.know(redaction.known)
@@ -137,11 +139,11 @@ def going_on(
         basis = bases.to_go_on(journal, binding, project, graph, request.allow_drift, request.accepting, tell)
     if not project.graph.settings.shared:
         require_here(journal, request.root, basis.graph)
-    bases.require_word(journal, request.again, request.give_up)
+    word = bases.word_on(journal, request.again, request.give_up)
     mode = ReplayMode(
         drifted=bool(basis.accepted),
-        again=frozenset(request.again),
-        given_up=frozenset(request.give_up),
+        again=word.again,
+        given_up=word.given_up,
     )
     options = options_of(binding, basis, Recorder(journal, redaction, mode))
     basis = replace(basis, graph=replace(basis.graph, notify=project.graph.notify))
@@ -165,7 +167,7 @@ def options_of(binding: Binding, basis: Basis, recorder: Recorder) -> RunOptions
         continues=binding.continues,
         attachments=tuple(Attached(name=name, kind=kind) for name, kind in binding.attachments),
         paths=binding.paths,
-        models=ModelChoice(by_worker=binding.models),
+        models=ModelChoice(by_worker=binding.models, source="journal"),
         max_depth=binding.max_depth,
         recorder=recorder,
         code=basis.code,

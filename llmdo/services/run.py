@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuation, entry_of
 from llmdo.services.entries import with_entry
 from llmdo.services.host import carry_out
+from llmdo.services.model_keys import require_keys
 from llmdo.services.root import root_folder
 from llmdo.services.soundness import require_sound, resolved
 from llmdo.syntax.globs import is_pattern
@@ -27,7 +30,7 @@ from llmdo.workspace.root import LOCK, MANIFEST, WORKER_ENDINGS, manifest_of
 from llmdo.workspace.tools_root import Folders
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from llmdo.base.source import Source
     from llmdo.graph.offers import Offer
@@ -114,7 +117,7 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: It cannot be started.
     """
-    prepared = prepare(_start(request), host.tell, host.consent)
+    prepared = prepare(_start(request), host.tell, host.consent, partial(_require_all, request))
     from llmdo import runtime  # only for what does run
     from llmdo.runtime.recording.keeping import keeping
 
@@ -149,6 +152,22 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         return carry_out(basis, root, prepared.entry, replace(options, recorder=recorder), answering, host)
 
 
+def _require_all(request: RunRequest, prepared: PreparedRun) -> None:
+    """Nothing, where all is there that the run needs and that can be known without running anything.
+
+    Raises:
+        LlmdoError: A file that is handed over, or a key of a model, is not there.
+    """
+    folder = prepared.folders.root
+    maps = path_maps([_pair(path, "--path") for path in request.paths], folder)
+    aliases = (*maps.inside, *maps.outside, *prepared.graph.paths)
+    for attached in maps.attached(request.attachments, folder):
+        if not attached.name.startswith(aliases) and not (folder / attached.name).exists():
+            raise LlmdoError(f"there is no file `{attached.name}` to attach")
+    choice = chosen_models(prepared.graph, request.models, request.start.environ)
+    require_keys(prepared.graph, prepared.entry, choice, request.start.environ)
+
+
 def _start(request: RunRequest) -> EntryRequest:
     """What is to be started: where no entry is named, that of the run which it goes on from."""
     if request.continues is None or request.start.entry is not None:
@@ -175,8 +194,16 @@ def list_tools(request: EntryRequest, tell: Tell, consent: Consent | None = None
     return offers.list_tools(prepared.graph, prepared.graph.entries[prepared.entry])
 
 
-def prepare(request: EntryRequest, tell: Tell, consent: Consent | None = None) -> PreparedRun:
+def prepare(
+    request: EntryRequest,
+    tell: Tell,
+    consent: Consent | None = None,
+    judge: Callable[[PreparedRun], None] = lambda _: None,
+) -> PreparedRun:
     """The entry that is asked for, with all that is needed to start it.
+
+    `judge` raises for whatever else can be known of it before anything of the workspace is imported: a person who is
+    asked for trust first, and told then that a file is missing, has been asked in vain.
 
     Raises:
         InvalidTeamError: `check` finds errors that stand in the way.
@@ -191,11 +218,12 @@ def prepare(request: EntryRequest, tell: Tell, consent: Consent | None = None) -
     named = request.entry
     if opened.manifest and (named := _wanted(project.graph, request)):
         project = with_entry(project, opened.root, opened.manifest, named)
-    graph = resolved(project, tell, consent)
-    name, text = _entry(graph, opened, named, request)
-    return PreparedRun(
-        root=opened.root, graph=graph, prompts=project.prompts, entry=name, input=text, locked=locked
+    name, text = _entry(project.graph, opened, named, request)
+    prepared = PreparedRun(
+        root=opened.root, graph=project.graph, prompts=project.prompts, entry=name, input=text, locked=locked
     )
+    judge(prepared)
+    return replace(prepared, graph=resolved(project, tell, consent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +242,7 @@ def _opened(request: EntryRequest) -> _Opened:
     words = request.words
     files = [word for word in words if word.endswith(FILES) and Path(word).is_file()]
     if words and words[0].endswith(FILES) and words[0] not in files:
-        raise LlmdoError(f"there is no file `{words[0]}`")
+        raise _no_file(words[0])
     if not files or words[0] not in files:
         root = root_folder(request.project)
         return _Opened(root, projects.read(root), words)
@@ -230,8 +258,17 @@ def _opened(request: EntryRequest) -> _Opened:
     if odd := next((path for path in paths if is_pattern(path) or ".." in path.split("/")), None):
         raise LlmdoError(f"`{odd}` cannot be run by its path", hint="rename it, or write an llmdo.toml")
     rest = tuple(word for word in words if word not in files)
+    if misspelt := next((word for word in rest if word.endswith(FILES) and not re.search(r"\s", word)), None):
+        raise _no_file(misspelt)
     manifest = manifest_of(paths)
     return _Opened(cwd, projects.read(cwd, manifest), rest, manifest)
+
+
+def _no_file(name: str) -> LlmdoError:
+    folder = Path(name).parent
+    others = [str(folder / path.name) for path in folder.iterdir()] if folder.is_dir() else []
+    known = [other for other in others if other.endswith(FILES)]
+    return LlmdoError(f"there is no file `{name}`", hint=did_you_mean(name, known))
 
 
 def _wanted(graph: Graph, request: EntryRequest) -> str | None:

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, excerpt
 from llmdo.base.values import dataclass
 from llmdo.journal import JournalError
+from llmdo.journal.answers import user
+from llmdo.journal.cancelling import cancel as call_off
+from llmdo.journal.entries import CANCELLED
 from llmdo.journal.kept_sources import sweep
-from llmdo.journal.opening import runs_of
+from llmdo.journal.opening import batches_of, runs_of
 from llmdo.journal.requests import shown_requests
 from llmdo.journal.summary import summaries, summary
 from llmdo.journal.totals import totals
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from llmdo.journal.batches import Batches
     from llmdo.journal.ports import RunIndex
     from llmdo.journal.requests import ShownRequest
     from llmdo.journal.summary import Summary
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
 
 DAY = 24 * 60 * 60  # seconds
 
-OVER = frozenset({"completed", "failed"})
+OVER = frozenset({"completed", "failed", CANCELLED})
 """The runs that nobody will miss: the others could go on."""
 
 
@@ -74,6 +78,8 @@ class ShownRun:
     tree: Mapping[str, Node]
     requests: tuple[ShownRequest, ...] = ()
     """Those whose messages are wanted."""
+    skipped: tuple[str, ...] = ()
+    """The runs after it whose journals hold none, where it is shown as the last one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +142,9 @@ def show(root: Path, run: str, detail: Detail = TREE) -> ShownRun:
             raise JournalError(f"run `{name}` never began")
         requests = shown_requests(journal, detail.path) if detail.messages else ()
         calls = full_tree(journal) if detail.calls else tree(journal)
-        return ShownRun(summary=summed, tree=calls, requests=requests)
+        names = runs.names() if run == "last" else [name]
+        skipped = tuple(names[names.index(name) + 1 :]) if name in names else ()
+        return ShownRun(summary=summed, tree=calls, requests=requests, skipped=skipped)
 
 
 def stats(request: StatsRequest, tell: Tell) -> list[Total]:
@@ -173,16 +181,42 @@ def prune(request: PruneRequest, tell: Tell) -> list[str]:
         LlmdoError: A run that was named does not exist, or is running.
     """
     runs = runs_of(request.root)
-    pruned = list(dict.fromkeys(map(runs.find, request.runs)) if request.runs else _over(runs, request, tell))
+    if request.runs:
+        pruned = [*dict.fromkeys(map(runs.find, request.runs))]
+    else:
+        pruned = _without_open([*_over(runs, request, tell)], batches_of(request.root), tell)
     if request.dry_run:
         return pruned
-    for run in pruned:
-        runs.remove(run)
+    runs.remove_all(pruned)
     try:
         sweep(runs)
     except JournalError as error:
         tell(f"warning: what runs began with is all kept: {error.message}")
     return pruned
+
+
+def _without_open(pruned: list[str], batches: Batches, tell: Tell) -> list[str]:
+    """`pruned` without the runs that open items of batches rest on: who goes on with those asks their journals.
+
+    The items are looked at last: a run that ended before was over then, or its item was not.
+    """
+    kept = batches.open_runs().intersection(pruned) if pruned else frozenset()
+    if kept:
+        are = "run is" if len(kept) == 1 else "runs are"
+        tell(f"{len(kept)} {are} kept, on which open items of batches rest")
+    return [run for run in pruned if run not in kept]
+
+
+def cancel(root: Path, run: str) -> tuple[str, bool]:
+    """The id of a run that was called off, and whether it was not over before.
+
+    Raises:
+        LlmdoError: A process works on it, or there is no such run.
+    """
+    runs = runs_of(root)
+    name = runs.find(run)
+    with runs.claim(name), runs.open(name) as journal:
+        return name, call_off(journal, user())
 
 
 def _over(runs: RunIndex, request: PruneRequest, tell: Tell) -> Iterator[str]:

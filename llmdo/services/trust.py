@@ -6,20 +6,21 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.values import dataclass, field
+from llmdo.graph.inventory import Inventory, InventoryItem
 from llmdo.services.root import root_folder
 from llmdo.workspace import project as projects
 from llmdo.workspace.root import MANIFEST
-from llmdo.workspace.trust import Consent, GivenTrust, TrustItem, TrustQuestion, UntrustedError, is_trusted
+from llmdo.workspace.trust import Consent, GivenTrust, TrustQuestion, UntrustedError, is_trusted
 from llmdo.workspace.trust.consent import keep, question_of
-from llmdo.workspace.trust.items import digest_of, items_of
 from llmdo.workspace.trust.record import record_of
+from llmdo.workspace.trust.texts import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
 __all__ = [
-    "Consent", "GivenTrust", "TrustItem", "TrustOutcome", "TrustQuestion", "TrustRequest", "UntrustedError",
+    "Consent", "GivenTrust", "InventoryItem", "TrustOutcome", "TrustQuestion", "TrustRequest", "UntrustedError",
     "answers", "forget", "give", "is_trusted", "trust_own",
 ]  # fmt: skip
 
@@ -74,7 +75,7 @@ def forget(folder: Path | None, project: str | None, environ: Mapping[str, str])
     if folder is not None:
         return record.forget(folder)
     root = root_folder(project)
-    return record.forget(root, digest_of(items_of(projects.read(root).graph, root)))
+    return record.forget(root, digest_of(Inventory.of(projects.read(root).graph).executed))
 
 
 def trust_own(root: Path, written: Collection[str], environ: Mapping[str, str]) -> None:
@@ -84,7 +85,7 @@ def trust_own(root: Path, written: Collection[str], environ: Mapping[str, str]) 
         LlmdoError: The answer cannot be kept.
     """
     graph = projects.read(root).graph
-    items = items_of(graph, root)
-    files = {MANIFEST, *(item.name for item in items if item.kind in ("python", "program"))}
+    items = Inventory.of(graph).executed
+    files = {MANIFEST, *(item.name for item in items if item.kind in ("judge", "python", "program"))}
     if items and files <= {*written}:
         keep(graph, root, question_of(graph, root, environ), "content", environ)

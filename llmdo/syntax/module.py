@@ -10,11 +10,11 @@ import ast
 import re
 from typing import TYPE_CHECKING, TypeGuard
 
-from llmdo.base.diagnostic import Diagnostic, excerpt, finding
+from llmdo.base.diagnostic import Diagnostic, excerpt, finding, nearest
 from llmdo.base.source import Span
 from llmdo.base.values import dataclass, field
 from llmdo.syntax.functions import functions
-from llmdo.syntax.tree import Function, Notes, last_name, parse
+from llmdo.syntax.tree import Function, Notes, Places, last_name, parse
 from llmdo.syntax.workers import workers
 
 if TYPE_CHECKING:
@@ -50,6 +50,10 @@ class ToolOutline:
     """Of its function's name, or of the place that offers the function."""
     capabilities: tuple[str, ...] | None
     """What its metadata declares in plain text; None where it declares nothing, or not in plain text."""
+    is_plain: bool = True
+    """Whether the text shows what it declares, also that this is nothing."""
+    other_keys: tuple[tuple[str, Span], ...] = ()
+    """The keys of its metadata that llmdo does not know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +67,13 @@ class ToolsetOutline:
     """Whether it has no tools but these."""
     hook: bool
     """Whether it has `get_capabilities`, as far as the text shows."""
+    other_keys: tuple[tuple[str, Span], ...] = ()
+    """The keys that llmdo does not know of the metadata that all its tools have."""
+
+    @property
+    def tells_all(self) -> bool:
+        """Whether the text shows all its tools and what each declares."""
+        return self.complete and all(tool.is_plain for tool in self.tools.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +155,10 @@ def _syntax_problem(source: Source, error: SyntaxError) -> Diagnostic:
     return finding("LDO101", source.location(span), f"this is not valid Python: {message}")
 
 
+_HIDING = ("exec", "eval", "globals", "locals", "vars", "__import__")
+"""Functions by which code changes a toolset without a word of its name."""
+
+
 @dataclass(slots=True, kw_only=True)
 class _ToolsetSketch:
     """A toolset while its outline is drawn."""
@@ -155,6 +170,9 @@ class _ToolsetSketch:
     inherited: tuple[str, ...] | None = None
     """The capabilities of tools that declare none themselves."""
     tools: dict[str, ToolOutline] = field(default_factory=dict)
+    is_plain: bool = True
+    """Whether the text shows what tools declare that declare nothing themselves."""
+    other_keys: tuple[tuple[str, Span], ...] = ()
 
 
 class _Toolsets:
@@ -190,6 +208,7 @@ class _Toolsets:
                 tools=sketch.tools,
                 complete=sketch.complete,
                 hook=sketch.hook,
+                other_keys=sketch.other_keys,
             )
             for name, sketch in sorted(self._sketches.items(), key=lambda item: item[1].span)
             if not name.startswith("_")
@@ -244,7 +263,10 @@ class _Toolsets:
     def _note_arguments(self, call: ast.Call, sketch: _ToolsetSketch) -> None:
         """Takes note of what `FunctionToolset(...)` is given."""
         options = {keyword.arg: keyword.value for keyword in call.keywords}
-        sketch.inherited = _declared(options.get("metadata"), None)
+        metadata = options.get("metadata")
+        sketch.inherited = _declared(metadata, None)
+        sketch.other_keys = _other_keys(metadata, self._notes.places)
+        sketch.is_plain = sketch.inherited is not None or _is_silent(metadata)
         offered = call.args[0] if call.args else options.get("tools", ast.List([]))
         sketch.complete = None not in options and len(call.args) <= 1
         if not isinstance(offered, ast.List | ast.Tuple):
@@ -271,7 +293,7 @@ class _Toolsets:
             if id(function) not in self._notes.certain or not all(self._owner(other) for other in below):
                 sketch.complete = False
             keywords = decorator.keywords if isinstance(decorator, ast.Call) else ()
-            _add(sketch, function.name, self._notes.places.defined(function), keywords)
+            _add(self._notes.places, sketch, function.name, self._notes.places.defined(function), keywords)
 
     def _note_registration(self, statement: ast.Expr) -> None:
         call = statement.value
@@ -298,7 +320,7 @@ class _Toolsets:
                 or not all(self._owner(decorator) for decorator in definition.decorator_list)
             ):
                 sketch.complete = False
-        _add(sketch, name, span, keywords)
+        _add(self._notes.places, sketch, name, span, keywords)
 
     def _owner(self, registration: ast.expr) -> ast.Name | None:
         """The toolset's name in `NAME.tool`, `NAME.add_function(...)` and their like."""
@@ -317,9 +339,14 @@ class _Toolsets:
 
     def _doubt(self) -> None:
         """Withdraws `complete` from every toolset that something else may change."""
+        is_hidden = not self._notes.references.keys().isdisjoint(_HIDING)
         for name, sketch in self._sketches.items():
             mentions = self._notes.references.get(name, ())
-            if name in self._notes.uncertain or any(id(node) not in self._understood for node in mentions):
+            if (
+                is_hidden
+                or name in self._notes.uncertain
+                or any(id(node) not in self._understood for node in mentions)
+            ):
                 sketch.complete = False
 
 
@@ -327,7 +354,9 @@ def _is_wrapper(method: ast.expr) -> TypeGuard[ast.Attribute]:
     return isinstance(method, ast.Attribute) and method.attr in _WRAPPING
 
 
-def _add(sketch: _ToolsetSketch, name: str | None, span: Span, keywords: Iterable[ast.keyword]) -> None:
+def _add(
+    places: Places, sketch: _ToolsetSketch, name: str | None, span: Span, keywords: Iterable[ast.keyword]
+) -> None:
     """Adds a tool to `found`, under the name that `keywords` give, or else under `name`."""
     options = {keyword.arg: keyword.value for keyword in keywords}
     match options.get("name", ast.Constant(None)):
@@ -340,23 +369,62 @@ def _add(sketch: _ToolsetSketch, name: str | None, span: Span, keywords: Iterabl
     if name is None or None in options:
         sketch.complete = False
     if name is not None:
-        capabilities = None if None in options else _declared(options.get("metadata"), sketch.inherited)
-        sketch.tools.setdefault(name, ToolOutline(span=span, capabilities=capabilities))
+        metadata = options.get("metadata")
+        capabilities = None if None in options else _declared(metadata, sketch.inherited)
+        is_plain = capabilities is not None or (
+            _is_silent(metadata) and sketch.is_plain and None not in options
+        )
+        other_keys = _other_keys(metadata, places)
+        sketch.tools.setdefault(
+            name,
+            ToolOutline(span=span, capabilities=capabilities, is_plain=is_plain, other_keys=other_keys),
+        )
+
+
+DECLARING = "capabilities"
+"""The key of a tool's metadata that says what its calls may do."""
 
 
 def _declared(metadata: ast.expr | None, inherited: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """The capabilities in a literal `metadata`, `inherited` where it names none; None where it cannot be read."""
+    """The capabilities in a literal `metadata`, `inherited` where it names none; None where it cannot be read.
+
+    A key that can only be meant for them counts as it is meant: nothing runs before it is spelt so.
+    """
     if metadata is None or (isinstance(metadata, ast.Constant) and metadata.value is None):
         return inherited
-    if not isinstance(metadata, ast.Dict):
+    if not isinstance(metadata, ast.Dict) or len(keys := dict(_keys(metadata))) < len(metadata.keys):
         return None
-    declared = inherited
-    for key, value in zip(metadata.keys, metadata.values, strict=True):
-        if not isinstance(key, ast.Constant):
-            return None
-        if key.value == "capabilities":
-            declared = _texts(value)
-    return declared
+    values = dict(zip(keys, metadata.values, strict=True))
+    meant = DECLARING if DECLARING in values else next(filter(means_capabilities, values), None)
+    return _texts(values[meant]) if meant else inherited
+
+
+def means_capabilities(key: str) -> bool:
+    """Whether a key of metadata can only be a misspelt `capabilities`."""
+    return key != DECLARING and nearest(key.lower(), (DECLARING,)) is not None
+
+
+def _keys(metadata: ast.expr | None) -> list[tuple[str, ast.expr]]:
+    """The keys of a literal table that are plain text."""
+    if not isinstance(metadata, ast.Dict):
+        return []
+    return [
+        (key.value, key)
+        for key in metadata.keys
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    ]
+
+
+def _other_keys(metadata: ast.expr | None, places: Places) -> tuple[tuple[str, Span], ...]:
+    return tuple((text, places.span(key)) for text, key in _keys(metadata) if text != DECLARING)
+
+
+def _is_silent(metadata: ast.expr | None) -> bool:
+    """Whether the text shows that metadata says nothing about capabilities."""
+    if metadata is None or (isinstance(metadata, ast.Constant) and metadata.value is None):
+        return True
+    keys = _keys(metadata)
+    return isinstance(metadata, ast.Dict) and len(keys) == len(metadata.keys) and DECLARING not in dict(keys)
 
 
 def _texts(node: ast.expr) -> tuple[str, ...] | None:

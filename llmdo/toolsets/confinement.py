@@ -49,11 +49,20 @@ class Listing:
     """Whether there may be more: a limit ended the search."""
 
 
+class _Writes:
+    """The files that were written through one root, which grow as a run goes on."""
+
+    def __init__(self) -> None:
+        self.digests: dict[str, str] = {}
+        """Path to SHA-256."""
+
+
 @dataclass(frozen=True, slots=True)
 class Root:
     """An open folder: the only way to the files in it."""
 
     folder: Folder
+    _writes: _Writes = field(default_factory=_Writes, compare=False, repr=False)
     _editing: Lock = field(default_factory=Lock, compare=False, repr=False)
 
     @classmethod
@@ -106,6 +115,24 @@ class Root:
             return "other"
         return "file"
 
+    def has_written(self, path: str) -> bool:
+        """Whether the file at `path` is what was written through this root, to the letter."""
+        try:
+            return path in self._writes.digests and self.digest(path) == self._writes.digests[path]
+        except PathRefused:
+            return False
+
+    def is_executable(self, path: str) -> bool:
+        """Whether `path` is a file that its permissions let somebody start."""
+        try:
+            descriptor = self.open_file(path)
+        except PathRefused:
+            return False
+        try:
+            return bool(os.fstat(descriptor).st_mode & 0o111)
+        finally:
+            os.close(descriptor)
+
     def open_file(self, path: str) -> int:
         """A descriptor of the regular file at `path`, open for reading; the caller closes it.
 
@@ -155,6 +182,7 @@ class Root:
             except FileNotFoundError:
                 mode = None
             _replace(folder, name, content, mode)
+        self._writes.digests[path] = hashlib.sha256(content).hexdigest()
         return "created" if mode is None else "replaced"
 
     def edit(self, path: str, change: Callable[[bytes], bytes], limit: int) -> bytes:

@@ -11,6 +11,7 @@ from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.formats import fields
 from llmdo.policy.authority import UNDECLARED, VOCABULARY, Capability
+from llmdo.syntax.module import DECLARING, means_capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,9 +38,13 @@ def declared(metadata: Mapping[str, object] | None) -> tuple[str, ...] | None:
     Raises:
         LlmdoError: It names what is no capability, or not in a list.
     """
-    if metadata is None or "capabilities" not in metadata:
+    if metadata is None:
         return None
-    written = metadata["capabilities"]
+    if misspelt := next(filter(means_capabilities, metadata), None):
+        raise LlmdoError(f"unknown key `{misspelt}` in its metadata", hint=f"did you mean `{DECLARING}`?")
+    if DECLARING not in metadata:
+        return None
+    written = metadata[DECLARING]
     if not isinstance(written, list | tuple | set | frozenset):
         raise LlmdoError(
             f"`capabilities` is of type `{type(written).__name__}`, not a list",

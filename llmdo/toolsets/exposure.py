@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import closing
+import stat
+from collections import Counter
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.policy.authority import scope_contains
-from llmdo.policy.protection import is_protected
+from llmdo.policy.protection import is_code, is_protected
 from llmdo.policy.secret_files import is_secret
+from llmdo.syntax.globs import is_pattern
 from llmdo.toolsets.refusal import WORKSPACE
 
 if TYPE_CHECKING:
@@ -43,17 +46,38 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteGuard:
+    """The files that a command may not write, wherever it may write others."""
+
+    governing: frozenset[str]
+    """Paths and globs of what governs the run: never."""
+    code: tuple[str, ...] = ()
+    """Scopes in which it may write what is executed."""
+
+    def holds(self, path: str) -> bool:
+        """Whether `path` is kept from it by its name."""
+        return is_protected(path, self.governing) or (is_code(path) and not self.may_be_code(path))
+
+    def may_be_code(self, path: str) -> bool:
+        """Whether it may write `path` if that is executed."""
+        return any(scope_contains(scope, path) for scope in self.code)
+
+
+@dataclass(frozen=True, slots=True)
 class Exposure:
     """The part of the workspace that one command can write."""
 
     mounts: tuple[Mount, ...] = ()
     """In the order in which they are made: what lies deeper comes later."""
     writable: tuple[str, ...] = ()
-    protected: frozenset[str] = frozenset()
-    """What lay there with a protected name before the command began."""
+    guard: WriteGuard = WriteGuard(frozenset())
+    guarded: frozenset[str] = frozenset()
+    """What lay there, kept from the command, before it began."""
+    files: Root | None = None
+    """Knows what the run itself writes meanwhile."""
 
 
-def expose(files: Root, root: Path, scopes: Iterable[str], governing: frozenset[str]) -> Exposure:
+def expose(files: Root, root: Path, scopes: Iterable[str], guard: WriteGuard) -> Exposure:
     """What a command may write that is given these scopes of `fs.write`.
 
     A path that does not exist opens the folder that it would be made in. The workspace itself is never opened,
@@ -66,10 +90,10 @@ def expose(files: Root, root: Path, scopes: Iterable[str], governing: frozenset[
     writable = [
         path
         for path in open_paths
-        if not is_protected(path, governing) and not any(_lies_in(path, other) for other in open_paths)
+        if not guard.holds(path) and not any(_lies_in(path, other) for other in open_paths)
     ]
-    protected = frozenset(_protected(root, writable, governing))
-    read_only = protected | _governed_folders(root, governing)
+    guarded = frozenset(_guarded(root, writable, guard, most=MAX_SCANNED))
+    read_only = _few(guarded) | _governed_folders(root, guard.governing)
     mounts = {path: Mount(path, "write") for path in writable}
     for path in read_only:
         above = next((folder for folder in writable if _lies_in(path, folder)), None)
@@ -80,17 +104,59 @@ def expose(files: Root, root: Path, scopes: Iterable[str], governing: frozenset[
             )
     mounts.update({path: Mount(path, "read") for path in read_only if (root / path).exists()})
     ordered = sorted(mounts.values(), key=lambda mount: mount.path.split("/"))
-    return Exposure(tuple(ordered), tuple(writable), protected)
+    return Exposure(tuple(ordered), tuple(writable), guard, guarded, files)
 
 
-def set_aside_intruders(root: Path, exposure: Exposure, governing: frozenset[str]) -> tuple[str, ...]:
-    """The paths with a protected name that came up since `exposure` was made; they now lie in `.llmdo/removed/`."""
-    left = sorted(set(_protected(root, exposure.writable, governing)) - exposure.protected)
+def _few(paths: frozenset[str]) -> frozenset[str]:
+    """As many paths as a command can name: of more, the folders with most of them stand for all that is in them."""
+    few = set(paths)
+    while len(few) > MAX_HIDDEN:
+        fullest = Counter(path.rpartition("/")[0] for path in few if "/" in path).most_common(1)
+        if not fullest:
+            raise LlmdoError(
+                f"more than {MAX_HIDDEN:,} folders there hold code", hint="allow `fs.write` for fewer of them"
+            )
+        folder = fullest[0][0]
+        few = {path for path in few if not path.startswith(f"{folder}/")} | {folder}
+    return frozenset(few)
+
+
+def set_aside_intruders(root: Path, exposure: Exposure) -> tuple[str, ...]:
+    """The guarded paths that came up since `exposure` was made; they now lie in `.llmdo/removed/`.
+
+    What the run itself wrote meanwhile, after a question, stays. However many files there are, and whatever modes
+    their folders were given, all are looked at; what cannot be moved is left to nobody.
+    """
+    for folder in exposure.writable:
+        _make_readable(root / folder)
+    intruders = set(_guarded(root, exposure.writable, exposure.guard, most=None)) - exposure.guarded
+    left = sorted(path for path in intruders if not (exposure.files and exposure.files.has_written(path)))
     for path in left:
         aside = root / REMOVED / secrets.token_hex(4)
-        aside.mkdir(parents=True)
-        (root / path).rename(aside / path.rpartition("/")[2])
+        try:
+            aside.mkdir(parents=True)
+            (root / path).rename(aside / path.rpartition("/")[2])
+        except OSError:
+            with suppress(OSError):
+                (root / path).chmod(0)
     return tuple(left)
+
+
+def _make_readable(folder: Path) -> None:
+    """Gives the owner back what a command took from the folders in `folder`, so that nothing is hidden in one."""
+    waiting = [folder]
+    while waiting:
+        above = waiting.pop()
+        try:
+            mode = above.lstat().st_mode
+            if not stat.S_ISDIR(mode):
+                continue
+            if mode & stat.S_IRWXU != stat.S_IRWXU:
+                above.chmod(stat.S_IMODE(mode) | stat.S_IRWXU)
+            with os.scandir(above) as entries:
+                waiting += [above / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue  # another user's, which no command of this one made
 
 
 def secrets_in(root: Path, scopes: Iterable[str]) -> Iterator[str]:
@@ -160,24 +226,39 @@ def _between(above: str, path: str) -> Iterator[str]:
 def _governed_folders(root: Path, governing: frozenset[str]) -> frozenset[str]:
     """The folders with files that govern the run: another one in them might govern the next."""
     return frozenset(
-        folder for path in governing if (folder := path.rpartition("/")[0]) and (root / path).exists()
+        folder
+        for path in governing
+        if not is_pattern(path) and (folder := path.rstrip("/").rpartition("/")[0]) and (root / path).exists()
     )
 
 
-def _protected(root: Path, folders: Iterable[str], governing: frozenset[str]) -> Iterator[str]:
-    """The outermost paths in `folders` that have a protected name or govern the run."""
+def _guarded(root: Path, folders: Iterable[str], guard: WriteGuard, *, most: int | None) -> Iterator[str]:
+    """The outermost paths in `folders` that `guard` keeps from a command, and files that somebody may start.
+
+    Raises:
+        LlmdoError: There are more than `most` files.
+    """
     seen = 0
     for folder in folders:
         for above, below, names in os.walk(root / folder):
             relative = os.path.relpath(above, root).replace(os.sep, "/")
             seen += len(below) + len(names)
-            if seen > MAX_SCANNED:
+            if most is not None and seen > most:
                 raise LlmdoError(
-                    f"`{folder}` holds more than {MAX_SCANNED:,} files, too many to watch over while a command writes",
+                    f"`{folder}` holds more than {most:,} files, too many to watch over while a command writes",
                     hint="allow `fs.write` for a smaller folder",
                 )
             for name in (*below, *names):
                 path = f"{relative}/{name}"
-                if is_protected(path, governing):
+                if guard.holds(path) or (not guard.may_be_code(path) and _is_started(root / path)):
                     yield path
-            below[:] = [name for name in below if not is_protected(f"{relative}/{name}", governing)]
+            below[:] = [name for name in below if not guard.holds(f"{relative}/{name}")]
+
+
+def _is_started(path: Path) -> bool:
+    """Whether a regular file may be executed by anybody."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) and bool(mode & 0o111)

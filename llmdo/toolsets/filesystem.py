@@ -13,7 +13,7 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo.graph import builtin
 from llmdo.policy.authority import UNDECLARED, Capability, scope_contains, scopes_meet
-from llmdo.policy.protection import is_protected
+from llmdo.policy.protection import raised_by_change
 from llmdo.policy.secret_files import is_secret, protected
 from llmdo.toolsets.definitions import definitions_of
 from llmdo.toolsets.media import media_type, text_of
@@ -33,6 +33,8 @@ MAX_TEXT = 1024 * 1024  # bytes of one answer: more fills a model's context
 MAX_FILE = 10_000_000  # bytes: what providers take as one attachment
 MAX_ANSWERED = 1_000  # files of one listing
 SHOWN_PLACES = 5  # of a text that occurs more than once
+SHEBANG = "#!"
+"""How a text begins that names its interpreter."""
 
 Result = TypeVar("Result")
 
@@ -52,15 +54,15 @@ class FilesystemToolset(AbstractToolset[object]):
     """
 
     def __init__(
-        self, root: Root, config: Mapping[str, object], paths: PathMap, protected: Iterable[str] = ()
+        self, root: Root, config: Mapping[str, object], paths: PathMap, governing: Iterable[str] = ()
     ) -> None:
-        """`protected` are the files, beside those with a protected name, that govern the run."""
+        """`governing` are the paths and globs of what governs the run, as seen from `root`."""
         self._offered = builtin.tools("filesystem", config)
         self._read = self._scopes("read_file", "fs.read")
         self._write = self._scopes("write_file", "fs.write")
         self._root = root
         self._paths = paths
-        self._protected = frozenset(protected)
+        self._governing = frozenset(governing)
 
     def _scopes(self, name: str, capability: str) -> tuple[str, ...]:
         tool = self._offered.get(name)
@@ -117,9 +119,21 @@ class FilesystemToolset(AbstractToolset[object]):
         raised = {Capability(capability, path) for capability in capabilities}
         if "fs.read" in capabilities:
             raised |= protected(path)
-        if "fs.write" in capabilities and is_protected(path, self._protected):
-            raised.add(Capability("fs.write.protected", path))
+        if "fs.write" in capabilities:
+            is_executed = self._makes_script(path, tool_args) or self._root.is_executable(path)
+            raised.update(raised_by_change(path, self._governing, is_executed=is_executed))
         return raised
+
+    def _makes_script(self, path: str, tool_args: Mapping[str, Any]) -> bool:
+        """Whether the file would begin with the name of its interpreter; one that is edited, however it begins now."""
+        if "content" in tool_args:
+            return str(tool_args["content"]).startswith(SHEBANG)
+        old, new = str(tool_args.get("old", "")).encode(), str(tool_args.get("new", "")).encode()
+        try:
+            before = self._root.read(path, MAX_FILE)
+        except PathRefused:
+            return False
+        return before.replace(old, new, 1).startswith(SHEBANG.encode()) if old else False
 
     async def list_files(self, path: str = WORKSPACE, pattern: str = "**/*") -> str:
         """List the files in a folder, one path a line.

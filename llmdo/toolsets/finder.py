@@ -8,7 +8,6 @@ content that it had then.
 from __future__ import annotations
 
 import os
-import site
 import sys
 import threading
 from contextlib import contextmanager
@@ -21,12 +20,25 @@ from typing import TYPE_CHECKING
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.syntax import discovery
+from llmdo.workspace.environments import interpreter_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import CodeType, FrameType, ModuleType
 
     from llmdo.toolsets.confinement import Root
+
+_IMPORT_SYSTEM = frozenset(
+    {
+        __name__,
+        "importlib",
+        "importlib._bootstrap",
+        "importlib._bootstrap_external",
+        "_frozen_importlib",
+        "_frozen_importlib_external",
+    }
+)
+"""The modules between a line that imports and what finds the module."""
 
 _IMPORTING = threading.RLock()
 """Names are the process's own, so that one workspace at a time imports by them."""
@@ -53,7 +65,7 @@ class WorkspaceFinder(MetaPathFinder):
         self._tops: set[str] = set()
         self._unrelated: set[str] = set()
         """Names in `sys.modules` that no file of this workspace can have, whoever has them."""
-        self._installed = tuple(prefix for prefix in _prefixes() if _lies_in(prefix, self._real))
+        self._installed = tuple(prefix for prefix in interpreter_folders() if _lies_in(prefix, self._real))
 
     def open(self) -> None:
         """Lets imports by the workspace's code come here first."""
@@ -119,12 +131,11 @@ class WorkspaceFinder(MetaPathFinder):
         if not self._is_asked(name):
             return None
         spec = self._elsewhere(name, path, target)
-        if spec is not None and not _is_namespace(spec):
-            return spec
         searched = [str(self._root), *sys.path] if path is None else path
-        own = self._own(
-            name, [relative for relative in map(self._relative, searched) if relative is not None]
-        )
+        folders = [relative for relative in map(self._relative, searched) if relative is not None]
+        if spec is not None and not _is_namespace(spec):
+            return self._reviewed(name, folders, spec) or spec
+        own = self._own(name, folders)
         if own is None or spec is None or not isinstance(own.loader, FolderLoader):
             return own or spec
         locations = [*(spec.submodule_search_locations or ()), *(own.submodule_search_locations or ())]
@@ -232,6 +243,31 @@ class WorkspaceFinder(MetaPathFinder):
                 locations.append(str(self._root / stem))
         return _folder(name, self, locations) if locations else None
 
+    def _reviewed(self, name: str, folders: Iterable[str], spec: ModuleSpec) -> ModuleSpec | None:
+        """The listed file that workspace code means by `name`, where `spec` is in an environment of the workspace.
+
+        What is installed there comes after it: who writes into the workspace must not replace what was reviewed.
+        """
+        if not spec.origin or not any(
+            _lies_in(os.path.realpath(spec.origin), env) for env in self._installed
+        ):
+            return None
+        stems = ["/".join(filter(None, (folder, name.rpartition(".")[2]))) for folder in folders]
+        paths = (f"{stem}{ending}" for stem in stems for ending in ("/__init__.py", ".py"))
+        path = next((path for path in paths if path in self._code), None)
+        return self._listed(name, path) if path and self._is_own_import() else None
+
+    def _is_own_import(self) -> bool:
+        """Whether a file of this workspace, or llmdo for it, has the import that is being carried out."""
+        frame: FrameType | None = sys._getframe(2)  # noqa: SLF001  # nothing else says who imports
+        while frame is not None and frame.f_globals.get("__name__") in _IMPORT_SYSTEM:
+            frame = frame.f_back
+        if frame is None:
+            return False
+        loader = frame.f_globals.get("__loader__")
+        is_ours = frame.f_globals.get("__name__") == "llmdo.toolsets.python"
+        return is_ours or (isinstance(loader, SourceLoader) and loader.finder is self)
+
     def _listed(self, name: str, path: str) -> ModuleSpec | None:
         if path not in self._code:
             raise _unlisted(path, name)
@@ -326,13 +362,6 @@ def _top(path: str, folder: str) -> str:
     if folder and not path.startswith(f"{folder}/"):
         return ""
     return path[len(folder) :].lstrip("/").split("/")[0].removesuffix(".py")
-
-
-def _prefixes() -> set[str]:
-    """The folders of the interpreter, of what is installed for it, and of llmdo itself."""
-    interpreter = (sys.prefix, sys.exec_prefix, sys.base_prefix)
-    installed = (*site.getsitepackages(), site.getusersitepackages(), str(Path(__file__).parents[1]))
-    return {os.path.realpath(folder) for folder in (*interpreter, *installed)}
 
 
 def _unlisted(path: str, name: str | None = None) -> LlmdoError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 import re
 import sys
 from contextlib import ExitStack, contextmanager
@@ -13,11 +14,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, shown
-from llmdo.policy.authority import Capability
+from llmdo.policy.protection import CODE_WRITE
 from llmdo.policy.shell.words import CommandRefused
 from llmdo.toolsets import bubblewrap, relay
-from llmdo.toolsets.exposure import Exposure, expose, set_aside_intruders
+from llmdo.toolsets.exposure import Exposure, WriteGuard, expose, set_aside_intruders
 from llmdo.toolsets.programs import Programs, environment
+from llmdo.workspace.programs import require_same
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,7 +37,6 @@ WINDOW_BYTES = 128 * 1024 * 1024
 STDERR_BYTES = 2_000  # of what it printed: its end, where the reason usually is
 
 NETWORK = "net.connect"
-WRITE = Capability("fs.write")
 ROOT = "LLMDO_ROOT"
 """The variable by which a server may be told which folder tools work on."""
 
@@ -91,13 +92,17 @@ class Launcher:
         """What starts the server of `toolset`; afterwards nothing of it is left.
 
         Raises:
-            LlmdoError: A variable is not set, there is no such program, or it cannot be isolated as required.
+            LlmdoError: A variable is not set, there is no such program, it cannot be isolated as required, or it is
+                not what the inventory holds.
         """
         server = toolset.server
         if server is None or server.command is None:
             raise LlmdoError(f"`{toolset.name}` is not a program on this machine", at=toolset.at.location)
         if os.name != "posix":
             raise LlmdoError("local MCP servers do not work on this system", hint="use WSL or a container")
+        stated = self.folders.stated
+        tools = "" if stated is None else posixpath.normpath(stated.name)
+        require_same(server, toolset.programs, self.folders.workspace, toolset.name, tools)
         with ExitStack() as stack:
             folder = stack.enter_context(TemporaryDirectory(prefix="llmdo-", ignore_cleanup_errors=True))
             errors = stack.enter_context(
@@ -106,14 +111,14 @@ class Launcher:
             home = Path(folder) / "home"
             home.mkdir()
             request, exposure = self._request(toolset, server, home)
+            if exposure.writable:
+                stack.callback(set_aside_intruders, self.folders.root, exposure)
             yield Launch(
                 command=sys.executable,
                 args=("-I", "-S", "-B", relay.__file__),
                 env={relay.VARIABLE: json.dumps(request)},
                 errors=errors,
             )
-            if exposure.writable:
-                set_aside_intruders(self.folders.root, exposure, self.governing)
 
     def _request(self, toolset: Toolset, server: Server, home: Path) -> tuple[dict[str, object], Exposure]:
         programs = Programs.of(self.environ.get("PATH", os.defpath), *self.folders.all)
@@ -124,8 +129,9 @@ class Launcher:
         _, sandbox = bubblewrap.isolate(toolset.isolation, root, programs, [], self.environ)
         exposure = Exposure()
         if sandbox is not None:
-            network, scopes = grants(toolset)
-            exposure = expose(self.files, root, scopes, self.governing) if scopes else exposure
+            network, scopes, code = grants(toolset)
+            guard = WriteGuard(self.governing, code)
+            exposure = expose(self.files, root, scopes, guard) if scopes else exposure
             also = [*_installed(program, self.environ.get("HOME", "/"))]
             also += [] if workspace == root else [workspace]
             words = sandbox.command(words, mounts=exposure.mounts, network=network, also=also, cwd=cwd)
@@ -196,14 +202,16 @@ def expand(text: str, environ: Mapping[str, str], toolset: Toolset) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def grants(toolset: Toolset) -> tuple[bool, tuple[str, ...]]:
-    """Whether an isolated server has the network, and the scopes that it can write: what its tools declare."""
+def grants(toolset: Toolset) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
+    """Whether an isolated server has the network, the scopes that it can write, and those in which it can write code.
+
+    It is what its tools declare.
+    """
     declared = [capability for tool in toolset.tools.values() for capability in tool.capabilities]
     network = any(capability.covers_name(NETWORK) for capability in declared)
-    scopes = sorted(
-        {capability.scope or "**" for capability in declared if capability.covers_name(WRITE.name)}
-    )
-    return network, tuple(scopes)
+    code = {each.scope or "**" for each in declared if each.name == CODE_WRITE}
+    scopes = code | {each.scope or "**" for each in declared if each.covers_name("fs.write")}
+    return network, tuple(sorted(scopes)), tuple(sorted(code))
 
 
 def _installed(program: Path, home: str) -> Iterator[Path]:

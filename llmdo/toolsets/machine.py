@@ -14,10 +14,11 @@ from anyio import CapacityLimiter, to_thread
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.policy.authority import Capability, decide
+from llmdo.policy.protection import CODE_WRITE
 from llmdo.policy.shell.words import CommandRefused
 from llmdo.toolsets import bubblewrap, call_key, processes, programs
 from llmdo.toolsets.children import Alone, Guarded
-from llmdo.toolsets.exposure import Exposure, expose, hide, set_aside_intruders
+from llmdo.toolsets.exposure import Exposure, WriteGuard, expose, hide, set_aside_intruders
 from llmdo.toolsets.orphans import forget
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Grants:
     network: bool = False
     write: tuple[str, ...] = ()
     """Scopes."""
+    code: tuple[str, ...] = ()
+    """Scopes in which it may write what is executed as well."""
     search: tuple[str, ...] = ()
     """Scopes that it may read all of, but for secrets."""
     secrets: tuple[str, ...] = ()
@@ -54,12 +57,11 @@ class Grants:
     @classmethod
     def of(cls, authority: Authority) -> Grants:
         """Those of a worker where `authority` has a say."""
-        return cls(
-            network=_is_allowed(NETWORK, authority),
-            write=tuple(
-                scope for scope in _scopes(authority) if _is_allowed(Capability(WRITE, scope), authority)
-            ),
+        write, code = (
+            tuple(scope for scope in _scopes(authority) if _is_allowed(Capability(name, scope), authority))
+            for name in (WRITE, CODE_WRITE)
         )
+        return cls(network=_is_allowed(NETWORK, authority), write=write, code=code)
 
 
 def _is_allowed(capability: Capability, authority: Authority) -> bool:
@@ -70,12 +72,10 @@ def _scopes(authority: Authority) -> list[str]:
     """The scopes within which nothing that somebody wrote decides differently about a write."""
     named = {rule.capability for rule in (*authority.base, *authority.layers)}
     named.update(capability for ceiling in authority.ceilings for capability in ceiling.capabilities)
-    return sorted(
-        {
-            "**",
-            *(capability.scope for capability in named if capability.scope and capability.covers_name(WRITE)),
-        }
+    of_writes = (
+        each for each in named if each.covers_name(WRITE) or Capability(WRITE).covers_name(each.name)
     )
+    return sorted({"**", *(each.scope for each in of_writes if each.scope)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Machine:
     files: Root
     settings: ShellSettings
     governing: frozenset[str]
-    """The files that govern the run."""
+    """The paths and globs of what governs the run, as seen from `root`."""
     programs: Programs
     isolation: Isolation
     sandbox: Bubblewrap | None
@@ -193,7 +193,7 @@ class Machine:
                 raise CommandRefused(
                     f"`{command[0]}` cannot be started: {error.strerror or error}"
                 ) from error
-        return finished, set_aside_intruders(self.root, exposure, self.governing) if exposure.writable else ()
+        return finished, set_aside_intruders(self.root, exposure) if exposure.writable else ()
 
     def _start(self, words: list[str], env: Mapping[str, str]) -> Child:
         if self.sandbox is not None:
@@ -205,7 +205,7 @@ class Machine:
             return hide(self.root, grants.search, grants.secrets)
         if self.sandbox is None or not grants.write:
             return Exposure()
-        return expose(self.files, self.root, grants.write, self.governing)
+        return expose(self.files, self.root, grants.write, WriteGuard(self.governing, grants.code))
 
     def _words(self, command: tuple[str, ...], exposure: Exposure, *, network: bool) -> list[str]:
         program = self.programs.find(command[0])

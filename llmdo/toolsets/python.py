@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 300  # characters of an exception's own message
 
+_WITHOUT_CONTEXT = "tools that take context must be annotated with RunContext"
+_PLAIN = "a function without a context is made a tool by `@TOOLSET.tool_plain`"
+
 
 class Modules:
     """The Python modules of one workspace that one run, or one inspection, has loaded; a context that ends with it."""
@@ -166,7 +169,9 @@ def _imported(root: Path, place: str, work: Callable[[str], ModuleType]) -> Modu
         if isinstance(error, ModuleNotFoundError) and error.name and f"{place}.".startswith(f"{error.name}."):
             raise LlmdoError(f"there is no module `{error.name}`", hint="is it installed?") from error
         raise LlmdoError(
-            f"importing `{place}` raised {sentence_of(error)}", at=_raised_at(root, place, error)
+            f"importing `{place}` raised {sentence_of(error)}",
+            hint=_PLAIN if _WITHOUT_CONTEXT in str(error) else None,
+            at=_raised_at(root, place, error),
         ) from error
 
 

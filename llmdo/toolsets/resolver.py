@@ -42,13 +42,13 @@ class ToolsetResolver:
         files: Root,
         modules: Modules,
         paths: PathMap,
-        protected: Iterable[str] = (),
+        governing: Iterable[str] = (),
         servers: Servers | None = None,
         commands: Path | None = None,
     ) -> None:
         """`files` is the opened root of `folders`; `modules` and `servers` are those of the run.
 
-        `protected` are the files, as seen from that root, that govern it.
+        `governing` are the paths and globs of what governs it, as seen from that root.
 
         In the file `commands` is kept which commands of the run still run; None where nobody would ask.
         """
@@ -57,7 +57,7 @@ class ToolsetResolver:
         self._graph = graph
         self._files = files
         self._paths = paths
-        self._protected = frozenset(protected)
+        self.governing = frozenset(governing)
         self._modules = modules
         self._commands = commands
         self._machine: Machine | None = None
@@ -121,7 +121,7 @@ class ToolsetResolver:
     def _prepared(self) -> Machine:
         if self._machine is None:
             self._machine = Machine.prepare(
-                self._folders, self._files, self._graph.shell, self._protected, commands=self._commands
+                self._folders, self._files, self._graph.shell, self.governing, commands=self._commands
             )
         return self._machine
 
@@ -155,7 +155,7 @@ class ToolsetResolver:
 
     def filesystem(self, use: Use, _authority: Authority) -> AbstractToolset[object]:
         """The built-in tools for files."""
-        return FilesystemToolset(self._files, use.config, self._paths, self._protected)
+        return FilesystemToolset(self._files, use.config, self._paths, self.governing)
 
     def shell(self, use: Use, authority: Authority) -> AbstractToolset[object]:
         """The built-in tool for commands."""

@@ -129,7 +129,9 @@ def servers_of(graph: Graph, uses: Iterable[Use], launcher: Launcher, notice: No
             )
         if toolset.identity is None:
             problems[use.name] = LlmdoError(
-                f"nobody has reviewed what the MCP server `{use.name}` offers: it is not in the lock",
+                f"nobody has reviewed what the MCP server `{use.name}` offers"
+                + (", with its program as it is" if toolset.programs else "")
+                + ": it is not in the lock",
                 hint="`llmdo lock` asks it and records its tools",
                 at=toolset.at.location,
             )

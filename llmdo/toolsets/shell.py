@@ -13,7 +13,7 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.policy.authority import UNDECLARED, Capability
-from llmdo.policy.protection import is_protected
+from llmdo.policy.protection import CODE_WRITE, is_protected, raised_by_change
 from llmdo.policy.secret_files import PROTECTED_READ
 from llmdo.policy.shell.programs import NEEDS_ISOLATION, SHOWS_NAMES
 from llmdo.policy.shell.rules import EVERYWHERE, EXEC_READ, UNLISTED, Vouching, scope_in_text
@@ -116,12 +116,16 @@ class ShellToolset(AbstractToolset[object]):
             self._machine.programs.find(program)
         if not self._machine.isolated:
             raised = raised.union(self._unhidden(program, raised))
-        governing = self._machine.governing
+        machine = self._machine
         written = (capability.scope or EVERYWHERE for capability in raised if capability.name == "fs.write")
-        protected = (
-            Capability("fs.write.protected", scope) for scope in written if _governs(scope, governing)
+        more = (
+            raised_by_change(scope, machine.governing, is_executed=self._is_executable(scope))
+            for scope in written
         )
-        return command, raised.union(protected)
+        return command, raised.union(*more)
+
+    def _is_executable(self, scope: str) -> bool:
+        return not scope.endswith(EVERYWHERE) and self._machine.files.is_executable(scope)
 
     def _scope_of(self, word: str) -> str | None:
         """The scope that a word means as a path of the workspace; None where that is none or leads elsewhere."""
@@ -170,10 +174,12 @@ class ShellToolset(AbstractToolset[object]):
                 capability.scope or EVERYWHERE for capability in decided if capability.name == PROTECTED_READ
             )
             return Grants(search=_searched(program, decided), secrets=secrets)
-        written = tuple(
-            capability.scope or EVERYWHERE for capability in decided if capability.name == "fs.write"
+        written, code = (
+            tuple(capability.scope or EVERYWHERE for capability in decided if capability.name == name)
+            for name in ("fs.write", CODE_WRITE)
         )
-        return replace(self._grants, write=(*self._grants.write, *written))
+        grants = self._grants
+        return replace(grants, write=(*grants.write, *written), code=(*grants.code, *code))
 
     def _lines(self, finished: Finished, removed: Iterable[str], seconds: float) -> Iterator[str]:
         if finished.timed_out:
@@ -185,7 +191,8 @@ class ShellToolset(AbstractToolset[object]):
         if finished.left_behind:
             yield "(something that it started held on to its output and was ended as well)"
         for path in removed:
-            yield f"(`{path}` governs runs, so it was set aside in `.llmdo/removed`)"
+            why = "governs runs" if is_protected(path, self._machine.governing) else "is code"
+            yield f"(`{path}` {why}, which this command may not write: it was set aside in `.llmdo/removed`)"
 
     def _because(self, status: int) -> str:
         number = -status if status < 0 else status - SHELL_OFFSET
@@ -204,14 +211,6 @@ def _searched(program: str, raised: Raised) -> tuple[str, ...]:
         return ()
     read = (capability.scope or EVERYWHERE for capability in raised if capability.name == "fs.read")
     return tuple(sorted(scope for scope in read if scope.endswith("**")))
-
-
-def _governs(scope: str, governing: Iterable[str]) -> bool:
-    """Whether writing to `scope` may change what governs the run."""
-    if scope == EVERYWHERE:
-        return True
-    path = scope.removesuffix("/**")
-    return is_protected(path, governing) or any(file.startswith(f"{path}/") for file in governing)
 
 
 def _output(name: str, captured: Captured) -> Iterator[str]:

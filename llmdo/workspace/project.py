@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, field, replace
+from llmdo.graph.unseen import unseen
 from llmdo.reach import Analysis
 from llmdo.workspace import lock
 from llmdo.workspace.gaps import Gaps
@@ -42,6 +43,8 @@ class Project:
     """The same of what the lock says; None where it cannot be read."""
     gaps: Gaps = field(default_factory=Gaps, compare=False)
     """What is unknown because files could not be read."""
+    unseen: frozenset[str] = field(default=frozenset(), compare=False)
+    """The toolsets of `graph` of which only an import or a start tells what their tools do."""
 
     @property
     def is_current(self) -> bool:
@@ -71,7 +74,8 @@ def read(
     workspace = replace(workspace, lock=None)
     outlined = resolve(workspace, known=memory.workers if memory else None)
     # Mostly the lock is current: then writing it once more is all the reading that it needs.
-    graph = with_facts(outlined, workspace, lock.supposed_facts(sketch, outlined))
+    known = lock.supposed_facts(sketch, outlined)
+    graph = with_facts(outlined, workspace, known)
     if lock.says(sketch, graph, memory.pieces if memory else None):
         locked = lock.Locked("read", graph)
     else:
@@ -86,6 +90,17 @@ def read(
         analysis=analysis,
         locked_analysis=analysis if locked.graph is graph else _analysis(locked.graph, memory),
         gaps=_gaps(workspace, graph, locked),
+        unseen=unseen(graph, known, _readable(workspace)),
+    )
+
+
+def _readable(workspace: Workspace) -> frozenset[str]:
+    """The toolsets of the workspace's modules, as `FILE.py:ATTRIBUTE`, of which their text tells all."""
+    return frozenset(
+        f"{path}:{name}"
+        for path, module in workspace.modules.items()
+        for name, outline in module.outline.toolsets.items()
+        if outline.tells_all
     )
 
 

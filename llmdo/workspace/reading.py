@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import chain as chained
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llmdo.base import digest, parts
 from llmdo.base.diagnostic import finding
@@ -20,14 +20,15 @@ from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import is_pattern
 from llmdo.syntax.imports import import_candidates
 from llmdo.workspace import older
+from llmdo.workspace.environments import environments_in
+from llmdo.workspace.evals import GOVERNING, judging_files
 from llmdo.workspace.gaps import lost
 from llmdo.workspace.policies import read_policies
 from llmdo.workspace.references import (
     class_paths,
-    located,
+    globs_of,
     manifest_references,
     models_of,
-    module_files,
     named_models,
     package_files,
     python_file,
@@ -36,6 +37,7 @@ from llmdo.workspace.references import (
 )
 from llmdo.workspace.root import LOCK, MANIFEST, MAX_LOCK
 from llmdo.workspace.source_files import SourceFiles
+from llmdo.workspace.stated_sources import with_sources
 from llmdo.workspace.worker_file import WorkerFile, adopted, from_python
 from llmdo.workspace.workspace import Workspace
 
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from llmdo.workspace.memory import Memory
     from llmdo.workspace.modules import Module
     from llmdo.workspace.references import ClassPath
+    from llmdo.workspace.workspace import ServerPrograms
 
 COMPILED = (".pyc", ".so", ".pyd")
 MAX_MANIFEST = 256 * 1024  # bytes: workers and modules are found by globs, so no team needs more
@@ -96,12 +99,13 @@ def load(
     workers, named, outlines = reader.code(manifest, workers, modules, ignored)
     policies, asks_packages = read_policies(root, document, files.source, reader.problems)
     recordings = reader.recordings([*named_models(document, manifest), *models_of(workers)])
+    executed = reader.executed(manifest)
     reader.report_compiled(outlines)
     reader.problems.extend(wrong_targets(root, document, manifest, seen))
     reader.problems.extend(discovery.case_collisions([*paths, *outlines]))
     listed = tuple(path for path in modules if path in outlines)
     read = reader.workspace(manifest, workers, listed, outlines, recordings)
-    return replace(read, class_paths=named, policies=policies, asks_packages=asks_packages)
+    return replace(read, class_paths=named, policies=policies, asks_packages=asks_packages, **executed)
 
 
 def _names_in(root: Path, paths: Iterable[str]) -> frozenset[str]:
@@ -111,10 +115,14 @@ def _names_in(root: Path, paths: Iterable[str]) -> frozenset[str]:
     )
 
 
-def read_modules(root: Path, paths: Iterable[str]) -> Mapping[str, Module]:
-    """Those Python files, and the workspace's own files that they import; what cannot be read is empty."""
+def read_modules(root: Path, paths: Iterable[str], files: SourceFiles | None = None) -> Mapping[str, Module]:
+    """Those Python files, and the workspace's own files that they import; what cannot be read is empty.
+
+    `files` notes what was looked at, and remembers what is the same; without it each is read anew.
+    """
     nothing = Document(Source(MANIFEST, ""), {}, dict)
-    reader = _WorkspaceReader(root, nothing, has_lock=False, problems=[], seen=None, files=SourceFiles(root))
+    files = files or SourceFiles(root)
+    reader = _WorkspaceReader(root, nothing, has_lock=False, problems=[], seen=files.seen, files=files)
     return reader.modules(paths, ())
 
 
@@ -265,7 +273,9 @@ class _WorkspaceReader:
         references = [*references_of(in_python), *self.modules_of_paths(also_named)]
         modules = self.modules((), references, modules)
         named = (*named, *also_named)
-        return (*workers, *in_python), named, self.with_sources(sources, manifest, (listed, named), modules)
+        modules, problems = with_sources(sources, self.document, manifest, (listed, named), modules)
+        self.problems.extend(problems)
+        return (*workers, *in_python), named, modules
 
     def python_workers(self, paths: Iterable[str], modules: Mapping[str, Module]) -> Iterator[WorkerFile]:
         """The workers that the modules at `paths` show, as far as their headers can be used."""
@@ -342,6 +352,20 @@ class _WorkspaceReader:
                     hint = "remove it, and install compiled code as a package"
                     self.problems.append(finding("LDO112", Location(path), message, hint=hint))
 
+    def executed(self, manifest: Mapping[str, Json]) -> dict[str, Any]:
+        """The fields of a workspace about what is executed besides its modules."""
+        programs: Mapping[str, ServerPrograms] = {}
+        if any("mcp" in table for table in parts.tables(manifest, "toolsets").values()):
+            from llmdo.workspace.programs import programs_in  # few workspaces start a server
+
+            programs, problems = programs_in(self.document, manifest, self.files)
+            self.problems.extend(problems)
+        return {
+            "programs": programs,
+            "judges": read_modules(self.root, judging_files(self.files), self.files),
+            "places": GOVERNING | environments_in(self.root) | globs_of(manifest),
+        }
+
     def packages(self, manifest: Mapping[str, Json]) -> Iterator[str]:
         """The workspace's own files among the toolsets given as `package.module:NAME`."""
         for table in parts.tables(manifest, "toolsets").values():
@@ -372,38 +396,6 @@ class _WorkspaceReader:
             if "sources" in table
         }
 
-    def with_sources(
-        self,
-        sources: Mapping[str, list[str]],
-        manifest: Mapping[str, Json],
-        naming: tuple[Iterable[str], Iterable[ClassPath]],
-        modules: Mapping[str, Module],
-    ) -> Mapping[str, Module]:
-        """`modules`, those of toolsets with the `sources` that their tables name.
-
-        `naming` are the listed modules, and the toolsets that headers name by the path of a class.
-        """
-        tables = parts.tables(manifest, "toolsets")
-        extended = dict(modules)
-        for name, paths in sources.items():
-            python = parts.text(tables[name].get("python")) or next(_modules_of(name, *naming, modules), "")
-            path = (
-                next((candidate for candidate in module_files(python) if candidate in modules), None)
-                if python
-                else None
-            )
-            if path is None:
-                at = self.document.key("toolsets", name, "sources")
-                message = f"no file of the workspace is known to be the module of `{name}`"
-                hint: str | None = 'say which it is: `python = "FILE.py:ATTRIBUTE"`'
-                if "mcp" in tables[name]:
-                    message, hint = f"`sources` is for toolsets in Python, and `{name}` is not one", None
-                self.problems.append(finding("LDO103", at, message, hint=hint))
-            else:
-                together = {*extended[path].sources, *paths} - {path}
-                extended[path] = replace(extended[path], sources=tuple(sorted(together)))
-        return extended
-
     def recordings(self, models: Iterable[tuple[str, Place]]) -> dict[str, str]:
         """The digest of each recording that one of `models` plays; one that cannot be read is a finding."""
         digests: dict[str, str] = {}
@@ -418,13 +410,3 @@ class _WorkspaceReader:
             else:
                 digests[path] = digest.of_bytes(content)
         return digests
-
-
-def _modules_of(
-    name: str, listed: Iterable[str], named: Iterable[ClassPath], modules: Mapping[str, Module]
-) -> Iterator[str]:
-    """References to the modules that show the toolset `name`, or in which a header names it by a path."""
-    yield from (f"{path}:" for path in listed if name in modules[path].outline.toolsets)
-    for _, reference, _ in named:
-        if reference.rpartition(":")[2] == name:
-            yield located(reference, modules)

@@ -44,6 +44,15 @@ def located(reference: str, modules: Container[str]) -> str:
     return f"{path}:{reference.rpartition(':')[2]}" if path else reference
 
 
+def globs_of(manifest: Mapping[str, Json]) -> frozenset[str]:
+    """The globs by which a new file would become a part of the workspace."""
+    workspace = table(manifest, "workspace")
+    listed = [*texts(workspace.get("workers")), *texts(workspace.get("toolset-modules"))]
+    for toolset in tables(manifest, "toolsets").values():
+        listed += texts(toolset.get("sources"))
+    return frozenset(filter(discovery.is_useful, listed))
+
+
 def class_path(name: str) -> str | None:
     """FILE.py:NAME or package.module:NAME where a line of a header names a toolset so; None for a plain name.
 

@@ -23,7 +23,7 @@ from llmdo.graph.worker import Use, Worker, own_toolset
 from llmdo.policy.authority import BUILT_IN_VERSION, Capability
 from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
-from llmdo.workspace.modules import importable, source_digests, text_digests
+from llmdo.workspace.modules import source_digests, text_digests
 from llmdo.workspace.references import package_files, python_file
 from llmdo.workspace.toolset_names import names_of_paths, toolset_references
 
@@ -85,8 +85,9 @@ def resolve(
             parts.items(workspace.table("check").get("accept")), ValueOrigin(document, ("check", "accept"))
         ),
         shell=shell(workspace.table("toolsets", "shell")),
+        judges=text_digests(workspace.judges),
         code=text_digests(workspace.modules),
-        importable=importable(workspace.modules),
+        governing=workspace.governing,
     )
 
 
@@ -335,7 +336,8 @@ def _toolsets(workspace: Workspace, facts: Facts) -> dict[str, Toolset]:
     for name, table in tables.items():
         if "mcp" in table:
             at = Place(workspace.document, ("toolsets", name), of_key=True)
-            toolsets[name] = _mcp_toolset(name, at, table, facts.get(servers.key_of(name)))
+            programs = workspace.programs_of(name)
+            toolsets[name] = _mcp_toolset(name, at, table, programs, facts.get(servers.key_of(name)))
     return dict(sorted(toolsets.items()))
 
 
@@ -374,7 +376,9 @@ def _toolset(
     )
 
 
-def _mcp_toolset(name: str, at: Place, table: Mapping[str, Json], known: ToolsetFacts | None) -> Toolset:
+def _mcp_toolset(
+    name: str, at: Place, table: Mapping[str, Json], programs: Mapping[str, str], known: ToolsetFacts | None
+) -> Toolset:
     reached = servers.server_of(parts.table(table, "mcp"), table)
     return decoded(
         Toolset,
@@ -389,6 +393,7 @@ def _mcp_toolset(name: str, at: Place, table: Mapping[str, Json], known: Toolset
         kind="mcp",
         at=at,
         server=reached,
+        programs=programs,
         identity=known.identity if known else None,
         dynamic=known is None,
         tools=servers.tools_of(reached, servers.declared_in(table), servers.retries_in(table), known),

@@ -17,6 +17,7 @@ from llmdo.base.values import dataclass
 from llmdo.policy.protection import is_protected
 from llmdo.policy.secret_files import folded, is_secret
 from llmdo.syntax.discovery import RefusedPath
+from llmdo.syntax.globs import Glob, is_pattern
 from llmdo.workspace import personal
 
 if TYPE_CHECKING:
@@ -108,11 +109,19 @@ class Folders:
         if above[: len(below)] != below:
             return frozenset()
         within = above[len(below) :]
-        return frozenset(
-            "/".join(path.split("/")[len(within) :])
-            for path in files
-            if folded(path)[: len(within)] == within
-        )
+        return frozenset(filter(None, (_seen_from(within, path) for path in files)))
+
+
+def _seen_from(within: tuple[str, ...], path: str) -> str | None:
+    """A path or glob of the workspace as it is below the folder `within`; None where it names nothing there."""
+    parts = path.split("/")
+    for number, name in enumerate(within):
+        part = parts[number] if number < len(parts) else ""
+        if part == "**":
+            return "/".join(parts[number:])
+        if not (Glob(part.casefold()).matches(name) if is_pattern(part) else folded(part) == (name,)):
+            return None
+    return "/".join(parts[len(within) :])
 
 
 def examined(workspace: Path | str, stated: str, seen: Seen | None = None) -> RefusedPath | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import parts
 from llmdo.base.values import dataclass, field
+from llmdo.workspace.modules import importable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,18 @@ if TYPE_CHECKING:
     from llmdo.workspace.modules import Module
     from llmdo.workspace.references import ClassPath
     from llmdo.workspace.worker_file import WorkerFile
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPrograms:
+    """What starting one server executes of a workspace."""
+
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """Each file to its digest; a folder, which ends in `/`, to that of the code in it."""
+    governing: frozenset[str] = frozenset()
+    """Paths and globs at which another file would be executed as well."""
+    problems: tuple[str, ...] = ()
+    """Why the digest of something is not known, a sentence each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +58,12 @@ class Workspace:
     """Whether what is installed has a say in its policies."""
     recordings: Mapping[str, str] = field(default_factory=dict)
     """Path to the digest of each recording that a model plays."""
+    programs: Mapping[str, ServerPrograms] = field(default_factory=dict)
+    """What each MCP server that is started here executes of the workspace, by the names of toolsets."""
+    judges: Mapping[str, Module] = field(default_factory=dict)
+    """The Python files that judge cases of evaluations, and those that they import."""
+    places: frozenset[str] = frozenset()
+    """Paths and globs at which a file would decide what a run does, whatever imports what."""
     has_lock: bool
     """Whether it can have a lock; one made of a few files alone cannot."""
     lock: Source | None
@@ -54,6 +73,16 @@ class Workspace:
     """Paths of those files of which nothing could be used."""
     lacks: frozenset[Lack] = frozenset()
     """What the files may say besides, where something of them could not be used."""
+
+    @property
+    def governing(self) -> frozenset[str]:
+        """Where a file would decide what a run does: by an import, by what a server starts, or by its place."""
+        imported = importable({**self.modules, **self.judges})
+        return self.places.union(imported, *(each.governing for each in self.programs.values()))
+
+    def programs_of(self, toolset: str) -> Mapping[str, str]:
+        """The files and folders that the MCP server of that name executes, to their digests."""
+        return self.programs[toolset].digests if toolset in self.programs else {}
 
     def table(self, *route: str) -> Mapping[str, Json]:
         """What the manifest says in the table at `route`; nothing where it has none."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.digest import of_text
-from llmdo.graph.inventory import governing_files
+from llmdo.graph.inventory import Inventory
 from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
 from llmdo.services import basis as bases
@@ -333,7 +333,9 @@ def test_what_governs_the_workspace_is_protected_from_a_run_that_came_from_elsew
         basis = bases.of_run(
             journal, binding_of(journal), project.read(clone), Runs(clone).sources(run), print
         )
-    assert {"renamed.worker", "main.worker", "tools.py", "helpers/words.py"} <= governing_files(basis.graph)
+    assert {"renamed.worker", "main.worker", "tools.py", "helpers/words.py"} <= Inventory.of(
+        basis.graph
+    ).governing
 
 
 HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {

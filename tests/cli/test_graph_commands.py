@@ -70,6 +70,8 @@ triage: depth proved: at most 1
   agent.delegate                 allowed         enforced   triage > releaser
   fs.write.protected:out/**      needs_approval  enforced   triage > filesystem (write_file)
   fs.write.protected:reports/**  needs_approval  enforced   triage > filesystem (write_file)
+  fs.write.code:out/**           needs_approval  enforced   triage > filesystem (write_file)
+  fs.write.code:reports/**       needs_approval  enforced   triage > filesystem (write_file)
   fs.write:out/**                needs_approval  enforced   triage > filesystem (write_file)
   fs.read.protected:issues/**    needs_approval  enforced   triage > filesystem (list_files)
 """
@@ -191,7 +193,7 @@ proc.exec: allowed without approval; assurance: declared
     assert llmdo("why", "triage", "runner").out == block
     assert llmdo("why", "triage", "toolset:runner").out == block
     listed = llmdo("why", "triage", "filesystem", "--all").out
-    assert listed.count("; assurance: ") == 7
+    assert listed.count("; assurance: ") == 9
     assert listed.endswith(
         "the only path:\n\nallowed without approval:\n  triage\n  > filesystem  workers/triage.worker:5:3\n"
     )
@@ -315,7 +317,7 @@ entry triage
     |       needs approval, as attachments: fs.read.protected:issues/**
     `-- [filesystem]
             allowed: fs.write:reports/**, fs.read:issues/**, fs.list:issues/**
-            needs approval: fs.write.protected:out/**, fs.write.protected:reports/**, fs.write:out/**, fs.read.protected:issues/**
+            needs approval: fs.write.protected:out/**, fs.write.protected:reports/**, fs.write.code:out/**, fs.write.code:reports/**, fs.write:out/**, fs.read.protected:issues/**
 """
     )
 
@@ -345,7 +347,7 @@ entry triage
     |           blocked: proc.exec
     `-- [filesystem]
             allowed: fs.read:issues/**, fs.list:issues/**
-            blocked: fs.write.protected:out/**, fs.write.protected:reports/**, fs.write:out/**, fs.write:reports/**, fs.read.protected:issues/**
+            blocked: fs.write.protected:out/**, fs.write.protected:reports/**, fs.write.code:out/**, fs.write.code:reports/**, fs.write:out/**, fs.write:reports/**, fs.read.protected:issues/**
 """
     )
     lines = llmdo("graph", "triage", "--format", "mermaid").out.splitlines()

@@ -121,7 +121,7 @@ def test_differences_are_reported_by_workspace_and_the_worst_decides(repository:
         ("good/", "same"), ("teams/bad/", "widened"),
     ]  # fmt: skip
     assert "## `teams/bad/`" in llmdo(repository, "diff", "--all", "--format", "markdown").stdout
-    (repository / "good/llmdo.lock").unlink()
+    (repository / "good/llmdo.lock").write_text("<<<<<<< ours\n")
     broken = llmdo(repository, "diff", "--all")
     assert broken.returncode == 2
     assert "teams/bad/:\nmain: WIDENED\n" in broken.stdout
@@ -154,10 +154,11 @@ def test_what_is_printed_beside_a_difference_begins_with_the_workspace(repositor
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit", "-q", "--allow-empty"]
     subprocess.run([*git, "-m", "start"], cwd=repository, check=True)
     assert llmdo(repository, "lock", "--project", "good").returncode == 0
+    (repository / "teams/bad/llmdo.lock").write_text("<<<<<<< ours\n")
     done = llmdo(repository, "diff", "--all")
     assert done.returncode == 2
     assert "good/: no baseline: there is no `llmdo.lock` at `HEAD`" in done.stderr
-    assert "teams/bad/:\nerror: there is no `llmdo.lock`" in done.stderr
+    assert "teams/bad/:\nerror: `llmdo.lock` holds the markers of a merge conflict" in done.stderr
 
 
 def test_one_workspace_is_checked_as_before_and_remembered(

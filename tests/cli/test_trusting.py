@@ -379,6 +379,8 @@ READING = {
     "runs show": ["runs", "show", "last"],
     "runs stats": ["runs", "stats"],
     "runs prune": ["runs", "prune", "--dry-run"],
+    "batch prune": ["batch", "prune", "--dry-run"],
+    "runs cancel": ["runs", "cancel", "last"],
     "runs export": ["runs", "export", "last", "out.run"],
     "runs import": ["runs", "import", "out.run"],
     "batch rebind": ["batch", "rebind", "last"],
@@ -387,6 +389,7 @@ READING = {
     "eval show": ["eval", "show", "last"],
     "store migrate": ["store", "migrate"],
     "fleet status": ["fleet", "status"],
+    "fleet store restored": ["fleet", "store", "restored"],
 }
 """What executes nothing of a workspace: whatever comes of it, no question and no line about trust does."""
 
@@ -425,16 +428,19 @@ def test_no_command_executes_what_nobody_answered_for(team: Path, canary: Path, 
 @pytest.mark.long
 def test_a_function_that_judges_an_eval_is_code_as_well(team: Path, canary: Path) -> None:
     (team / "tools.py").write_text((team / "tools.py").read_text().replace("touch()", "exists()"))
+    require_trust(team)
+    llmdo(team, "trust")
     (team / "judge.py").write_text(f"open({str(canary)!r}, 'w').close()\ndef right(ctx): return True\n")
     (team / "evals").mkdir()
     (team / "evals/main.yaml").write_text(
         "schema: 1\nentry: main\ncases:\n  - name: first\n    input: x\n    evaluators: { function: judge.py:right }\n"
     )
-    require_trust(team)
-    llmdo(team, "trust")
     done = llmdo(team, "eval", "main")
     assert (done.returncode, canary.exists()) == (2, False), done.stderr
-    assert "nobody has answered for 2 Python files" in done.stderr
+    assert "nobody has answered for 1 Python file and 1 Python file that judges" in done.stderr
+    assert "  Python that judges judge.py, 2 lines" in llmdo(team, "trust").stdout
+    assert llmdo(team, "eval", "main").returncode == 0
+    assert canary.exists()
 
 
 @pytest.mark.long
@@ -619,6 +625,28 @@ def test_a_model_that_only_a_flag_names_is_code_as_well(team: Path, canary: Path
     assert "nobody has answered for 2 Python files" in done.stderr
 
 
+def test_a_model_that_only_a_journal_names_needs_an_answer_whoever_goes_on_without_one(
+    team: Path, canary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = "ModelResponse(parts=[ToolCallPart('note', {'text': 'x'})] if len(messages) == 1 else [TextPart('done')])"
+    other = CODE.format(canary=str(canary)).replace("TextPart\n", "TextPart, ToolCallPart\n")
+    (team / "other.py").write_text(other.replace('ModelResponse(parts=[TextPart("done")])', calls))
+    (team / "tools.py").write_text((team / "tools.py").read_text().replace("touch()", "exists()"))
+    (team / "llmdo.toml").write_text(MANIFEST.replace('"allowed"', '"needs_approval"'))
+    words = ["run", "main", "x", "--model", "main=python:other.py:rules", "--approvals", "later"]
+    waiting = llmdo(team, *words)
+    assert (waiting.returncode, canary.exists()) == (3, True), waiting.stderr
+    canary.unlink()
+    run = json.loads(llmdo(team, "runs", "--format", "json").stdout)["runs"][0]["run"]
+    assert llmdo(team, "approve", run, "--yes", "main/note#1").returncode == 0
+    refused = llmdo(team, "resume", run)
+    assert (refused.returncode, canary.exists()) == (2, False), refused.stderr
+    assert "nobody has answered for 2 Python files" in refused.stderr
+    monkeypatch.setenv("LLMDO_TRUST", "1")
+    done = llmdo(team, "resume", run)
+    assert (done.returncode, done.stdout, canary.exists()) == (0, "done\n", True), done.stderr
+
+
 def test_an_entry_that_python_runs_is_refused_where_trust_is_required(team: Path, canary: Path) -> None:
     assert llmdo(team, "lock", "--trust").returncode == 0  # so that the run itself is what would import it
     script = "import llmdo\nprint(llmdo.run('.', 'main', 'x').output)"
@@ -645,3 +673,27 @@ def test_the_readme_shows_the_question_to_which_its_first_minute_leads(
     text = (ROOT / "README.md").read_text().split("would run this as you:\n")[1].split("```")[0]
     rows, shown = text.splitlines(), person.prompts[0]
     assert [row.rstrip() for row in rows] == [row for row in shown[shown.index(rows[0]) :] if row]
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("run", "main", "x", "--attach", "gone.txt"), "gone.txt"),
+        (("run", "main", "x", "--model", "openai:gpt-5"), "`OPENAI_API_KEY`"),
+        (("run", "other", "x"), "there is no entry `other`"),
+        (("run", "main.worker", "tool.py", "x"), "there is no file `tool.py`"),
+        (("run", "main.worker", "tool.py"), "did you mean `tools.py`"),
+    ],
+)
+def test_what_can_be_known_without_asking_comes_before_the_question_for_trust(
+    team: Path, canary: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], fault: str
+) -> None:
+    require_trust(team)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "LLMDO_TRUST"):
+        monkeypatch.delenv(name, raising=False)
+    (team / "main.worker").write_text(WORKER.replace("model: python:tools.py:rules\n", ""), encoding="utf-8")
+    done = llmdo(team, *words)
+    assert done.returncode == 2
+    assert fault in done.stderr
+    assert "nobody has answered for" not in done.stderr
+    assert not canary.exists()

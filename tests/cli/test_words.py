@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.cli.app import command_line
-from llmdo.graph.inventory import START
+from llmdo.graph.toolkit import START
 from llmdo.journal.decided import DecidedCall
 from llmdo.journal.tree import STARTS, Node
 from tests.commands import llmdo

@@ -86,4 +86,4 @@ def test_the_function_reaches_no_deck_outside_the_path_map(root: Path) -> None:
     (root / "input/good.md").write_text(GOOD, encoding="utf-8")
     done = llmdo(root, "run", "screening")
     assert "evaluated: 0" in done.stdout
-    assert "`fs.read:README.md`" in done.stdout
+    assert "`input/**`; `README.md` lies outside" in done.stdout

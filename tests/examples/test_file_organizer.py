@@ -57,6 +57,9 @@ def test_a_yes_beforehand_is_about_the_inbox_alone(root: Path) -> None:
     done = llmdo(root, "run", "organize", "--approve", "fs.delete:inbox/old/**")
     assert (done.returncode, (root / "sorted").exists()) == (1, False)
     done = llmdo(root, "run", "organize", "--approve", "fs.delete:inbox/**")
+    assert (done.returncode, (root / "sorted").exists()) == (1, False), "there are scripts among them"
+    yes = ("--approve", "fs.delete:inbox/**", "--approve", "fs.write.code")
+    done = llmdo(root, "run", "organize", *yes)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "Files: 11 moved, 0 stay.")
 
 
@@ -104,7 +107,6 @@ def test_what_the_gate_cannot_see_the_tool_refuses(root: Path, tmp_path: Path) -
     (root / "sorted/data/budget.csv").write_text("kept\n", encoding="utf-8")
     refused = [
         ("inbox/link.txt", "sorted/documents/link.txt"),
-        ("inbox/way/llmdo.toml", "sorted/documents/way.toml"),
         ("inbox/song.mp3", "sorted/audio/song.mp3"),
         ("inbox/budget.csv", "sorted/data/budget.csv"),
         ("inbox/export", "sorted/data/.hidden"),
@@ -121,6 +123,11 @@ def test_what_the_gate_cannot_see_the_tool_refuses(root: Path, tmp_path: Path) -
     assert files(root) == before
     assert (root / "sorted/data/budget.csv").read_text(encoding="utf-8") == "kept\n"
     assert not (tmp_path / "song.mp3").exists()
+    governing = ("inbox/way/llmdo.toml", "sorted/documents/way.toml")
+    [(outcome, answer)] = attempted(root, "organize", [move(governing)], "--approve-all")
+    assert outcome == "failed"
+    assert "`fs.write.protected:inbox/way/llmdo.toml` is outside the ceiling" in answer
+    assert files(root) == before
 
 
 @pytest.mark.long

@@ -33,13 +33,13 @@ def test_one_character_more_is_refused_at_a_run_and_shown(root: Path) -> None:
     server.write_text(text.replace("Returns the text of one note.", "Returns the text of one note!"))
     changed = "its description changed: -`Returns the text of one note.` +`Returns the text of one note!`"
     run = llmdo(root, "run")
-    assert run.returncode == 0
-    assert changed in run.stderr
-    assert "it is used by `librarian`" in run.stderr
-    assert "could not be read" in run.stdout
+    assert (run.returncode, run.stdout) == (2, "")
+    assert (
+        "what the MCP server `notes` offers, with its program as it is: it is not in the lock" in run.stderr
+    )
     locked = llmdo(root, "run", "--locked")
-    assert locked.returncode == 2
-    assert (locked.stdout, changed in locked.stderr) == ("", True)
+    assert (locked.returncode, locked.stdout) == (1, "")
+    assert "out of date for toolset `notes`: its program changed" in locked.stderr
     check = llmdo(root, "lock", "--check")
     assert (check.returncode, changed in check.stdout) == (1, True)
 

@@ -59,7 +59,8 @@ def test_one_character_more_in_a_description_is_shown_where_it_is(tmp_path: Path
     assert done.returncode == 1
     changed = "tool `echo`: its description changed: -`Returns the text.` +`Returns the text!`"
     assert changed in done.stdout
-    assert project.read(root).is_current, "a check writes nothing, and files alone cannot tell"
+    assert not project.read(root).is_current, "its program is not what was locked"
+    assert "out of date for toolset `raw`: its program changed" in llmdo(root, "check").stdout
     locked(root)
     assert before != project.read(root).locked.graph
 
@@ -69,11 +70,12 @@ def test_offline_keeps_what_is_known_and_says_so(tmp_path: Path) -> None:
     assert "was never asked" in locked(root, offline=True)[0]
     assert list(project.read(root).graph.toolsets["raw"].tools) == ["*"]
     locked(root)
-    (root / "server.py").unlink()
     assert locked(root, offline=True) == (
         "the MCP server `raw` was not asked: what it says is as it was locked",
     )
     assert "echo" in project.read(root).graph.toolsets["raw"].tools
+    (root / "server.py").unlink()
+    assert "was never asked" in locked(root, offline=True)[0], "with another program it is another server"
 
 
 @pytest.mark.few(1)

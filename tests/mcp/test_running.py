@@ -19,7 +19,7 @@ from llmdo.services import locking
 from llmdo.toolsets.call_key import key_of
 from llmdo.workspace import lock, project
 from tests import forking
-from tests.mcp.workspaces import workspace
+from tests.mcp.workspaces import with_installed, workspace
 from tests.running import run_sync
 from tests.runtime.building import script
 
@@ -174,9 +174,9 @@ def test_a_call_stands_behind_the_gate(tmp_path: Path) -> None:
     ],
 )
 def test_a_changed_tool_is_refused_with_the_difference_and_who_uses_it(tmp_path: Path, says: str) -> None:
-    root = locked(workspace(tmp_path))
-    text = (root / "server.py").read_text()
-    (root / "server.py").write_text(text.replace('"Returns the text."', json.dumps(says)))
+    root, server = with_installed(tmp_path)
+    locked(root)
+    server.write_text(server.read_text().replace('"Returns the text."', json.dumps(says)))
     noticed: list[Event] = []
     calls: Calls = [("echo", {"text": "x"}), ("chatter", {})]
     outcome = go(root, calls, "{results}", on_event=noticed.append)
@@ -194,9 +194,9 @@ def test_a_changed_tool_is_refused_with_the_difference_and_who_uses_it(tmp_path:
 
 @pytest.mark.long
 def test_a_new_tool_is_never_offered_and_a_gone_one_is_refused(tmp_path: Path) -> None:
-    root = locked(workspace(tmp_path))
-    text = (root / "server.py").read_text()
-    (root / "server.py").write_text(text.replace("sys.argv[1:])", "['add=evil', 'drop=echo'])"))
+    root, server = with_installed(tmp_path)
+    locked(root)
+    server.write_text(server.read_text().replace("sys.argv[1:])", "['add=evil', 'drop=echo'])"))
     noticed: list[Event] = []
     outcome = go(root, [("echo", {"text": "x"}), ("evil", {})], "{results} {tools}", on_event=noticed.append)
     assert outcome.output is not None
@@ -364,8 +364,9 @@ def test_a_run_out_of_time_leaves_no_process(tmp_path: Path) -> None:
 
 
 def test_a_server_that_cannot_be_started_fails_its_tools_and_not_the_run(tmp_path: Path) -> None:
-    root = locked(workspace(tmp_path))
-    (root / "server.py").unlink()
+    root, server = with_installed(tmp_path)
+    locked(root)
+    server.unlink()
     calls: Calls = [("echo", {"text": "a"}), ("echo", {"text": "b"})]
     outcome = go(root, calls, "{results}")
     assert outcome.status == "completed"

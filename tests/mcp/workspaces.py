@@ -9,6 +9,17 @@ from pathlib import Path
 SERVER = Path(__file__).with_name("server.py")
 
 
+def with_installed(folder: Path) -> tuple[Path, Path]:
+    """A workspace whose server is a file outside of it, as an installed one is, and that file."""
+    server = folder / "installed.py"
+    shutil.copy(SERVER, server)
+    root = workspace(folder / "w", table='isolation = "off"')  # else it would not see the file
+    manifest = (root / "llmdo.toml").read_text()
+    (root / "llmdo.toml").write_text(manifest.replace('"server.py"', f'"{server}"'))
+    (root / "server.py").unlink()
+    return root, server
+
+
 def workspace(root: Path, *says: str, table: str = "", rules: str = '"mcp" = "allowed"') -> Path:
     """A workspace whose worker `main` has the server `raw`, started with the words `says`."""
     root.mkdir(exist_ok=True)

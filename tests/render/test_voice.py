@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyte
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from llmdo.base.diagnostic import unsteering
@@ -55,6 +55,7 @@ def broken(path: str = "main") -> StreamBroken:
     st.text(st.characters() | st.sampled_from("\r\n\x1b\u202e"), min_size=1),
     st.lists(st.integers(0, 50), max_size=4),
 )
+@example("the end\r", [])
 def test_what_is_written_is_what_is_printed_of_the_whole(text: str, places: list[int]) -> None:
     stream = io.StringIO()
     answer = SpokenAnswer(stream)

@@ -138,7 +138,7 @@ def graph(
     return Graph(
         settings=Settings(
             name="test",
-            built_in=2,
+            built_in=3,
             default=default,
             max_depth=max_depth,
             model=reference(table.get("workspace_model")),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from llmdo.journal import JournalEntry, JournalError, Runs
+from llmdo.journal.entries import StoreError
 from llmdo.journal.sqlite import anchor, store
 from llmdo.journal.sqlite.store import open_journal
 from llmdo.runtime.recording.commits import Commits
@@ -113,7 +114,7 @@ def test_a_disk_that_fails_is_told_to_all_that_wait(tmp_path: Path, monkeypatch:
             return list(await asyncio.gather(*map(call, range(3)), return_exceptions=True))
 
     outcomes = asyncio.run(work())
-    assert [type(outcome) for outcome in outcomes] == [JournalError] * 3
+    assert [type(outcome) for outcome in outcomes] == [StoreError] * 3
     assert "Input/output error" in str(outcomes[0])
 
 

@@ -13,7 +13,7 @@ from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.services import locking
 from llmdo.workspace import lock, project
 from tests.journal.test_conformance import STORES
-from tests.mcp.workspaces import workspace
+from tests.mcp.workspaces import with_installed
 from tests.running import run_sync
 
 from . import forging
@@ -174,10 +174,9 @@ open("seen.txt", "a").write(repr(found))
 @pytest.mark.long
 @pytest.mark.parametrize("locked", [False, True])
 def test_a_server_starts_when_its_decision_is_on_disk(tmp_path: Path, *, locked: bool) -> None:
-    root = workspace(tmp_path, table='isolation = "off"')
+    root, server = with_installed(tmp_path)
     lock.write(root, locking.derive_with_servers(project.read(root)).graph)
-    text = (root / "server.py").read_text()
-    (root / "server.py").write_text(text.replace("import json\n", f"import json\n{LOOKS}", 1))
+    server.write_text(server.read_text().replace("import json\n", f"import json\n{LOOKS}", 1))
     script(root, main=["done"] if locked else [[("echo", {"text": "a"})], "{results}"])
     read = project.read(root)
     with observed(Runs(root)) as (recorder, _):

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from llmdo.graph.toolset import Tool
+from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, ApproveAll, Question, RejectAll
+from llmdo.runtime.gate.call import Call
+from llmdo.runtime.gate.outside import outside_of
 from llmdo.runtime.telemetry.events import Decided, Event, ToolCalled, ToolFinished
 
 from .building import capabilities, go, graph, script, toolset, use, worker
@@ -554,3 +557,32 @@ def test_a_cancelled_question_is_no_answer(tmp_path: Path) -> None:
 
     asyncio.run(scenario())
     assert done(tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("raised", "declared", "words"),
+    [
+        (["fs.read:kb/x"], ["fs.read:mail/**"], "`t` may read `mail/**`; `kb/x` lies outside"),
+        (["fs.read.protected:kb/x"], ["fs.read:mail/**"], "`t` may read `mail/**`; `kb/x` lies outside"),
+        (
+            ["fs.delete"],
+            ["fs.delete:a/**", "fs.delete:b"],
+            "`t` may delete `a/**`, `b`; the whole folder lies outside",
+        ),
+        (["x.t.mail:c"], ["x.t.mail:a"], "`t` may do `x.t.mail` in `a`; `c` lies outside"),
+        (["fs.write:a"], ["fs.read:a"], None),
+        (["fs.read:a/b"], ["fs.read:a/**"], None),
+    ],
+)
+def test_what_lies_outside_is_said_with_what_a_tool_may_do(
+    raised: list[str], declared: list[str], words: str | None
+) -> None:
+    call = Call(
+        path="1",
+        toolset="s",
+        tool="t",
+        arguments={},
+        raised=tuple(map(Capability.parse, raised)),
+        declared=tuple(map(Capability.parse, declared)),
+    )
+    assert outside_of(call) == words

@@ -408,7 +408,7 @@ def test_a_journal_that_cannot_be_written_ends_the_run_and_no_model_is_told(
             entry="go",
             options=RunOptions(run="r", recorder=recorder),
         )
-    assert outcome.status == "failed"
+    assert outcome.status == "interrupted"
     assert "cannot be written: the disk is full" in (outcome.error or "")
     assert len(effects(root)) < len(EFFECTS)
 

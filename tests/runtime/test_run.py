@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.graph.inventory import governing_files
+from llmdo.graph.inventory import Inventory
 from llmdo.graph.offers import list_tools
 from llmdo.graph.toolset import Toolset
 from llmdo.policy.authority import Capability
@@ -149,7 +149,7 @@ def test_the_files_that_govern_a_run_are_its_workers_and_its_code() -> None:
         python_models={"python:models.py:rules": "sha256:"},
         schema_sources={"schemas.py": "sha256:"},
     )
-    assert governing_files(team_graph) == {
+    assert Inventory.of(team_graph).governing == {
         "workers/main.worker",
         "tools.py",
         "entries.py",
@@ -158,7 +158,7 @@ def test_the_files_that_govern_a_run_are_its_workers_and_its_code() -> None:
     }
 
 
-@pytest.mark.parametrize("module", ["llmdo.graph.models", "llmdo.graph.inventory"])
+@pytest.mark.parametrize("module", ["llmdo.graph.models", "llmdo.graph.toolkit"])
 def test_what_check_needs_does_not_import_the_agent_loop(module: str) -> None:
     code = f"import {module}, sys; sys.exit('pydantic_ai' in sys.modules or 'pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -96,6 +96,7 @@ def test_the_person_is_shown_and_answers_for_the_command_that_runs(root) -> None
         "proc.exec",
         "fs.read:new/**",
         "fs.write:new/**",
+        "fs.write.code:new/**",
     }
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+import llmdo
 from llmdo.graph.resolved import Graph
 from llmdo.render import narration
+from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.telemetry.events import AnswerTruncated, Event
 from llmdo.runtime.telemetry.redaction import Redaction
 
@@ -63,6 +65,8 @@ def test_a_cut_answer_is_an_event_and_a_warning(root: Path, reason: str) -> None
     events: list[Event] = []
     outcome = go(alone(reason), root, on_event=events.append)
     assert (outcome.status, outcome.output) == ("completed", "The first half of")
+    assert outcome.truncated == WHY[reason]
+    assert told_to_programs(outcome).status == "truncated"
     assert [event.reason for event in events if isinstance(event, AnswerTruncated)] == [WHY[reason]]
     (line,) = warnings(events)
     assert line.startswith("warning: main: the answer of function:")
@@ -93,6 +97,21 @@ def test_a_workspace_may_take_it_for_a_failure(root: Path, reason: str) -> None:
 def test_a_complete_answer_is_as_it_is(root: Path, strict: bool) -> None:
     changed: Any = with_errors if strict else lambda same: same
     events: list[Event] = []
-    assert go(changed(alone("stop")), root, on_event=events.append).output == "The first half of"
+    whole = go(changed(alone("stop")), root, on_event=events.append)
+    assert (whole.output, whole.truncated) == ("The first half of", None)
+    assert told_to_programs(whole) is whole
     assert go(changed(below("stop")), root, on_event=events.append).output == "[success: The first half of]"
     assert not [event for event in events if isinstance(event, AnswerTruncated)]
+
+
+def test_a_program_is_told_that_an_answer_was_cut_also_by_a_journal(root: Path) -> None:
+    (root / "llmdo.toml").write_text(
+        'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\nmodel = "python:cut.py:length"\n',
+        encoding="utf-8",
+    )
+    (root / "main.worker").write_text("---\nname: main\nentry: true\n---\nGo.\n", encoding="utf-8")
+    outcome = llmdo.run(root, "main", "x", journal=True)
+    assert (outcome.status, outcome.output) == ("truncated", "The first half of")
+    assert outcome.truncated == WHY["length"]
+    for again in (llmdo.resume(root, outcome.run), llmdo.replay(root, outcome.run)):
+        assert (again.status, again.truncated) == ("truncated", WHY["length"])

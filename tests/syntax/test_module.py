@@ -289,7 +289,8 @@ def test_capabilities_of_the_toolset_hold_for_tools_that_name_none() -> None:
         "calc = FunctionToolset()\n@calc.tool(**options)\ndef f(): ...",
         "calc = FunctionToolset()\n@calc.tool\n@deco\ndef f(): ...",
         "calc = FunctionToolset()\ncalc.add_function(func=f)", "calc = FunctionToolset()\nt = calc.add_function(f)",
-        "calc = FunctionToolset()\nfor x in [calc]: ...",
+        "calc = FunctionToolset()\nfor x in [calc]: ...", "calc = FunctionToolset()\nexec('calc.add_function(f)')",
+        "calc = FunctionToolset()\nglobals()['ca' + 'lc'].add_function(f)",
     ],
 )  # fmt: skip
 def test_a_toolset_that_may_have_other_tools_is_not_complete(text: str) -> None:

@@ -382,6 +382,7 @@ def test_an_edit_needs_both_to_read_and_to_write(make):
     assert {str(capability) for capability in declared["edit_file"].capabilities} == {
         "fs.read:notes/a.md",
         "fs.write:notes/a.md",
+        "fs.write.code:notes/a.md",
         "fs.write.protected:notes/a.md",
     }
     assert "may read" in refused(toolset, "edit_file", path="new/a.md", old="a", new="b")
@@ -447,6 +448,13 @@ def test_a_listing_that_was_decided_on_shows_what_is_in_a_folder_of_secrets(make
     assert say(make({}), "list_files", path=".git") == ".git/refs/main"
 
 
+@pytest.fixture(scope="module")
+def nothing(tmp_path_factory):
+    """A folder with nothing in it."""
+    with Root.open(tmp_path_factory.mktemp("nothing")) as root:
+        yield root
+
+
 NAMES = st.sampled_from(["read_file", "edit_file", "list_files", "write_file"])
 DEEP = st.lists(st.sampled_from(["in", "a", ".env", ".git", "x.pem"]), min_size=1, max_size=3).map("/".join)
 CONFIGS = st.sampled_from(
@@ -461,8 +469,8 @@ CONFIGS = st.sampled_from(
 
 
 @given(NAMES, DEEP, CONFIGS)
-def test_a_call_within_its_scopes_raises_only_what_is_declared(name, path, config):
-    toolset = FilesystemToolset(None, config, PathMap.of({}))
+def test_a_call_within_its_scopes_raises_only_what_is_declared(nothing, name, path, config):
+    toolset = FilesystemToolset(nothing, config, PathMap.of({}))
     tool = builtin.tools("filesystem", config).get(name)
     if tool is None:
         return
@@ -472,8 +480,8 @@ def test_a_call_within_its_scopes_raises_only_what_is_declared(name, path, confi
 
 
 @given(NAMES, DEEP, CONFIGS)
-def test_a_call_raises_something_of_each_group_that_its_tool_always_raises(name, path, config):
-    toolset = FilesystemToolset(None, config, PathMap.of({}))
+def test_a_call_raises_something_of_each_group_that_its_tool_always_raises(nothing, name, path, config):
+    toolset = FilesystemToolset(nothing, config, PathMap.of({}))
     tool = builtin.tools("filesystem", config).get(name)
     if tool is None:
         return

@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -50,13 +52,17 @@ def long() -> str:
     return long_time()
 
 
-def started(folder: Path, line: str, forks: str = "") -> subprocess.Popen[bytes]:
-    """A process that executes the line; it is in `folder`."""
+@contextmanager
+def started(folder: Path, line: str, forks: str = "") -> Iterator[subprocess.Popen[bytes]]:
+    """A process that executes the line in `folder`, and ends with the block, however that ends."""
     (folder / "line").write_text(line)
     words = [sys.executable, "-c", RUNNER, forks]
-    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, start_new_session=True)
-    assert waited_for((folder / "started").exists)
-    return process
+    with subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, start_new_session=True) as process:
+        try:
+            assert waited_for((folder / "started").exists)
+            yield process
+        finally:
+            process.kill()
 
 
 def guardian_of(folder: Path) -> int:

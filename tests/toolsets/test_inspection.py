@@ -483,3 +483,11 @@ def test_a_report_that_a_module_has_written_into_counts_for_nothing_after_the_fo
         "import os, sys\nwith open(sys.argv[2], 'ab') as report: report.write(b'not a report\\n')\n",
     )
     assert "while importing `a.py`" in failure(tmp_path, "a.py").message
+
+
+def test_a_tool_without_a_context_is_told_of_the_other_decorator(tmp_path):
+    text = "from pydantic_ai import FunctionToolset\ncalc = FunctionToolset()\n@calc.tool\ndef add(a: int) -> int: ..."
+    write(tmp_path, "calc.py", text)
+    error = failure(tmp_path, "calc.py")
+    assert "raised UserError" in error.message
+    assert error.hint == "a function without a context is made a tool by `@TOOLSET.tool_plain`"

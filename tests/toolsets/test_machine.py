@@ -26,7 +26,7 @@ from llmdo.workspace.tools_root import Folders
 from tests.alive import gone, long_time, running, waited_for
 
 CANARY = "CANARY-77a2"
-SYSTEM = "/usr/bin:/bin"
+SYSTEM = os.environ["PATH"]
 
 both = pytest.mark.parametrize("isolation", ["off", pytest.param("require", marks=pytest.mark.needs_bwrap)])
 
@@ -137,7 +137,7 @@ def test_a_file_cannot_grow_beyond_its_limit(machine, isolation, workspace) -> N
 @both
 def test_limits_hold_without_the_program_that_sets_them(workspace, tmp_path, isolation) -> None:
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/dd").symlink_to(shutil.which("dd"))
+    (tmp_path / "bin/dd").symlink_to(Path(shutil.which("dd")).resolve())  # the sandbox has no folder of links
     environ = {"PATH": str(tmp_path / "bin")}
     settings = ShellSettings(isolation=isolation, limits=ShellLimits(file_mb=1))
     with closing(Root.open(workspace)) as files:
@@ -327,15 +327,25 @@ def test_too_much_to_watch_over_is_not_opened(machine, workspace, monkeypatch) -
     for number in range(5):
         (workspace / f"out/{number}").write_text("")
     with Root.open(workspace) as files, pytest.raises(LlmdoError, match="too many"):
-        exposure.expose(files, workspace, ["out/**"], frozenset())
+        exposure.expose(files, workspace, ["out/**"], exposure.WriteGuard(frozenset()))
 
 
 def test_a_missing_path_opens_the_folder_it_would_be_made_in(workspace) -> None:
     with Root.open(workspace) as files:
-        assert exposure.expose(files, workspace, ["out/a/b"], frozenset()).writable == ("out",)
-        assert exposure.expose(files, workspace, ["new"], frozenset()).writable == ("README.md", "out")
-        assert exposure.expose(files, workspace, [".git/x"], frozenset()).writable == ("README.md", "out")
-        assert exposure.expose(files, workspace, ["out/**", "out/x"], frozenset()).writable == ("out",)
+        assert exposure.expose(files, workspace, ["out/a/b"], exposure.WriteGuard(frozenset())).writable == (
+            "out",
+        )
+        assert exposure.expose(files, workspace, ["new"], exposure.WriteGuard(frozenset())).writable == (
+            "README.md",
+            "out",
+        )
+        assert exposure.expose(files, workspace, [".git/x"], exposure.WriteGuard(frozenset())).writable == (
+            "README.md",
+            "out",
+        )
+        assert exposure.expose(
+            files, workspace, ["out/**", "out/x"], exposure.WriteGuard(frozenset())
+        ).writable == ("out",)
 
 
 def test_a_machine_without_bubblewrap_says_so_or_refuses(workspace, monkeypatch) -> None:

@@ -98,7 +98,7 @@ def resolver(tmp_path, monkeypatch):
     }
     toolsets["remote"] = Toolset(name="remote", kind="mcp", at=at)
     graph = Graph(
-        settings=Settings(name="w", built_in=2, default="needs_approval", max_depth=5), toolsets=toolsets
+        settings=Settings(name="w", built_in=3, default="needs_approval", max_depth=5), toolsets=toolsets
     )
     with Root.open(tmp_path) as files, Modules(tmp_path, files, listed(tmp_path)) as modules:
         yield ToolsetResolver(

@@ -38,9 +38,12 @@ class FailOn(StrEnum):
 
 
 def diff(
-    before: Annotated[str, typer.Argument(metavar="[REV]", help="A git revision.")] = "HEAD",
+    before: Annotated[
+        str, typer.Argument(metavar="[REV]", help="A git revision; REV..REV2 names both.")
+    ] = "HEAD",
     after: Annotated[
-        str, typer.Argument(metavar="[REV2|worktree]", help="Another one, or the lock as it is on disk.")
+        str,
+        typer.Argument(metavar="[REV2|worktree]", help="Another one, or the sources as they are on disk."),
     ] = "worktree",
     locks: Annotated[
         Optional[tuple[str, str]],  # noqa: UP045
@@ -48,7 +51,10 @@ def diff(
     ] = None,
     fail_on: Annotated[
         Optional[FailOn],  # noqa: UP045
-        typer.Option("--fail-on", help="Exit 1 where something widened that nobody accepted; or changed."),
+        typer.Option(
+            "--fail-on",
+            help="Exit 1 where something widened that nobody accepted, or changed; 2 where that is unknown.",
+        ),
     ] = None,
     lock_checked: Annotated[
         bool,
@@ -64,6 +70,8 @@ def diff(
     from llmdo.services import diff as service
 
     first = project[0] if project else None
+    if ".." in before and after == service.WORKTREE:
+        before, after = service.sides_of(before)
     request = service.DiffRequest(
         before=before, after=after, locks=locks, lock_checked=lock_checked, project=first, origin=origin
     )
@@ -87,8 +95,9 @@ def _compared(
 
     def compare(root: Path | None, tell: Tell) -> tuple[DiffOutcome, int]:
         outcome = service.diff(replace(request, project=str(root)) if root else request, tell)
-        fails = outcome.difference.fails(fail_on.value if fail_on else None)
-        return outcome, FINDINGS if fails else FINE
+        if outcome.difference.fails(fail_on.value if fail_on else None):
+            return outcome, FINDINGS
+        return outcome, CANNOT_GO_ON if fail_on and outcome.difference.is_unknown else FINE
 
     if roots:
         return several.diff(roots, form.value, compare, verbose=verbose)

@@ -18,7 +18,7 @@ Again = Annotated[
     typer.Option(
         "--again",
         metavar="PATH",
-        help="A call that did not finish or ended the run, to run once more; may be repeated.",
+        help="A call that did not finish or ended the run, to run once more; may hold *, and be repeated.",
     ),
 ]
 GiveUp = Annotated[
@@ -26,7 +26,7 @@ GiveUp = Annotated[
     typer.Option(
         "--give-up",
         metavar="PATH",
-        help="One that did not finish: tell its model that the outcome is unknown.",
+        help="One that did not finish: tell its model that the outcome is unknown; may hold *.",
     ),
 ]
 LimitAnew = Annotated[

@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest, only_match
+from llmdo.base.parts import table
 from llmdo.graph.keys import giving_nothing
 from llmdo.graph.resolved import Entry
 from llmdo.graph.settings import Settings
@@ -41,10 +42,11 @@ _GIVING_NOTHING: Mapping[Format, frozenset[str]] = {
         {"workspace", "models", "entries"}
         | {f"toolsets.*.{key}" for key in giving_nothing(Toolset)}
         | {f"workspace.{key}" for key in ("requires-llmdo", "workers", "toolset-modules")}
+        | {"toolsets.*", "entries.*"}
         | {f"workspace.{key}" for key in giving_nothing(Settings)}
         | {f"entries.*.{key}" for key in giving_nothing(Entry)}
     ),
-    "worker": frozenset({"toolsets", "toolsets.*.read", *giving_nothing(Worker)}),
+    "worker": frozenset({"toolsets", "toolsets.*", "toolsets.*.read", *giving_nothing(Worker)}),
     "lock": frozenset(),
     "policy": frozenset(),
     "eval": frozenset(),
@@ -116,12 +118,32 @@ def _respelt(document: Document, form: Format, fault: SchemaFault, meant: str) -
     It is safe only for a key that can give no permission, because what stands under it comes into force by the
     edit: names, edges and texts, on which every rule and ceiling has its say as before, and what only ever
     tightens, such as `may`, `limits` and an entry's `approvals`. The manifest's `approvals`, what a toolset declares,
-    what a file system toolset may write, and whatever raises a limit are left to people.
+    what a file system toolset may write, and whatever raises a limit are left to people; so is a table that holds
+    any such key.
     """
     *above, _ = fault.route
-    steps = ["*" if number == 1 and above[0] in _OF_NAMES else str(step) for number, step in enumerate(above)]
-    safe = ".".join([*steps, meant]) in _GIVING_NOTHING[form]
-    return Place(document, fault.route, of_key=True).respelt(fault.text, meant, safe=safe)
+    at = Place(document, fault.route, of_key=True)
+    safe = _gives_nothing(form, (*map(str, above), meant), at.data)
+    if form == "manifest" and "workspace" in (meant, *above):
+        # It may be a key without which nothing of the file is in force.
+        others: list[tuple[tuple[str, ...], object]] = [
+            ((key,), value) for key, value in document.data.items() if key not in ("schema", "workspace")
+        ]
+        others += [(("workspace", key), value) for key, value in table(document.data, "workspace").items()]
+        safe = safe and all(_gives_nothing(form, *each) for each in others if each[0][-1] != fault.text)
+    return at.respelt(fault.text, meant, safe=safe)
+
+
+def _gives_nothing(form: Format, route: tuple[str, ...], value: object) -> bool:
+    """Whether what stands under a key, with all that is in it, can give no permission."""
+    key = ".".join(
+        "*" if number == 1 and route[0] in _OF_NAMES else step for number, step in enumerate(route)
+    )
+    if key not in _GIVING_NOTHING[form]:
+        return False
+    if not isinstance(value, dict) or not any(known.startswith(f"{key}.") for known in _GIVING_NOTHING[form]):
+        return True
+    return all(_gives_nothing(form, (*route, str(below)), each) for below, each in value.items())
 
 
 def _wrong_value(document: Document, form: Format, fault: SchemaFault) -> Diagnostic:

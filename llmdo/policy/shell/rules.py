@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.base.values import dataclass, field
 from llmdo.policy.authority import Capability
+from llmdo.policy.protection import declared_by_change
 from llmdo.policy.secret_files import PROTECTED_READ, protected
 from llmdo.policy.shell.programs import (
     ENDS_OPTIONS,
@@ -157,7 +158,7 @@ class ShellRule:
         if self.positional == "paths":
             yield from (Capability(name, EVERYWHERE) for name in (*self._on_paths(), PROTECTED_READ))
             if not self.only_reads:
-                yield Capability("fs.write.protected", EVERYWHERE)
+                yield from declared_by_change(EVERYWHERE)
         if self.reads == "workspace":
             yield Capability("fs.read", EVERYWHERE)
             yield Capability(PROTECTED_READ, EVERYWHERE)

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred
 
+from llmdo.graph import builtin
 from llmdo.policy.authority import UNDECLARED, Capability
+from llmdo.policy.protection import declared_by_change, is_change, raised_by_change
 from llmdo.runtime.gate.call import Call, Refused, copied
-from llmdo.toolsets.refusal import PathRefused, normalise
+from llmdo.toolsets.refusal import WORKSPACE, PathRefused, normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pydantic_ai import RunContext
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
     from llmdo.graph.toolset import Tool
     from llmdo.graph.worker import Use
+    from llmdo.toolsets.confinement import Root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,10 @@ class Attempt:
     declared: Tool | None
     """The tool as the graph has it; None where it does not."""
     ctx: RunContext[object]
+    governing: frozenset[str]
+    """Paths and globs of what governs the run."""
+    files: Root
+    """The folder that tools work on."""
 
     def draft(self, arguments: Mapping[str, Any]) -> Call:
         """The call with these arguments, as if it raised all that is declared."""
@@ -121,7 +128,24 @@ class Attempt:
         named = [Capability.parse(raised) if isinstance(raised, str) else raised for raised in answer]
         if not all(isinstance(raised, Capability) for raised in named):
             return (), f"get_capabilities of `{self.use.name}` returned something that is not a capability"
-        return tuple(sorted({_normal(raised) for raised in named}, key=str)), None
+        normal = {_normal(raised) for raised in named}
+        if self.use.name not in builtin.NAMES:  # whose own hooks know more, such as the content
+            normal.update(*map(self._changed, named))
+        return tuple(sorted(normal, key=str)), None
+
+    def _changed(self, raised: Capability) -> Iterable[Capability]:
+        """What a change of the file that `raised` names raises as well.
+
+        Of a folder, and of no scope, the toolset's author has said what is done there.
+        """
+        if not is_change(raised) or raised.scope is None or raised.scope.endswith("**"):
+            return ()
+        scope = _normal(raised).scope
+        if scope is None:  # a path that leads anywhere
+            return declared_by_change(None)
+        if scope == WORKSPACE or self.files.kind(scope) == "folder":  # with all that is in it
+            return raised_by_change("**" if scope == WORKSPACE else f"{scope}/**", self.governing)
+        return raised_by_change(scope, self.governing, is_executed=self.files.is_executable(scope))
 
 
 def frozen(name: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from pydantic import ValidationError
 from pydantic_ai.exceptions import ModelRetry
 
-from llmdo.policy.authority import decide
+from llmdo.policy.authority import UNDECLARED, decide
 from llmdo.runtime.approvals.approver import Answer, GoneError, Question, advice_on
 from llmdo.runtime.gate.call import Call, Permit, Refused
 from llmdo.runtime.gate.identity import Unidentified, identity_of, key_of
+from llmdo.runtime.gate.outside import outside_of
 from llmdo.runtime.gate.policy import objection, objection_to_delegation
 from llmdo.runtime.gate.refusing import answered, blocked, not_taken, refused, worded
 from llmdo.runtime.recording.replay_mode import READ_ONLY
@@ -226,7 +227,10 @@ def _by_rules(frame: CallFrame, call: Call) -> tuple[DecidedCall, Verdict]:
     if call.asks and decision == "allowed":
         decision, reasons = "needs_approval", (call.asks,)
     else:
-        fault = call.fault or _undeclared(call)
+        outside = None if call.fault else outside_of(call)
+        if outside:  # which says what `capability.undeclared` stands for here
+            reasons = tuple(_because(each) for each in verdict.reasons if each.capability.name != UNDECLARED)
+        fault = call.fault or outside or _undeclared(call)
         more = (fault, call.asks if decision == "needs_approval" else None)
         reasons = (*reasons, *filter(None, more))
     allowed = decision == "allowed"

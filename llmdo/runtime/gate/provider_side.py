@@ -10,7 +10,7 @@ from pydantic_ai.native_tools import NATIVE_TOOL_TYPES
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.builtin import PROVIDER_SIDE
-from llmdo.graph.inventory import tools_of
+from llmdo.graph.toolkit import tools_of
 from llmdo.policy.authority import never_runs
 from llmdo.runtime.gate.call import Call, Refused
 from llmdo.runtime.gate.decisions import judge

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from llmdo.graph.inventory import START
+from llmdo.graph.toolkit import START
 from llmdo.policy.authority import decide
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge

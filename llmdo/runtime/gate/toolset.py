@@ -12,7 +12,7 @@ from pydantic_ai.toolsets import WrapperToolset
 from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import builtin
-from llmdo.graph.inventory import delegating
+from llmdo.graph.toolkit import delegating
 from llmdo.journal.naming import first_run
 from llmdo.runtime.gate.attempt import Attempt, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
@@ -202,6 +202,8 @@ class Gate(WrapperToolset[object]):
             toolset=self.wrapped,
             declared=self.tools.get(name),
             ctx=ctx,
+            governing=self.config.resolver.governing,
+            files=self.config.confined,
         )
         asks = name in self._asking
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic_ai import Agent
 from pydantic_ai.models import Model, infer_model
@@ -29,6 +29,11 @@ _EXTRA = re.compile(r"pydantic-ai-slim\[([a-z-]+)\]")
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 
 
+ChoiceSource = Literal["person", "journal", "fleet"]
+"""Who says which models: who starts the run now, or a record, which gives no authority. Code that only a journal names
+needs an answer about trust, whoever else goes on without one; a fleet takes only what its lock names."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
     """What a run says about models, beside what the files say."""
@@ -41,6 +46,7 @@ class ModelChoice:
     """What `LLMDO_MODEL` holds."""
     instances: Mapping[str, Model] = field(default_factory=dict)
     """References that a program uses for models that it made itself."""
+    source: ChoiceSource = "person"
 
     def with_instances(self, models: Mapping[str, Model]) -> ModelChoice:
         """The choice where a program made `models` itself for these workers."""

@@ -25,6 +25,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.gate.numbering import require_bounded
+from llmdo.runtime.models.call_ids import with_unique_ids
 from llmdo.runtime.models.failure import UnreadableAnswerError, explained
 from llmdo.runtime.models.of_call import ModelOfCall
 from llmdo.runtime.models.reporting import RequestReporter
@@ -98,6 +99,7 @@ class PersistentModel(ModelOfCall):
                 await self._wait(error, attempt, retries, model_request_parameters)
             else:
                 require_bounded(response)
+                response = with_unique_ids(response, messages)
                 self._report.answered(response)
                 return response
 

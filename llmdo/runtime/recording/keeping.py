@@ -13,7 +13,7 @@ from llmdo.base import digest
 from llmdo.base.backtrace import Frame
 from llmdo.journal.binding import Binding, reached
 from llmdo.journal.decided import decided_in, record_of
-from llmdo.journal.entries import JournalError
+from llmdo.journal.entries import ClaimedError, JournalError, StoreError
 from llmdo.journal.kept_sources import KeptSources, kept_entry
 from llmdo.journal.opening import runs_of
 from llmdo.journal.summary import ending
@@ -155,6 +155,7 @@ def outcome_in(ended: JournalEntry, data: Mapping[str, Any]) -> RunOutcome:
             **{name: data[name] for name in _AS_THEY_ARE},
             out_of_quota=bool(data.get("out_of_quota")),  # which earlier journals do not say
             diverged=bool(data.get("diverged")),
+            truncated=data.get("truncated"),
             unpriced=int(data["unpriced"]) if "unpriced" in data else _unpriced_earlier(data["usage"]),
             frames=tuple(Frame(**frame) for frame in data["frames"]),
             value=json.loads(data["output"]) if data["is_typed"] and data["output"] else data["output"],
@@ -186,7 +187,7 @@ def _usage_in(used: Mapping[str, Any]) -> Usage:
 
 
 async def keep_outcome(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
-    """`outcome`, which its journal holds now; where that failed, the outcome says so."""
+    """`outcome`, which its journal holds now; where that failed, the outcome says so, and the run is not over."""
     try:
         if recorder:
             if outcome.new_messages and recorder.mode.live:
@@ -195,5 +196,8 @@ async def keep_outcome(recorder: Recorder | None, outcome: RunOutcome) -> RunOut
                 journal.add(*messages_entry(outcome.entry, step, new, recorder.encoding))
             await recorder.end(outcome.entry, outcome.status, plain_outcome(outcome))
     except JournalError as error:
-        return replace(outcome, error=outcome.error or f"how the run ended is not recorded: {error}")
+        unrecorded = f"how the run ended is not recorded: {error}"
+        if isinstance(error, StoreError | ClaimedError):
+            return replace(outcome, status="interrupted", error=outcome.error or unrecorded)
+        return replace(outcome, error=outcome.error or unrecorded)
     return outcome

@@ -38,6 +38,7 @@ from llmdo.runtime.recording.replay_mode import (
 from llmdo.runtime.recording.rerun import rerun
 from llmdo.runtime.recording.retold import end_again, ending_of, shown_outcome
 from llmdo.runtime.recording.sessions import run_entry, session_entry
+from llmdo.runtime.recording.starting import StartingCalls
 from llmdo.runtime.recording.steps import Steps
 from llmdo.runtime.recording.unordered import RecordedCalls
 
@@ -80,6 +81,7 @@ class Recorder:
         """What is recorded of what comes next."""
         self.session = 1
         """Which process this is that works on the run, from 1."""
+        self._starting = StartingCalls(self._add, self._commits, self.certain)
         self._kept: dict[str, str] = {}
         """What was kept so far by its digest: that under which the journal has it, without secrets."""
         self.differences: list[str] = []
@@ -120,6 +122,7 @@ class Recorder:
         Raises:
             JournalError: It cannot be written.
         """
+        self._starting.abandon()
         body = self.encoding.plain(ending).body
         self._add(Entry(path=entry, kind="end", step=self.session, outcome=status, body=body))
         self.audit.end(self.journal.run, status, ending["error"])
@@ -272,7 +275,7 @@ class Recorder:
             if execution.is_safe:
                 await self.settled(forced=False)
             else:
-                await self._record(Entry(path=path, kind="started", step=step, digest=digest))
+                await self._starting.keep(Entry(path=path, kind="started", step=step, digest=digest))
         elif path in self.mode.again:
             await self.settled()
         elif path in self.mode.given_up:
@@ -284,13 +287,7 @@ class Recorder:
             )
             end_again("failed", failure)
         else:
-            await self.brake.pull(
-                UnfinishedError(
-                    f"`{execution.tool}` at {path} was started and did not finish: it may have taken effect",
-                    hint=f"look, then `--again {path}` runs it again, and `--give-up {path}` tells its model "
-                    "that nobody knows",
-                )
-            )
+            await self.brake.pull(UnfinishedError(path, execution.tool))
 
     async def _executed(
         self, execution: Execution, step: int, digest: str, work: Callable[[], Awaitable[object]]

@@ -71,6 +71,12 @@ class WaitingError(LlmdoError):
 class UnfinishedError(LlmdoError):
     """A tool was started by an earlier process, which ended before the tool did."""
 
+    def __init__(self, path: str, tool: str) -> None:
+        super().__init__(
+            f"`{tool}` at {path} was started and did not finish: it may have taken effect",
+            hint=f"look, then `--again {path}` runs it again, and `--give-up {path}` tells its model that nobody knows",
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayMode:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from llmdo.journal.entries import UNCALLED
+
 if TYPE_CHECKING:
     from llmdo.journal.entries import Kind
     from llmdo.journal.ports import JournalStore
@@ -49,12 +51,16 @@ class Steps:
         return ends is not None and self._journal.get(path, ends, self._taken[path, ends] + 1) is not None
 
     def _execution(self, path: str) -> int:
-        """The step of the next execution at `path`, without those that ended with an error and were begun anew.
+        """The step of the next execution at `path`, without those that are over and count for nothing.
 
-        One that is to be begun anew now is the first that is not recorded.
+        These ended with an error and were begun anew, or were started and their tool was not called. One that is to be
+        begun anew now is the first that is not recorded.
         """
         step = self._taken[path, "finished"] + 1
-        while (entry := self._journal.get(path, "finished", step)) and entry.outcome == "error":
+        while (entry := self._journal.get(path, "finished", step)) and entry.outcome in ("error", UNCALLED):
+            if entry.outcome == UNCALLED:
+                step += 1
+                continue
             is_anew = any(self._journal.get(path, kind, step + 1) for kind in ("started", "finished"))
             if not is_anew and not (self._replay_mode.live and path in self._replay_mode.again):
                 break

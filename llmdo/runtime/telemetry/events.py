@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from llmdo.base.backtrace import Frame
     from llmdo.journal.decided import DecidedCall
 
-Status = Literal["completed", "failed", "interrupted", "waiting"]
+Status = Literal["completed", "truncated", "failed", "interrupted", "waiting", "cancelled"]
 """How a run ended; one that waits goes on when its questions are answered."""
 
 Outcome = Literal["success", "denied", "failed", "retried", "error", "stopped"]

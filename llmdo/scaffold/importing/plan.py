@@ -14,7 +14,7 @@ from llmdo.base.values import dataclass
 from llmdo.foreign.building import named
 from llmdo.foreign.team import Remark
 from llmdo.graph import builtin
-from llmdo.graph.inventory import tools_of
+from llmdo.graph.toolkit import tools_of
 from llmdo.policy.authority import OUTSIDE_CEILINGS, Capability
 from llmdo.scaffold.importing.code import OfferedToolset, copies, is_free, started_by
 from llmdo.scaffold.importing.literals import toml, toml_text, yaml
@@ -37,6 +37,7 @@ MAX_DESCRIPTION = 4_000  # characters: every caller's model reads it with each r
 
 _READS = frozenset({"fs.list", "fs.read"})
 _WRITES = frozenset({"fs.write", "fs.write.protected"})
+_FILES = _READS | _WRITES | {"fs.write.code"}  # which only some formats tell from other writes
 _SHELL = frozenset({Capability("proc.exec.unlisted")})
 _CARRIED = frozenset(
     {
@@ -245,7 +246,7 @@ class _Planner:
                 # Parts that are decided apart are tools apart: without its own code nobody can tell the calls.
                 parts = [(capability,) for capability in capabilities] if tool.hook else [capabilities]
                 tools += [(called, part, use.at.location) for part in parts]
-        files = {each for _, raised, _ in tools for each in raised if each.name in _READS | _WRITES}
+        files = {each for _, raised, _ in tools for each in raised if each.name in _FILES}
         if config := _filesystem(files):
             toolsets["filesystem"] = config
         for called, capabilities, at in tools:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from llmdo.base import resources
 from llmdo.base.diagnostic import CODES
-from llmdo.graph import builtin, inventory
+from llmdo.graph import builtin, toolkit
 from llmdo.policy.authority import VOCABULARY
 from llmdo.services.editor import context
 from llmdo.syntax import discovery
@@ -143,7 +143,7 @@ def _capabilities(project: Project, word: str) -> Iterator[Completion]:
         for scope in sorted(_scopes(project)):
             yield Completion(f"{name}:{scope}", "scope")
         return
-    for known in sorted(inventory.known_capabilities(project.graph)):
+    for known in sorted(toolkit.known_capabilities(project.graph)):
         yield Completion(known, "capability", VOCABULARY.get(known, ""))
 
 

@@ -77,6 +77,7 @@ class EditorText:
 
     def _points(self, text: str, column: int) -> int:
         """How many characters of `text` lie before a column in units; one that the column would split counts not."""
+        column = max(column, 0)
         if text.isascii() or self._encoding == "utf-32":
             return min(column, len(text))
         units = 0

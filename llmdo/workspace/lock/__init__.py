@@ -7,8 +7,9 @@ History of the format, newest first:
   version 1, revision 1: settings, rules, path map, models, entries, workers, toolsets and their tools, acceptances;
     what `[toolsets.shell]` says, with its presets expanded; what MCP servers say of their tools, line by line; which
     tools may run twice; which files a toolset imports without its text saying so; what an answer does that was cut
-    off; the folder that tools work on; who is notified of how runs end; when entries are started by themselves, and how
-    many of their runs a fleet has at a time; the policies that the manifest extends.
+    off; the folder that tools work on; who is notified of how runs end; when entries are started by themselves, and for
+    how long a time that passed is made up for; how many of their runs a fleet has at a time; the policies that the
+    manifest extends.
 """
 
 from llmdo.workspace.lock.differing import read_beside

@@ -71,7 +71,7 @@ class Drift:
 
 _FEW = 5  # commands of shell rules that a message names
 _PLACED = ("worker", "toolset", "entry", "schedule")
-_FILES = ("module", "schema-source", "policy")
+_FILES = ("module", "judge", "schema-source", "policy")
 
 
 def drift(locked: Graph, current: Graph) -> tuple[Drift, ...]:
@@ -93,6 +93,7 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
         "python-model",
         "schema-source",
         "module",
+        "judge",
         "entry",
         "schedule",
         "worker",
@@ -177,6 +178,11 @@ def _fields(old: Mapping[str, Json], new: Mapping[str, Json], words: Mapping[str
             yield words[key]
         elif key == "tool" and isinstance(before or after, dict):
             yield from _tools(parts.tables(before), parts.tables(after))
+        elif (before == [] and after is None) or (before is None and after == []):
+            # An empty list is a statement: of a ceiling it admits nothing, and no list admits everything.
+            yield (
+                f"`{key}` is empty now, it was not there" if after == [] else f"`{key}` is gone, it was empty"
+            )
         elif isinstance(before, list) or isinstance(after, list):
             yield from _items(key, parts.items(before), parts.items(after))
         elif isinstance(before, dict) or isinstance(after, dict):

@@ -59,6 +59,7 @@ def before_workers(graph: Graph) -> dict[str, Json]:
         "python-model": {name: {"source": source} for name, source in graph.python_models.items()},
         "schema-source": {path: {"source": source} for path, source in graph.schema_sources.items()},
         "module": {path: {"source": source} for path, source in graph.modules.items()},
+        "judge": {path: {"source": source} for path, source in graph.judges.items()},
         "entry": {entry.name: encoded(entry) for entry in graph.entries.values() if entry.declared},
         "schedule": {schedule.name: encoded(schedule) for schedule in graph.schedules.values()},
     }
@@ -129,6 +130,7 @@ def decode(document: Document, lock: Mapping[str, Json]) -> Graph:
         python_models=_sources(lock, "python-model"),
         schema_sources=_sources(lock, "schema-source"),
         modules=_sources(lock, "module"),
+        judges=_sources(lock, "judge"),
         paths={alias: text(target) for alias, target in sorted(table(lock, "paths").items())},
         entries=resolve.with_implied(entries, workers),
         workers=workers,

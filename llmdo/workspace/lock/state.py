@@ -218,8 +218,13 @@ def _known_tool(tool: Tool) -> ToolFacts:
 
 
 def _same_server(locked: Toolset, current: Toolset | None) -> bool:
-    """Whether the lock speaks of the server that the sources name; what such a server says may have changed since."""
-    return current is not None and current.server is not None and current.server == locked.server
+    """Whether the lock speaks of the server that the sources name, with the programs that it was asked with.
+
+    What such a server says may have changed since.
+    """
+    if current is None or current.server is None:
+        return False
+    return current.server == locked.server and current.programs == locked.programs
 
 
 def _sources(current: Graph, python: str) -> set[str | None]:

@@ -7,10 +7,8 @@ every start of a program that the workspace names. Answers are kept in the perso
 from __future__ import annotations
 
 from llmdo.workspace.trust.consent import Consent, TrustAnswer, TrustQuestion, UntrustedError, is_trusted
-from llmdo.workspace.trust.items import TrustItem, items_of
 from llmdo.workspace.trust.record import GivenTrust, TrustRecord, record_of
 
 __all__ = [
-    "Consent", "GivenTrust", "TrustAnswer", "TrustItem", "TrustQuestion", "TrustRecord", "UntrustedError",
-    "is_trusted", "items_of", "record_of",
+    "Consent", "GivenTrust", "TrustAnswer", "TrustQuestion", "TrustRecord", "UntrustedError", "is_trusted", "record_of",
 ]  # fmt: skip

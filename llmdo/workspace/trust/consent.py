@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass, field
+from llmdo.graph.inventory import Inventory
 from llmdo.workspace import personal
 from llmdo.workspace.tools_root import Folders
-from llmdo.workspace.trust.items import TrustItem, counted, digest_of, items_of, texts_of
 from llmdo.workspace.trust.record import record_of
+from llmdo.workspace.trust.texts import counted, digest_of, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from llmdo.graph.inventory import InventoryItem
     from llmdo.graph.resolved import Graph
 
     Ask = Callable[["TrustQuestion"], "TrustAnswer"]
@@ -38,7 +40,7 @@ class TrustQuestion:
     """What a person is asked to answer for."""
 
     root: Path
-    items: tuple[TrustItem, ...]
+    items: tuple[InventoryItem, ...]
     texts: Mapping[str, str]
     """What there is to read of each, by its key."""
     since: str | None = None
@@ -69,32 +71,34 @@ class Consent:
         self._tell = tell
         self._ask = ask
         self._strict = strict
-        self._granted: set[TrustItem] = set()
+        self._granted: set[InventoryItem] = set()
 
-    def require(self, graph: Graph, root: Path, code: Path | None = None) -> None:
+    def require(self, graph: Graph, root: Path, code: Path | None = None, *, strict: bool = False) -> None:
         """Nothing, where all that `graph` would have executed was answered for, or goes on without.
 
         `code` is the folder that its Python is loaded from, where that is not the workspace at `root`: an answer for
-        the workspace's folder is none for that.
+        the workspace's folder is none for that. `strict` says that nothing goes on without an answer.
 
         Raises:
             UntrustedError: It was not, and may not go on.
         """
-        items = items_of(graph, root)
+        items = Inventory.of(graph).executed
         if self._granted.issuperset(items):
             return
         if not (is_given(self._environ) or _is_kept(graph, root, items, self._environ, code)):
-            self._settle(graph, root, items, code)
+            self._settle(graph, root, items, code, strict=strict or self._strict)
         self._granted.update(items)
 
-    def _settle(self, graph: Graph, root: Path, items: tuple[TrustItem, ...], code: Path | None) -> None:
+    def _settle(
+        self, graph: Graph, root: Path, items: tuple[InventoryItem, ...], code: Path | None, *, strict: bool
+    ) -> None:
         if self._ask is not None:
             self._put(self._ask, graph, root, items, code)
             return
         policy = personal.read(self._environ)
         requiring = [shared.name for shared in graph.policies if shared.requires_trust]
         requiring += [str(policy.path)] if policy.requires_trust else []
-        is_strict = self._strict or self._environ.get(VARIABLE) == REQUIRED
+        is_strict = strict or self._environ.get(VARIABLE) == REQUIRED
         if is_strict or requiring:
             why = "" if is_strict else f", and `{requiring[0]}` requires that"
             raise refusal(items, why)
@@ -102,7 +106,7 @@ class Consent:
             self._tell(f"runs {counted(items)} that nobody has answered for yet: `llmdo trust` shows them")
 
     def _put(
-        self, ask: Ask, graph: Graph, root: Path, items: tuple[TrustItem, ...], code: Path | None
+        self, ask: Ask, graph: Graph, root: Path, items: tuple[InventoryItem, ...], code: Path | None
     ) -> None:
         """Asks, and keeps the answer.
 
@@ -128,7 +132,7 @@ def question_of(
     Raises:
         LlmdoError: A file changed since it was read.
     """
-    items = items_of(graph, root)
+    items = Inventory.of(graph).executed
     since, before = record_of(environ).last(root) or (None, {})
     return TrustQuestion(
         root=root,
@@ -166,7 +170,7 @@ def keep(
 def is_trusted(graph: Graph, root: Path, environ: Mapping[str, str] | None = None) -> bool:
     """Whether all that `graph` would have executed was answered for: for who executes nothing else, such as a page."""
     environ = os.environ if environ is None else environ
-    return is_given(environ) or _is_kept(graph, root, items_of(graph, root), environ)
+    return is_given(environ) or _is_kept(graph, root, Inventory.of(graph).executed, environ)
 
 
 def is_given(environ: Mapping[str, str]) -> bool:
@@ -183,7 +187,7 @@ def is_given(environ: Mapping[str, str]) -> bool:
     return _GIVEN[text.lower()]
 
 
-def refusal(items: tuple[TrustItem, ...], why: str = "") -> UntrustedError:
+def refusal(items: tuple[InventoryItem, ...], why: str = "") -> UntrustedError:
     """That nothing is executed."""
     return UntrustedError(
         f"nobody has answered for {counted(items)} of this workspace{why}: nothing of it was run",
@@ -194,7 +198,7 @@ def refusal(items: tuple[TrustItem, ...], why: str = "") -> UntrustedError:
 def _is_kept(
     graph: Graph,
     root: Path,
-    items: tuple[TrustItem, ...],
+    items: tuple[InventoryItem, ...],
     environ: Mapping[str, str],
     code: Path | None = None,
 ) -> bool:

@@ -1,0 +1,130 @@
+"""What the workers of a graph could call: every tool and what it declares, from the graph alone.
+
+The gate and `llmdo run --all-tools` both read this, so that what is shown is what is enforced.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import replace
+from llmdo.graph import builtin
+from llmdo.graph.toolset import Tool
+from llmdo.policy.authority import VOCABULARY, Capability
+from llmdo.policy.protection import declared_by_change, is_change
+from llmdo.policy.secret_files import protected, protected_within
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Set
+
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.graph.toolset import Toolset
+    from llmdo.graph.worker import Use, Worker
+
+DELEGATE = Capability("agent.delegate")
+READ = Capability("fs.read")
+NO_TOOLS: Mapping[str, Tool] = {}
+START: Mapping[str, Tool] = {"(start)": Tool(name="(start)", capabilities=(Capability("mcp.start"),))}
+"""What using an MCP server does before any tool is called; no tool of a server can have its name."""
+
+
+def delegating(callee: str) -> Capability:
+    """What a call of the worker `callee` raises: its name is the scope."""
+    return Capability(DELEGATE.name, callee)
+
+
+def delegation(graph: Graph, caller: Worker | None, callee: Worker) -> Tool:
+    """`callee` as a tool of `caller`; None is the function of an entry.
+
+    Where the callee takes attachments, it declares the reads that the caller may hand over: what the path map
+    names and what the caller's own `filesystem` reads. A caller with neither can name no file.
+    """
+    if callee.attachments.are_refused:
+        return Tool(name=callee.name, capabilities=(DELEGATE,), hook=True)
+    declared: set[Capability] = set()
+    for alias, target in graph.paths.items():
+        scope = f"{target}**" if target.endswith("/") else target
+        declared |= {Capability(READ.name, scope), *protected_within(scope), *protected(alias, scope)}
+    for use in caller.uses if caller else ():
+        if use.name == "filesystem":
+            reads = builtin.tools(use.name, use.config).get("read_file")
+            declared.update(reads.capabilities if reads else ())
+    return Tool(name=callee.name, capabilities=(DELEGATE, *sorted(declared)), hook=True)
+
+
+def hands_over(delegate: Tool) -> bool:
+    """Whether a call of `delegate`, as `delegation` made it, can hand over files."""
+    return any(capability.name == READ.name for capability in delegate.capabilities)
+
+
+def tools_of(graph: Graph, worker: Worker | None, use: Use) -> Mapping[str, Tool]:
+    """The declared tools of one line of `worker`'s `toolsets`; none where nothing has that name."""
+    if use.name in graph.workers:
+        return {use.name: delegation(graph, worker, graph.workers[use.name])}
+    if use.name in graph.toolsets:
+        toolset = graph.toolsets[use.name]
+        tools = _prefixed(toolset) if toolset.prefix else toolset.tools
+        if not graph.read_from:  # whose calls no gate of ours stands before
+            tools = {name: _with_changes(tool) for name, tool in tools.items()}
+        return {**tools, **START} if toolset.kind == "mcp" else tools
+    if use.name in builtin.NAMES or use.name == builtin.PROVIDER_SIDE:
+        return builtin.tools(use.name, use.config, graph.shell)
+    return NO_TOOLS
+
+
+def _with_changes(tool: Tool) -> Tool:
+    """`tool` with what the gate adds to the files that its hook says a call changes."""
+    if not tool.hook:
+        return tool
+    changed = [each.scope for each in tool.capabilities if is_change(each)]
+    more = {implied for scope in changed for implied in declared_by_change(scope, may_be_folder=True)}
+    return replace(tool, capabilities=tuple(sorted({*tool.capabilities, *more}, key=str))) if more else tool
+
+
+def _prefixed(toolset: Toolset) -> dict[str, Tool]:
+    names = {name: name if name == "*" else f"{toolset.prefix}_{name}" for name in toolset.tools}
+    return {names[name]: replace(tool, name=names[name]) for name, tool in toolset.tools.items()}
+
+
+def reachable(graph: Graph, entry: Entry, beyond: Set[str] = frozenset()) -> tuple[str, ...]:
+    """The workers that `entry` can reach by any chain of delegations, itself included, sorted.
+
+    Not through those in `beyond`, which are left out.
+    """
+    reached = {start.name for start in entry.starts if start.name in graph.workers} - beyond
+    waiting = list(reached)
+    while waiting:
+        new = set(graph.edges[waiting.pop()]) - reached - beyond
+        reached |= new
+        waiting.extend(new)
+    return tuple(sorted(reached))
+
+
+def own_tool(graph: Graph, entry: Entry) -> Tool | None:
+    """The tool that `entry` itself calls; None where it calls none, or one that nothing declares."""
+    return tools_of(graph, None, entry.use).get(entry.tool_name) if entry.use else None
+
+
+def known_capabilities(graph: Graph) -> frozenset[str]:
+    """Every name that a rule or ceiling may use: the vocabulary, the project's own capabilities, and families.
+
+    A toolset of ours declares capabilities below its own name; of what was read from another format, any tool's count.
+    """
+    names = set(VOCABULARY)
+    for toolset in graph.toolsets.values():
+        names.add(f"x.{toolset.name}.any")
+        prefix = "x." if graph.read_from else f"x.{toolset.name}."
+        for tool in toolset.tools.values():
+            names.update(
+                capability.name for capability in tool.capabilities if capability.name.startswith(prefix)
+            )
+    for name in list(names):
+        labels = name.split(".")
+        names.update(".".join(labels[:length]) for length in range(1, len(labels)))
+    return frozenset(names)
+
+
+def known_toolsets(graph: Graph) -> frozenset[str]:
+    """Every toolset that there is, whether anything uses it or not."""
+    used = {use.name for worker in graph.workers.values() for use in worker.uses}
+    return frozenset({*graph.toolsets, *builtin.NAMES, *used} - graph.workers.keys())
