@@ -1,19 +1,24 @@
-"""What a journal costs: CPU of a run of many steps with and without one, bytes a step, and listing a large one."""
+"""What a journal costs: CPU of runs with one, in files and in PostgreSQL, and with none; bytes a step; large ones.
+
+Without `--store`, a server of Debian's package is started in a temporary folder.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from llmdo.journal import JournalEntry, Runs
 from llmdo.journal.entries import pack
+from llmdo.journal.opening import STORE, migrate
+from tests import postgres
 
 MANIFEST = """\
 schema = 1
@@ -70,10 +75,13 @@ def write_workspace(root: Path, steps: int) -> None:
     subprocess.run([sys.executable, "-m", "llmdo", "lock"], cwd=root, check=True, capture_output=True)
 
 
-def cpu_of(root: Path, *words: str) -> float:
-    """The seconds of CPU of a command, its children included."""
+def cpu_of(root: Path, *words: str, store: str = "") -> float:
+    """The seconds of CPU of a command, its children included; `store` is empty for files."""
     before = os.times()
-    subprocess.run([sys.executable, "-m", "llmdo", *words], cwd=root, check=True, capture_output=True)
+    environ = {**os.environ, STORE: store}
+    subprocess.run(
+        [sys.executable, "-m", "llmdo", *words], cwd=root, check=True, capture_output=True, env=environ
+    )
     after = os.times()
     return after.children_user + after.children_system - before.children_user - before.children_system
 
@@ -106,60 +114,86 @@ def write_large(root: Path, entries: int) -> None:
         journal.commit()
 
 
-def many_runs(runs: int, steps: int) -> dict[str, object]:
-    """What the journal costs the whole command where it is started many times, for few steps each."""
+def cpu_by_side(root: Path, address: str, number: int) -> dict[str, float]:
+    """The CPU of a run without a journal, with one in files, and with one in PostgreSQL; each turn begins elsewhere."""
+    sides = {
+        "without": (("run", "--no-journal"), ""),
+        "sqlite": (("run",), ""),
+        **({"postgres": (("run",), address)} if address else {}),
+    }
+    order = [*sides][number % len(sides) :] + [*sides][: number % len(sides)]
+    return {side: cpu_of(root, *sides[side][0], store=sides[side][1]) for side in order}
+
+
+def ratios(runs: int, steps: int, address: str) -> dict[str, object]:
+    """What a journal costs the whole command, beside the same run without one, over both stores.
+
+    The client's CPU alone: a server of PostgreSQL has its own. The ratio of the least is the one that other work on the
+    machine changes least.
+    """
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         write_workspace(root, steps)
-        pairs = []
-        for number in range(runs):
-            orders = [("run",), ("run", "--no-journal")]
-            taken = {words: cpu_of(root, *words) for words in (orders if number % 2 else orders[::-1])}
-            pairs.append((taken["run",], taken["run", "--no-journal"]))
-    recorded, bare = (sum(seconds) for seconds in zip(*pairs, strict=True))
+        turns = [cpu_by_side(root, address, number) for number in range(runs)]
+    least = {side: min(turn[side] for turn in turns) for side in turns[0]}
+    total = {side: sum(turn[side] for turn in turns) for side in turns[0]}
     return {
-        "runs": runs,
         "steps": steps,
-        "cpu_with_s": recorded,
-        "cpu_without_s": bare,
-        "ratio": round(recorded / bare, 3),
+        "runs": runs,
+        "cpu_s": {side: round(seconds, 2) for side, seconds in least.items()},
+        "ratio": {side: round(least[side] / least["without"], 3) for side in least if side != "without"},
+        "ratio_of_sums": {
+            side: round(total[side] / total["without"], 3) for side in total if side != "without"
+        },
     }
+
+
+def kept(steps: int) -> dict[str, object]:
+    """The size of a journal, and what repeating its run costs."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        write_workspace(root, steps)
+        cpu_of(root, "run")
+        size = next((root / ".llmdo" / "runs").glob("*.sqlite")).stat().st_size
+        return {"bytes_a_step": size // steps, "cpu_replay_s": cpu_of(root, "replay", "last")}
+
+
+def listed(entries: int, rounds: int) -> dict[str, object]:
+    """What a large journal costs whoever lists runs, and whoever counts what is in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "llmdo.toml").write_text('schema = 1\n[workspace]\nname = "w"\n')
+        write_large(root, entries)
+        list_ms = round(1000 * min(cpu_of(root, "runs") for _ in range(rounds)))
+        began = time.process_time()
+        with Runs(root).read("large") as journal:
+            counted = sum(journal.counted().values())
+        assert counted >= entries - 3
+        spent = round(1000 * (time.process_time() - began))
+    return {"entries": entries, "cpu_list_ms": list_ms, "cpu_open_and_count_ms": spent}
 
 
 def main() -> None:
     """Prints the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--runs", type=int, default=40)
-    parser.add_argument("--steps-each", type=int, default=25)
+    parser.add_argument("--steps", type=int, nargs="+", default=[25, 200, 1000])
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="runs of 1,000 steps; of shorter ones there are more"
+    )
     parser.add_argument("--entries", type=int, default=100_000)
+    parser.add_argument("--store", help="the address of a database without tables of ours; else one is made")
     options = parser.parse_args()
-    figures: dict[str, object] = {"steps": options.steps}
-    figures["many_runs"] = many_runs(options.runs, options.steps_each)
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        write_workspace(root, options.steps)
-        pairs = [(cpu_of(root, "run"), cpu_of(root, "run", "--no-journal")) for _ in range(options.rounds)]
-        recorded = [kept_seconds for kept_seconds, _ in pairs]
-        bare = [other for _, other in pairs]
-        size = next((root / ".llmdo" / "runs").glob("*.sqlite")).stat().st_size
-        figures["cpu_with_s"], figures["cpu_without_s"] = map(statistics.median, (recorded, bare))
-        figures["ratio"] = round(min(recorded) / min(bare), 3)
-        figures["ratio_of_medians"] = round(statistics.median(recorded) / statistics.median(bare), 3)
-        figures["bytes_a_step"] = size // options.steps
-        figures["cpu_replay_s"] = cpu_of(root, "replay", "last")
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        (root / "llmdo.toml").write_text('schema = 1\n[workspace]\nname = "w"\n')
-        write_large(root, options.entries)
-        figures["entries"] = options.entries
-        figures["cpu_list_ms"] = round(1000 * min(cpu_of(root, "runs") for _ in range(options.rounds)))
-        began = time.process_time()
-        with Runs(root).read("large") as journal:
-            counted = sum(journal.counted().values())
-        figures["cpu_open_and_count_ms"] = round(1000 * (time.process_time() - began))
-        assert counted >= options.entries - 3
+    os.environ["LLMDO_TRUST"] = "1"  # the workspaces are written here
+    with ExitStack() as stack:
+        address = options.store or stack.enter_context(postgres.cluster()).new_database()
+        migrate(address)
+        runs = [max(options.rounds, min(40, 1000 * options.rounds // (5 * steps))) for steps in options.steps]
+        figures = {
+            "runs": [ratios(each, steps, address) for each, steps in zip(runs, options.steps, strict=True)],
+            **kept(max(options.steps)),
+            **listed(options.entries, options.rounds),
+            "load": [round(number, 1) for number in os.getloadavg()],
+        }
     print(json.dumps(figures, indent=2))
 
 
