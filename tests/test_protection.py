@@ -147,6 +147,14 @@ def test_a_folder_holds_what_a_file_in_it_is(governing, path, depth):
     assert of_file <= {each.name for each in declared_by_change(scope)}
 
 
+@given(st.lists(st.lists(PARTS, min_size=1, max_size=3).map("/".join), max_size=3), PATHS)
+def test_what_a_change_of_a_path_declares_holds_what_it_raises_where_that_is_a_folder(governing, parts):
+    path = "/".join(parts)
+    declared = declared_by_change(path, may_be_folder=True)
+    for raised in (*raised_by_change(path, governing), *raised_by_change(f"{path}/**", governing)):
+        assert any(each.contains(raised) for each in declared), raised
+
+
 def test_what_an_import_would_find_is_protected_before_it_lies_there(tmp_path):
     (tmp_path / "llmdo.toml").write_text(
         'schema = 1\n[workspace]\nname = "w"\ntoolset-modules = ["tools/*.py"]\n'

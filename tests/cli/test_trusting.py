@@ -16,6 +16,8 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from llmdo import resume
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.tables import COMMANDS
 from llmdo.journal import SUFFIX
 from tests import forking
@@ -642,6 +644,9 @@ def test_a_model_that_only_a_journal_names_needs_an_answer_whoever_goes_on_witho
     refused = llmdo(team, "resume", run)
     assert (refused.returncode, canary.exists()) == (2, False), refused.stderr
     assert "nobody has answered for 2 Python files" in refused.stderr
+    with pytest.raises(LlmdoError, match="nobody has answered for 2 Python files"):
+        resume(team, run)
+    assert not canary.exists(), "a program has nobody to ask either"
     monkeypatch.setenv("LLMDO_TRUST", "1")
     done = llmdo(team, "resume", run)
     assert (done.returncode, done.stdout, canary.exists()) == (0, "done\n", True), done.stderr
