@@ -26,8 +26,8 @@ from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, RunPolicy
 from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, Usage
-from llmdo.runtime.preparation import new_run, with_given_models
-from llmdo.runtime.run import run
+from llmdo.runtime.preparation import new_run
+from llmdo.runtime.run import consented, run
 from llmdo.runtime.stop import Stop
 
 __all__ = [
@@ -56,7 +56,7 @@ __all__ = [
     "Stop",
     "Usage",
     "approver_at",
+    "consented",
     "new_run",
     "run",
-    "with_given_models",
 ]

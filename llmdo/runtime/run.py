@@ -80,9 +80,7 @@ async def run(
             f"entry `{entry}` needs an input", hint="give one, or set the entry's `input` in llmdo.toml"
         )
     code, folders = options.code or root, _folders(graph, root, options)
-    own, graph = graph, with_given_models(graph, code, options.models)
-    strict = options.models.source == "journal" and graph is not own
-    _require_consent(graph, root, options, strict=strict)
+    graph = consented(graph, root, options)
     with (
         closing(Root.of(folders)) as confined,
         closing(Root.open(code)) as code_files,
@@ -104,15 +102,19 @@ async def run(
             return await _recorded(config, outcome, cancellation)
 
 
-def _require_consent(graph: Graph, root: Path, options: RunOptions, *, strict: bool) -> None:
-    """Nothing, where what the run would execute may be; where no tool is executed, that is Python alone.
+def consented(graph: Graph, root: Path, options: RunOptions) -> Graph:
+    """`graph` with the code of models that `options` alone name, where all that the run would execute may be.
+
+    Where no tool is executed, that is Python alone. Code that only a journal names needs an answer.
 
     Raises:
-        UntrustedError: It may not.
+        UntrustedError: Something may not.
     """
-    if _is_idle(options) and not graph.code:
-        return
-    (options.consent or Consent()).require(graph, root, options.code, strict=strict)
+    whole = with_given_models(graph, options.code or root, options.models)
+    if whole.code or not _is_idle(options):
+        strict = options.models.source == "journal" and whole is not graph
+        (options.consent or Consent()).require(whole, root, options.code, strict=strict)
+    return whole
 
 
 def _folders(graph: Graph, workspace: Path, options: RunOptions) -> Folders:

@@ -10,7 +10,6 @@ from llmdo.graph import offers, toolkit
 from llmdo.journal.opening import runs_of
 from llmdo.journal.secrets import Known
 from llmdo.journal.summary import ending, summary
-from llmdo.services.basis import Basis
 from llmdo.services.continuing import end_of, entry_of, with_spending
 from llmdo.services.host import carry_out
 from llmdo.services.resume import ResumeRequest, resume
@@ -79,20 +78,17 @@ class Chat:
 
         prepared, runs = self.prepared, runs_of(self.prepared.root)
         end = self.turns[-1].end if self.turns else None
-        options = runtime.RunOptions(
+        plan = prepared.plan(
             run=runtime.new_run(),
             input=text,
             history=self.messages,
             continues=end and with_spending(runs, end, self.entry, self._spent),
             models=self.models,
-            locked=prepared.locked,
             debug=self._is_debugged,
         )
         answering = host.approving(prepared.graph)
-        basis = Basis(graph=prepared.graph, prompts=prepared.prompts)
-        with keeping(prepared.root, options.run or "", self._environ) as recorder:
-            options = replace(options, recorder=recorder)
-            ended = carry_out(basis, prepared.root, prepared.entry, options, answering, host)
+        with keeping(prepared.root, plan.options.run or "", self._environ) as recorder:
+            ended = carry_out(plan.saying(recorder=recorder), answering, host)
             self.runs.append(ended.outcome.run)
             try:
                 end = end_of(recorder.journal)

@@ -20,7 +20,6 @@ from llmdo.graph import offers
 from llmdo.graph.keys import Reference
 from llmdo.graph.resolved import Limits
 from llmdo.runtime import ModelChoice, RunOptions, new_run
-from llmdo.runtime import run as run_entry
 from llmdo.runtime.attached import attached_of
 from llmdo.runtime.listening import listening
 from llmdo.runtime.models.choice import named
@@ -29,10 +28,12 @@ from llmdo.runtime.recording.history import require_messages
 from llmdo.runtime.recording.keeping import keeping_aside
 from llmdo.runtime.telemetry.events import discard, each
 from llmdo.services import locking
+from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuation
 from llmdo.services.entries import with_entry
 from llmdo.services.invalid import InvalidTeamError
 from llmdo.services.own_policy import policy_for
+from llmdo.services.plan import RunPlan
 from llmdo.services.soundness import require_sound, resolved
 from llmdo.syntax.globs import is_pattern
 from llmdo.workspace import personal
@@ -206,13 +207,11 @@ class TeamEntry:
             locked=settings.get("locked", False),
         )
         graph = self.graph if limits is None else _limited(self.graph, self.name, limits)
-        async with self._journal(
-            options.run or "", keeps=settings.get("journal", end is not None)
-        ) as recorder:
-            options = dataclasses.replace(options, recorder=recorder)
-            return told_to_programs(
-                await run_entry(graph, root=self.root, prompts=self.prompts, entry=self.name, options=options)
-            )
+        basis = Basis(graph=graph, prompts=self.prompts)
+        plan = RunPlan(basis=basis, root=self.root, entry=self.name, options=options)
+        keeps = settings.get("journal", end is not None)
+        async with self._journal(options.run or "", keeps=keeps) as recorder:
+            return told_to_programs(await plan.saying(recorder=recorder).outcome())
 
     async def _before(
         self, value: object, settings: RunSettings

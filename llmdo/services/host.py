@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from llmdo.services.audit import auditing
@@ -10,17 +10,15 @@ from llmdo.services.audit import auditing
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from pydantic_ai.capabilities import AbstractCapability
 
     from llmdo.graph.resolved import Graph
     from llmdo.journal.questions import Waiting
     from llmdo.policy.authority import Rule
-    from llmdo.runtime import Approver, RunOptions, RunOutcome, Stop
-    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime import Approver, RunOutcome, Stop
     from llmdo.runtime.telemetry.events import Sink, Streams
-    from llmdo.services.basis import Basis
+    from llmdo.services.plan import RunPlan
     from llmdo.workspace.trust import Consent
 
 
@@ -92,10 +90,8 @@ class EndedRun:
     """Whether it had ended before, and nothing ran now."""
 
 
-def carry_out(
-    basis: Basis, root: Path, entry: str, options: RunOptions, answering: Approving, host: Host
-) -> EndedRun:
-    """How the run of `entry` ended, with all that the host has to do with it.
+def carry_out(plan: RunPlan, answering: Approving, host: Host) -> EndedRun:
+    """How the run ended that is planned, with all that the host has to do with it.
 
     Raises:
         UntrustedError: It would execute what the host does not let through.
@@ -104,21 +100,14 @@ def carry_out(
     from llmdo import runtime  # which takes a second
     from llmdo.journal.questions import waiting
 
-    consent = host.consent
-    code = basis.code or root
-    # The run asks as well, and nothing passes that. A person is asked here: before anything is drawn around the
-    # question, and outside the event loop, which waits for nobody. What is granted is not asked about again.
-    graph = runtime.with_given_models(basis.graph, code, options.models)
-    strict = options.models.source == "journal" and graph is not basis.graph
-    consent.require(graph, root, basis.code, strict=strict)
-    recorder: Recorder | None = options.recorder
-    stop = runtime.Stop()
+    plan = plan.saying(consent=host.consent)
+    plan.require_consent()
+    recorder, stop = plan.options.recorder, runtime.Stop()
     with (
         auditing(None if host.is_brief else recorder, host.tell),
-        host.watching(run=options.run or "", entry=entry, approvals=answering.mode) as watch,
+        host.watching(run=plan.options.run or "", entry=plan.entry, approvals=answering.mode) as watch,
     ):
-        options = replace(
-            options,
+        plan = plan.saying(
             approver=answering.approver,
             mode=answering.mode,
             tightening=answering.tightening,
@@ -126,10 +115,8 @@ def carry_out(
             streams=watch.streams,
             instruments=watch.instruments,
             stop=stop,
-            consent=consent,
         )
-        work = runtime.run(basis.graph, root=root, prompts=basis.prompts, entry=entry, options=options)
-        outcome = host.wait_for(work, watch.abandon, stop)
+        outcome = host.wait_for(plan.outcome(), watch.abandon, stop)
         questions = waiting(recorder.journal) if recorder else {}
         is_shown = watch.has_shown(outcome.output)
     return EndedRun(outcome=outcome, questions=questions, unasked=answering.unasked, is_shown=is_shown)

@@ -13,7 +13,6 @@ from llmdo.base.values import fields
 from llmdo.journal.answers import WEEK, Answers
 from llmdo.journal.opening import runs_of
 from llmdo.runtime import AskLater
-from llmdo.runtime import run as run_entry
 from llmdo.runtime.models.choice import named
 from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.telemetry.events import discard
@@ -111,12 +110,11 @@ async def resume_async(
     with runs.claim(name), runs.open(name) as journal:
         if (outcome := completed(journal, request)) is not None:
             return told_to_programs(outcome)
-        resumed = await asyncio.to_thread(going_on, journal, request, tell_nobody)
-        policy_for(approver, resumed.basis.graph)
+        plan = await asyncio.to_thread(going_on, journal, request, tell_nobody)
+        policy_for(approver, plan.basis.graph)
         instances = _by_name(settings.get("models", ()))
-        options = dataclasses.replace(
-            resumed.options,
-            models=dataclasses.replace(resumed.options.models, instances=instances),
+        plan = plan.saying(
+            models=dataclasses.replace(plan.options.models, instances=instances),
             limits=_named(limits),
             approver=approver or AskLater(),
             mode="later" if approver is None else mode_of(approver),
@@ -125,12 +123,7 @@ async def resume_async(
             on_event=settings.get("on_event", discard),
             streams=streams_of(settings),
         )
-        basis = resumed.basis
-        return told_to_programs(
-            await run_entry(
-                basis.graph, root=request.root, prompts=basis.prompts, entry=resumed.entry, options=options
-            )
-        )
+        return told_to_programs(await plan.outcome())
 
 
 @naming()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from llmdo.journal import SUFFIX, read_journal
 from llmdo.journal.binding import binding_of
 from llmdo.journal.rejudging import flips
 from llmdo.services import basis as bases
-from llmdo.services.resume import options_of
+from llmdo.services.resume import once_more
 from llmdo.services.root import root_folder
 from llmdo.services.soundness import require_sound, resolved
 from llmdo.workspace import personal
@@ -140,16 +140,13 @@ def _diverged(
     consent: Consent,
 ) -> Iterator[str]:
     """Where what runs does something else than it did when it was recorded."""
-    from llmdo import runtime
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.recording.replay_mode import EndedError, ReplayMode
 
     recorder = Recorder(journal, redaction, ReplayMode(live=False, shows_tools=True))
-    options = replace(options_of(binding, basis, recorder), consent=consent)
+    plan = once_more(binding, basis, root, recorder).saying(consent=consent)
     try:
-        outcome = asyncio.run(
-            runtime.run(basis.graph, root=root, prompts=basis.prompts, entry=binding.entry, options=options)
-        )
+        outcome = asyncio.run(plan.outcome())
     except LlmdoError as error:
         yield f"it cannot begin: {error.message}"
         return

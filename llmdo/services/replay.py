@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.summary import ending, require_place
 from llmdo.services import basis as bases
-from llmdo.services.resume import options_of
+from llmdo.services.resume import once_more
 from llmdo.services.soundness import tell_nobody
 from llmdo.workspace import personal
 from llmdo.workspace.trust import Consent
@@ -95,8 +95,7 @@ def _replay(
     consent: Consent,
 ) -> ReplayOutcome:
     """`folder` is for the code that the run brings."""
-    from llmdo import runtime  # which takes a second
-    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.recording.recorder import Recorder  # which takes a second
     from llmdo.runtime.recording.replay_mode import ReplayMode
     from llmdo.runtime.telemetry.redaction import Redaction
 
@@ -109,21 +108,12 @@ def _replay(
     basis = bases.to_repeat(
         request.root, journal, binding, folder, tell, sources=request.sources, reruns=reruns
     )
-    if reruns or basis.graph.code:
-        consent.require(basis.graph, request.root, basis.code)
     recorder = Recorder(journal, redaction, ReplayMode(live=False, until=request.until, reruns=reruns))
     tightening = personal.read(request.environ).rules if reruns else ()
-    options = replace(options_of(binding, basis, recorder), tightening=tightening, consent=consent)
+    plan = once_more(binding, basis, request.root, recorder).saying(tightening=tightening, consent=consent)
+    plan.require_consent()
     with watching(journal.run, binding.entry) as sink:
-        outcome = asyncio.run(
-            runtime.run(
-                basis.graph,
-                root=request.root,
-                prompts=basis.prompts,
-                entry=binding.entry,
-                options=replace(options, on_event=sink),
-            )
-        )
+        outcome = asyncio.run(plan.saying(on_event=sink).outcome())
     return ReplayOutcome(
         outcome=outcome,
         differences=tuple(recorder.differences),

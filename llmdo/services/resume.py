@@ -19,6 +19,7 @@ from llmdo.journal.opening import runs_of
 from llmdo.journal.secrets import Known
 from llmdo.services import basis as bases
 from llmdo.services.host import EndedRun, carry_out
+from llmdo.services.plan import RunPlan
 from llmdo.services.soundness import require_sound, resolved
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import personal
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from llmdo.journal.binding import Binding
     from llmdo.journal.ports import JournalStore
-    from llmdo.runtime import RunOptions, RunOutcome
+    from llmdo.runtime import RunOutcome
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.services.basis import Basis, Origin
     from llmdo.services.host import Host
@@ -59,15 +60,6 @@ class ResumeRequest:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumedRun:
-    """A run that may go on."""
-
-    basis: Basis
-    entry: str
-    options: RunOptions
-
-
 def resume(request: ResumeRequest, host: Host) -> EndedRun:
     """How the run ended that went on; of one that is complete, how it did.
 
@@ -82,11 +74,10 @@ def resume(request: ResumeRequest, host: Host) -> EndedRun:
             host.tell(f"run {run} is complete; this is what it said")
             return EndedRun(outcome=outcome, is_recorded=True)
         personal.read(request.environ)  # first: what it might forbid must not begin
-        resumed = going_on(journal, request, host.tell, host.consent)
+        plan = going_on(journal, request, host.tell, host.consent)
         hide_from_children()
-        answering = host.approving(resumed.basis.graph)
-        options = replace(resumed.options, limits=request.limits, debug=request.debug)
-        return carry_out(resumed.basis, request.root, resumed.entry, options, answering, host)
+        answering = host.approving(plan.basis.graph)
+        return carry_out(plan.saying(limits=request.limits, debug=request.debug), answering, host)
 
 
 def completed(journal: JournalStore, request: ResumeRequest) -> RunOutcome | None:
@@ -110,8 +101,8 @@ def completed(journal: JournalStore, request: ResumeRequest) -> RunOutcome | Non
 
 def going_on(
     journal: JournalStore, request: ResumeRequest, tell: Tell, consent: Consent | None = None
-) -> ResumedRun:
-    """What the run goes on with, once its commands have ended.
+) -> RunPlan:
+    """The run as it goes on, once its commands have ended.
 
     Raises:
         InvalidTeamError: `check` finds errors that stand in the way.
@@ -145,13 +136,12 @@ def going_on(
         again=word.again,
         given_up=word.given_up,
     )
-    options = options_of(binding, basis, Recorder(journal, redaction, mode))
     basis = replace(basis, graph=replace(basis.graph, notify=project.graph.notify))
-    return ResumedRun(basis=basis, entry=binding.entry, options=options)
+    return once_more(binding, basis, request.root, Recorder(journal, redaction, mode))
 
 
-def options_of(binding: Binding, basis: Basis, recorder: Recorder) -> RunOptions:
-    """What a run was started with, for whoever goes on with it or repeats it.
+def once_more(binding: Binding, basis: Basis, root: Path, recorder: Recorder) -> RunPlan:
+    """The run that began so, for whoever goes on with it or repeats it.
 
     Raises:
         LlmdoError: The messages that it started from are not there any more.
@@ -160,7 +150,7 @@ def options_of(binding: Binding, basis: Basis, recorder: Recorder) -> RunOptions
     from llmdo.runtime.attached import Attached
     from llmdo.runtime.recording.history import history_of
 
-    return RunOptions(
+    options = RunOptions(
         run=recorder.journal.run,
         input=binding.input,
         history=history_of(recorder.journal, recorder.encoding.redaction.known),
@@ -170,8 +160,8 @@ def options_of(binding: Binding, basis: Basis, recorder: Recorder) -> RunOptions
         models=ModelChoice(by_worker=binding.models, source="journal"),
         max_depth=binding.max_depth,
         recorder=recorder,
-        code=basis.code,
     )
+    return RunPlan(basis=basis, root=root, entry=binding.entry, options=options)
 
 
 def limits_of(texts: Sequence[str]) -> dict[str, float]:

@@ -20,6 +20,7 @@ from llmdo.services.continuing import continuation, entry_of
 from llmdo.services.entries import with_entry
 from llmdo.services.host import carry_out
 from llmdo.services.model_keys import require_keys
+from llmdo.services.plan import RunPlan
 from llmdo.services.root import root_folder
 from llmdo.services.soundness import require_sound, resolved
 from llmdo.syntax.globs import is_pattern
@@ -109,6 +110,14 @@ class PreparedRun:
         """The workspace, and what its tools work on."""
         return Folders(self.root, self.graph.settings.root)
 
+    def plan(self, **options: object) -> RunPlan:
+        """A run of it that begins, with these options of `RunOptions`, by name."""
+        from llmdo.runtime import RunOptions  # which takes a second
+
+        basis = Basis(graph=self.graph, prompts=self.prompts, code=self.code)
+        usual = RunOptions(input=self.input, locked=self.locked)
+        return RunPlan(basis=basis, root=self.root, entry=self.entry, options=usual).saying(**options)
+
 
 def run(request: RunRequest, host: Host) -> EndedRun:
     """How the run of the entry ended.
@@ -127,16 +136,14 @@ def run(request: RunRequest, host: Host) -> EndedRun:
     worked_on = prepared.folders.root
     mapped = path_maps([_pair(path, "--path") for path in request.paths], worked_on)
     earlier = _earlier(prepared, request, keeps=keeps)
-    options = runtime.RunOptions(
+    plan = prepared.plan(
         run=runtime.new_run(),
-        input=prepared.input,
         history=earlier.messages if earlier else (),
         continues=earlier.end if earlier else None,
         models=chosen_models(graph, request.models, request.start.environ),
         paths=mapped.inside,
         attachments=mapped.attached(request.attachments, worked_on),
         max_depth=request.max_depth,
-        locked=prepared.locked,
         debug=request.debug,
     )
     answering = host.approving(graph)
@@ -146,10 +153,9 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         raise LlmdoError("`--approvals later` needs a journal, in which the questions wait")
     if request.paged and not keeps:
         raise LlmdoError("`--page` needs a journal, which the page reads")
-    recording = keeping(root, options.run or "", request.start.environ) if keeps else nullcontext()
+    recording = keeping(root, plan.options.run or "", request.start.environ) if keeps else nullcontext()
     with recording as recorder:
-        basis = Basis(graph=graph, prompts=prepared.prompts)
-        return carry_out(basis, root, prepared.entry, replace(options, recorder=recorder), answering, host)
+        return carry_out(plan.saying(recorder=recorder), answering, host)
 
 
 def _require_all(request: RunRequest, prepared: PreparedRun) -> None:

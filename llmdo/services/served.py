@@ -15,10 +15,12 @@ from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.secrets import Known
 from llmdo.journal.summary import ending
-from llmdo.runtime import new_run, run
+from llmdo.runtime import new_run
 from llmdo.runtime.recording.keeping import keeping
 from llmdo.services.audit import auditing
+from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuation
+from llmdo.services.plan import RunPlan
 from llmdo.services.resume import ResumeRequest, completed, going_on
 from llmdo.services.soundness import tell_nobody
 
@@ -88,9 +90,8 @@ class ServedTeam:
             auditing(recorder, self.tell),
         ):
             options = replace(self._options(options, approver, on_event), run=name, recorder=recorder)
-            outcome = await run(
-                self.graph, root=self.root, prompts=self.prompts, entry=entry, options=options
-            )
+            basis = Basis(graph=self.graph, prompts=self.prompts)
+            outcome = await RunPlan(basis=basis, root=self.root, entry=entry, options=options).outcome()
             return ServedRun(
                 outcome=outcome, questions=waiting(recorder.journal) if recorder is not None else {}
             )
@@ -106,17 +107,10 @@ class ServedTeam:
         with runs.claim(name), runs.open(name) as journal:
             if (outcome := completed(journal, request)) is not None:
                 return ServedRun(outcome=outcome)
-            resumed = await asyncio.to_thread(going_on, journal, request, self.tell, self.options.consent)
-            options = self._options(resumed.options, approver, on_event)
-            basis = resumed.basis
-            with auditing(options.recorder, self.tell):
-                outcome = await run(
-                    basis.graph,
-                    root=self.root,
-                    prompts=basis.prompts,
-                    entry=resumed.entry,
-                    options=options,
-                )
+            plan = await asyncio.to_thread(going_on, journal, request, self.tell, self.options.consent)
+            plan = replace(plan, options=self._options(plan.options, approver, on_event))
+            with auditing(plan.options.recorder, self.tell):
+                outcome = await plan.outcome()
             return ServedRun(outcome=outcome, questions=waiting(journal))
 
     def entry_of(self, name: str, offered: Collection[str]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError, shown
-from llmdo.runtime import Answer, AskLater, ModelChoice, RunOptions, with_given_models
+from llmdo.runtime import Answer, AskLater, ModelChoice, RunOptions, consented
 from llmdo.runtime.approvals.drawing import describe
 from llmdo.runtime.approvals.postponed import question_in
 from llmdo.services.client_progress import ClientProgress
@@ -327,7 +327,7 @@ def service_for(request: ServeRequest, host: Host) -> Service:
         tightening=host.approving(graph).tightening,
         consent=host.consent,
     )
-    host.consent.require(with_given_models(graph, root, options.models), root)
+    consented(graph, root, options)
     offers = offers_of(graph, root, request.entries)
     if CONTINUE in offers:
         raise LlmdoError(

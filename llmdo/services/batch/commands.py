@@ -362,12 +362,10 @@ def require_consent(
         UntrustedError: It may not.
         LlmdoError: A row of a fleet names a model that the lock does not.
     """
-    from llmdo.runtime import ModelChoice, with_given_models
+    from llmdo.runtime import ModelChoice
 
-    code = prepared.code or prepared.root
     choice = ModelChoice(by_worker=models, source="fleet" if is_fleet else "person")
-    graph = with_given_models(prepared.graph, code, choice)
-    consent.require(graph, prepared.root, prepared.code)
+    prepared.plan(models=choice, consent=consent).require_consent()
 
 
 def _takes_files(graph: Graph, entry: Entry) -> bool:

@@ -20,12 +20,11 @@ from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.summary import ending, failed, unfinished
 from llmdo.runtime import RunOptions
-from llmdo.runtime import run as run_entry
 from llmdo.runtime.attached import WorkspaceFiles
 from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.recording.keeping import keeping_aside, outcome_in
 from llmdo.runtime.telemetry.redaction import Redaction
-from llmdo.services.basis import DriftError
+from llmdo.services.basis import Basis, DriftError
 from llmdo.services.batch.doubt import (
     REBIND,
     UNBOUND,
@@ -36,6 +35,7 @@ from llmdo.services.batch.doubt import (
     elsewhere,
 )
 from llmdo.services.batch.files import KeptFiles, attached_of
+from llmdo.services.plan import RunPlan
 from llmdo.services.resume import ResumeRequest, going_on
 from llmdo.services.soundness import tell_nobody
 from llmdo.toolsets.confinement import Root
@@ -284,7 +284,6 @@ async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome | None:
             models=ModelChoice(by_worker=basis.models),
             max_depth=basis.max_depth,
             locked=basis.locked,
-            code=basis.code,
         ),
         basis,
         item,
@@ -293,13 +292,9 @@ async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome | None:
         if not await asyncio.to_thread(basis.store.note_begun, item):
             return None
         try:
-            return await run_entry(
-                basis.graph,
-                root=basis.root,
-                prompts=basis.prompts,
-                entry=basis.entry,
-                options=replace(options, recorder=recorder),
-            )
+            runs = Basis(graph=basis.graph, prompts=basis.prompts, code=basis.code)
+            plan = RunPlan(basis=runs, root=basis.root, entry=basis.entry, options=options)
+            return await plan.saying(recorder=recorder).outcome()
         finally:
             if recorder.journal.last("run") is None:  # it could not begin
                 await asyncio.to_thread(basis.store.note_begun, item, has_begun=False)
@@ -325,14 +320,8 @@ async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) ->
         accepting=f"`llmdo resume {item.run} {{flags}}`",
         environ=basis.environ,
     )
-    resumed = await asyncio.to_thread(going_on, journal, request, tell_nobody, basis.consent)
-    outcome = await run_entry(
-        resumed.basis.graph,
-        root=basis.root,
-        prompts=resumed.basis.prompts,
-        entry=resumed.entry,
-        options=_of_item(resumed.options, basis, item),
-    )
+    plan = await asyncio.to_thread(going_on, journal, request, tell_nobody, basis.consent)
+    outcome = await replace(plan, options=_of_item(plan.options, basis, item)).outcome()
     if outcome.diverged:
         raise StuckRunError(LlmdoError(outcome.error or "", hint=outcome.hint), effects_of(journal))
     return outcome
