@@ -26,7 +26,7 @@ from llmdo.checks import (
 from llmdo.checks.acceptance import idle_acceptance, without_accepted
 from llmdo.checks.selection import is_about_unread, reported, unknown_check
 from llmdo.reach import Analysis
-from llmdo.workspace.stale import relaxed
+from llmdo.workspace.stale import relaxed, without_explained
 
 __all__ = ["ALL", "check", "documentation", "explanation", "is_about_unread", "name_of", "reported"]
 
@@ -116,7 +116,8 @@ def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
     findings = {finding for check in ALL for finding in _few(without_accepted(known, check(known)))}
     if not locked:
         findings = {relaxed(finding) for finding in findings}
-    return tuple(sorted(findings, key=lambda each: (not is_about_unread(project, each), each.order)))
+    left = without_explained(findings)
+    return tuple(sorted(left, key=lambda each: (not is_about_unread(project, each), each.order)))
 
 
 def _without_unknown(project: Project) -> Project:

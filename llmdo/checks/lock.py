@@ -32,9 +32,10 @@ MAX_GAINS = 3  # named in one finding: `llmdo diff` shows them all
 def stale_lock(project: Project) -> Iterator[Diagnostic]:
     """The lock does not say what the sources say.
 
-    Reviewers read the lock and `llmdo run --locked` runs by it, so it has to follow every change. Each item that
-    differs is a finding of its own, which says as well what it lets entries reach that they could not reach before.
-    A warning, and an error with `--locked`, which is the default where `CI` is set.
+    Reviewers read the lock and `llmdo run --locked` runs by it, so it has to follow every change. What differs is told
+    once, after all other findings, with what it lets entries reach that they could not reach before; and not at all
+    where an error about files or names stands before a new lock. `llmdo run`, `add` and `remove` bring it up to date
+    where they may. A warning, and an error with `--locked`, which is the default where `CI` is set.
 
     Fixed:
 

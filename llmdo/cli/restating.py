@@ -15,7 +15,7 @@ from llmdo.render.report import Report
 from llmdo.syntax import discovery, frontmatter
 from llmdo.syntax.document import Place
 from llmdo.syntax.unchanged import changed_texts
-from llmdo.workspace.stale import relaxed, stale_item
+from llmdo.workspace.stale import relaxed, stale_item, without_explained
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,7 +96,7 @@ def answer_now(
     ]
     if not question.locked:
         stale = list(map(relaxed, stale))
-    findings = tuple(sorted([*unaffected, *stale], key=lambda finding: finding.order))
+    findings = tuple(sorted(without_explained([*unaffected, *stale]), key=lambda finding: finding.order))
     report = Report(
         findings=findings,
         lines=source_lines(Path(root)),

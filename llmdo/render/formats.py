@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from llmdo.base.values import replace
+from llmdo.workspace.stale import told_once
+
 if TYPE_CHECKING:
     from llmdo.render.report import Report
 
@@ -15,6 +18,7 @@ FOR_PEOPLE: tuple[Format, ...] = ("text", "concise")
 
 def rendered(report: Report, form: Format) -> str:
     """The report as text in the format `form`."""
+    report = replace(report, findings=told_once(report.findings))
     match form:
         case "text":
             from llmdo.render.findings import text

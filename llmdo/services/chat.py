@@ -190,6 +190,8 @@ def open_chat(request: ChatRequest, host: Host) -> Chat:
         )
     hide_from_children()
     chat = Chat(prepared, request)
+    prepared.plan(models=chat.models, consent=host.consent).require_consent()
+    prepared.take_lock_in(host.tell, request.start.environ)
     if request.continues is not None:
         chat.go_on_from(request.continues, host)
     return chat

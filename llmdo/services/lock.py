@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from llmdo.workspace.project import Project
 
 
+OVERWRITTEN_ANYWAY = OVERWRITTEN | ACCEPTABLE.keys()
+"""The codes of what never hinders a new lock: a finding about authority is a reason to look at the diff."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockRequest:
     """How the lock is derived, and whether it is written."""
@@ -45,9 +49,7 @@ class LockRequest:
     @property
     def overwritten(self) -> frozenset[str]:
         """The codes of what does not hinder a new lock."""
-        # A finding about authority is a reason to look at the diff.
-        overwritten = OVERWRITTEN | ACCEPTABLE.keys()
-        return frozenset(overwritten | {"LDO404"} if self.allow_downgrade else overwritten)
+        return OVERWRITTEN_ANYWAY | {"LDO404"} if self.allow_downgrade else OVERWRITTEN_ANYWAY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -162,29 +162,48 @@ def _of_servers(project: Project) -> Facts:
 
 def _of_python(project: Project, consent: Consent, *, anew: bool) -> tuple[Facts, str]:
     """What is known, and why the code was not isolated meanwhile; empty where it was."""
-    workspace = project.workspace
     before = None if anew else project.locked.graph
-    deps, earlier = _deps_of(project.graph), _deps_of(before) if before else {}
     installed = {toolset.python for toolset in project.graph.toolsets.values() if toolset.source is None}
-    known = {
-        key: facts
-        for key, facts in lock.facts(before, project.graph).items()
-        if not facts.identity and key not in installed and deps.get(key) == earlier.get(key)
-    }
+    known = {key: facts for key, facts in _known(project, before).items() if key not in installed}
     references = {
         toolset.name: toolset.python
         for toolset in project.graph.toolsets.values()
         if toolset.python and toolset.python not in known
     }
-    unchanged = before.modules if before else {}
-    modules = [path for path, source in project.graph.modules.items() if unchanged.get(path) != source]
+    modules = _changed_modules(project, before)
     if not references and not modules:
         return known, ""
-    consent.require(project.graph, workspace.root)
+    consent.require(project.graph, project.workspace.root)
     from llmdo.toolsets.isolation import inspect_toolsets  # a tenth of a run's start
 
-    inspected = inspect_toolsets(workspace.root, modules, references, code=project.graph.code, deps=deps)
+    inspected = inspect_toolsets(
+        project.workspace.root, modules, references, code=project.graph.code, deps=_deps_of(project.graph)
+    )
     return {**known, **inspected.facts}, inspected.unsealed
+
+
+def to_be_imported(project: Project) -> list[str]:
+    """The modules of which only an import tells what their tools do, and the lock does not know it."""
+    before = project.locked.graph
+    known = _known(project, before)
+    toolsets = [each.python for each in project.graph.toolsets.values() if each.python]
+    return [*_changed_modules(project, before), *(each for each in toolsets if each not in known)]
+
+
+def _changed_modules(project: Project, before: Graph | None) -> list[str]:
+    """The listed toolset modules that are not what the lock names."""
+    unchanged = before.modules if before else {}
+    return [path for path, source in project.graph.modules.items() if unchanged.get(path) != source]
+
+
+def _known(project: Project, before: Graph | None) -> Facts:
+    """What the lock `before` knows of toolsets in Python that are the same."""
+    deps, earlier = _deps_of(project.graph), _deps_of(before) if before else {}
+    return {
+        key: facts
+        for key, facts in lock.facts(before, project.graph).items()
+        if not facts.identity and deps.get(key) == earlier.get(key)
+    }
 
 
 def _deps_of(graph: Graph) -> dict[str, str]:

@@ -22,7 +22,7 @@ from llmdo.services.host import carry_out
 from llmdo.services.model_keys import require_keys
 from llmdo.services.plan import RunPlan
 from llmdo.services.root import root_folder
-from llmdo.services.soundness import require_sound, resolved
+from llmdo.services.soundness import require_sound, resolved_with_lock
 from llmdo.syntax.globs import is_pattern
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import personal
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from llmdo.services.basis import Origin
     from llmdo.services.continuing import Continuation
     from llmdo.services.host import EndedRun, Host
+    from llmdo.services.relocking import StaleLock
     from llmdo.services.root import Tell
     from llmdo.workspace.project import Project
     from llmdo.workspace.trust import Consent
@@ -104,11 +105,18 @@ class PreparedRun:
     """The folder that Python is loaded from; None: the workspace."""
     sources: Origin = "workspace"
     """What its runs go on with that stop on the way."""
+    stale: StaleLock | None = None
+    """The lock, where it says something else than what is run."""
 
     @property
     def folders(self) -> Folders:
         """The workspace, and what its tools work on."""
         return Folders(self.root, self.graph.settings.root)
+
+    def take_lock_in(self, tell: Tell, environ: Mapping[str, str]) -> None:
+        """Brings the lock up to date with what is run, where it may be; called once somebody has answered for that."""
+        if self.stale:
+            self.stale.take_in_or_run_without(tell, environ)
 
     def plan(self, **options: object) -> RunPlan:
         """A run of it that begins, with these options of `RunOptions`, by name."""
@@ -154,6 +162,9 @@ def run(request: RunRequest, host: Host) -> EndedRun:
     if request.paged and not keeps:
         raise LlmdoError("`--page` needs a journal, which the page reads")
     recording = keeping(root, plan.options.run or "", request.start.environ) if keeps else nullcontext()
+    plan = plan.saying(consent=host.consent)
+    plan.require_consent()
+    prepared.take_lock_in(host.tell, request.start.environ)
     with recording as recorder:
         return carry_out(plan.saying(recorder=recorder), answering, host)
 
@@ -197,6 +208,8 @@ def _earlier(prepared: PreparedRun, request: RunRequest, *, keeps: bool) -> Cont
 def list_tools(request: EntryRequest, tell: Tell, consent: Consent | None = None) -> tuple[Offer, ...]:
     """Every tool that the run could call; nothing is run."""
     prepared = prepare(request, tell, consent)
+    if prepared.stale:
+        tell(prepared.stale.note)
     return offers.list_tools(prepared.graph, prepared.graph.entries[prepared.entry])
 
 
@@ -229,7 +242,8 @@ def prepare(
         root=opened.root, graph=project.graph, prompts=project.prompts, entry=name, input=text, locked=locked
     )
     judge(prepared)
-    return replace(prepared, graph=resolved(project, tell, consent))
+    graph, stale = resolved_with_lock(project, consent)
+    return replace(prepared, graph=graph, stale=stale)
 
 
 @dataclass(frozen=True, slots=True)

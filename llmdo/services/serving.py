@@ -18,7 +18,7 @@ from llmdo.services.client_progress import ClientProgress
 from llmdo.services.offers import offers_of
 from llmdo.services.root import root_folder
 from llmdo.services.served import ServedTeam
-from llmdo.services.soundness import require_sound, resolved
+from llmdo.services.soundness import require_sound, resolved_with_lock
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.version import __version__
 from llmdo.workspace import project as projects
@@ -319,7 +319,7 @@ def service_for(request: ServeRequest, host: Host) -> Service:
     locked = request.locked and read.workspace.has_lock
     require_sound(read, host.tell, locked=locked)
     hide_from_children()
-    graph = resolved(read, host.tell, host.consent)
+    graph, stale = resolved_with_lock(read, host.consent)
     environment = request.environ.get("LLMDO_MODEL") or None
     options = RunOptions(
         models=ModelChoice(default=request.model, environment=environment),
@@ -328,6 +328,8 @@ def service_for(request: ServeRequest, host: Host) -> Service:
         consent=host.consent,
     )
     consented(graph, root, options)
+    if stale:
+        stale.take_in_or_run_without(host.tell, request.environ)
     offers = offers_of(graph, root, request.entries)
     if CONTINUE in offers:
         raise LlmdoError(

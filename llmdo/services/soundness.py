@@ -8,9 +8,12 @@ from llmdo import checks
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.services import locking
 from llmdo.services.invalid import InvalidTeamError
+from llmdo.services.relocking import behind
+from llmdo.workspace.stale import told_once
 
 if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
+    from llmdo.services.relocking import StaleLock
     from llmdo.services.root import Tell
     from llmdo.workspace.project import Project
     from llmdo.workspace.trust import Consent
@@ -28,7 +31,7 @@ def require_sound(project: Project, tell: Tell = tell_nobody, *, locked: bool = 
     """
     errors = [finding for finding in checks.check(project, locked=locked) if finding.severity == "error"]
     if hindering := [finding for finding in errors if finding.code not in ACCEPTABLE]:
-        sentences = (f"{finding.at.path}: {finding.message} [{finding.code}]" for finding in hindering)
+        sentences = (f"{each.at.path}: {each.message} [{each.code}]" for each in told_once(hindering))
         raise InvalidTeamError(
             "; ".join(sentences),
             hint=hindering[0].hint if len(hindering) == 1 else None,
@@ -45,15 +48,19 @@ def resolved(project: Project, tell: Tell = tell_nobody, consent: Consent | None
     Raises:
         UntrustedError: Something would be imported that `consent` does not let through.
     """
+    graph, stale = resolved_with_lock(project, consent)
+    if stale:
+        tell(stale.note)
+    return graph
+
+
+def resolved_with_lock(project: Project, consent: Consent | None = None) -> tuple[Graph, StaleLock | None]:
+    """The graph to run, and the lock where that says something else.
+
+    Raises:
+        UntrustedError: Something would be imported that `consent` does not let through.
+    """
     if project.is_current:
-        return project.graph
-    if project.workspace.has_lock:
-        state = (
-            "out of date"
-            if project.locked.graph
-            else "missing"
-            if project.locked.state == "missing"
-            else "unusable"
-        )
-        tell(f"llmdo.lock is {state}: running what the sources say now (`llmdo lock` records it)")
-    return locking.derive(project, consent=consent)
+        return project.graph, None
+    graph = locking.derive(project, consent=consent)
+    return graph, behind(project, graph)

@@ -12,6 +12,8 @@ from llmdo.cli.console import put, say
 from llmdo.services.root import root_folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from llmdo.scaffold import WorkspaceEdit
 
 Name = Annotated[str, typer.Argument(metavar="NAME")]
@@ -36,14 +38,17 @@ add = typer.Typer(help="Add something to llmdo.toml; comments and layout stay.")
 remove = typer.Typer(help="Remove something from llmdo.toml, unless a name would be left dangling.")
 
 
-def report(change: WorkspaceEdit) -> None:
-    """Prints what was written and removed, and notes about it."""
+def report(change: WorkspaceEdit, root: Path) -> None:
+    """Prints what was written and removed, and notes about it; the lock follows."""
+    from llmdo.services.relocking import after_edit
+
     for path in change.written:
         put(path)
     for path in change.removed:
         put(f"{path} (removed)")
     for line in change.lines:
         say(line)
+    after_edit(root, say)
 
 
 @add.command("worker")
@@ -71,9 +76,10 @@ def add_worker(
 
     root = root_folder(project)
     toolsets = tuple(toolset or ())
-    report(
-        scaffold.add_worker(root, name, toolsets=toolsets, description=description, entry=entry, path=path)
+    change = scaffold.add_worker(
+        root, name, toolsets=toolsets, description=description, entry=entry, path=path
     )
+    report(change, root)
 
 
 @add.command("toolset")
@@ -85,7 +91,8 @@ def add_toolset(
     """Name a Python toolset."""
     from llmdo import scaffold
 
-    report(scaffold.add_toolset(root_folder(project), name, python=python))
+    root = root_folder(project)
+    report(scaffold.add_toolset(root, name, python=python), root)
 
 
 @add.command("mcp")
@@ -108,7 +115,8 @@ def add_mcp(
     """Name an MCP server."""
     from llmdo import scaffold
 
-    report(scaffold.add_server(root_folder(project), name, command=command or (), url=url, env=env or ()))
+    root = root_folder(project)
+    report(scaffold.add_server(root, name, command=command or (), url=url, env=env or ()), root)
 
 
 @add.command("entry")
@@ -124,7 +132,8 @@ def add_entry(
     """Make something that `llmdo run` can start."""
     from llmdo import scaffold
 
-    report(scaffold.add_entry(root_folder(project), name, worker=worker, input=input))
+    root = root_folder(project)
+    report(scaffold.add_entry(root, name, worker=worker, input=input), root)
 
 
 @add.command("path")
@@ -136,7 +145,8 @@ def add_path(
     """Map an alias to a file, or a folder to a folder."""
     from llmdo import scaffold
 
-    report(scaffold.add_path(root_folder(project), alias, target))
+    root = root_folder(project)
+    report(scaffold.add_path(root, alias, target), root)
 
 
 @add.command("rule")
@@ -148,7 +158,8 @@ def add_rule(
     """Decide about a capability."""
     from llmdo import scaffold
 
-    report(scaffold.add_rule(root_folder(project), capability, decision.value))
+    root = root_folder(project)
+    report(scaffold.add_rule(root, capability, decision.value), root)
 
 
 @remove.command("worker")
@@ -156,7 +167,8 @@ def remove_worker(name: Name, project: options.Project = None) -> None:
     """Delete a worker's file, and its path in llmdo.toml."""
     from llmdo import scaffold
 
-    report(scaffold.remove_worker(root_folder(project), name))
+    root = root_folder(project)
+    report(scaffold.remove_worker(root, name), root)
 
 
 @remove.command("toolset")
@@ -164,7 +176,8 @@ def remove_toolset(name: Name, project: options.Project = None) -> None:
     """Remove a toolset's table; its Python file stays."""
     from llmdo import scaffold
 
-    report(scaffold.remove_toolset(root_folder(project), name))
+    root = root_folder(project)
+    report(scaffold.remove_toolset(root, name), root)
 
 
 @remove.command("entry")
@@ -172,7 +185,8 @@ def remove_entry(name: Name, project: options.Project = None) -> None:
     """Remove an entry."""
     from llmdo import scaffold
 
-    report(scaffold.remove_entry(root_folder(project), name))
+    root = root_folder(project)
+    report(scaffold.remove_entry(root, name), root)
 
 
 @remove.command("path")
@@ -180,7 +194,8 @@ def remove_path(alias: Alias, project: options.Project = None) -> None:
     """Remove an alias."""
     from llmdo import scaffold
 
-    report(scaffold.remove_path(root_folder(project), alias))
+    root = root_folder(project)
+    report(scaffold.remove_path(root, alias), root)
 
 
 @remove.command("rule")
@@ -188,7 +203,8 @@ def remove_rule(capability: Capability, project: options.Project = None) -> None
     """Remove a rule."""
     from llmdo import scaffold
 
-    report(scaffold.remove_rule(root_folder(project), capability))
+    root = root_folder(project)
+    report(scaffold.remove_rule(root, capability), root)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -46,7 +46,8 @@ def _import_servers(file: Path) -> int:
     from llmdo.cli.commands.edit import report
     from llmdo.services.root import root_folder
 
-    report(scaffold.import_servers(root_folder(None), file.absolute()))
+    root = root_folder(None)
+    report(scaffold.import_servers(root, file.absolute()), root)
     return FINE
 
 

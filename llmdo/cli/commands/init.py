@@ -33,12 +33,14 @@ def init(
 ) -> None:
     """Start a workspace."""
     from llmdo import scaffold
+    from llmdo.services.relocking import after_edit
 
     written = scaffold.init(directory, template.value, force=force)
     for path in written:
         put(str(path))
     _trust(directory, written)
-    say(f"a workspace from the template `{template.value}`; next: llmdo check, llmdo lock, llmdo run")
+    after_edit(directory, say)
+    say(f"a workspace from the template `{template.value}`; next: llmdo check, llmdo run")
 
 
 def _trust(directory: Path, written: tuple[str, ...]) -> None:

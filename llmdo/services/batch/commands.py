@@ -182,6 +182,7 @@ def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
     """
     prepared, store = put_in(request, host)
     with store:
+        prepared.take_lock_in(host.tell, request.working.environ)
         return _work(store, prepared, request.working, host)
 
 
@@ -249,6 +250,8 @@ def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
         batch = store.batch
         start = EntryRequest(entry=batch.entry, project=str(request.root), environ=request.working.environ)
         prepared = request.prepared or prepare(start, host.tell, host.consent)
+        if prepared.stale:
+            host.tell(prepared.stale.note)
         now = lock_of(prepared.graph, batch.entry, batch.settings["models"])
         if request.rebind:
             store.rebind(now)

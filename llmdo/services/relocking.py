@@ -1,0 +1,182 @@
+"""The lock that is behind its sources, and what brings it up to date unasked: what begins runs, and edits.
+
+What follows from files of the workspace is taken in, and what that lets entries reach is said. What a person has to
+look at first is taken by `llmdo lock` alone: what MCP servers say, the programs that they are, judges, facts of tools
+whose source is the same, and built-in rules of another llmdo. Where any of that differs, nothing is taken in.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from llmdo import checks
+from llmdo.base.diagnostic import LlmdoError, joined, shown
+from llmdo.base.values import dataclass
+from llmdo.services import locking
+from llmdo.services.lock import OVERWRITTEN_ANYWAY
+from llmdo.workspace import lock
+from llmdo.workspace import project as projects
+from llmdo.workspace.root import LOCK, MANIFEST
+from llmdo.workspace.trust import is_trusted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from llmdo.diff import Difference, RowChange
+    from llmdo.graph.resolved import Graph
+    from llmdo.services.root import Tell
+    from llmdo.workspace.project import Project
+
+FEW = 3  # names of a kind, and capabilities, in the line about a new lock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaleLock:
+    """A lock that is behind its sources."""
+
+    root: Path
+    before: Graph | None
+    """What it says; None where there is none, or it cannot be read."""
+    after: Graph
+    """What the sources say."""
+    is_usable: bool = True
+    """Whether it may be replaced unasked: it is neither in conflict nor damaged nor of a newer llmdo."""
+
+    @property
+    def note(self) -> str:
+        """That a run goes by the sources."""
+        state = "out of date" if self.before else "missing" if self.is_usable else "unusable"
+        waiting = self.for_a_person if self.is_usable else ()
+        how = f"`llmdo lock` alone takes in {joined(waiting)}" if waiting else "`llmdo lock` records it"
+        return f"{LOCK} is {state}: running what the sources say now ({how})"
+
+    @property
+    def for_a_person(self) -> tuple[str, ...]:
+        """What differs that `llmdo lock` alone takes in, in words."""
+        return tuple(_for_a_person(self.before, self.after))
+
+    def take_in(self, tell: Tell) -> None:
+        """Writes what the sources say, and tells what that lets entries reach; or tells why it does not.
+
+        Raises:
+            LlmdoError: It cannot be written.
+        """
+        if not self.is_usable:
+            tell(f"{LOCK} stays as it is: `llmdo check` says why it cannot be read")
+        elif waiting := self.for_a_person:
+            tell(f"{LOCK} stays as it is: `llmdo lock` alone takes in {joined(waiting)}")
+        else:
+            lock.write(self.root, self.after)
+            tell(f"wrote {LOCK} ({joined([*self._items()], by=', ')}): {self._reach()}")
+
+    def take_in_or_run_without(self, tell: Tell, environ: Mapping[str, str]) -> None:
+        """As `take_in`, of a workspace that is trusted and can be written; of others tells that sources are run."""
+        if not self.is_usable or self.for_a_person or not is_trusted(self.after, self.root, environ):
+            tell(self.note)
+            return
+        try:
+            self.take_in(tell)
+        except LlmdoError as error:
+            tell(f"{self.note}; {error.message}")
+
+    def _items(self) -> Iterator[str]:
+        """What is new in it, the items of a kind together."""
+        if self.before is None:
+            yield "new"
+            return
+        for kind, group in groupby(lock.drift(self.before, self.after), key=lambda item: item.kind):
+            names = [shown(item.name) for item in group if item.name]
+            more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+            yield f"{kind} {', '.join(names[:FEW])}{more}" if names else kind
+
+    def _reach(self) -> str:
+        """What it lets entries reach that the one before did not."""
+        from llmdo.diff import diff  # only where a lock is written
+
+        if self.before is None:
+            return "`llmdo reach` shows what entries can do"
+        return "; ".join(_told(diff(self.before, self.after)))
+
+
+def behind(project: Project, graph: Graph) -> StaleLock | None:
+    """The lock of `project`, whose sources say `graph`, where it says something else; None of files alone."""
+    if not project.workspace.has_lock or project.locked.graph == graph:
+        return None
+    is_usable = project.locked.state in ("read", "missing") and not project.locked.is_newer
+    return StaleLock(
+        root=project.workspace.root, before=project.locked.graph, after=graph, is_usable=is_usable
+    )
+
+
+def after_edit(root: Path, tell: Tell) -> None:
+    """Brings the lock up to date after llmdo changed files of the workspace; nothing is imported or started.
+
+    What only an import or a start tells is told to be missing from it.
+
+    Raises:
+        LlmdoError: The lock cannot be written.
+    """
+    if not (root / MANIFEST).is_file():
+        return
+    project = projects.read(root)
+    stale = behind(project, project.graph)
+    if stale is None:
+        return
+    errors = [each for each in checks.check(project, locked=True) if each.severity == "error"]
+    if any(each.code not in OVERWRITTEN_ANYWAY for each in errors):
+        tell(f"{LOCK} stays as it is: `llmdo check` says what stands before a new one")
+    elif not stale.for_a_person and (unread := locking.to_be_imported(project)):
+        tell(
+            f"{LOCK} stays as it is: what the tools of `{shown(unread[0])}` do only an import tells, so `llmdo run` or "
+            "`llmdo lock` takes it in"
+        )
+    else:
+        stale.take_in(tell)
+
+
+def _for_a_person(before: Graph | None, after: Graph) -> Iterator[str]:
+    from llmdo.diff.facts import hand_edits
+
+    known = before.toolsets if before else {}
+    for name, toolset in after.toolsets.items():
+        then = known.get(name)
+        if toolset.server and (
+            then is None
+            or not toolset.identity
+            or (then.server, then.programs) != (toolset.server, toolset.programs)
+        ):
+            yield f"what the MCP server `{shown(name)}` is and says"
+        if toolset.python and toolset.source is None and (then is None or then.python != toolset.python):
+            yield f"the installed toolset `{shown(toolset.python)}`"
+    if (before.judges if before else {}) != after.judges:
+        yield "a judge of evaluations"
+    if before is None:
+        return
+    if before.settings.built_in != after.settings.built_in:
+        yield "the built-in rules of this llmdo"
+    if {(each.name, each.digest) for each in after.policies if not each.path} - {
+        (each.name, each.digest) for each in before.policies
+    }:
+        yield "a shared policy"
+    for edit in hand_edits(before, after):
+        yield f"what `{shown(edit.toolset)}` says, whose source is the same"
+
+
+def _told(difference: Difference) -> Iterator[str]:
+    """The verdict, and what widens reach."""
+    yield "reach is the same" if difference.verdict in ("same", "changed") else difference.verdict
+    for each in difference.entries:
+        gained = [row for row in each.rows if row.effect in ("widens", "unknown") and row.after]
+        if gained:
+            named = ", ".join(map(_gain, gained[:FEW]))
+            more = f" and {len(gained) - FEW} more" if len(gained) > FEW else ""
+            yield f"entry `{shown(each.name)}` gains {named}{more} (`llmdo diff` shows it)"
+            return
+
+
+def _gain(row: RowChange) -> str:
+    """A capability, with whether somebody is asked before it is used."""
+    asks = " (asks)" if row.after and row.after.decision == "needs_approval" else ""
+    return f"`{row.capability}`{asks}"
