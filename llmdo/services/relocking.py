@@ -137,16 +137,12 @@ def after_edit(root: Path, tell: Tell) -> None:
 
 
 def _for_a_person(before: Graph | None, after: Graph) -> Iterator[str]:
-    from llmdo.diff.facts import hand_edits
-
     known = before.toolsets if before else {}
     for name, toolset in after.toolsets.items():
         then = known.get(name)
-        if toolset.server and (
-            then is None
-            or not toolset.identity
-            or (then.server, then.programs) != (toolset.server, toolset.programs)
-        ):
+        if (
+            toolset.server and not toolset.identity
+        ):  # what is known of another server, or of other programs, is not
             yield f"what the MCP server `{shown(name)}` is and says"
         if toolset.python and toolset.source is None and (then is None or then.python != toolset.python):
             yield f"the installed toolset `{shown(toolset.python)}`"
@@ -160,8 +156,9 @@ def _for_a_person(before: Graph | None, after: Graph) -> Iterator[str]:
         (each.name, each.digest) for each in before.policies
     }:
         yield "a shared policy"
-    for edit in hand_edits(before, after):
-        yield f"what `{shown(edit.toolset)}` says, whose source is the same"
+    for item in lock.drift(before, after):
+        if item.is_kept:
+            yield f"what `{shown(item.name)}` says, whose source is the same"
 
 
 def _told(difference: Difference) -> Iterator[str]:

@@ -16,6 +16,7 @@ from llmdo.workspace import lock, project
 from tests import forking
 from tests.commands import llmdo, unprivileged
 from tests.test_inventory import MARK, PAYLOAD, whole  # noqa: F401  # a fixture
+from tests.test_shared_policies import install
 
 TRUSTED = {**os.environ, "LLMDO_TRUST": "1", "CI": ""}
 MODELS = """\
@@ -230,20 +231,33 @@ def _installed(root: Path) -> str:
     return "the installed toolset"
 
 
+def _policy(root: Path) -> str:
+    name = "package:acme_policy/base.toml"
+    (root / "llmdo.toml").write_text((root / "llmdo.toml").read_text().replace("policies/base.toml", name))
+    package = root.parent / "site/acme_policy"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "base.toml").write_text((root / "policies/base.toml").read_text())
+    install(root.parent / "site")
+    return "a shared policy"
+
+
 def _rules(root: Path) -> str:
     text = (root / "llmdo.lock").read_text()
     (root / "llmdo.lock").write_text(text.replace("built-in-rules = 3", "built-in-rules = 2"))
     return "the built-in rules"
 
 
-@pytest.mark.parametrize("change", [_program, _server, _judge, _installed, _rules])
+@pytest.mark.parametrize("change", [_program, _server, _judge, _installed, _policy, _rules])
 @pytest.mark.parametrize("words", [("run", "main", "{}"), ("add", "rule", "net", "blocked")])
 def test_what_a_person_has_to_look_at_is_left_to_lock(
     whole: Path,  # noqa: F811
     change: Callable[[Path], str],
     words: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     left = change(whole)
+    monkeypatch.syspath_prepend(whole.parent / "site")
     before = (whole / "llmdo.lock").read_bytes()
     done = llmdo(whole, *words, environ=TRUSTED)
     assert (whole / "llmdo.lock").read_bytes() == before
@@ -270,6 +284,18 @@ def test_facts_that_changed_while_their_source_did_not_are_left_to_lock(team: Pa
     llmdo(team, "run", environ=TRUSTED)
     assert b"x.kit.b" in path.read_bytes()
     assert before != path.read_bytes(), "what the run took in is the model's text"
+
+
+def test_what_a_library_made_of_a_toolset_is_left_to_lock_beside_an_edit(whole: Path) -> None:  # noqa: F811
+    text = (whole / "llmdo.lock").read_text()
+    assert "class = true\n" in text
+    (whole / "llmdo.lock").write_text(text.replace("class = true\n", "dynamic = true\n"))
+    worker = whole / "workers/main.worker"
+    worker.write_text(worker.read_text() + "More.\n")
+    before = (whole / "llmdo.lock").read_bytes()
+    done = llmdo(whole, "run", "main", "{}", environ=TRUSTED)
+    assert "alone takes in what `installed` says, whose source is the same" in done.stderr
+    assert (whole / "llmdo.lock").read_bytes() == before
 
 
 def test_what_a_server_says_otherwise_is_not_taken_in_with_an_edit(whole: Path) -> None:  # noqa: F811
@@ -313,6 +339,14 @@ def test_an_edit_imports_nothing(team: Path) -> None:
         "llmdo.lock stays as it is: what the tools of `tools/kit.py` do only an import tells" in done.stderr
     )
     assert (mark.exists(), (team / "llmdo.lock").read_bytes()) == (False, before)
+
+
+def test_an_edit_beside_an_error_leaves_the_lock(team: Path) -> None:
+    before = (team / "llmdo.lock").read_bytes()
+    (team / "main.worker").write_text("---\nname: main\ntoolsets: [nobody]\n---\nGo.\n")
+    done = llmdo(team, "add", "rule", "net", "blocked", environ=TRUSTED)
+    assert "llmdo.lock stays as it is: `llmdo check` says what stands before a new one" in done.stderr
+    assert (team / "llmdo.lock").read_bytes() == before
 
 
 def test_errors_are_told_before_trust_is_asked_for_and_without_the_lock_that_follows(team: Path) -> None:
