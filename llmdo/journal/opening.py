@@ -92,8 +92,8 @@ def batches_of(root: Path, environ: Mapping[str, str] = os.environ) -> Batches:
     return StoredBatches.at(root, address)
 
 
-def workers_of(address: str) -> FleetWorkers:
-    """The workers of the fleet that has the store at `address`.
+def workers_of(address: str, *, is_renewing: bool = False) -> FleetWorkers:
+    """The workers of the fleet that has the store at `address`; for one that beats, `is_renewing`.
 
     Raises:
         LlmdoError: It is none, cannot be reached, or has not the tables that are needed.
@@ -101,7 +101,7 @@ def workers_of(address: str) -> FleetWorkers:
     require_library(address)
     from llmdo.journal.postgres.workers import PostgresWorkers
 
-    return PostgresWorkers(address)
+    return PostgresWorkers(address, is_renewing=is_renewing)
 
 
 def declare_restored(address: str) -> tuple[int, int]:

@@ -1,11 +1,9 @@
-"""The connection to the database, and what its errors mean for whoever reads them."""
+"""The database, and what its errors mean for whoever reads them."""
 
 from __future__ import annotations
 
 import time
-import weakref
-from contextlib import contextmanager
-from threading import RLock
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import psycopg
@@ -13,6 +11,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.entries import JournalError, StoreError
+from llmdo.journal.postgres import pool as pools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,6 +20,9 @@ Result = TypeVar("Result")
 
 PATIENCE = 15.0  # seconds for a database that restarts: less than two thirds of a lease
 _PAUSE = 0.2  # seconds between two attempts
+
+RENEWING = "llmdo lease"
+"""What the connection is called, to whoever looks at the server, that renews leases and beats."""
 
 FORCED = "coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on')"
 """What `synchronous_commit` is set to: the disk at least, whatever the default; more where it is set up so."""
@@ -49,9 +51,13 @@ class Statement(Protocol):
 
 
 class Database:
-    """One connection, which is made when it is needed, and made anew where it broke. Threads may share it."""
+    """One database. Its connections are those of the process, made when they are needed and again where they broke.
 
-    def __init__(self, address: str) -> None:
+    Threads may share it.
+    """
+
+    def __init__(self, address: str, *, is_renewing: bool = False) -> None:
+        """With `is_renewing`, its connection renews leases and beats: no other statement holds it up."""
         try:
             parts = conninfo_to_dict(address)
         except psycopg.Error as error:
@@ -64,12 +70,11 @@ class Database:
         )
         """Its name in messages, without a password."""
         self.place = f"{parts.get('host', '')}:{parts.get('port', '')}/{parts.get('dbname', '')}"
-        self._address = make_conninfo(
-            address, **{name: value for name, value in _SETTINGS.items() if name not in parts}
+        settings = {**_SETTINGS, "application_name": RENEWING} if is_renewing else _SETTINGS
+        whole = make_conninfo(
+            address, **{name: value for name, value in settings.items() if name not in parts}
         )
-        self._connection: psycopg.Connection | None = None
-        self._was_connected = False
-        self._connecting = RLock()
+        self._pool = pools.pool_of(whole, 1 if is_renewing else pools.BOUND)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of a statement that may run twice: where the connection broke, it does.
@@ -104,16 +109,24 @@ class Database:
             BrokenError: Nobody knows whether it was carried out.
             JournalError: It was not.
         """
-        connection = self._connected()
-        with self._translated(connection):
+        with self._connected() as connection, self._translated(connection):
             return _rows(connection, query, values)
 
     @contextmanager
     def transaction(self) -> Iterator[Statement]:
-        """What runs statements of which all count, or none."""
-        connection = self._connected()
-        with self._translated(connection), connection.transaction():
+        """What runs statements of which all count, or none; others of this thread belong to them, too."""
+        with self._connected() as connection, self._translated(connection), connection.transaction():
             yield lambda query, *values: _rows(connection, query, values)
+
+    @contextmanager
+    def connection(self) -> Iterator[float]:
+        """Runs all statements of this thread in the block on one connection; when it was made, by `time.monotonic`.
+
+        Raises:
+            JournalError: The database cannot be reached.
+        """
+        with self._held() as held:
+            yield held.made
 
     def reconnect(self) -> None:
         """Returns when there is a connection again.
@@ -124,36 +137,35 @@ class Database:
         end = time.monotonic() + PATIENCE
         while True:
             try:
-                self._connected()
+                with self._connected():
+                    return
             except JournalError:
                 if time.monotonic() > end:
                     raise
                 time.sleep(_PAUSE)
-            else:
-                return
 
     def close(self) -> None:
-        """Closes the connection."""
-        with self._connecting:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+        """Closes the connections that nobody uses at the moment; where one is needed again, it is made."""
+        self._pool.close()
 
-    def _connected(self) -> psycopg.Connection:
-        with self._connecting:
-            if self._connection is None or self._connection.closed:
-                try:
-                    self._connection = psycopg.connect(self._address, autocommit=True)
-                except psycopg.Error as error:
-                    # Of a store that was there before, it is waited whether it comes back.
-                    kind = BrokenError if self._was_connected else StoreError
-                    raise kind(
-                        f"the store {self.name} cannot be reached: {_why(error)}",
-                        hint="`--no-journal` runs without a journal",
-                    ) from error
-                self._was_connected = True
-                weakref.finalize(self, self._connection.close)
-            return self._connection
+    @contextmanager
+    def _connected(self) -> Iterator[psycopg.Connection]:
+        with self._held() as held:
+            yield held.connection
+
+    @contextmanager
+    def _held(self) -> Iterator[pools.HeldConnection]:
+        with ExitStack() as stack:
+            try:
+                held = stack.enter_context(self._pool.connection())
+            except psycopg.Error as error:
+                # Of a store that was there before, it is waited whether it comes back.
+                kind = BrokenError if self._pool.was_connected else StoreError
+                raise kind(
+                    f"the store {self.name} cannot be reached: {_why(error)}",
+                    hint="`--no-journal` runs without a journal",
+                ) from error
+            yield held
 
     @contextmanager
     def _translated(self, connection: psycopg.Connection) -> Iterator[None]:

@@ -74,9 +74,9 @@ class Lease:
         *,
         seconds: float = SECONDS,
         end: Callable[[str], None] = end_process,
-        own: Callable[[], Database],
+        renewing: Database,
     ) -> None:
-        """Takes it; `own` makes a connection that no other statement holds up, and `end` ends the process.
+        """Takes it; `renewing` has a connection that no other statement holds up, and `end` ends the process.
 
         Raises:
             ClaimedError: Another process has it.
@@ -85,7 +85,7 @@ class Lease:
         self.run = run
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{token_hex(4)}"
         self.seconds = seconds
-        self._database, self._end, self._own = database, end, own
+        self._database, self._end, self._renewals = database, end, renewing
         self._renewed = time.monotonic()
         rows = database.rows(_TAKE, run, self.owner, seconds, by == "person")
         if not rows:
@@ -134,17 +134,13 @@ class Lease:
             return
 
     def _renewing(self) -> None:
-        own = self._own()
-        try:
-            while not self._over.wait(self.seconds / 3):
-                self._renew(own)
-        finally:
-            own.close()
+        while not self._over.wait(self.seconds / 3):
+            self._renew()
 
-    def _renew(self, own: Database) -> None:
+    def _renew(self) -> None:
         at = time.monotonic()
         try:
-            rows = own.rows_at_once(_RENEW, self.seconds, *self.fence)
+            rows = self._renewals.rows_at_once(_RENEW, self.seconds, *self.fence)
         except JournalError:  # the watch decides how long that may go on
             self._over.wait(self.seconds / 30)
             return

@@ -79,7 +79,8 @@ class PostgresRuns:
         self._root = root
         self._database = Database(address)
         require_current(self._database)
-        self._take = partial(Lease, self._database, seconds=seconds, end=end, own=partial(Database, address))
+        renewing = Database(address, is_renewing=True)
+        self._take = partial(Lease, self._database, seconds=seconds, end=end, renewing=renewing)
         self._leases: dict[str, Lease] = {}
         self._seen = SeenEntries(self.folder, self._database)
         self._generation = 0

@@ -101,6 +101,8 @@ class PostgresJournal(StoredJournal):
         """Held by who writes or forces: another thread may force meanwhile."""
         self._unforced: list[_Rows] = []
         """What was written and not forced since: a server that fails at once has lost it."""
+        self._there_at = 0.0
+        """When that was there: a connection that is older, and not broken, says that it still is."""
         self.head: Link | None = None
         """The last record of the audit that was written; None where no record was added to it."""
 
@@ -152,6 +154,7 @@ class PostgresJournal(StoredJournal):
                 self.head = self.link
             self.written = Heads(self.entry_link, self.link)
             if hold == "written":
+                self._there_at = self._there_at if self._unforced else time.monotonic()
                 self._unforced.append(rows)
             else:
                 self._note_forced(self.written)
@@ -187,13 +190,25 @@ class PostgresJournal(StoredJournal):
         left = [(state, rows)]
 
         def restore() -> None:
+            there_at = time.monotonic()
             for lost in self._unforced:
                 if not self._is_written(lost):
                     self._carry_out(lease, _UNCHANGED, lost, forced=False)
+            self._there_at = there_at
             if self._is_written(rows):
                 left[0] = (_UNCHANGED, _NO_ROWS)
 
-        self._database.again(lambda: self._carry_out(lease, *left[0], forced=forced), restore)
+        def send() -> None:
+            with self._database.connection() as made:
+                if self._unforced and made >= self._there_at:
+                    restore()
+                self._carry_out(lease, *left[0], forced=forced)
+
+        def restored() -> None:
+            with self._database.connection():  # one alone: it breaks where the server fails in between
+                restore()
+
+        self._database.again(send, restored)
 
     def _carry_out(self, lease: Lease, state: _State, rows: _Rows, *, forced: bool) -> None:
         at = time.monotonic()

@@ -34,13 +34,13 @@ _NO_LONGER_THAN = "SELECT set_config('idle_in_transaction_session_timeout', '20s
 class PostgresWorkers:
     """The workers of the fleet that has the database at one address."""
 
-    def __init__(self, address: str) -> None:
-        """Connects.
+    def __init__(self, address: str, *, is_renewing: bool = False) -> None:
+        """Connects; `is_renewing` for those that beat, as no other statement holds that up.
 
         Raises:
             LlmdoError: The address is none, the database cannot be reached, or has other tables than are needed.
         """
-        self._database = Database(address)
+        self._database = Database(address, is_renewing=is_renewing)
         require_current(self._database)
 
     def register(self, worker: str, *, lock: str, jobs: int) -> None:

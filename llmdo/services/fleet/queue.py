@@ -10,7 +10,7 @@ configured, so that who can write rows could run code on every worker: here noth
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import dbos
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SCHEMA = "llmdo_queue"
 """Of the tables of DBOS, in the database of the journals."""
 POLL = 1.0  # seconds between two looks for something to do
+LOOKING, TAKING = 2, 3
+"""Connections of who puts in and looks, and of a worker that takes, of which one listens."""
 PRIORITY = 1000
 """Of what is put in without one; what has a lower number is taken first."""
 
@@ -118,6 +120,7 @@ class Queue:
                 dbos_system_schema=SCHEMA,
                 serializer=DBOSPortableJSON,
                 application_name=_APPLICATION,
+                system_database_pool_size=LOOKING,
                 retry_connection_errors=False,
                 lazy=True,
             )
@@ -283,6 +286,10 @@ def work(
     try:
         with _translated():
             DBOS.launch()
+            with ExitStack() as opened:
+                # At once, as the journals of runs may take what connections the server has left
+                for _ in range(TAKING - 1):
+                    opened.enter_context(engine._sys_db.engine.connect())  # noqa: SLF001
         yield lambda: DBOS.destroy(workflow_completion_timeout_sec=10**9)
     finally:
         DBOS.destroy(destroy_registry=True)
@@ -298,7 +305,7 @@ def _configuration(address: str, worker: str, lock: str) -> DBOSConfig:
         "application_version": lock,
         "run_migrations": False,
         "log_level": "ERROR",
-        "sys_db_pool_size": 5,
+        "sys_db_pool_size": TAKING,
         "db_engine_kwargs": {"connect_args": _CONNECTION},
     }
 

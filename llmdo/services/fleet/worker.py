@@ -106,7 +106,7 @@ def work(request: WorkerRequest, host: WorkerHost) -> WorkerOutcome:
         reaping = stack.enter_context(closing(workers_of(request.address)))
         delays = stack.enter_context(closing(workers_of(request.address)))
         presence = stack.enter_context(
-            Presence(workers_of(request.address), lock=code.lock, jobs=request.jobs)
+            Presence(workers_of(request.address, is_renewing=True), lock=code.lock, jobs=request.jobs)
         )
         items = FleetItems(request.root, host.approving, host.consent, request.environ)
         stack.enter_context(closing(items))
