@@ -7,6 +7,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -185,9 +186,9 @@ def test_of_two_reapers_one_reaps(fleet: str, queue: Queue, rows: Rows) -> None:
     put(queue, "a@1")
     taken_by(rows, "a@1", "gone:1:x")
     first, second = workers_of(fleet), workers_of(fleet)
-    with first.reaping() as is_alone:
+    with first.reaping() as is_alone, ThreadPoolExecutor(1) as another:  # which has a connection of its own
         assert is_alone
-        assert reap(queue, second) == ()
+        assert another.submit(reap, queue, second).result() == ()
         assert [each.run for each in queue.at_work()] == ["a"]
     assert [each.run for each in reap(queue, second)] == ["a"]
 

@@ -102,7 +102,7 @@ class PostgresJournal(StoredJournal):
         self._unforced: list[_Rows] = []
         """What was written and not forced since: a server that fails at once has lost it."""
         self._there_at = 0.0
-        """When that was there: a connection that is older, and not broken, says that it still is."""
+        """When that was not there yet: a connection that is older, and not broken, says that it still is."""
         self.head: Link | None = None
         """The last record of the audit that was written; None where no record was added to it."""
 
@@ -147,14 +147,14 @@ class PostgresJournal(StoredJournal):
                 self.force(hold)
             return
         with self._sending:
-            rows = self._uncommitted()
+            rows, began = self._uncommitted(), time.monotonic()
             self._send(self._state(), rows, forced=hold != "written")
             self.secrets.stored = len(self.secrets.registered)
             if self._lines:
                 self.head = self.link
             self.written = Heads(self.entry_link, self.link)
             if hold == "written":
-                self._there_at = self._there_at if self._unforced else time.monotonic()
+                self._there_at = self._there_at if self._unforced else began
                 self._unforced.append(rows)
             else:
                 self._note_forced(self.written)
