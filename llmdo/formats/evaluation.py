@@ -115,6 +115,12 @@ CaseTable = TypedDict(
         "attachments": NotRequired[
             Annotated[list[Path], Doc("Files of the workspace that are handed to the entry.")]
         ],
+        "refuse": NotRequired[
+            Annotated[
+                Capabilities,
+                Doc("Questions about these are answered with no in this case, whatever the flags approve."),
+            ]
+        ],
         "expected": NotRequired[Annotated[Any, Doc("What evaluators compare the output with.")]],
         "metadata": NotRequired[
             Annotated[dict[str, Any], Doc("Free for functions that judge, and for readers.")]

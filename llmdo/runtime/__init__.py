@@ -14,6 +14,7 @@ from llmdo.runtime.approvals.approver import (
     AskLater,
     GoneError,
     Question,
+    RefuseSome,
     RejectAll,
 )
 from llmdo.runtime.approvals.terminal import AskOnTerminal, approver_at
@@ -48,6 +49,7 @@ __all__ = [
     "ModelChoice",
     "PolicyRefusal",
     "Question",
+    "RefuseSome",
     "RejectAll",
     "RunOptions",
     "RunOutcome",

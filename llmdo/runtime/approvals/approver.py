@@ -121,9 +121,27 @@ class ApproveSome:
         return any(granted.grants(need) for granted in self.capabilities)
 
 
+@dataclass(frozen=True, slots=True)
+class RefuseSome:
+    """Says no where something that needs the approval may lie within `capabilities`; `otherwise` answers all else."""
+
+    capabilities: tuple[Capability, ...]
+    by: str
+    """Who answers so, in words for the user."""
+    otherwise: Approver
+
+    async def ask(self, question: Question) -> Answer:
+        """A no, or what `otherwise` says; of what the tool itself asks about, all that it raises counts."""
+        asking = question.asking or question.capabilities
+        refused = [each for each in self.capabilities if any(map(each.touches, asking))]
+        if not refused:
+            return await self.otherwise.ask(question)
+        return Answer(allowed=False, by=self.by, reason=f"`{refused[0]}` is refused here", is_standing=True)
+
+
 def approves_all(approver: Approver | None) -> bool:
     """Whether `ApproveAll` answers, at once or for whoever does not."""
-    while isinstance(approver, ApproveSome):
+    while isinstance(approver, ApproveSome | RefuseSome):
         approver = approver.otherwise
     return isinstance(approver, ApproveAll)
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.journal.batches import BatchStore
     from llmdo.journal.items import BatchItem, BatchUsage, NewItem, Result, State
+    from llmdo.services.batch.item_run import ItemRefusal
     from llmdo.services.batch.queueing import Unsure
     from llmdo.services.batch.rows import Rows
     from llmdo.services.host import Approving
@@ -91,6 +92,8 @@ class Working:
     """The file of the rows; None: as the batch has it, if it has one."""
     debug: bool = False
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    refused: Mapping[str, ItemRefusal] = field(default_factory=dict)
+    """The key of each item of which some questions are answered with no, to these."""
 
 
 def bounds(
@@ -325,7 +328,14 @@ def _work(
         answering, environ = host.approving(prepared.graph), working.environ
         basis = stack.enter_context(
             basis_of(
-                prepared, store, answering, environ, host.consent, is_bound=is_bound, debug=working.debug
+                prepared,
+                store,
+                answering,
+                environ,
+                host.consent,
+                is_bound=is_bound,
+                debug=working.debug,
+                refused=working.refused,
             )
         )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from llmdo.base.diagnostic import LlmdoError
@@ -19,7 +20,7 @@ from llmdo.journal.naming import later_run
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.summary import ending, failed, unfinished
-from llmdo.runtime import RunOptions
+from llmdo.runtime import RefuseSome, RunOptions
 from llmdo.runtime.attached import WorkspaceFiles
 from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.recording.keeping import keeping_aside, outcome_in
@@ -49,11 +50,27 @@ if TYPE_CHECKING:
     from llmdo.journal.batches import BatchStore
     from llmdo.journal.items import BatchItem
     from llmdo.journal.ports import JournalStore, RunIndex
+    from llmdo.policy.authority import Capability
     from llmdo.runtime import AttachmentResolver, RunOutcome
     from llmdo.services.basis import Origin
     from llmdo.services.host import Approving
     from llmdo.services.run import PreparedRun
     from llmdo.workspace.trust import Consent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemRefusal:
+    """What questions of one item are answered with no, whatever else answers."""
+
+    by: str
+    """Who says so, in words for the user."""
+    capabilities: tuple[Capability, ...]
+
+    def before(self, answering: Approving) -> Approving:
+        """Who answers the questions of the item, where `answering` does those of all."""
+        named = ", ".join(map(str, self.capabilities))
+        approver = RefuseSome(self.capabilities, self.by, answering.approver)
+        return replace(answering, approver=approver, mode=f"refuse {named}, else {answering.mode}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +103,8 @@ class BatchBasis:
     """What may have changed since runs began that go on."""
     sources: Origin = "workspace"
     """What runs go on with that stopped."""
+    refused: Mapping[str, ItemRefusal] = field(default_factory=dict)
+    """The key of each item of which some questions are answered with no, to these."""
 
 
 @contextmanager
@@ -99,6 +118,7 @@ def basis_of(
     is_bound: bool,
     is_fleet: bool = False,
     debug: bool = False,
+    refused: Mapping[str, ItemRefusal] = MappingProxyType({}),
 ) -> Iterator[BatchBasis]:
     """What all items of the batch in `store` run with."""
     batch = store.batch
@@ -122,6 +142,7 @@ def basis_of(
             is_bound=is_bound,
             is_fleet=is_fleet,
             debug=debug,
+            refused=refused,
         )
 
 
@@ -330,14 +351,17 @@ async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) ->
 def _of_item(options: RunOptions, basis: BatchBasis, item: BatchItem) -> RunOptions:
     """`options` with what holds for every run of the batch, and with the files of the item."""
     attached, files = attached_of(item, basis.store)
+    refusal, answering = basis.refused.get(item.key), basis.answering
+    if refusal is not None:
+        answering = refusal.before(answering)
     return replace(
         options,
         models=replace(options.models, source="fleet") if basis.is_fleet else options.models,
         attachments=attached,
         attachment_resolver=KeptFiles(basis.store, files, basis.files),
-        approver=basis.answering.approver,
-        mode=basis.answering.mode,
-        tightening=basis.answering.tightening,
+        approver=answering.approver,
+        mode=answering.mode,
+        tightening=answering.tightening,
         consent=basis.consent,
         debug=basis.debug,
     )

@@ -45,6 +45,7 @@ def faults_of(document: Document, project: Project) -> Iterator[Diagnostic]:
         first.setdefault(name.lower(), number)
         own = parts.table(case, "evaluators")
         yield from _of_table(document, (*at, "evaluators"), own, project, entry)
+        yield from _of_capabilities(document, (*at, "refuse"), case.get("refuse"), graph)
         yield from _of_case(document, at, case, {**common, **own}, project)
 
 

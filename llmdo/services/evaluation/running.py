@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.journal.items import NewItem
 from llmdo.journal.opening import runs_of
 from llmdo.services.batch import commands as batches
+from llmdo.services.batch.item_run import ItemRefusal
 from llmdo.services.batch.scheduling import UNPRICED
 from llmdo.services.evaluation.deeds import RunDeeds, deeds_of
 from llmdo.services.evaluation.judges import items_for, rulings_of
@@ -102,6 +103,7 @@ def run_all(planned: tuple[Variant, ...], suite: Suite, repeat: int, how: Condit
         LlmdoError: A batch cannot be put in, or worked off.
     """
     items = tuple(_items(suite, how.root, repeat))
+    refused = dict(_refused(suite, repeat))
     spending = _Spending(how.bounds)
     variants: list[Variant] = []
     deeds: dict[str, RunDeeds] = {}
@@ -114,7 +116,7 @@ def run_all(planned: tuple[Variant, ...], suite: Suite, repeat: int, how: Condit
                 models=variant.models,
                 id=variant.batch,
                 prepared=how.prepared.get(variant.label),
-                working=_working(how, spending),
+                working=replace(_working(how, spending), refused=refused),
             )
             spending.add(_worked_off(request, how, host))
         trials, done = _trials(variant, items, how.root)
@@ -181,6 +183,15 @@ def _items(suite: Suite, root: Path, repeat: int) -> Iterator[NewItem]:
                 input=case.input,
                 files=tuple((str(root / path), files[path]) for path in case.attachments),
             )
+
+
+def _refused(suite: Suite, repeat: int) -> Iterator[tuple[str, ItemRefusal]]:
+    """The key of each item of a case that refuses something, to that."""
+    for number in range(1, repeat + 1):
+        for case in suite.cases:
+            if case.refused:
+                by = f"the case `{case.name}` of {path_of(suite.name)}"
+                yield f"{case.name}#{number}", ItemRefusal(by=by, capabilities=case.refused)
 
 
 def _trials(

@@ -10,6 +10,7 @@ from llmdo.base import digest, parts
 from llmdo.base.diagnostic import LlmdoError, near_or_all
 from llmdo.base.values import dataclass, replace
 from llmdo.formats.schema import judge
+from llmdo.policy.authority import Capability
 from llmdo.services.evaluation.faults import faults_of
 from llmdo.services.invalid import InvalidTeamError
 from llmdo.syntax import discovery, yaml_file
@@ -32,6 +33,8 @@ class EvalCase:
     """None: the entry's own."""
     attachments: tuple[str, ...] = ()
     """Paths of the workspace."""
+    refused: tuple[Capability, ...] = ()
+    """Of questions about these the answer is no, whatever the flags approve: a file approves nothing."""
     expected: Json = None
     metadata: Mapping[str, Json] | None = None
     criteria: Mapping[str, Json]
@@ -136,6 +139,7 @@ def _case(table: Mapping[str, Json]) -> EvalCase:
         name=parts.text(table["name"]),
         input=value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False),
         attachments=parts.texts(table.get("attachments")),
+        refused=tuple(map(Capability.parse, texts_of(table.get("refuse")))),
         expected=table.get("expected"),
         metadata=parts.table(table, "metadata") if "metadata" in table else None,
         criteria=parts.table(table, "evaluators"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,45 @@ def test_what_calls_raised_and_who_was_asked_is_judged_by_the_journal(llmdo: Llm
     assert says["looks"]["asked_before x.shop"][1] == "main/look#1 (`shop.look`) raised it unasked"
     assert says["refunds"]["never_raised x.shop.refund"][1] == "main/refund#1 (`shop.refund`) raised it"
     assert says["looks"]["decisions shop.refund"][1] == "it was not called"
+
+
+@pytest.mark.parametrize("flags", [("--approve-all",), ("--approve", "x.shop"), ()])
+def test_a_case_refuses_what_flags_approve_and_approves_nothing(
+    llmdo: Llmdo, root: Path, flags: tuple[str, ...]
+) -> None:
+    asked = "call refund\nsay done"
+    write(
+        root,
+        [
+            {"name": "paid", "input": asked, "evaluators": {"raised": "x.shop.refund"}},
+            {
+                "name": "no",
+                "input": asked,
+                "refuse": "x.shop.refund",
+                "evaluators": {"never_raised": "x.shop.refund"},
+            },
+            {"name": "all", "input": asked, "refuse": ["x"], "evaluators": {"never_raised": "x.shop.refund"}},
+        ],
+    )
+    says = judged(llmdo, root, *flags)
+    assert says["paid"]["raised x.shop.refund"][0] is bool(flags)
+    for case in ("no", "all"):
+        assert says[case] == {"ends completed": (True, None), "never_raised x.shop.refund": (True, None)}
+    effects = root / "effects.log"
+    assert effects.exists() == bool(flags)
+    assert not flags or effects.read_text().splitlines() == ["refund "], "one case alone"
+    refused = trials(llmdo("eval", "show", "last", "--format", "json", cwd=root).out)["no"]["run"]
+    lines = llmdo("audit", refused, "--format", "jsonl", cwd=root).out.splitlines()
+    records = [json.loads(line) for line in lines]
+    assert [each["by"] for each in records if each["kind"] == "decided"] == ["the case `no` of evals/e.yaml"]
+
+
+def test_what_a_case_refuses_has_to_be_a_capability(llmdo: Llmdo, root: Path) -> None:
+    write(root, [{"name": "a", "input": "x", "refuse": "x.shop.refnd", "evaluators": {"contains": "x"}}])
+    done = llmdo("eval", cwd=root)
+    assert done.code == 1
+    assert "x.shop.refnd" in done.err
+    assert "x.shop.refund" in done.err
 
 
 def test_a_case_whose_question_waits_fails_unless_that_is_how_it_ends(llmdo: Llmdo, root: Path) -> None:
