@@ -68,9 +68,8 @@ def evaluate(parts: Sequence[UserContent]) -> str:
     """The report on the file that came with the prompt."""
     for part in parts:
         if isinstance(part, BinaryContent):
-            try:
-                content = part.data.decode("utf-8-sig")
-            except UnicodeDecodeError:
+            content = text_of(part)
+            if content is None:
                 return write_refusal(
                     part.identifier, f"the rules read text, not {part.media_type}", MODEL_NAME
                 )
@@ -78,6 +77,16 @@ def evaluate(parts: Sequence[UserContent]) -> str:
         if isinstance(part, str) and (file := _FILE.fullmatch(part)):
             return write_report(file["text"] or "", file["path"], MODEL_NAME)
     return "No deck was attached, so there is nothing to evaluate."
+
+
+def text_of(part: BinaryContent) -> str | None:
+    """The text of a file; None of any other: bytes of a PDF may well be ASCII."""
+    if not part.media_type.startswith("text/"):
+        return None
+    try:
+        return part.data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class Total:
     name: str
     runs: int = 0
     requests: int = 0
-    """Those that a model answered."""
+    """Those that were sent, whether a model answered or not, as limits count them."""
     input_tokens: int = 0
     output_tokens: int = 0
     unmeasured: int = 0
@@ -74,7 +74,8 @@ def _of_run(journal: JournalStore, by: By, since: float) -> dict[str, Total]:
 
 def _whole(journal: JournalStore, name: str) -> Total:
     last = ending(journal)
-    total = Total(name=name, runs=1, seconds=spent(journal).seconds)
+    used = spent(journal)
+    total = Total(name=name, runs=1, seconds=used.seconds, requests=sum(used.unanswered.values()))
     total.failures = int(last is not None and last.outcome == "failed")
     waiting: set[str] = set()
     for entry in journal.entries("asked", "answered"):
@@ -105,13 +106,18 @@ def _in_parts(journal: JournalStore, by: By) -> dict[str, Total]:
                 _add_request(total, data)
                 total.seconds += max(0.0, entry.at - left.get(entry.path, entry.at))
             case "attempt":
-                parts[worker[entry.path] if by == "worker" else data["model"]].failures += 1
+                total = parts[worker[entry.path] if by == "worker" else data["model"]]
+                total.failures += 1
+                total.requests += by == "model" and data["sent"]
             case "asked" | "answered" if by == "worker":
                 if entry.kind == "asked":
                     asking[entry.path] = data["worker"]
                 above = (worker[path] for path in lineage(entry.path) if path in worker)
                 if name := asking.get(entry.path) or next(above, None):
                     _add_question(parts[name], entry, waiting)
+    if by == "worker":
+        for name, number in spent(journal).unanswered.items():
+            parts[name].requests += number
     for name, total in parts.items():
         total.name = str(without_tokens(name))
         if by == "model":

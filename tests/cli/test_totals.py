@@ -65,6 +65,15 @@ def totals(llmdo: Llmdo, root: Path, *words: str) -> dict[str, dict[str, object]
     return {total["name"]: total for total in document["totals"]}
 
 
+@pytest.mark.parametrize("text", ["done", "broken", "delegate broken", "delegate priced", "asks"])
+def test_stats_and_list_count_the_same_requests(llmdo: Llmdo, counting: Path, text: str) -> None:
+    llmdo("run", "main", text, cwd=counting)
+    [run] = json.loads(llmdo("runs", "--format", "json", cwd=counting).out)["runs"]
+    for by in ("entry", "worker", "model", "day"):
+        counted = totals(llmdo, counting, "--by", by).values()
+        assert sum(int(str(total["requests"])) for total in counted) == run["requests"], by
+
+
 def test_what_nobody_measured_or_priced_is_unknown_and_not_nothing(llmdo: Llmdo, counting: Path) -> None:
     llmdo("run", "main", "elsewhere", cwd=counting)
     total = totals(llmdo, counting)["main"]

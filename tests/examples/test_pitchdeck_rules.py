@@ -259,6 +259,7 @@ def test_streaming_gives_the_same_texts_and_calls(desk: Desk) -> None:
         (b"", "text/markdown", "the file is empty"),
         (b" \n\n", "text/markdown", "the file is empty"),
         (b"%PDF-1.7\n\xff\xfe", "application/pdf", "the rules read text, not application/pdf"),
+        (b"%PDF-1.4\nonly ASCII here\n%%EOF\n", "application/pdf", "the rules read text, not application/pdf"),
         (b"Buy milk.\n", "text/markdown", "it has no heading and no figure that these rules know"),
         (b"# Acme\n\n## Team\n\nTBD\n\n## Traction\n- Coming soon.\n", "text/markdown", "it has no heading and no figure that these rules know"),
     ],
