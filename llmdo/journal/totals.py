@@ -15,7 +15,7 @@ from llmdo.journal.spent import spent
 from llmdo.journal.summary import ending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from llmdo.journal.entries import JournalEntry
     from llmdo.journal.ports import JournalStore, RunIndex
@@ -69,7 +69,14 @@ def _of_run(journal: JournalStore, by: By, since: float) -> dict[str, Total]:
     if by in ("entry", "day"):
         name = first.path if by == "entry" else f"{datetime.fromtimestamp(first.at, UTC):%Y-%m-%d}"
         return {name: _whole(journal, name)}
-    return _in_parts(journal, by)
+    parts = _in_parts(journal, by)
+    for name, number in _unanswered(journal, by):
+        parts[name].requests += number
+    for name, total in parts.items():
+        total.name = str(without_tokens(name))
+        if by == "model":
+            total.questions = total.answers = None
+    return parts
 
 
 def _whole(journal: JournalStore, name: str) -> Total:
@@ -85,8 +92,8 @@ def _whole(journal: JournalStore, name: str) -> Total:
     return total
 
 
-def _in_parts(journal: JournalStore, by: By) -> dict[str, Total]:
-    """What the workers or the models of one run used."""
+def _in_parts(journal: JournalStore, by: By) -> defaultdict[str, Total]:
+    """What the workers or the models of one run used, by names that the totals do not have yet."""
     parts: defaultdict[str, Total] = defaultdict(lambda: Total(name="", runs=1))
     worker: dict[str, str] = {}
     left: dict[str, float] = {}
@@ -106,23 +113,22 @@ def _in_parts(journal: JournalStore, by: By) -> dict[str, Total]:
                 _add_request(total, data)
                 total.seconds += max(0.0, entry.at - left.get(entry.path, entry.at))
             case "attempt":
-                total = parts[worker[entry.path] if by == "worker" else data["model"]]
-                total.failures += 1
-                total.requests += by == "model" and data["sent"]
+                parts[worker[entry.path] if by == "worker" else data["model"]].failures += 1
             case "asked" | "answered" if by == "worker":
                 if entry.kind == "asked":
                     asking[entry.path] = data["worker"]
                 above = (worker[path] for path in lineage(entry.path) if path in worker)
                 if name := asking.get(entry.path) or next(above, None):
                     _add_question(parts[name], entry, waiting)
+    return parts
+
+
+def _unanswered(journal: JournalStore, by: By) -> Iterable[tuple[str, int]]:
+    """The requests without an answer by worker or model; which model a process asked that was killed, nobody knows."""
     if by == "worker":
-        for name, number in spent(journal).unanswered.items():
-            parts[name].requests += number
-    for name, total in parts.items():
-        total.name = str(without_tokens(name))
-        if by == "model":
-            total.questions = total.answers = None
-    return dict(parts)
+        return spent(journal).unanswered.items()
+    attempts = map(_read, journal.entries("attempt"))
+    return ((data["model"], 1) for data in attempts if data["sent"])
 
 
 def _add_question(total: Total, entry: JournalEntry, waiting: set[str]) -> None:

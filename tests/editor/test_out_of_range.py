@@ -17,7 +17,7 @@ BEYOND = [(0, 10**6), (10**6, 0), (2**31 - 1, 2**31 - 1), (4, 10**6)]
 
 @pytest.mark.long
 @pytest.mark.parametrize("text", ["", "\n", MAIN, "---\n", "😀" * 10, "\ufeff---\r\nname: main\r\n---\r\n"])
-def test_every_request_at_a_position_that_is_not_there_is_answered(root: Path, text: str) -> None:  # noqa: F811
+def test_every_request_at_a_position_that_is_not_there_is_answered(root: Path, text: str) -> None:
     async def work() -> None:
         async with editor(root) as shown:
             client = shown.client
