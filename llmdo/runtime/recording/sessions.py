@@ -53,20 +53,17 @@ def session_entry(
     path: str,
     number: int,
     journal: JournalStore,
-    begun: Mapping[str, object],
+    limits: Mapping[str, float],
     encoding: Encoding,
     workspace: Path,
 ) -> JournalEntry:
-    """That a process works on the run in `workspace`, the one of that number.
-
-    `begun` is how it is approved, what isolates it, and which limits a person set with it.
-    """
+    """That a process works on the run in `workspace`, the one of that number, and which limits a person set with it."""
     content: dict[str, object] = {
         "run": journal.run,
         "llmdo": __version__,
         "pydantic-ai": pydantic_ai.__version__,
         "python": platform.python_version(),
-        **begun,
+        "limits": dict(limits),
     }
     if journal.is_shared:
         content["location"] = MachineFolder.of(workspace).data
