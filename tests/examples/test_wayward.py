@@ -57,6 +57,7 @@ def test_whatever_a_model_does_the_run_ends_in_order(
     monkeypatch.setattr(retries, "FIRST_WAIT", 0.001)
     root = copied(name, tmp_path)
     limit_requests(root)
+    assert llmdo(root, "lock").returncode == 0  # else the run would take its limits in
     allowed = writable(root)
     before = contents(tmp_path)
     log = ["--log-events", str(tmp_path / "events.jsonl")] if streams else []
