@@ -30,20 +30,11 @@ class Spent:
 
 def spent(journal: JournalStore) -> Spent:
     """What the processes spent that worked at the run so far."""
-    sent: Counter[str] = Counter()
-    for entry in journal.entries("sent", "request", "attempt"):
-        if entry.kind == "sent":
-            sent[entry.path] += 1
-        elif entry.kind == "request" or not entry.data["sent"]:
-            sent[entry.path] -= 1
-    unanswered: Counter[str] = Counter()
-    for path, number in sent.items():
-        unanswered[path.rpartition("/")[2].partition("#")[0]] += max(0, number)
     limits: dict[str, float] = {}
     for entry in journal.entries("session"):
         limits.update(entry.data["limits"])
     return Spent(
-        unanswered={worker: number for worker, number in unanswered.items() if number},
+        unanswered=unanswered(journal),
         tool_calls=frozenset(
             entry.path
             for entry in journal.entries("decision")
@@ -52,6 +43,20 @@ def spent(journal: JournalStore) -> Spent:
         seconds=sum(_seconds(journal)),
         limits=limits,
     )
+
+
+def unanswered(journal: JournalStore) -> dict[str, int]:
+    """By worker, the requests that were sent and that no model answered."""
+    sent: Counter[str] = Counter()
+    for entry in journal.entries("sent", "request", "attempt"):
+        if entry.kind == "sent":
+            sent[entry.path] += 1
+        elif entry.kind == "request" or not entry.data["sent"]:
+            sent[entry.path] -= 1
+    lost: Counter[str] = Counter()
+    for path, number in sent.items():
+        lost[path.rpartition("/")[2].partition("#")[0]] += max(0, number)
+    return {worker: number for worker, number in lost.items() if number}
 
 
 def _seconds(journal: JournalStore) -> Iterator[float]:

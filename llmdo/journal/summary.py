@@ -11,7 +11,7 @@ from llmdo.base.values import dataclass
 from llmdo.journal.conversation import goes_on_from
 from llmdo.journal.entries import JournalError, lineage
 from llmdo.journal.questions import waiting
-from llmdo.journal.spent import spent
+from llmdo.journal.spent import unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -108,7 +108,7 @@ def summaries(runs: RunIndex, tell: Callable[[JournalError], None]) -> Iterator[
 def _used(journal: JournalStore) -> dict[str, Any]:
     """What the requests of a run used that is not over, those that no model answered among them."""
     used: dict[str, Any] = {
-        "requests": sum(spent(journal).unanswered.values()),
+        "requests": sum(unanswered(journal).values()),
         "tool_calls": 0,
         "input_tokens": 0,
         "output_tokens": 0,
