@@ -32,7 +32,6 @@ from bench import damage, housekeeping
 from bench.crashed import AT_WORK, EFFECTS, FILES
 from llmdo.__main__ import main as llmdo
 from llmdo.journal import JournalError, Runs, audit
-from llmdo.journal.agreement import disagreements
 from llmdo.journal.commands import require_ended
 from llmdo.journal.questions import add_answer, waiting
 from llmdo.journal.spent import spent
@@ -220,8 +219,7 @@ def _faults(root: Path) -> list[str]:
         return []
     with Runs(root).read(names[-1]) as journal:
         audited = audit.read(journal.lines())
-        wrong = [fault.message for fault in audited.faults if not fault.is_end]
-        return [*wrong, *disagreements(journal, audited.records)]
+        return [*journal.faults(), *(fault.message for fault in audited.faults if not fault.is_end)]
 
 
 def _has_begun(root: Path, run: str) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal import Runs, audit
-from llmdo.journal.agreement import disagreements
+from llmdo.journal import JournalEntry, Runs, audit, read_journal
 from llmdo.journal.audit import START, Audit, Link, chained, read
+from llmdo.journal.sqlite.layout import VERSION
+from llmdo.journal.tree import full_tree, walk
 from llmdo.runtime import Answer, ApproveAll, Question, RunOutcome
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.telemetry.redaction import Redaction
@@ -110,11 +113,8 @@ def start(
 
 
 def audit_of(root: Path, run: str = "r") -> Audit:
-    """The audit of a run, which says what the journal does."""
     with Runs(root).read(run) as journal:
-        audited = read(journal.lines())
-        assert list(disagreements(journal, audited.records)) == []
-    return audited
+        return read(journal.lines())
 
 
 def test_a_run_leaves_a_record_of_every_decision_and_result(tmp_path: Path) -> None:
@@ -252,9 +252,8 @@ told = set()
 
 def look():
     with sqlite3.connect(HERE / ".llmdo/runs/r.sqlite") as journal:
-        lines = [line for (line,) in journal.execute("SELECT line FROM audit ORDER BY n")]
-    import json
-    new = [one["path"] for one in map(json.loads, lines) if one["kind"] == "decided" and one["path"] not in told]
+        paths = journal.execute("SELECT path FROM entry WHERE kind = 'decision' ORDER BY seq")
+        new = [path for (path,) in paths if path not in told]
     told.update(new)
     with (HERE / "seen.txt").open("a") as seen:
         seen.write(" ".join(new) + "\\n")
@@ -275,27 +274,10 @@ def test_a_chain_that_does_not_hold_is_not_continued(tmp_path: Path) -> None:
     team_graph = graph(worker("main"))
     start(team_graph, tmp_path)
     with sqlite3.connect(Runs(tmp_path).path("r")) as connection:
-        connection.execute("UPDATE audit SET line = replace(line, 'completed', 'failed')")
+        connection.execute("UPDATE entry SET outcome = 'failed' WHERE kind = 'end'")
     connection.close()
-    with pytest.raises(LlmdoError, match="does not hold, so nothing is added to it"):
+    with pytest.raises(LlmdoError, match="was changed, or what came before it"):
         Runs(tmp_path).open("r")
-
-
-def test_what_only_the_journal_or_only_the_audit_says_is_found(tmp_path: Path) -> None:
-    script(tmp_path, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
-    team_graph = graph(worker("main", use("filesystem", write=["**"])))
-    start(team_graph, tmp_path)
-    with forging(Runs(tmp_path).path("r")) as connection:
-        connection.execute(
-            "UPDATE entry SET body = replace(body, '\"allowed\":false', '\"allowed\":true') "
-            "WHERE kind = 'decision'"
-        )
-    with Runs(tmp_path).read("r") as journal:
-        [disagreement] = disagreements(journal, read(journal.lines()).records)
-    assert disagreement == (
-        "main/write_file#1: the audit does not hold the decision raises ['fs.write:a.txt'], tool write_file, "
-        "decision needs_approval, by reject-all, allowed True, which the journal does"
-    )
 
 
 def test_nothing_runs_once_the_audit_cannot_be_written(tmp_path: Path) -> None:
@@ -306,7 +288,8 @@ def test_nothing_runs_once_the_audit_cannot_be_written(tmp_path: Path) -> None:
         recorder = Recorder(journal, NOTHING)
         with sqlite3.connect(journal.path) as connection:
             connection.execute(
-                "CREATE TRIGGER t BEFORE INSERT ON audit WHEN new.line LIKE '%b.txt%' "
+                "CREATE TRIGGER t BEFORE INSERT ON entry "
+                "WHEN new.kind = 'decision' AND CAST(new.body AS TEXT) LIKE '%b.txt%' "
                 "BEGIN SELECT raise(ABORT, 'disk is full'); END"
             )
         connection.close()
@@ -358,7 +341,7 @@ def test_the_command_shows_and_verifies_what_a_run_did(workspace: Path) -> None:
     assert "denied  main/write_file#2 by reject-all, raises fs.write:b.txt" in shown.stdout
     assert "\u202e" not in shown.stdout
 
-    entries = "the journal holds: 15 entries\n"
+    entries = "the journal holds: 16 entries\n"
     good = llmdo(workspace, "audit", "last", "--verify", "--head", head)
     assert (good.returncode, good.stdout) == (0, f"the chain holds: 6 records, head {head}\n{entries}")
     document = json.loads(llmdo(workspace, "audit", "last", "--format", "json").stdout)
@@ -372,18 +355,19 @@ def test_the_command_shows_and_verifies_what_a_run_did(workspace: Path) -> None:
     llmdo(workspace, "runs", "export", "last", exported.name)
     held = llmdo(workspace, "audit", exported.name, "--head", head)
     assert held.returncode == 0
-    assert held.stdout.endswith("the journal holds: 16 entries, 1 of them after the last record\n"), (
+    assert held.stdout.endswith("the journal holds: 17 entries, 1 of them after the last record\n"), (
         "its sources"
     )
 
     with sqlite3.connect(next((workspace / ".llmdo/runs").glob("*.sqlite"))) as connection:
-        connection.execute("UPDATE audit SET line = replace(line, '\"allowed\":false', '\"allowed\":true')")
+        connection.execute(
+            "UPDATE entry SET body = CAST(replace(body, '\"allowed\":false', '\"allowed\":true') AS BLOB) "
+            "WHERE kind = 'decision'"
+        )
     connection.close()
     bad = llmdo(workspace, "audit", "last", "--verify")
     assert bad.returncode == 1
-    assert bad.stdout.splitlines()[0].endswith(": this record was changed")
-    assert "main/write_file#2: the audit does not hold the decision" in bad.stdout
-    assert "the chain does not hold" in llmdo(workspace, "audit", "last").stderr
+    assert "`decision` of main/write_file#2, was changed, or what came before it" in bad.stdout
 
 
 def test_no_tool_reaches_the_audit(workspace: Path) -> None:
@@ -440,3 +424,162 @@ def test_the_isolation_in_force_is_reported_first_and_recorded(workspace: Path) 
     assert {record["isolation"] for record in records if record["kind"] == "decided"} == {
         records[0]["isolation"]
     }
+
+
+EARLIER = Path(__file__).parent / "journal" / "earlier" / "audited.sqlite"
+"""A run whose audit an earlier llmdo kept as lines; `make.py` beside it says how it was made."""
+
+EARLIER_HEAD = "6c828f3d56bb8148740e9aaf83768fffeb24e418fa6251bdaaf4d3550a6ca70c"
+"""What was printed at its end."""
+
+
+def test_a_run_of_an_earlier_llmdo_has_the_audit_that_it_had(tmp_path: Path) -> None:
+    held = llmdo(tmp_path, "audit", str(EARLIER), "--verify", "--head", EARLIER_HEAD)
+    assert (held.returncode, held.stdout.splitlines()[0]) == (
+        0,
+        f"the chain holds: 12 records, head {EARLIER_HEAD}",
+    )
+    assert (
+        "allowed main/write_file#2 by root, raises fs.write:b.txt"
+        in llmdo(tmp_path, "audit", str(EARLIER)).stdout
+    )
+
+
+def test_what_is_decided_now_goes_on_from_the_audit_of_an_earlier_llmdo(tmp_path: Path) -> None:
+    run = Runs(tmp_path)
+    run.prepare()
+    run.adopt("r", copy_of(EARLIER, tmp_path))
+    with run.open("r") as journal:
+        journal.add(JournalEntry(path="main", kind="session", step=3, body=b'{"run":"r","mode":"prompt"}'))
+        journal.add(JournalEntry(path="main", kind="end", step=3, outcome="completed"))
+        journal.commit()
+    with closing(sqlite3.connect(run.path("r"))) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,), (
+            "no earlier llmdo adds to it"
+        )
+    with run.read("r", whole=True) as journal:
+        audited = read(journal.lines())
+        assert audited.faults == ()
+        assert [record["kind"] for record in audited.records[-3:]] == [
+            "run_finished",
+            "run_started",
+            "run_finished",
+        ]
+        assert audited.records[-2]["prev"] == EARLIER_HEAD
+
+
+def test_the_calls_of_an_earlier_run_are_told_with_their_arguments(tmp_path: Path) -> None:
+    with read_journal(copy_of(EARLIER, tmp_path)) as journal:
+        calls = {node.path: node for node in walk(full_tree(journal))}
+    assert calls["main/write_file#1"].decisions[0].arguments == {"path": "a.txt", "content": "x"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "problem"),
+    [
+        ("UPDATE audit SET line = replace(line, 'b.txt', 'c.txt')", "does not hold"),
+        ("UPDATE audit SET line = x'ff' WHERE n = 3", "line 3"),
+        ("DELETE FROM audit WHERE n > 2", "held more of the run"),
+        ("DELETE FROM audit", "held more of the run"),
+        ("UPDATE entry SET outcome = 'failed' WHERE kind = 'end'", "was changed"),
+    ],
+)
+def test_an_edit_of_the_lines_of_an_earlier_llmdo_is_refused(tmp_path: Path, edit: str, problem: str) -> None:
+    runs = Runs(tmp_path)
+    runs.prepare()
+    runs.adopt("r", copy_of(EARLIER, tmp_path))
+    runs.open("r").close()  # which puts its anchor down
+    with sqlite3.connect(runs.path("r")) as connection:
+        connection.execute(edit)
+    connection.close()
+    with pytest.raises(LlmdoError, match=problem):
+        runs.open("r")
+
+
+def copy_of(file: Path, folder: Path) -> Path:
+    target = folder / "copied.sqlite"
+    target.write_bytes(file.read_bytes())
+    return target
+
+
+ATTACKS = {
+    "a decision": "UPDATE entry SET body = CAST(replace(body, '\"allowed\":false', '\"allowed\":true') AS BLOB) "
+    "WHERE kind = 'decision'",
+    "arguments": "UPDATE entry SET body = CAST(replace(body, 'b.txt', 'c.txt') AS BLOB) WHERE kind = 'decision'",
+    "a result": "UPDATE entry SET body = CAST('{\"content\":\"other\"}' AS BLOB) WHERE kind = 'finished'",
+    "a refusal": "UPDATE entry SET outcome = 'success' WHERE kind = 'ended'",
+    "the mode": "UPDATE entry SET body = CAST(replace(body, 'reject-all', 'prompt') AS BLOB) "
+    "WHERE kind = 'session'",
+    "the status": "UPDATE entry SET outcome = 'failed' WHERE kind = 'end'",
+    "a body that is none": "UPDATE entry SET body = CAST('[' AS BLOB) WHERE kind = 'decision'",
+    "a time that is none": "UPDATE entry SET at = 1e300 WHERE kind = 'decision'",
+    "the end": "DELETE FROM entry WHERE seq > 12",
+    "a gap": "DELETE FROM entry WHERE kind = 'ended'",
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_attack_on_the_entries_shows(workspace: Path, attack: str) -> None:
+    head = head_of(llmdo(workspace, "run", "main", "x").stderr)
+    [file] = (workspace / ".llmdo/runs").glob("*.sqlite")
+    llmdo(workspace, "runs", "export", "last", "copy.sqlite")
+    for edited in (file, workspace / "copy.sqlite"):
+        with sqlite3.connect(edited) as connection:
+            connection.execute(ATTACKS[attack])
+        connection.close()
+    assert llmdo(workspace, "audit", "last", "--verify").returncode != 0
+    assert llmdo(workspace, "audit", "copy.sqlite", "--verify").returncode == 1
+    assert llmdo(workspace, "audit", "last", "--head", head).returncode != 0
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_attack_that_chains_all_of_it_anew_shows_where_the_head_was_noted(
+    workspace: Path, attack: str
+) -> None:
+    head = head_of(llmdo(workspace, "run", "main", "x").stderr)
+    [file] = (workspace / ".llmdo/runs").glob("*.sqlite")
+    assert llmdo(workspace, "audit", "last", "--head", head).returncode == 0
+    with forging(file) as connection:
+        connection.execute(ATTACKS[attack])
+    assert llmdo(workspace, "audit", "last", "--head", head).returncode == 1
+
+
+def test_a_swap_of_two_runs_shows_where_the_head_was_noted(workspace: Path) -> None:
+    head = head_of(llmdo(workspace, "run", "main", "x").stderr)
+    llmdo(workspace, "run", "main", "x")
+    for name, run in (("first", Runs(workspace).names()[0]), ("second", "last")):
+        llmdo(workspace, "runs", "export", run, f"{name}.sqlite")
+    assert llmdo(workspace, "audit", "first.sqlite", "--head", head).returncode == 0
+    (workspace / "second.sqlite").replace(workspace / "first.sqlite")
+    assert llmdo(workspace, "audit", "first.sqlite", "--head", head).returncode == 1
+
+
+def test_an_export_that_took_a_secret_out_has_the_audit_and_the_head_of_the_run(workspace: Path) -> None:
+    ran = llmdo(workspace, "run", "main", "x")
+    secret = {**os.environ, "LATER_API_KEY": "created a.txt"}  # by which no result is shown any more
+    llmdo(workspace, "runs", "export", "last", "copy.sqlite", environ=secret)
+    held = llmdo(workspace, "audit", "copy.sqlite", "--head", head_of(ran.stderr))
+    assert (held.returncode, "redacted: " in held.stdout) == (0, True), held.stdout
+    with sqlite3.connect(workspace / "copy.sqlite") as connection:
+        connection.execute("UPDATE audit SET line = replace(line, '\"allowed\":false', '\"allowed\":true')")
+    connection.close()
+    edited = llmdo(workspace, "audit", "copy.sqlite", "--verify")
+    assert (edited.returncode, "this record was changed" in edited.stdout) == (1, True)
+
+
+def test_an_export_whose_entries_were_chained_anew_and_its_kept_lines_too_contradicts_itself(
+    workspace: Path,
+) -> None:
+    llmdo(workspace, "run", "main", "x")
+    secret = {**os.environ, "LATER_API_KEY": "created a.txt"}
+    llmdo(workspace, "runs", "export", "last", "copy.sqlite", environ=secret)
+    with forging(workspace / "copy.sqlite") as connection:
+        connection.execute(ATTACKS["a decision"])
+    edited = llmdo(workspace, "audit", "copy.sqlite", "--verify")
+    assert (edited.returncode, "of the audit does not say what entry" in edited.stdout) == (1, True), (
+        edited.stdout
+    )
+
+
+def head_of(printed: str) -> str:
+    return next(line for line in printed.splitlines() if line.startswith("audit: ")).rpartition(" ")[2]

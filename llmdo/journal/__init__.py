@@ -8,6 +8,8 @@ package: `sqlite/`, of whose files exported runs are as well, and `postgres/`; `
 Both keep batches as well, whose port is `batches` and whose values are `items`.
 
 History of the format, newest first:
+  version 7: the audit is made of the entries: decisions hold their arguments, sessions their mode and isolation, and
+    `refused` and `ended` are entries. Version 6, which kept the lines of its audit, is read and gone on with.
   version 6: the chain is taken over an entry's texts and their lengths, no longer over JSON of them.
   version 5: what was decided about a call is one record, in a `decision` and among the `denied` of an `end`.
   version 4: `spans` for the secrets that were cut out of bodies and contents, `secret` for what they are known by, a

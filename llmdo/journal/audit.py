@@ -1,4 +1,4 @@
-"""The audit of a run: a record of every decision, each chained to the one before, so that edits and gaps show.
+"""The lines of an audit: a record of every decision each, chained to the one before, so that edits and gaps show.
 
 A chain is no signature: who can write the file can also write a whole new chain. Whoever notes the head that a run
 prints at its end can tell that as well.
@@ -83,7 +83,7 @@ def read(lines: Iterable[str], head: str | None = None) -> Audit:
     faults: list[Fault] = []
     last, number = Link(), 0
     for number, line in enumerate(lines, 1):
-        record = _record(line)
+        record = record_in(line)
         if record is None:
             faults.append(Fault(number, "this is not a record"))
             continue
@@ -108,7 +108,8 @@ def _breaks(record: Mapping[str, object], line: str, last: Link) -> Iterator[str
         yield "this record does not follow the one before"
 
 
-def _record(line: str) -> dict[str, Any] | None:
+def record_in(line: str) -> dict[str, Any] | None:
+    """The record that is in a line; None where none is."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):

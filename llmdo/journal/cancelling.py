@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
@@ -46,8 +45,6 @@ def cancel(journal: JournalStore, by: str) -> bool:
         "hint": None,
     }
     journal.add(JournalEntry(path=summed.entry, kind="end", step=step, outcome=CANCELLED, body=pack(ending)))
-    record = {"run": journal.run, "status": CANCELLED, "error": ending["error"]}
-    journal.chain({"kind": "run_finished", "at": time.time(), **record})
     journal.commit()
     return True
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Kind = Literal[
     "run", "session", "call", "request", "invalid", "decision", "asked", "answered", "started", "finished", "files",
     "return", "end", "sources", "attempt", "imported", "sent", "kept", "history", "messages",
+    "refused", "ended",
 ]  # fmt: skip
 """What an entry is about.
 
@@ -29,7 +30,8 @@ worker's call ended. `end`: a session ended. `sources`: the Python files that an
 contents. `attempt`: a request that a model did not answer. `imported`: the run came from a file, and which answers
 came with it. `sent`: a request leaves. `history`: the messages that the run starts from, where it does not read them
 from the journals of earlier runs. `messages`: those that came in this run, of the entry's own worker, as far
-as a process came.
+as a process came. `refused`: a call was not let through, which counts for nobody who goes on with the run: the lock
+refused it, or a person ended the run. `ended`: how a call ended for its model, where no `finished` says so.
 """
 
 

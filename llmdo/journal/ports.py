@@ -44,8 +44,6 @@ class JournalStore(Protocol):
     """Where it is; what else belongs to its run is beside it."""
     written: Heads
     """What other processes see, whether it is forced to disk or not."""
-    head: Link | None
-    """The last record of the audit that is on disk; None where no record was added to it."""
 
     @property
     def run(self) -> str:
@@ -100,22 +98,14 @@ class JournalStore(Protocol):
         """The digest under which content is kept: of what is left of it without secrets."""
         ...
 
-    def chain(self, record: Mapping[str, object]) -> None:
-        """Adds `record` to the audit with the next commit, bound to the entries that were added before it.
-
-        Raises:
-            JournalError: The audit that is there does not hold.
-        """
-        ...
-
     @property
     def entry_link(self) -> Link:
         """The last entry, whether committed or not."""
         ...
 
     @property
-    def link(self) -> Link:
-        """The last record of the audit, whether committed or not."""
+    def kept_link(self) -> Link:
+        """The last of the lines that an earlier llmdo kept."""
         ...
 
     @property
@@ -198,7 +188,11 @@ class JournalStore(Protocol):
         ...
 
     def lines(self) -> Iterator[str]:
-        """The committed lines of the audit."""
+        """The lines of the audit, as `records.lines` makes them of what is committed."""
+        ...
+
+    def kept_lines(self) -> Iterator[str]:
+        """Those of them that are kept as lines: an earlier llmdo wrote them, or an export that redacted entries."""
         ...
 
     def redacted(self) -> int:

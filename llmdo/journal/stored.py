@@ -9,9 +9,10 @@ import json
 import os
 import time
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from llmdo.journal import audit
+from llmdo.journal import audit, records
 from llmdo.journal.audit import START
 from llmdo.journal.chain import ChainedRow, Heads, breaks, digest_of_body, linked
 from llmdo.journal.content import Content, packed
@@ -50,7 +51,6 @@ class StoredJournal(ABC):
         self._entries: Link | None = heads.entries if heads else None
         self._records: Link | None = heads.records if heads else None
         self._added: list[tuple[Link, JournalEntry, bytes]] = []
-        self._lines: list[tuple[int, str]] = []
         self._contents: dict[str, Content] = {}
         self._pending: dict[tuple[str, str, int], JournalEntry] = {}
         self._known: set[tuple[str, str, int]] | None = set() if heads == Heads() else None
@@ -151,16 +151,6 @@ class StoredJournal(ABC):
         """The digest under which content is kept: of what is left of it without secrets."""
         return Content(*self.secrets.cut(content, is_json=False)).name
 
-    def chain(self, record: Mapping[str, object]) -> None:
-        """Adds `record` to the audit with the next commit, bound to the entries that were added before it.
-
-        Raises:
-            JournalError: The audit that is there does not hold.
-        """
-        follows = {"entries": self.entry_link.number, "entries_head": self.entry_link.head}
-        line, self._records = audit.chained({**record, **follows}, self.link)
-        self._lines.append((self._records.number, line))
-
     @property
     def entry_link(self) -> Link:
         """The last entry, whether committed or not."""
@@ -170,19 +160,31 @@ class StoredJournal(ABC):
         return self._entries
 
     @property
-    def link(self) -> Link:
-        """The last record of the audit, whether committed or not."""
+    def kept_link(self) -> Link:
+        """The last of the lines that an earlier llmdo kept."""
         if self._records is None:
-            self._records = audit.read(self.lines()).last
+            self._records = audit.read(self.kept_lines()).last
         return self._records
 
     @property
     def has_uncommitted(self) -> bool:
         """Whether something was added since the last commit."""
-        return bool(self._added or self._contents or self._lines)
+        return bool(self._added or self._contents)
+
+    def _is_committed(self) -> Heads:
+        """Takes what was added for committed; how far the chains go now."""
+        if self._secrets is not None:
+            self._secrets.stored = len(self._secrets.registered)
+        for committed in (self._added, self._contents, self._pending):
+            committed.clear()
+        return Heads(self.entry_link, self.kept_link)
 
     def lines(self) -> Iterator[str]:
         """The lines of the audit."""
+        return records.lines(self)
+
+    def kept_lines(self) -> Iterator[str]:
+        """Those of them that are kept as lines: an earlier llmdo wrote them, or an export that redacted entries."""
         for number, line in self._read("SELECT n, line FROM audit ORDER BY n"):
             if not isinstance(line, str):
                 raise self.damaged(f"line {number} of its audit")
@@ -303,9 +305,11 @@ class StoredJournal(ABC):
         except JournalError as error:
             yield error.message
         heads = {str(number): head for number, head in self._read("SELECT seq, head FROM entry")}
-        for record in audit.read(self.lines()).records:
+        for record in audit.read(self.kept_lines()).records:
             if record.get("entries_head", START) != heads.get(str(record.get("entries")), START):
                 yield f"record {record['n']} of the audit follows other entries than those of the journal"
+        with suppress(JournalError):  # which is told already
+            yield from records.unlike(self)
         for (digest,) in list(self._read("SELECT digest FROM content WHERE bytes IS NOT NULL")):
             try:
                 self._kept(digest)
@@ -320,7 +324,7 @@ class StoredJournal(ABC):
         """
         if fault := next(self.faults(), None):
             raise self.damaged(f"{fault}")
-        if any(not fault.is_end for fault in audit.read(self.lines()).faults):
+        if any(not fault.is_end for fault in audit.read(self.kept_lines()).faults):
             raise DamagedError(
                 f"the audit in {self.title} does not hold, so nothing is added to it",
                 hint=f"`llmdo audit {self.run} --verify` says where",

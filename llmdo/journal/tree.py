@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     Arguments = Mapping[str, Iterator[Mapping[str, object]]]
     """What was decided on at each call path, in the order of the decisions."""
 
-_OF_RUN = frozenset({"run", "session", "end", "sources", "imported", "kept", "history", "messages"})
-"""The entries that are about a run as a whole."""
+_OF_RUN = frozenset(
+    {"run", "session", "end", "sources", "imported", "kept", "history", "messages", "refused", "ended"}
+)
+"""The entries that are about a run as a whole, and those that only its audit tells."""
 
 STARTS = "(start)"
 """What the path of a decision on starting an MCP server ends with."""
@@ -111,10 +113,7 @@ def _take(node: Node, entry: JournalEntry, arguments: Arguments | None) -> None:
         case "attempt":
             node.attempts.append({**data, "error": entry.outcome})
         case "decision":
-            value = {} if arguments is None else next(arguments.get(entry.path, iter(())), None)
-            if value is None:
-                raise JournalError(f"{entry.path}: the audit does not say which call was decided on")
-            call = decided_in(entry.path, data, value)
+            call = decided_in(entry.path, data, _decided_arguments(entry, data, arguments))
             node.decisions.append(call)
             if not call.allowed:
                 node.outcome, node.answer = "denied", call.refusal or ""
@@ -133,6 +132,18 @@ def _take(node: Node, entry: JournalEntry, arguments: Arguments | None) -> None:
             node.outcome = entry.outcome
             node.answer = node.result = data["output"] if data["error"] is None else data["error"]
             node.frames = frames_in(data)
+
+
+def _decided_arguments(
+    entry: JournalEntry, data: Mapping[str, object], earlier: Arguments | None
+) -> Mapping[str, object]:
+    """What was decided on, of which the `earlier` were kept by an earlier llmdo; nothing where nobody asks."""
+    if earlier is None:
+        return {}
+    value = data["arguments"] if "arguments" in data else next(earlier.get(entry.path, iter(())), None)
+    if not isinstance(value, dict):
+        raise JournalError(f"{entry.path}: the journal does not say which call was decided on")
+    return value
 
 
 def _take_request(node: Node, data: Mapping[str, Any]) -> None:
@@ -161,7 +172,7 @@ def full_tree(journal: JournalStore) -> dict[str, Node]:
     """The calls of a run with what they were given, without secrets and what looks like a token.
 
     Raises:
-        JournalError: The audit does not say what was decided on.
+        JournalError: The journal does not say what was decided on.
     """
     roots = tree(journal, _decided_on(journal))
     known = {node.path: node for node in walk(roots)}
@@ -182,7 +193,7 @@ def call_at(journal: JournalStore, path: str) -> Node | None:
     """The call at `path` with what it was given, as `full_tree` has it, without what is below it; None for none.
 
     Raises:
-        JournalError: The audit does not say what was decided on.
+        JournalError: The journal does not say what was decided on.
     """
     node: Node | None = None
     arguments: Arguments | None = None
@@ -239,10 +250,10 @@ def first_numbers(journal: JournalStore, paths: Iterable[str]) -> dict[str, int]
 
 
 def _decided_on(journal: JournalStore, path: str | None = None) -> Arguments:
-    """What was decided on, as the audit has it: the entries of decisions do not repeat it; at a path, or everywhere."""
+    """What was decided on, at a path or everywhere, as the lines have it of an earlier llmdo: its entries lack it."""
     arguments = defaultdict(list)
     named = None if path is None else json.dumps(path)
-    lines = (line for line in journal.lines() if named is None or named in line)
+    lines = (line for line in journal.kept_lines() if named is None or named in line)
     for record in audit.read(lines).records:
         if record.get("kind") == "decided":
             value = without_tokens(record.get("arguments"))

@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass, replace
 from llmdo.journal import SUFFIX, read_journal
 from llmdo.journal import audit as audits
-from llmdo.journal.agreement import disagreements
+from llmdo.journal.entries import JournalError
 from llmdo.journal.opening import runs_of
 from llmdo.services.root import root_folder
 
@@ -31,8 +31,13 @@ def auditing(recorder: Recorder | None, tell: Tell) -> Iterator[None]:
     try:
         yield
     finally:
-        if recorder and (last := recorder.journal.head):
-            tell(f"audit: {last.number} records, head {last.head}")
+        if recorder and recorder.has_begun:
+            try:
+                last = audits.read(recorder.journal.lines()).last
+            except JournalError as error:  # the run has ended all the same
+                tell(f"audit: {error.message}")
+            else:
+                tell(f"audit: {last.number} records, head {last.head}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,13 +88,19 @@ def audit(request: AuditRequest) -> AuditOutcome:
         opened = runs.read(runs.find(request.run))
     with opened as journal:
         run = journal.run
-        lines = list(journal.lines())
+        lines, faults = [], []
+        try:
+            lines.extend(journal.lines())
+        except JournalError as error:
+            if not request.verifies:
+                raise
+            faults.append(error.message)
         read = audits.read(lines, request.head)
         if request.verifies:
-            odd = list(journal.faults()) or list(disagreements(journal, read.records))
+            faults.extend(journal.faults())
             read = replace(
                 read,
-                faults=(*read.faults, *(audits.Fault(0, message) for message in odd)),
+                faults=(*read.faults, *(audits.Fault(0, message) for message in dict.fromkeys(faults))),
                 entries=journal.entry_link,
                 redacted=journal.redacted(),
             )

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal import audit
 from llmdo.journal.answers import Answers, give
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
+from llmdo.journal.records import records_of
 from llmdo.journal.secrets import Known
 from llmdo.journal.summary import ending
 from llmdo.runtime import new_run
@@ -170,5 +170,4 @@ class ServedTeam:
 
 def _is_of_client(journal: JournalStore) -> bool:
     """Whether a client began the run, as its audit says."""
-    records = audit.read(journal.lines()).records
-    return bool(records) and records[0].get("mode") == MODE
+    return next(records_of(journal), {}).get("mode") == MODE

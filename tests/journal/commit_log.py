@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
-from llmdo.journal import Hold, JournalEntry, JournalError, Kind, audit
+from llmdo.journal import Hold, JournalEntry, JournalError, Kind, audit, records
 from llmdo.journal.audit import START, Link
 from llmdo.journal.chain import ChainedRow, Heads, breaks, digest_of_body, linked
 from llmdo.journal.content import Content, packed
@@ -69,7 +69,6 @@ class CommitLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.head: Link | None = None
         self.commits: list[tuple[Heads, Hold]] = []
         """Each commit, and each forcing after one: how far it went, and how well that is kept."""
         self._committed = Part()
@@ -82,7 +81,7 @@ class CommitLog:
         except (ValueError, TypeError, KeyError) as error:
             raise JournalError(f"`{path}` is damaged: {error}") from error
         self._secrets = Secrets(NOTHING, self._committed.secrets)
-        self.written = Heads(self.entry_link, self.link)
+        self.written = Heads(self.entry_link, self.kept_link)
         self.commits.append((self.written, "anchored"))
 
     @property
@@ -136,19 +135,14 @@ class CommitLog:
     def name_of(self, content: bytes) -> str:
         return Content(*self.secrets.cut(content, is_json=False)).name
 
-    def chain(self, record: Mapping[str, object]) -> None:
-        last = self.entry_link
-        follows = {"entries": last.number, "entries_head": last.head}
-        self._pending.lines.append(audit.chained({**record, **follows}, self.link)[0])
-
     @property
     def entry_link(self) -> Link:
         rows = self._pending.rows or self._committed.rows
         return Link(rows[-1].number, rows[-1].head) if rows else Link()
 
     @property
-    def link(self) -> Link:
-        return audit.read([*self._committed.lines, *self._pending.lines]).last
+    def kept_link(self) -> Link:
+        return audit.read(self._committed.lines).last
 
     @property
     def has_uncommitted(self) -> bool:
@@ -163,11 +157,9 @@ class CommitLog:
             except OSError as error:
                 raise JournalError(f"`{self.path}` cannot be written: {error.strerror}") from error
             self.secrets.stored = len(self.secrets.registered)
-            if self._pending.lines:
-                self.head = self.link
             self._committed.take(self._pending)
             self._pending = Part()
-            self.written = Heads(self.entry_link, self.link)
+            self.written = Heads(self.entry_link, self.kept_link)
         self.commits.append((self.written, hold))
 
     def needs_force(self, wanted: Heads, hold: Hold) -> bool:
@@ -228,6 +220,9 @@ class CommitLog:
         return self.secrets.whole(kept.rest, kept.spans, is_json=False)
 
     def lines(self) -> Iterator[str]:
+        return records.lines(self)
+
+    def kept_lines(self) -> Iterator[str]:
         return iter(self._committed.lines)
 
     def redacted(self) -> int:
@@ -237,7 +232,7 @@ class CommitLog:
     def faults(self) -> Iterator[str]:
         yield from breaks(self.rows())
         heads = {str(row.number): row.head for row in self._committed.rows}
-        for record in audit.read(self.lines()).records:
+        for record in audit.read(self.kept_lines()).records:
             if record.get("entries_head") != heads.get(str(record.get("entries")), START):
                 yield f"record {record['n']} of the audit follows other entries"
         for digest, kept in self._committed.contents.items():
@@ -246,7 +241,7 @@ class CommitLog:
 
     def require_whole(self) -> None:
         faults = [*self.faults()]
-        faults += [fault.message for fault in audit.read(self.lines()).faults if not fault.is_end]
+        faults += [fault.message for fault in audit.read(self.kept_lines()).faults if not fault.is_end]
         if faults:
             raise JournalError(f"`{self.path}` is damaged: {faults[0]}")
 
@@ -263,7 +258,7 @@ class CommitLog:
         without_secrets: Callable[[bytes], bytes] = bytes,
     ) -> None:
         self.require_whole()
-        part = Part([_redacted(row, without_secrets) for row in self._committed.rows], [*self.lines()])
+        part = Part([_redacted(row, without_secrets) for row in self._committed.rows], [*self.kept_lines()])
         for digest, kept in self._committed.contents.items():
             is_clean = kept is not None and not kept.spans and without_secrets(kept.rest) == kept.rest
             part.contents[digest] = kept if is_clean else None

@@ -80,18 +80,24 @@ def test_contents_are_kept_by_what_they_are(runs: RunIndex) -> None:
             journal.content(journal.name_of(b"another"))
 
 
-def test_the_audit_is_a_chain_that_is_bound_to_the_entries(runs: RunIndex) -> None:
+def test_the_audit_is_a_chain_of_what_the_entries_say(runs: RunIndex) -> None:
     with runs.create("r") as journal:
+        journal.add(called(1, "session", body=b'{"run":"r","mode":"prompt"}'))
         journal.add(called(1))
-        journal.chain({"kind": "decided"})
-        journal.chain({"kind": "run_finished"})
+        journal.add(called(1, "decision", "main/a#1", b'{"tool":"a","arguments":{"x":1}}'))
+        journal.add(called(1, "end", body=b'{"run":"r"}'))
+        assert [*journal.lines()] == [], "nothing is committed yet"
         journal.commit()
-        assert journal.head == journal.link
     with runs.read("r", whole=True) as journal:
         read = audit.read(journal.lines())
-        assert [record["kind"] for record in read.records] == ["decided", "run_finished"]
-        assert (read.faults, read.last) == ((), journal.link)
-        assert {record["entries_head"] for record in read.records} == {journal.entry_link.head}
+        assert [record["kind"] for record in read.records] == ["run_started", "decided", "run_finished"]
+        assert [record["entries"] for record in read.records] == [1, 3, 4]
+        assert [record["entries_head"] for record in read.records] == [
+            row.head for row in journal.rows() if row.entry.kind != "call"
+        ]
+        assert read.faults == ()
+        assert [*journal.kept_lines()] == []
+        assert [*journal.lines()] == [*journal.lines()], "however often it is read"
         assert [*journal.faults()] == []
 
 

@@ -70,7 +70,6 @@ def test_who_lost_the_run_writes_nothing(store: str, root: Path) -> None:
             later.commit()
             before = rows(store, COUNTED)
             journal.add(called(3), {"a": b"content"})
-            journal.chain({"kind": "decided"})
             for hold in ("anchored", "written"):
                 with pytest.raises(ClaimedError, match="taken over"):
                     journal.commit(hold)  # type: ignore[arg-type]
@@ -211,7 +210,6 @@ def test_a_server_that_restarts_loses_and_doubles_nothing(own_cluster: postgres.
     with runs.claim("r"), runs.create("r") as journal:
         for step in range(1, 31):
             journal.add(called(step))
-            journal.chain({"kind": "decided"})
             journal.commit("written" if step % 10 else "anchored")
             if step in (10, 20):
                 own_cluster.stop()
@@ -261,7 +259,7 @@ class LosingReplies:
         self._listening.close()
 
 
-@pytest.mark.parametrize("added", ["entry", "record", "content"])
+@pytest.mark.parametrize("added", ["entry", "content"])
 def test_a_commit_whose_reply_is_lost_counts_once(
     cluster: postgres.Cluster, store: str, root: Path, added: str
 ) -> None:
@@ -271,8 +269,6 @@ def test_a_commit_whose_reply_is_lost_counts_once(
         for number in range(1, 4):
             if added == "entry":
                 journal.add(called(number))
-            elif added == "record":
-                journal.chain({"kind": "decided"})
             else:
                 journal.keep(b"content %d" % number)
             if number == 2:
@@ -280,8 +276,7 @@ def test_a_commit_whose_reply_is_lost_counts_once(
             journal.commit()
         assert not between.loses.is_set()
     between.close()
-    table = {"entry": "entry", "record": "audit", "content": "content"}[added]
-    assert rows(store, f"SELECT count(*) FROM llmdo.{table}") == [(3,)]
+    assert rows(store, f"SELECT count(*) FROM llmdo.{added}") == [(3,)]
     runs.read("r", whole=True)
 
 
@@ -327,7 +322,6 @@ def test_what_a_server_lost_that_failed_at_once_is_written_again(
         os.kill(writer, signal.SIGSTOP)
         for step in range(2, 6):
             journal.add(called(step))
-            journal.chain({"kind": "decided"})
             journal.commit("written")
         os.kill(writer, signal.SIGKILL)  # which ends all of the server, and has it begin anew
         until(lambda: is_up(store) and rows(store, asked) != [(writer,)])

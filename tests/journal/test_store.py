@@ -19,7 +19,7 @@ from llmdo.journal import JournalEntry, JournalError, Runs
 from llmdo.journal.audit import Link
 from llmdo.journal.chain import linked
 from llmdo.journal.questions import waiting
-from llmdo.journal.sqlite.layout import VERSION
+from llmdo.journal.sqlite.layout import OLDEST, VERSION
 from llmdo.journal.sqlite.store import create_journal, digest_of, open_journal, read_journal
 from tests import forking
 
@@ -121,7 +121,7 @@ def test_a_journal_with_a_trigger_is_refused(tmp_path: Path) -> None:
         open_journal(path)
 
 
-@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1])
+@pytest.mark.parametrize("version", [OLDEST - 1, VERSION + 1])
 def test_another_version_is_refused(tmp_path: Path, version: int) -> None:
     path = filled(tmp_path)
     with sqlite3.connect(path) as connection:

@@ -80,7 +80,10 @@ CREATE TABLE llmdo.delayed (name text COLLATE "C" PRIMARY KEY, due timestamptz N
 """
 """What of the queue is taken later, and when, by the clock of the database."""
 
-MIGRATIONS = (_FIRST, _PACE, _BATCHES, _WORKERS, _BEGUN, _RESTORED, _DELAYED)
+_ONE_LOG = "COMMENT ON TABLE llmdo.audit IS 'the lines of runs that an earlier llmdo began';"
+"""The audit is made of the entries. An earlier llmdo, which would keep lines again, must not go on with such a run."""
+
+MIGRATIONS = (_FIRST, _PACE, _BATCHES, _WORKERS, _BEGUN, _RESTORED, _DELAYED, _ONE_LOG)
 
 _NEWEST = "SELECT coalesce(max(number), 0) FROM llmdo.migration"
 _IS_LAID_OUT = "SELECT to_regclass('llmdo.migration') IS NOT NULL"

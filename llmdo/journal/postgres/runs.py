@@ -202,7 +202,7 @@ class PostgresRuns:
         lease, is_own = self._lease(run)
         try:
             with self.read(run, whole=True) as seen:
-                heads = Heads(seen.entry_link, seen.link)
+                heads = Heads(seen.entry_link, seen.kept_link)
         except JournalError:
             if is_own:
                 lease.give_back()

@@ -58,8 +58,6 @@ WITH mine AS (
 ), secrets AS (
   INSERT INTO llmdo.secret
   SELECT mine.run, a.* FROM mine, unnest(%b::bigint[], %b::text[], %b::bytea[], %b::bytea[]) AS a
-), lines AS (
-  INSERT INTO llmdo.audit SELECT mine.run, a.* FROM mine, unnest(%b::bigint[], %b::text[]) AS a
 )
 SELECT run, set_config('synchronous_commit', CASE WHEN %s THEN {FORCED} ELSE 'off' END, true) FROM mine
 """  # noqa: S608  # nothing but constants
@@ -70,7 +68,7 @@ byte of a body would take two."""
 _State = tuple["str | None", "str | None", "str | None"]
 _UNCHANGED: _State = (None, None, None)
 _Rows = tuple["list[Any]", ...]
-_NO_ROWS: _Rows = tuple([] for _ in range(20))
+_NO_ROWS: _Rows = tuple([] for _ in range(18))
 
 
 class PostgresJournal(StoredJournal):
@@ -103,8 +101,6 @@ class PostgresJournal(StoredJournal):
         """What was written and not forced since: a server that fails at once has lost it."""
         self._there_at = 0.0
         """When that was not there yet: a connection that is older, and not broken, says that it still is."""
-        self.head: Link | None = None
-        """The last record of the audit that was written; None where no record was added to it."""
 
     @property
     def run(self) -> str:
@@ -149,17 +145,12 @@ class PostgresJournal(StoredJournal):
         with self._sending:
             rows, began = self._uncommitted(), time.monotonic()
             self._send(self._state(), rows, forced=hold != "written")
-            self.secrets.stored = len(self.secrets.registered)
-            if self._lines:
-                self.head = self.link
-            self.written = Heads(self.entry_link, self.link)
+            self.written = self._is_committed()
             if hold == "written":
                 self._there_at = self._there_at if self._unforced else began
                 self._unforced.append(rows)
             else:
                 self._note_forced(self.written)
-        for committed in (self._added, self._lines, self._contents, self._pending):
-            committed.clear()
 
     def needs_force(self, wanted: Heads, hold: Hold) -> bool:
         """Whether `wanted`, which was written, is not on the disk of the database yet."""
@@ -222,9 +213,6 @@ class PostgresJournal(StoredJournal):
         numbers, heads, *_ = rows
         if numbers:
             return [*self._read("SELECT head FROM entry WHERE seq = ?", numbers[-1])] == [(heads[-1],)]
-        numbers, lines = rows[-2:]
-        if numbers:
-            return [*self._read("SELECT line FROM audit WHERE n = ?", numbers[-1])] == [(lines[-1],)]
         return False  # contents may be written twice
 
     def _state(self) -> _State:
@@ -259,8 +247,6 @@ class PostgresJournal(StoredJournal):
             [content.rest for content in contents],
             [packed(content.spans) for content in contents],
             *([secret[column] for secret in new] for column in range(4)),
-            [number for number, _ in self._lines],
-            [line for _, line in self._lines],
         )
 
     def beside(self, run: str) -> PostgresJournal | None:

@@ -10,8 +10,11 @@ if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
-VERSION = 6
-"""Of the layout. A file with another one is refused."""
+VERSION = 7
+"""Of what is written."""
+
+OLDEST = 6
+"""The first version that is read, and gone on with."""
 
 APPLICATION = 0x6C6C6D64  # "llmd", which tells a journal from any other SQLite file
 
@@ -36,6 +39,12 @@ def lay_out(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
+def mark(connection: sqlite3.Connection) -> None:
+    """Says that the journal is of this version, so that no earlier llmdo goes on with it."""
+    if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
 def require_layout(path: Path, connection: sqlite3.Connection) -> None:
     """Nothing, where the file at `path` is a journal that this llmdo can read.
 
@@ -50,7 +59,7 @@ def require_layout(path: Path, connection: sqlite3.Connection) -> None:
         problem = "is not a journal"
     elif version > VERSION:
         problem, hint = f"has version {version}, and this llmdo reads version {VERSION}", "use a newer llmdo"
-    elif version < VERSION:
+    elif version < OLDEST:
         problem = f"has version {version}, and this llmdo reads version {VERSION}"
         hint = "the llmdo that recorded it can show and replay it"
     else:

@@ -18,7 +18,7 @@ from llmdo.journal.spans import marked
 from llmdo.journal.sqlite.anchor import Anchor, anchored, force
 from llmdo.journal.sqlite.committed import SUFFIX, Committed
 from llmdo.journal.sqlite.connection import Translated, connect, require_file
-from llmdo.journal.sqlite.layout import lay_out, require_layout
+from llmdo.journal.sqlite.layout import lay_out, mark, require_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -59,8 +59,6 @@ class Journal(Committed):
         self._commits = 0
         """How many there were since the log was begun."""
         self._forced = anchor.heads if anchor else Heads()
-        self.head: Link | None = None
-        """The last record of the audit that is on disk; None where no record was added to it."""
         self._inode: int | None = None
         self._log: int | None = None
 
@@ -132,21 +130,16 @@ class Journal(Committed):
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
-        self.secrets.stored = len(self.secrets.registered)
-        if self._lines:
-            self.head = self.link
-        self.written = Heads(self.entry_link, self.link)
+        self.written = self._is_committed()
         self._commits += 1
-        for committed in (self._added, self._lines, self._contents, self._pending):
-            committed.clear()
 
     def _uncommitted(self) -> Iterator[tuple[str, Sequence[tuple[object, ...]]]]:
         """What the next commit writes, with the statement that does."""
-        yield "INSERT INTO secret VALUES (?, ?, ?, ?)", self.secrets.registered[self.secrets.stored :]
+        secrets = self.secrets
+        yield "INSERT INTO secret VALUES (?, ?, ?, ?)", secrets.registered[secrets.stored :]
         contents = [(name, content.rest, packed(content.spans)) for name, content in self._contents.items()]
         yield "INSERT OR IGNORE INTO content VALUES (?, ?, ?)", contents
         yield _ADD, [*map(_row, self._added)]
-        yield "INSERT INTO audit VALUES (?, ?)", self._lines
 
     def _force(self) -> None:
         """Returns when all that was written is on disk, and the names of the files too."""
@@ -216,9 +209,14 @@ def write_copy(
         raise JournalError(f"cannot write `{path}`: {error.strerror}") from error
     with Translated(path, "written"), closing(sqlite3.connect(path, isolation_level=None)) as target:
         fill(target)
+        mark(target)
         target.execute("PRAGMA journal_mode = DELETE")
         copy = Journal(path, target)
+        lines = [*copy.lines()]
         _redact(copy, target, without_secrets)
+        if [*copy.lines()] != lines:  # the audit says what was there, and keeps its head
+            kept = sum(1 for _ in copy.kept_lines())
+            target.executemany("INSERT INTO audit VALUES (?, ?)", [*enumerate(lines, 1)][kept:])
         for entry in added:
             copy.add(entry, contents)
         if added:
@@ -306,7 +304,7 @@ def open_journal(path: Path) -> Journal:
         JournalError: It is no journal, is damaged or cannot be written.
     """
     with read_journal(path, whole=True) as seen:  # which leaves a log as it is, whatever is wrong with it
-        heads = Heads(seen.entry_link, seen.link)
+        heads = Heads(seen.entry_link, seen.kept_link)
         keeps_log = seen.keeps_log
     try:
         anchor = Anchor.open(path) if keeps_log else Anchor.create(path, heads)
@@ -315,6 +313,7 @@ def open_journal(path: Path) -> Journal:
     with Translated(path, "opened"):
         connection = connect(path, "rw")
         _keep_log(connection)
+        mark(connection)
     return Journal(path, connection, anchor, heads)
 
 

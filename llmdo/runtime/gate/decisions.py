@@ -197,7 +197,7 @@ async def _stop(config: RuntimeConfig, decided: DecidedCall) -> None:
     """Ends the run. The journal keeps no decision, so whoever goes on with the run is asked about the call again."""
     config.on_event(Decided(path=decided.path, call=decided))
     if config.recorder:
-        config.recorder.audit.decided(decided)
+        config.recorder.decided(decided, "refused")
         await config.recorder.settled()
     config.ledger.stop(f"{decided.by} ended the run at `{decided.path}`")
     await asyncio.sleep(0)

@@ -87,5 +87,5 @@ def refused_by_lock(config: RuntimeConfig, frame: CallFrame, call: Call, why: Dr
     )
     config.on_event(Decided(path=call.path, call=decided))
     if config.recorder:
-        config.recorder.audit.decided(decided)
+        config.recorder.decided(decided, "refused")
     return refused(config, decided)

@@ -184,7 +184,7 @@ class Gate(WrapperToolset[object]):
     def _over(self, path: str, name: str, outcome: Outcome, result: object) -> None:
         """Tells the journal that the call is over; one that was interrupted is not."""
         if self.config.recorder:
-            self.config.recorder.audit.finished(path, name, outcome, result)
+            self.config.recorder.endings.keep(path, name, outcome, result)
 
     async def _decided_call(
         self,

@@ -19,11 +19,11 @@ from llmdo.journal.entries import JournalEntry as Entry
 from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake, Certain
 from llmdo.runtime.models.failure import without_body
-from llmdo.runtime.recording.audit_writer import AuditWriter
 from llmdo.runtime.recording.commits import Commits
 from llmdo.runtime.recording.counting import count_below
 from llmdo.runtime.recording.difference import difference
 from llmdo.runtime.recording.encoding import Decoding, Encoding
+from llmdo.runtime.recording.endings import Endings
 from llmdo.runtime.recording.horizon import Horizon
 from llmdo.runtime.recording.playback import Playback
 from llmdo.runtime.recording.replay_mode import (
@@ -36,7 +36,7 @@ from llmdo.runtime.recording.replay_mode import (
     UnfinishedError,
 )
 from llmdo.runtime.recording.rerun import rerun
-from llmdo.runtime.recording.retold import end_again, ending_of, shown_outcome
+from llmdo.runtime.recording.retold import end_again, ending_of
 from llmdo.runtime.recording.sessions import run_entry, session_entry
 from llmdo.runtime.recording.starting import StartingCalls
 from llmdo.runtime.recording.steps import Steps
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from llmdo.base.backtrace import Frame
     from llmdo.journal.binding import Binding
     from llmdo.journal.decided import DecidedCall
+    from llmdo.journal.entries import Kind
     from llmdo.journal.ports import Hold, JournalStore
     from llmdo.runtime.approvals.approver import Answer, Question
     from llmdo.runtime.ledger import Ledger
@@ -72,7 +73,6 @@ class Recorder:
         self.certain = Certain(self.brake)
         """Around whatever reads or writes the journal, outside of this class too."""
         self._commits = Commits(journal)
-        self.audit = AuditWriter(journal, redaction, is_live=self.mode.live)
         self._postponed = Postponed(journal, self.encoding, self.brake)
         self._horizon = Horizon(journal, self.mode, self.brake, self._postponed)
         self.unordered = RecordedCalls(journal, self.encoding)
@@ -81,6 +81,9 @@ class Recorder:
         """What is recorded of what comes next."""
         self.session = 1
         """Which process this is that works on the run, from 1."""
+        self.has_begun = False
+        """Whether it was kept that this process works on the run."""
+        self.endings = Endings(journal, self.encoding, self._steps, self._add)
         self._starting = StartingCalls(self._add, self._commits, self.certain)
         self._kept: dict[str, str] = {}
         """What was kept so far by its digest: that under which the journal has it, without secrets."""
@@ -108,13 +111,14 @@ class Recorder:
         Raises:
             JournalError: It cannot be written.
         """
-        self.audit.begin(self.journal.run, binding.entry, mode, isolation, limits)
+        self.endings.begin()
         self.session = 1 + sum(1 for _ in self.journal.entries("session"))
         if self.journal.get(binding.entry, "run") is None:
             self._add(run_entry(binding, self.encoding))
-        begun = session_entry(binding.entry, self.session, self.journal, limits, self.encoding, workspace)
-        self._add(begun)
+        begun = {"mode": mode, "isolation": isolation, "limits": dict(limits)}
+        self._add(session_entry(binding.entry, self.session, self.journal, begun, self.encoding, workspace))
         await self._commits.commit()
+        self.has_begun = self.mode.live
 
     async def end(self, entry: str, status: str, ending: Mapping[str, Any]) -> None:
         """Keeps how the work of this process on the run ended.
@@ -125,7 +129,6 @@ class Recorder:
         self._starting.abandon()
         body = self.encoding.plain(ending).body
         self._add(Entry(path=entry, kind="end", step=self.session, outcome=status, body=body))
-        self.audit.end(self.journal.run, status, ending["error"])
         await self._commits.commit()
 
     async def asking(
@@ -234,7 +237,7 @@ class Recorder:
                 if is_other and self.mode.live and not self.mode.drifted:
                     other = f"{path}: `{execution.tool}` is called with other arguments than recorded"
                     await self.brake.pull(DivergenceError(other))
-                self.audit.knows(path, entry.outcome)
+                self.endings.know(path, entry.outcome)
                 count_below(self.journal, self.decoding, path, ledger)
                 if self.mode.reruns and await execution.may_rerun():
                     await self._compare(execution, entry, work)
@@ -281,7 +284,7 @@ class Recorder:
         elif path in self.mode.given_up:
             failure = {"message": f"`{execution.tool}` was interrupted; nobody knows whether it took effect"}
             body = self.encoding.plain(failure).body
-            self.audit.finished(path, execution.tool, "failed", failure["message"])
+            self.endings.know(path, "failed")
             await self._record(
                 Entry(path=path, kind="finished", step=step, outcome="failed", digest=digest, body=body)
             )
@@ -307,10 +310,7 @@ class Recorder:
         if failure is not None:
             outcome, data = ending_of(failure)
             body = self.encoding.plain(data).body
-        if outcome != "asks":
-            self.audit.finished(
-                path, execution.tool, *(("success", result) if failure is None else shown_outcome(failure))
-            )
+        self.endings.know(path, outcome)
         await self._record(
             Entry(path=path, kind="finished", step=step, outcome=outcome, digest=digest, body=body),
             contents,
@@ -423,19 +423,21 @@ class Recorder:
             if not self.mode.drifted and self.playback.has_called_otherwise(path, arguments):
                 await self.brake.pull(AnotherInputError(path, worker))
 
-    def decided(self, call: DecidedCall) -> None:
-        """Keeps a decision; it is on disk before anything is done because of it."""
-        self._add(
-            Entry(
-                path=call.path,
-                kind="decision",
-                step=self._steps.take_new(call.path, "decision"),
-                outcome="allowed" if call.allowed else "denied",
-                digest=self.encoding.digest(call.arguments),
-                body=self.encoding.plain(record_of(call)).body,
-            )
+    def decided(self, call: DecidedCall, kind: Kind = "decision") -> None:
+        """Keeps a decision; it is on disk before anything is done because of it.
+
+        One of the kind `refused` counts for nobody who goes on with the run.
+        """
+        packed = self.encoding.plain({**record_of(call), "arguments": call.arguments})
+        entry = Entry(
+            path=call.path,
+            kind=kind,
+            step=self._steps.take_new(call.path, kind),
+            outcome="allowed" if call.allowed else "denied",
+            digest=self.encoding.digest(call.arguments),
+            body=packed.body,
         )
-        self.audit.decided(call)
+        self._add(entry, packed.contents)
 
     def called(self, path: str, worker: str, input: str, depth: int) -> None:  # noqa: A002
         """Keeps that a worker begins."""

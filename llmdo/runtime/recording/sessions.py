@@ -53,17 +53,20 @@ def session_entry(
     path: str,
     number: int,
     journal: JournalStore,
-    limits: Mapping[str, float],
+    begun: Mapping[str, object],
     encoding: Encoding,
     workspace: Path,
 ) -> JournalEntry:
-    """That a process works on the run in `workspace`, the one of that number, and which limits a person set with it."""
+    """That a process works on the run in `workspace`, the one of that number.
+
+    `begun` is how it is approved, what isolates it, and which limits a person set with it.
+    """
     content: dict[str, object] = {
         "run": journal.run,
         "llmdo": __version__,
         "pydantic-ai": pydantic_ai.__version__,
         "python": platform.python_version(),
-        "limits": dict(limits),
+        **begun,
     }
     if journal.is_shared:
         content["location"] = MachineFolder.of(workspace).data

@@ -1,0 +1,151 @@
+"""The audit of a run as a view of its journal: its records are made of the entries whenever somebody reads them.
+
+Each record names the entry that it is made of. Lines that are kept in the journal come first: an earlier llmdo wrote
+them as the run went on, or an export that took something out of the entries.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Protocol
+
+from llmdo.journal.audit import Link, chained, read, record_in
+from llmdo.journal.entries import UNCALLED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.journal.chain import ChainedRow
+    from llmdo.journal.entries import JournalEntry, Kind
+
+_TOLD: tuple[Kind, ...] = ("session", "decision", "refused", "finished", "ended", "end")
+"""The entries that records are made of."""
+
+
+class EntrySource(Protocol):
+    """What an audit is made of."""
+
+    def after(self, number: int, *kinds: Kind) -> Iterator[ChainedRow]:
+        """The committed entries of these kinds that were added after the one of that number."""
+        ...
+
+    def kept_lines(self) -> Iterator[str]:
+        """The lines that are kept as such."""
+        ...
+
+
+def lines(journal: EntrySource) -> Iterator[str]:
+    """The lines of the audit of a run, without their ends: a function of what is committed to its journal."""
+    last, covered = Link(), 0
+    for line in journal.kept_lines():
+        yield line
+        if record := record_in(line):
+            last = Link(record["n"], record["hash"])
+            covered = record["entries"] if type(record.get("entries")) is int else covered
+    for row, record in _made(journal):
+        if row.number > covered:
+            line, last = chained({**record, "entries": row.number, "entries_head": row.head}, last)
+            yield line
+
+
+def records_of(journal: EntrySource) -> Iterator[Mapping[str, object]]:
+    """The records of the audit of a run that can be read."""
+    return (record for line in lines(journal) if (record := record_in(line)) is not None)
+
+
+def unlike(journal: EntrySource) -> Iterator[str]:
+    """Which lines that an export kept say something else than its whole entries: a sentence each."""
+    kept = {record.get("entries"): record for record in read(journal.kept_lines()).records}
+    if not kept:
+        return
+    for row, record in _made(journal):
+        line = kept.get(row.number, record)
+        names = [name for name in record if name != "time" and line.get(name) != record[name]]
+        if names and not row.entry.is_redacted:
+            place = f"entry {row.number}, `{row.entry.kind}` of {row.entry.path}"
+            yield f"record {line['n']} of the audit does not say what {place}, does"
+
+
+def _made(journal: EntrySource) -> Iterator[tuple[ChainedRow, dict[str, object]]]:
+    """The entries that are told, each with its record.
+
+    Where an earlier llmdo worked on the run, which kept lines, only how it ended is made of the entries.
+    """
+    session: Mapping[str, object] = {}
+    tools: dict[str, object] = {}
+    for row in journal.after(0, *_TOLD):
+        entry, data = row.entry, row.entry.data
+        if entry.kind == "session":
+            session = data
+        if entry.kind in ("decision", "refused"):
+            tools[entry.path] = data.get("tool")
+        if (entry.kind == "end" or "mode" in session) and entry.outcome not in ("asks", UNCALLED):
+            kind, content = _content(entry, data, session, tools.get(entry.path))
+            yield row, {"kind": kind, "time": _time(entry.at), **content}
+
+
+def _time(at: float) -> str:
+    """When something happened, as ISO 8601 has it; empty for what is no time."""
+    try:
+        return datetime.fromtimestamp(at, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def _content(
+    entry: JournalEntry, data: Mapping[str, Any], session: Mapping[str, object], tool: object
+) -> tuple[str, dict[str, object]]:
+    """The kind of the record that is made of `entry`, and what is in it."""
+    match entry.kind:
+        case "session":
+            limits = {"limits": data["limits"]} if data.get("limits") else {}
+            begun = {name: data.get(name) for name in ("mode", "isolation")}
+            more = {**begun, **limits, "llmdo": data.get("llmdo")}
+            return "run_started", {"run": data.get("run"), "entry": entry.path, **more}
+        case "end":
+            return "run_finished", {
+                "run": data.get("run"),
+                "status": entry.outcome,
+                "error": data.get("error"),
+            }
+        case "finished":
+            outcome = shown_word(entry.outcome)
+            return "tool_finished", {
+                "path": entry.path,
+                "tool": tool,
+                "outcome": outcome,
+                **size_of(_result(outcome, data)),
+            }
+        case "ended":
+            names = ("bytes", "sha256")
+            ended = {"path": entry.path, "tool": data.get("tool"), "outcome": entry.outcome}
+            return "tool_finished", {**ended, **{name: data.get(name) for name in names}}
+    return "decided", {
+        "path": entry.path,
+        **{name: data.get(name) for name in ("worker", "toolset", "tool")},
+        "capabilities": data.get("raised"),
+        **{name: data.get(name) for name in ("decision", "allowed", "by")},
+        **{name: session.get(name) for name in ("mode", "isolation")},
+        **{name: data.get(name) for name in ("reasons", "arguments", "changed")},
+    }
+
+
+def _result(outcome: str, data: Mapping[str, Any]) -> object:
+    """What a call gave its model, as the entry of its end has it."""
+    if outcome == "error":
+        return None
+    return next((data[name] for name in ("content", "message", "errors") if [*data] == [name]), data)
+
+
+def shown_word(outcome: str) -> str:
+    """How a call ended for its model, of the outcome of its `finished`."""
+    return "retried" if outcome == "invalid" else outcome
+
+
+def size_of(result: object) -> dict[str, object]:
+    """The size and digest of a result without secrets: of a text as it is, of anything else as JSON."""
+    text = result if isinstance(result, str) else json.dumps(result)
+    content = text.encode("utf-8", "surrogatepass")
+    return {"bytes": len(content), "sha256": sha256(content).hexdigest()}
