@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     from llmdo.journal.chain import ChainedRow
     from llmdo.journal.entries import JournalEntry, Kind
+    from llmdo.journal.ports import JournalStore
 
-_TOLD: tuple[Kind, ...] = ("session", "decision", "refused", "finished", "ended", "end")
+_TOLD: tuple[Kind, ...] = ("session", "decision", "refused", "finished", "return", "ended", "end")
 """The entries that records are made of."""
 
 
@@ -118,6 +119,11 @@ def _content(
                 "outcome": outcome,
                 **size_of(_result(outcome, data)),
             }
+        case "return":
+            failure = data.get("error")
+            result = data.get("output") if failure is None else f"`{tool}` failed: {failure}"
+            ended = {"path": entry.path, "tool": tool, "outcome": entry.outcome}
+            return "tool_finished", {**ended, **size_of(result)}
         case "ended":
             names = ("bytes", "sha256")
             ended = {"path": entry.path, "tool": data.get("tool"), "outcome": entry.outcome}
@@ -137,6 +143,18 @@ def _result(outcome: str, data: Mapping[str, Any]) -> object:
     if outcome == "error":
         return None
     return next((data[name] for name in ("content", "message", "errors") if [*data] == [name]), data)
+
+
+def ended_calls(journal: JournalStore) -> set[tuple[str, str]]:
+    """The calls of which a journal says how they ended for their model: each call path with its outcome.
+
+    Errors are not among them, as such calls are tried again.
+    """
+    ended = {(entry.path, entry.outcome) for entry in journal.entries("ended", "return")}
+    for record in read(journal.kept_lines()).records:
+        if record.get("kind") == "tool_finished":
+            ended.add((str(record.get("path")), str(record.get("outcome"))))
+    return {call for call in ended if call[1] != "error"}
 
 
 def shown_word(outcome: str) -> str:

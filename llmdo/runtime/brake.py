@@ -6,8 +6,6 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from llmdo.journal.entries import JournalError
-
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
 
@@ -80,19 +78,3 @@ class Brake:
         self._live.add(task)
         task.add_done_callback(self._live.discard)
         return await asyncio.shield(task)
-
-
-class Certain:
-    """Stops the run where the journal cannot be read or written: no model is to be told of that."""
-
-    __slots__ = ("_brake",)
-
-    def __init__(self, brake: Brake) -> None:
-        self._brake = brake
-
-    async def __aenter__(self) -> None:
-        pass
-
-    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, JournalError):
-            await self._brake.pull(error)

@@ -33,6 +33,7 @@ from llmdo.runtime.models.failure import explained, failure_text
 from llmdo.runtime.models.reporting import cut_off
 from llmdo.runtime.models.retries import persistent
 from llmdo.runtime.place import not_calling, place_of
+from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.requests import RecordedModel
 from llmdo.runtime.recording.stub import StubToolset
 from llmdo.runtime.signatures import FILES, Output
@@ -129,8 +130,7 @@ class AgentRuntime:
                 callee = _callee(self, name)
                 arguments = _arguments(self.config.signatures[name], input, attachments)
                 path = path_at(self.config, place, name, arguments)
-                if self.config.recorder:
-                    await self.config.recorder.require_same(path, name, arguments)
+                await self.config.log.require_same(path, name, arguments)
                 call = Call(
                     path=path,
                     toolset=name,
@@ -141,8 +141,7 @@ class AgentRuntime:
                 )
                 await judge(self.config, self.frame, call, ctx, ends="return")
                 output = await _enter(self, callee, arguments, path, ctx)
-                if self.config.recorder:
-                    await self.config.recorder.require_known(path, output.text)
+                await self.config.log.require_known(path, output.text)
                 return output.value
         except ToolFailed as failed:
             if ctx is not None:
@@ -205,9 +204,10 @@ class AgentRuntime:
         if worker := graph.workers.get(use.name):
             signature = self.config.signatures[worker.name]
             return as_toolset(worker, signature, attachments=hands_over(delegation(graph, caller, worker)))
-        if (recorder := self.config.recorder) and recorder.is_closed:
+        log = self.config.log
+        if isinstance(log, Recorder) and log.is_closed:
             return StubToolset(
-                use.name, tools_of(graph, caller, use), recorder, self.frame.path, self.config.ledger
+                use.name, tools_of(graph, caller, use), log, self.frame.path, self.config.ledger
             )
         return self.config.resolver.make(use, self.frame.authority)
 
@@ -274,13 +274,11 @@ async def _enter(
         if isinstance(error, UsageLimitExceeded):
             why += "; finish with what you have"
         await _kept_from_caller(runtime, callee, path, None, why)
-        if config.recorder:
-            frames = frames_of(explained(error, backtrace=config.backtrace))
-            why = config.recorder.returned(path, None, why, frames) or why
+        frames = frames_of(explained(error, backtrace=config.backtrace))
+        why = config.log.returned(path, None, why, frames) or why
         raise ToolFailed(f"`{callee.name}` failed: {why}") from error
     withheld = await _kept_from_caller(runtime, callee, path, output.text, None)
-    if config.recorder:
-        withheld = config.recorder.returned(path, None if withheld else output.text, withheld)
+    withheld = config.log.returned(path, None if withheld else output.text, withheld)
     if withheld:
         raise ToolFailed(f"`{callee.name}` failed: {withheld}")
     return output
@@ -290,8 +288,8 @@ async def _kept_from_caller(
     runtime: AgentRuntime, callee: Worker, path: str, output: str | None, error: str | None
 ) -> str | None:
     """Why the caller is not told what `callee` gave, where a policy says so; they are told of each end once."""
-    recorder = runtime.config.recorder
-    if recorder and (recorder.playback.is_over(path, "return") or not recorder.mode.live):
+    log = runtime.config.log
+    if not log.mode.live or log.is_over(path, "return"):
         return None  # it was asked when that happened
     why = await objection_to_output(runtime.frame.policies, callee.name, output, error)
     return f"its answer is withheld: {why}" if why else None
@@ -305,7 +303,7 @@ async def _handed(
     async def read() -> list[UserContent]:
         return await files.load(callee, paths, config.paths, config.attachments)
 
-    return await (config.recorder.files(path, paths, read) if config.recorder else read())
+    return await config.log.files(path, paths, read)
 
 
 async def run_worker(
@@ -317,13 +315,11 @@ async def run_worker(
         Exception: Whatever ends the worker.
     """
     config, frame = runtime.config, runtime.frame
-    config.on_event(WorkerStarted(path=frame.path, worker=frame.name, depth=frame.depth, input=frame.input))
+    config.log.append(WorkerStarted(path=frame.path, worker=frame.name, depth=frame.depth, input=frame.input))
     output: Output | None = None
     failure: Exception | None = None
     around = ExitStack()
-    if config.recorder:
-        config.recorder.called(frame.path, frame.name, frame.input, frame.depth)
-        around.enter_context(config.recorder.working(frame.path))
+    around.enter_context(config.log.working(frame.path))
     messages = around.enter_context(capture_run_messages()) if frame.is_entry else []
     try:
         result = await config.agents.of(frame.name).run(
@@ -347,7 +343,7 @@ async def run_worker(
         around.close()
         if frame.is_entry:
             config.ledger.messages = _new(messages, frame.history)
-        config.on_event(
+        config.log.append(
             WorkerFinished(
                 path=frame.path,
                 worker=frame.name,
@@ -368,7 +364,7 @@ def _new(messages: Sequence[ModelMessage], history: Sequence[ModelMessage]) -> t
 def _asked(config: RuntimeConfig, frame: CallFrame) -> Model:
     """The model of one call of a worker, with all that stands before it."""
     model = persistent(config.agents.model_of(frame.name), config, frame)
-    return RecordedModel(model, config, frame, config.recorder) if config.recorder else model
+    return RecordedModel(model, config, frame, config.log) if isinstance(config.log, Recorder) else model
 
 
 def _incomplete(runtime: AgentRuntime, answer: Output, reason: str) -> Output:

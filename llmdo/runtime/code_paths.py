@@ -20,13 +20,9 @@ def path_at(config: RuntimeConfig, place: CallPlace, name: str, arguments: objec
     unnumbered = f"{place.above}/{name}"
     if place.number is not None:
         return f"{unnumbered}#{place.number}"
-    recorder = config.recorder
-    if recorder is None:
-        return config.ledger.unordered.path(unnumbered, "", lambda _: False)
+    digest = config.log.unordered(unnumbered, arguments)
     try:
-        return config.ledger.unordered.path(
-            unnumbered, recorder.unordered.digest(unnumbered, arguments), recorder.playback.has_called
-        )
+        return config.ledger.unordered.path(unnumbered, digest, config.log.has_called)
     except DivergenceError as error:
-        recorder.brake.stop(error)
+        config.log.brake.stop(error)
         raise

@@ -146,8 +146,7 @@ async def _carried_out(caller: _Caller, call: CodeCall, arguments: Mapping[str, 
     gate = Gate(inner, config, frame, use, {name: call.tool}, caller.deps, is_for_code=True)
     toolset = await gate.for_run(context)
     # Where nothing is executed, nothing is opened that tools work with.
-    is_closed = config.recorder is not None and config.recorder.is_closed
-    async with nullcontext() if is_closed else toolset:
+    async with nullcontext() if config.log.is_closed else toolset:
         manager = await ToolManager(toolset).for_run_step(context)
         if name not in (manager.tools or {}):
             raise ToolFailed(f"`{use.name}` has no tool `{name}`")
@@ -156,8 +155,7 @@ async def _carried_out(caller: _Caller, call: CodeCall, arguments: Mapping[str, 
             result = await manager.handle_call(part, wrap_validation_errors=False)
         except ValidationError as misfit:
             raise ToolFailed(f"the arguments do not fit `{call.name}`: {mistakes(misfit)}") from misfit
-    if config.recorder:
-        await config.recorder.require_known(path, result)
+    await config.log.require_known(path, result)
     return _as_data(result, call)
 
 

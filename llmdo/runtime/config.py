@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from llmdo.policy.authority import never_runs
-from llmdo.runtime.telemetry.events import discard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from llmdo.runtime.budget import Budget
     from llmdo.runtime.gate.policy import RunPolicy
     from llmdo.runtime.ledger import Ledger
-    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.recording.log import RunLog
     from llmdo.runtime.signatures import Signature
-    from llmdo.runtime.telemetry.events import Sink, Streams
+    from llmdo.runtime.telemetry.events import Streams
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.pathmap import PathMap
     from llmdo.toolsets.resolver import ToolsetResolver
@@ -70,11 +69,10 @@ class RuntimeConfig:
     """None where no worker of the run uses an MCP server."""
     policy: RunPolicy | None = None
     """The one that the caller of the run gave."""
-    on_event: Sink = discard
+    log: RunLog
+    """Where all that happens in the run is appended, and what is recorded of it is served from."""
     streams: Streams = "nothing"
     """Whose answers are reported piece by piece."""
-    recorder: Recorder | None = None
-    """None in a run that keeps no journal."""
     never_runs: Callable[[tuple[Capability, ...], Authority, Least], bool] = field(
         default_factory=lambda: lru_cache(_REMEMBERED)(never_runs)
     )

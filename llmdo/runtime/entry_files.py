@@ -51,6 +51,6 @@ async def handed_at_start(
 
     try:
         await judge(config, frame, call)
-        return await (config.recorder.files(worker.name, names, read) if config.recorder else read())
+        return await config.log.files(worker.name, names, read)
     except ToolFailed as failed:
         raise LlmdoError(failed.message) from failed

@@ -32,6 +32,7 @@ from llmdo.runtime.in_python import agents_of, prompts_of
 from llmdo.runtime.ledger import Ledger
 from llmdo.runtime.models.choice import ModelSource, choose, models_of
 from llmdo.runtime.models.unmeasured import without_guesses
+from llmdo.runtime.recording.log import RunLog
 from llmdo.runtime.recording.stub import StandInModel
 from llmdo.runtime.remaining import lowered
 from llmdo.runtime.signatures import signatures_of
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from llmdo.runtime.adopted import AdoptedAgent
     from llmdo.runtime.models.choice import ModelChoice
     from llmdo.runtime.options import RunOptions
-    from llmdo.runtime.telemetry.events import Sink
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.python import Modules
     from llmdo.workspace.tools_root import Folders
@@ -76,12 +76,13 @@ def configure(
         LlmdoError: A model cannot be made, a toolset cannot be loaded, or one is used that cannot be run yet.
     """
     stop = options.stop or Stop()
-    on_event = stop.guarding(options.on_event)
+    log = options.recorder or RunLog()
+    log.tell = stop.guarding(options.on_event)
     paths = PathMap.of(graph.paths).with_overrides(options.paths)
     graph = replace(graph, paths={**graph.paths, **options.paths})  # what delegation declares follows the map
-    resolver = _resolver(graph, entry, folders, confined, modules, paths, options, on_event)
+    resolver = _resolver(graph, entry, folders, confined, modules, paths, options, log)
     agents = _agents(graph, entry, folders.workspace, modules, prompts, options)
-    budget = _budget(entry, options, Ledger(stop=stop), on_event)
+    budget = _budget(entry, options, Ledger(stop=stop), log)
     entry = replace(entry, limits=budget.limits)
     depth = graph.settings.max_depth
     return RuntimeConfig(
@@ -104,9 +105,8 @@ def configure(
         budget=budget,
         limits=TreeLimits(budget),
         ledger=budget.ledger,
-        on_event=on_event,
+        log=log,
         streams=options.streams,
-        recorder=options.recorder,
     )
 
 
@@ -118,7 +118,7 @@ def _resolver(
     modules: Modules,
     paths: PathMap,
     options: RunOptions,
-    on_event: Sink,
+    log: RunLog,
 ) -> ToolsetResolver:
     """What makes the toolsets that `entry` can reach, their code loaded already.
 
@@ -136,10 +136,10 @@ def _resolver(
         modules=modules,
         paths=paths,
         governing=launcher.governing,
-        servers=servers_of(graph, uses, launcher, partial(_notice, on_event, entry)),
+        servers=servers_of(graph, uses, launcher, partial(_notice, log, entry)),
         commands=_commands(options),
     )
-    if options.recorder is None or not options.recorder.is_closed:
+    if not log.is_closed:
         resolver.preload(uses)
         if resolver.servers:
             require_client()
@@ -180,7 +180,7 @@ def with_given_models(graph: Graph, root: Path, choice: ModelChoice) -> Graph:
     )
 
 
-def _budget(entry: Entry, options: RunOptions, ledger: Ledger, on_event: Sink) -> Budget:
+def _budget(entry: Entry, options: RunOptions, ledger: Ledger, log: RunLog) -> Budget:
     """What the run may use, without what its earlier processes and its conversation used.
 
     Raises:
@@ -192,7 +192,7 @@ def _budget(entry: Entry, options: RunOptions, ledger: Ledger, on_event: Sink) -
     budget = Budget(
         limits=entry.limits,
         ledger=ledger,
-        on_event=on_event,
+        on_event=log.tell,
         of_conversation=of_conversation,
         pace=partial(recorder.turn, f"requests of {entry.name}") if recorder else None,
     )
@@ -261,8 +261,8 @@ def _models(
     return {name: quiet[id(model)] for name, model in models.items()}
 
 
-def _notice(emit: Sink, entry: Entry, server: str, message: str) -> None:
-    emit(ServerNoticed(path=entry.name, server=server, message=message))
+def _notice(log: RunLog, entry: Entry, server: str, message: str) -> None:
+    log.tell(ServerNoticed(path=entry.name, server=server, message=message))
 
 
 def new_run() -> str:

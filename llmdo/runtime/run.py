@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import os
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack, closing, nullcontext
+from contextlib import AsyncExitStack, closing
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -32,6 +32,7 @@ from llmdo.runtime.outcome import RunOutcome, usage_of
 from llmdo.runtime.place import calling, not_calling, numbered_tasks
 from llmdo.runtime.preparation import configure, with_given_models
 from llmdo.runtime.recording.keeping import begin, keep_outcome, retold
+from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import DivergenceError, ReachedError, ReplayMode, WaitingError
 from llmdo.runtime.servers_first import start_servers
 from llmdo.runtime.signatures import Output
@@ -137,7 +138,7 @@ async def _recorded(
     Raises:
         CancelledError: The run was cancelled, or is now.
     """
-    recording = asyncio.ensure_future(keep_outcome(config.recorder, outcome))
+    recording = asyncio.ensure_future(keep_outcome(config.log, outcome))
     while not recording.done():
         try:
             await asyncio.shield(recording)
@@ -153,8 +154,8 @@ async def _recorded(
 
 def _tell(config: RuntimeConfig, outcome: RunOutcome) -> None:
     """Has the webhook told how the run ended, where there is one and this is no replay."""
-    notify, recorder = config.graph.notify, config.recorder
-    if notify is None or not (recorder is None or recorder.mode.live):
+    notify, log = config.graph.notify, config.log
+    if notify is None or not log.mode.live:
         return
     from llmdo.runtime import webhook  # which brings what speaks HTTP: few workspaces have one
 
@@ -162,8 +163,8 @@ def _tell(config: RuntimeConfig, outcome: RunOutcome) -> None:
         notify,
         outcome,
         workspace=config.graph.settings.name,
-        session=recorder.session if recorder else 1,
-        journal=recorder.journal if recorder else None,
+        session=log.session if isinstance(log, Recorder) else 1,
+        journal=log.journal if isinstance(log, Recorder) else None,
         environ=os.environ,
     )
 
@@ -209,13 +210,11 @@ async def _outcome(
     cancellation: BaseException | None = None
     _announce(config, text)
     try:
-        brake = config.recorder.brake.guarding() if config.recorder else nullcontext()
-        async with asyncio.timeout(config.budget.seconds_left) as clock, brake:
+        async with asyncio.timeout(config.budget.seconds_left) as clock, config.log.brake.guarding():
             with numbered_tasks(), not_calling():
                 await stop.arrival()
                 result = await work(start)
-                if config.recorder:
-                    await config.recorder.require_known(entry.name, result.text)
+                await config.log.require_known(entry.name, result.text)
                 await stop.arrival()
         status, output = "completed", result
     except (asyncio.CancelledError, KeyboardInterrupt) as cancelled:
@@ -248,7 +247,7 @@ async def _outcome(
 def _announce(config: RuntimeConfig, text: str) -> None:
     """Says that the run starts with the input `text`."""
     entry, isolation = config.entry, config.resolver.isolation
-    config.on_event(
+    config.log.append(
         RunStarted(
             path=entry.name,
             run=config.run,
@@ -291,8 +290,8 @@ def _ended(
         unpriced=ledger.unpriced,
         denied=tuple(ledger.denied),
     )
-    outcome = retold(config.recorder, outcome)
-    config.on_event(
+    outcome = retold(config.log, outcome)
+    config.log.append(
         RunFinished(
             path=entry.name,
             run=config.run,
@@ -355,8 +354,7 @@ async def _start_worker(name: str, order: Order, options: RunOptions, start: Age
 
 async def _call_function(function: EntryFunction, text: str, start: AgentRuntime) -> Output:
     try:
-        if recorder := start.config.recorder:
-            await recorder.require_known(start.frame.path, text)
+        await start.config.log.require_known(start.frame.path, text)
         with calling(start.frame, start.frame.path):
             value = await function(start, text)
     except (AgentRunError, LlmdoError):

@@ -8,7 +8,6 @@ shown. A `ToolFailed` reaches the model at once, ends nothing, and costs no retr
 from __future__ import annotations
 
 import asyncio
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Reason, Verdict
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
-    from llmdo.runtime.recording.recorder import Recorder
 
 ASKS_ITSELF = "the tool asks for approval of its own accord"
 _WAS_CHANGED = "a person changed its arguments"
@@ -82,7 +80,7 @@ async def judge(
     Raises:
         Refused: The rules block the call, it needs an approval that was not given, or a policy is against it.
     """
-    with config.recorder.working(call.path) if config.recorder else nullcontext():
+    with config.log.working(call.path):
         return await _judged(config, frame, call, ctx, origin, ends)
 
 
@@ -94,22 +92,18 @@ async def _judged(
     origin: Origin | None,
     ends: Kind | None,
 ) -> Permit:
-    recorder = config.recorder
+    log = config.log
     while True:
-        recorded = await _recorded(recorder, call, ends) if recorder else None
+        recorded = await log.decision(call.path, call.tool, call.arguments, ends)
         if recorded is None:
-            if recorder:
-                await recorder.require_undecided(call.path, call.tool)
-                await recorder.require_known(call.path, call.arguments)
             call = await origin.derived(call) if origin else call
             decided = await _decision(config, frame, call, ctx, origin)
-            if recorder:
-                recorder.decided(decided)
+            log.append(Decided(path=call.path, call=decided))
         else:
             decided = recorded
-        config.on_event(Decided(path=call.path, call=decided))
-        if recorder and (origin is None or not decided.allowed):
-            await recorder.settled()  # all else is on disk when the tool starts
+            log.tell(Decided(path=call.path, call=decided))
+        if origin is None or not decided.allowed:
+            await log.settled()  # all else is on disk when the tool starts
         if decided.allowed:
             return Permit(call=call, is_live=recorded is None)
         if decided.changed is None or origin is None:
@@ -118,22 +112,6 @@ async def _judged(
             call = replace(call, arguments=await origin.changed(decided.changed), asks=_WAS_CHANGED)
         except (ValidationError, ModelRetry) as error:
             raise refused(config, not_taken(decided)) from error
-
-
-async def _recorded(recorder: Recorder, call: Call, ends: Kind | None) -> DecidedCall | None:
-    """The journal's decision on a call that was refused or is over; None where it is decided on now.
-
-    That a call was let through means nothing by itself: whoever wrote the journal may have said so, and the rules may
-    be others by now. Where nothing is executed, it is told as it was.
-    """
-    async with recorder.certain:
-        decisions = recorder.playback.decisions(call.path, call.arguments)
-        for number, decided in enumerate(decisions, 1):
-            if not decided.allowed or recorder.playback.is_over(call.path, ends):
-                recorder.pass_decisions(call.path, number)
-                return decided
-    recorder.pass_decisions(call.path, len(decisions))
-    return decisions[-1] if decisions and not recorder.mode.live else None
 
 
 def require_unasked(config: RuntimeConfig, frame: CallFrame, call: Call) -> None:
@@ -148,10 +126,8 @@ def require_unasked(config: RuntimeConfig, frame: CallFrame, call: Call) -> None
     if decided.allowed and (against := objection_to_delegation(frame.policies, call.tool)):
         decided = blocked(decided, against, by="policy")
     decided = worded(decided)
-    config.on_event(Decided(path=call.path, call=decided))
-    if config.recorder:
-        config.recorder.decided(decided)
-        config.recorder.journal.commit()
+    config.log.append(Decided(path=call.path, call=decided))
+    config.log.commit()
     if not decided.allowed:
         raise refused(config, decided)
 
@@ -178,8 +154,7 @@ async def _decision(
         except Unidentified as unknown:
             return blocked(decided, f"nobody can be asked about it: {unknown}")
         question = _question(decided, call, verdict, key_of(config, call, identity), origin)
-        if config.recorder:
-            question = replace(question, keep=config.recorder.asks)
+        question = replace(question, keep=config.log.asks)
         answer = await _answer(config, call, question)
         decided = answered(decided, answer)
         if answer.stops:
@@ -195,10 +170,8 @@ async def _decision(
 
 async def _stop(config: RuntimeConfig, decided: DecidedCall) -> None:
     """Ends the run. The journal keeps no decision, so whoever goes on with the run is asked about the call again."""
-    config.on_event(Decided(path=decided.path, call=decided))
-    if config.recorder:
-        config.recorder.decided(decided, "refused")
-        await config.recorder.settled()
+    config.log.append(Decided(path=decided.path, call=decided, lasts=False))
+    await config.log.settled()
     config.ledger.stop(f"{decided.by} ended the run at `{decided.path}`")
     await asyncio.sleep(0)
     raise Refused(f"`{decided.tool}` was not called: the run was ended")
@@ -206,8 +179,8 @@ async def _stop(config: RuntimeConfig, decided: DecidedCall) -> None:
 
 async def _abandon(config: RuntimeConfig, call: Call, gone: GoneError) -> NoReturn:
     """Ends the run as interrupted: nobody decided, and nothing is kept that says so."""
-    if config.recorder:
-        await config.recorder.brake.pull(gone)
+    if config.log.keeps:
+        await config.log.brake.pull(gone)
     config.ledger.stop(gone.message)
     await asyncio.sleep(0)
     raise Refused(f"`{call.tool}` was not called: {gone.message}")
@@ -281,9 +254,9 @@ def _question(
 
 async def _answer(config: RuntimeConfig, call: Call, question: Question) -> Answer:
     """The approver's answer, or a no of ours where it gives none that counts."""
-    config.on_event(Asked(path=call.path, tool=call.tool))
-    recorder = config.recorder
-    if recorder and (recorded_answer := await recorder.answer(question)):
+    log = config.log
+    log.tell(Asked(path=call.path, tool=call.tool))
+    if recorded_answer := await log.answer(question):
         return _counting(question, recorded_answer)
     try:
         answer: object = await config.approver.ask(question)
@@ -293,11 +266,11 @@ async def _answer(config: RuntimeConfig, call: Call, question: Question) -> Answ
         return Answer(allowed=False, by="nobody", reason=f"the approver failed: {type(error).__name__}")
     if not isinstance(answer, Answer) or not isinstance(answer.allowed, bool):
         return Answer(allowed=False, by="nobody", reason="the approver returned no answer")
-    if answer.waits and recorder:
-        await recorder.wait_for(question)
+    if answer.waits:
+        await log.wait_for(question)
     answer = _counting(question, answer)
-    if recorder and not answer.stops:
-        await recorder.answered(question, answer)
+    if not answer.stops:
+        await log.answered(question, answer)
     return answer
 
 

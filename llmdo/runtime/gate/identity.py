@@ -92,7 +92,7 @@ def key_of(config: RuntimeConfig, call: Call, identity: str | None) -> str | Non
     """The key of a call that `identity` tells from all others; None where nothing does: no answer is kept for it."""
     if identity is None:
         return None
-    return config.recorder.key(call.path, identity) if config.recorder else digest.of_text(identity)
+    return config.log.key(call.path, identity)
 
 
 async def identity_of(config: RuntimeConfig, frame: CallFrame, call: Call) -> str | None:
@@ -106,7 +106,7 @@ async def identity_of(config: RuntimeConfig, frame: CallFrame, call: Call) -> st
     """
     runs = any(raised.name.startswith("proc.") for raised in call.raised)
     # Its own class alone: one that was made from it may answer, or change, whatever it likes.
-    if not runs and config.recorder is None and type(config.approver) is ApproveAll:
+    if not runs and not config.log.keeps and type(config.approver) is ApproveAll:
         return None
     if config.ledger.lock is None:
         config.ledger.lock = digest.of_text(lock.dump(config.graph))

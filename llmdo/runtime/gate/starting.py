@@ -85,7 +85,5 @@ def refused_by_lock(config: RuntimeConfig, frame: CallFrame, call: Call, why: Dr
         reasons=(why.message,),
         refusal=f"`{call.tool}` is blocked: it is not the tool that was reviewed",
     )
-    config.on_event(Decided(path=call.path, call=decided))
-    if config.recorder:
-        config.recorder.decided(decided, "refused")
+    config.log.append(Decided(path=call.path, call=decided, lasts=False))
     return refused(config, decided)

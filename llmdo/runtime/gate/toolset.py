@@ -122,16 +122,12 @@ class Gate(WrapperToolset[object]):
             for name, tool in tools.items()
             if name in self._open and tool.tool_def.kind in ("function", "unapproved")
         }
-        recorder = self.config.recorder
-        if recorder is None or not recorder.mode.live:
+        if not (self.config.log.keeps and self.config.log.mode.live):
             return open_tools
         return {name: noting(tool, self._note_fault) for name, tool in open_tools.items()}
 
     def _note_fault(self, ctx: RunContext[object], fault: Exception) -> None:
-        if self.config.recorder:
-            self.config.recorder.note_fault(
-                call_path(self.frame.path, self.config.ledger.numbers, ctx), fault
-            )
+        self.config.log.note_fault(call_path(self.frame.path, self.config.ledger.numbers, ctx), fault)
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[object], tool: ToolsetTool[object]
@@ -149,7 +145,7 @@ class Gate(WrapperToolset[object]):
             )
         path, tool = call_path(self.frame.path, self.config.ledger.numbers, ctx), without_notes(tool)
         arguments = frozen(name, tool_args)
-        self.config.on_event(
+        self.config.log.tell(
             ToolCalled(
                 path=path, worker=self.frame.name, toolset=self.use.name, tool=name, arguments=arguments
             )
@@ -162,15 +158,13 @@ class Gate(WrapperToolset[object]):
         except Exception as error:
             outcome, result = shown_outcome(error)
             failure = error if outcome == "error" else None
-            self._over(path, name, outcome, result)
             raise
         else:
             outcome = "success"
-            self._over(path, name, outcome, result)
             self.config.ledger.of_worker(self.frame.name).tool_calls += 1
             return result
         finally:
-            self.config.on_event(
+            self.config.log.append(
                 ToolFinished(
                     path=path,
                     tool=name,
@@ -180,11 +174,6 @@ class Gate(WrapperToolset[object]):
                     frames=frames_of(failure) if failure else (),
                 )
             )
-
-    def _over(self, path: str, name: str, outcome: Outcome, result: object) -> None:
-        """Tells the journal that the call is over; one that was interrupted is not."""
-        if self.config.recorder:
-            self.config.recorder.endings.keep(path, name, outcome, result)
 
     async def _decided_call(
         self,
@@ -207,8 +196,8 @@ class Gate(WrapperToolset[object]):
         )
         asks = name in self._asking
         try:
-            if self.is_for_code and self.config.recorder:
-                await self.config.recorder.require_same(path, name, arguments)
+            if self.is_for_code:
+                await self.config.log.require_same(path, name, arguments)
             permit = await self._judged(attempt, arguments, asks=asks)
             if asks:
                 attempt = replace(attempt, ctx=replace(ctx, tool_call_approved=True))
@@ -231,15 +220,14 @@ class Gate(WrapperToolset[object]):
 
     async def _executed(self, attempt: Attempt, permit: Permit, *, again: bool = False) -> Any:
         """What the tool returns, which may be what the journal says that it returned; delegates are always entered."""
-        call, ctx, tool, recorder = permit.call, attempt.ctx, attempt.tool, self.config.recorder
+        call, ctx, tool, log = permit.call, attempt.ctx, attempt.tool, self.config.log
         name, arguments = call.tool, call.arguments
-        if recorder is None or not recorder.playback.is_over(call.path, self._ends):
+        if not log.is_over(call.path, self._ends):
             await require_start(self.config, self.frame, self.use, ctx)
 
         async def work() -> Any:
             try:
-                step = recorder.playback.step_of(call.path) if recorder else 1
-                key = call_key.key_of(first_run(self.config.run), call.path, step)
+                key = call_key.key_of(first_run(self.config.run), call.path, log.step_of(call.path))
                 with calling(self.frame, call.path, self.use.name, key=key, again=again):
                     return await self.wrapped.call_tool(name, {**arguments}, ctx, tool)
             except Drifted as drifted:
@@ -248,16 +236,12 @@ class Gate(WrapperToolset[object]):
                 raise
             except Exception as error:  # here, so that the journal keeps what the run tells
                 hint = None
-                if recorder and "/" not in self.frame.path:  # nobody is told of it, so the run ends
+                if log.keeps and "/" not in self.frame.path:  # nobody is told of it, so the run ends
                     hint = f"`llmdo resume {self.config.run} --again {call.path}` runs it again"
                 raise self._crash(name, error, hint) from error
 
-        if recorder is None:
-            return await work()
-        if (
-            self.use.name in self.config.graph.workers
-        ):  # whose own requests and tools put on disk what they rest on
-            return await work()
+        if not log.keeps or self.use.name in self.config.graph.workers:
+            return await work()  # the requests and tools of a worker put on disk what they rest on
         own, declared = builtin.BUILT_IN.get(self.use.name), self.tools.get(name)
 
         async def may_rerun() -> bool:
@@ -273,7 +257,7 @@ class Gate(WrapperToolset[object]):
             may_rerun=may_rerun,
             is_thread=own.runs_in_threads if own else not getattr(tool, "is_async", True),
         )
-        return await recorder.execution(execution, work, self.config.ledger)
+        return await log.execution(execution, work, self.config.ledger)
 
     async def _judged(self, attempt: Attempt, arguments: Mapping[str, Any], *, asks: bool) -> Permit:
         call = replace(attempt.draft(arguments), asks=ASKS_ITSELF if asks else None)

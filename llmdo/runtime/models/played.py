@@ -24,6 +24,7 @@ from llmdo.journal import read_journal, recorded
 from llmdo.journal.entries import RECORDED_COST, JournalError
 from llmdo.runtime.recording.difference import difference
 from llmdo.runtime.recording.encoding import Decoding, Encoding
+from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.requests import (
     comparable,
     definitions,
@@ -109,8 +110,8 @@ class PlayedModel(Model):
         config, frame = self._call
         path = frame.path
         step = 1 + _responses(messages) - _responses(frame.history)
-        recorder = config.recorder
-        encoding = recorder.encoding if recorder else Encoding(Redaction.of(os.environ))
+        log = config.log
+        encoding = log.encoding if isinstance(log, Recorder) else Encoding(Redaction.of(os.environ))
         is_of_eval = self._file.endswith(recorded.SUFFIX)
         opened = self._of_eval if is_of_eval else self._of_run
         with opened(config, path, step, encoding) as exchange:
@@ -164,7 +165,7 @@ class PlayedModel(Model):
         if isinstance(source, discovery.RefusedPath):
             raise LlmdoError(f"the recording `{self._file}` {source.reason}")
         recording = _parsed(source, self._file)
-        first = recorded.begun(config.recorder.journal) if config.recorder else None
+        first = recorded.begun(config.log.journal) if isinstance(config.log, Recorder) else None
         if first is None:
             raise LlmdoError(f"`replay:{self._file}` answers the runs of an eval, which have a journal")
         run = recording.run(first.path, recorded.given_to(first))

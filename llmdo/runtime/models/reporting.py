@@ -37,12 +37,12 @@ class RequestReporter:
     def requested(self) -> None:
         """The model is about to be asked."""
         config, frame = self.config, self.frame
-        config.on_event(ModelRequested(path=frame.path, worker=frame.name, model=self.model))
+        config.log.tell(ModelRequested(path=frame.path, worker=frame.name, model=self.model))
 
     def failed(self, error: Exception, attempt: int, wait: float) -> None:
         """An attempt failed, and the next one begins after `wait` seconds."""
         config, frame = self.config, self.frame
-        config.on_event(
+        config.log.tell(
             ModelFailed(
                 path=frame.path, model=self.model, error=failure_text(error), attempt=attempt, wait=wait
             )
@@ -61,7 +61,7 @@ class RequestReporter:
             config.ledger.last_text = text
         sent, received = measured(response.usage)
         calls = (part for part in response.parts if isinstance(part, ToolCallPart | NativeToolCallPart))
-        config.on_event(
+        config.log.tell(
             ModelResponded(
                 path=frame.path,
                 worker=frame.name,
@@ -74,7 +74,7 @@ class RequestReporter:
             )
         )
         if reason := cut_off(response):
-            config.on_event(AnswerTruncated(path=frame.path, worker=frame.name, model=model, reason=reason))
+            config.log.tell(AnswerTruncated(path=frame.path, worker=frame.name, model=model, reason=reason))
         config.budget.look_at(frame.path, model, response.usage)
 
 

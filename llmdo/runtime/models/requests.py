@@ -53,8 +53,7 @@ class RequestCounter:
     async def reserve(self) -> None:
         """Counts a request, and returns when there is room for it."""
         await self.config.budget.reserve(self.frame)
-        if self.config.recorder:
-            await self.config.recorder.sent(self.frame.path)
+        await self.config.log.sent(self.frame.path)
 
     @contextmanager
     def taken_back_if_not_sent(self) -> Iterator[None]:
@@ -65,8 +64,7 @@ class RequestCounter:
             config, frame = self.config, self.frame
             failure = (None if self._is_local(error) else unreadable(error, self.model.model_name)) or error
             was_sent = not (isinstance(error, ModelConnectionError) and error.phase in NOT_BEGUN)
-            if config.recorder:
-                config.recorder.attempted(frame.path, self.model.model_id, failure, was_sent=was_sent)
+            config.log.attempted(frame.path, self.model.model_id, failure, was_sent=was_sent)
             if not was_sent:
                 config.budget.release(frame)
             if failure is error:

@@ -58,7 +58,7 @@ async def answer_heard(
         response = await model.request(messages, settings, parameters)
         tell_whole(response, config, frame)
         return response
-    pieces = Pieces(frame.path, frame.name, config.on_event)
+    pieces = Pieces(frame.path, frame.name, config.log.tell)
     try:
         async with model.request_stream(messages, settings, parameters) as stream:
             async for event in stream:
@@ -70,7 +70,7 @@ async def answer_heard(
             broken = StreamBroken(
                 path=frame.path, worker=frame.name, model=model.model_id, error=failure_text(failure)
             )
-            config.on_event(broken)
+            config.log.tell(broken)
         raise
     pieces.end(response)
     return response
@@ -78,7 +78,7 @@ async def answer_heard(
 
 def tell_whole(response: ModelResponse, config: RuntimeConfig, frame: CallFrame) -> None:
     """Tells of an answer in one piece, for each of its parts."""
-    pieces = Pieces(frame.path, frame.name, config.on_event)
+    pieces = Pieces(frame.path, frame.name, config.log.tell)
     for index, part in enumerate(response.parts):
         pieces.begin(index, part)
     pieces.end(response)

@@ -18,9 +18,9 @@ from llmdo.journal.kept_sources import KeptSources, kept_entry
 from llmdo.journal.opening import runs_of
 from llmdo.journal.summary import ending
 from llmdo.runtime.outcome import RunOutcome, Usage
+from llmdo.runtime.recording.entries import history_entry, messages_entry
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import EndedError
-from llmdo.runtime.recording.sessions import history_entry, messages_entry
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.workspace import lock
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from llmdo.journal.entries import JournalEntry
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.options import RunOptions
+    from llmdo.runtime.recording.log import RunLog
 
 Result = TypeVar("Result")
 
@@ -92,7 +93,8 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
     Raises:
         JournalError: It cannot be written.
     """
-    if config.recorder is None:
+    log = config.log
+    if not isinstance(log, Recorder):
         return
     references = config.agents.references
     binding = Binding(
@@ -109,37 +111,32 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
     # What an answer is about does not change when something changes that the run does not use.
     config.ledger.lock = digest.of_text(lock.dump(binding.graph))
     isolation = str(config.resolver.isolation) if config.resolver.isolation else None
-    journal, code, workspace = config.recorder.journal, config.graph.code, config.folders.workspace
-    if (
-        config.recorder.mode.live
-        and journal.last("run") is None
-        and not options.continues
-        and options.history
-    ):
-        journal.add(*history_entry(binding.entry, options.history, config.recorder.encoding))
-    if not (code and config.recorder.mode.live) or journal.last("run") is not None:
-        await config.recorder.begin(binding, options.mode, isolation, options.limits, workspace)
+    journal, code, workspace = log.journal, config.graph.code, config.folders.workspace
+    if log.mode.live and journal.last("run") is None and not options.continues and options.history:
+        journal.add(*history_entry(binding.entry, options.history, log.encoding))
+    if not (code and log.mode.live) or journal.last("run") is not None:
+        await log.begin(binding, options.mode, isolation, options.limits, workspace)
         return
     files = KeptSources.beside(journal)
     with files.held():  # until the journal names what is kept
         if (name := await _aside(lambda: files.keep(code, text_of))) is not None:
             journal.add(kept_entry(binding.entry, name))
-        await config.recorder.begin(binding, options.mode, isolation, options.limits, workspace)
+        await log.begin(binding, options.mode, isolation, options.limits, workspace)
 
 
-def retold(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
+def retold(log: RunLog, outcome: RunOutcome) -> RunOutcome:
     """`outcome`, or where a replay came to it that found nothing amiss, how the run ended that it repeats.
 
     A replay stops where nothing is recorded any more: what stopped the run itself, a person, a question, a provider, is
     not there to do it again. Of a run that completed, what was repeated counts.
     """
-    if recorder is None or recorder.mode.live:
+    if not isinstance(log, Recorder) or log.mode.live:
         return outcome
-    reason = recorder.brake.reason
-    if isinstance(reason, EndedError) or (reason is None and not recorder.mode.shows_tools):
-        ended = ending(recorder.journal)
+    reason = log.brake.reason
+    if isinstance(reason, EndedError) or (reason is None and not log.mode.shows_tools):
+        ended = ending(log.journal)
         if ended is not None and ended.outcome != "completed":
-            return outcome_in(ended, recorder.journal.whole(ended))
+            return outcome_in(ended, log.journal.whole(ended))
     return outcome
 
 
@@ -186,15 +183,14 @@ def _usage_in(used: Mapping[str, Any]) -> Usage:
     return Usage(**{**used, "cost_usd": None if cost is None else Decimal(str(cost))})
 
 
-async def keep_outcome(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
+async def keep_outcome(log: RunLog, outcome: RunOutcome) -> RunOutcome:
     """`outcome`, which its journal holds now; where that failed, the outcome says so, and the run is not over."""
     try:
-        if recorder:
-            if outcome.new_messages and recorder.mode.live:
-                journal, new = recorder.journal, outcome.new_messages
-                step = 1 + journal.count(outcome.entry, "messages")
-                journal.add(*messages_entry(outcome.entry, step, new, recorder.encoding))
-            await recorder.end(outcome.entry, outcome.status, plain_outcome(outcome))
+        if isinstance(log, Recorder):
+            if outcome.new_messages and log.mode.live:
+                step = 1 + log.journal.count(outcome.entry, "messages")
+                log.journal.add(*messages_entry(outcome.entry, step, outcome.new_messages, log.encoding))
+            await log.end(outcome.entry, outcome.status, plain_outcome(outcome))
     except JournalError as error:
         unrecorded = f"how the run ended is not recorded: {error}"
         if isinstance(error, StoreError | ClaimedError):

@@ -1,10 +1,13 @@
-"""What the journal of a run says of what comes next at a call path. Asking changes nothing: `Recorder` goes on."""
+"""The recorded part of one run, and the position of this process in it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from llmdo.journal.decided import decided_in
+from llmdo.journal.entries import UNCALLED
+from llmdo.runtime.place import UNORDERED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,52 +17,110 @@ if TYPE_CHECKING:
     from llmdo.journal.ports import JournalStore
     from llmdo.runtime.recording.encoding import Encoding
     from llmdo.runtime.recording.replay_mode import ReplayMode
-    from llmdo.runtime.recording.steps import Steps
 
 
 class Playback:
-    """The recorded part of one run, seen from where this process has come to."""
+    """The recorded part of one run. Entries of a kind at a call path are numbered by steps from 1."""
 
-    def __init__(
-        self, journal: JournalStore, replay_mode: ReplayMode, encoding: Encoding, steps: Steps
-    ) -> None:
-        """`steps` says how far this process has come."""
+    def __init__(self, journal: JournalStore, replay_mode: ReplayMode, encoding: Encoding) -> None:
         self._journal = journal
         self._replay_mode = replay_mode
         self._encoding = encoding
-        self._steps = steps
+        self._taken: Counter[tuple[str, Kind]] = Counter()
+        """The last step that this process has come to."""
+        self._unordered: list[tuple[str, str]] | None = None
+        """The call path of each call that goes by its input, and the digest of that; None until somebody asks."""
+
+    def last(self, path: str, kind: Kind) -> int:
+        """The step that was taken last; 0 where none was."""
+        return self._taken[path, kind]
+
+    def take(self, path: str, kind: Kind) -> int:
+        """The next step."""
+        self._taken[path, kind] += 1
+        return self._taken[path, kind]
+
+    def take_new(self, path: str, kind: Kind) -> int:
+        """The next step that no earlier process has recorded."""
+        while self._journal.get(path, kind, self.take(path, kind)):
+            pass
+        return self._taken[path, kind]
+
+    def take_execution(self, path: str) -> int:
+        """The step of the next execution of a tool."""
+        self._taken[path, "finished"] = step = self._execution(path)
+        return step
+
+    def is_over(self, path: str, ends: Kind | None) -> bool:
+        """Whether it is recorded how the next execution of the call at `path` ended, so that nothing will run.
+
+        `ends` is the kind of the entry that says so; None for a call without such entries.
+        """
+        if ends == "finished":
+            return self._journal.get(path, ends, self._execution(path)) is not None
+        return ends is not None and self._journal.get(path, ends, self._taken[path, ends] + 1) is not None
+
+    def _execution(self, path: str) -> int:
+        """The step of the next execution at `path`, past those that are over and count for nothing.
+
+        These ended with an error and were begun once more, or their tool was not called after all. One that is to be
+        begun once more now is the first that is not recorded.
+        """
+        step = self._taken[path, "finished"] + 1
+        while (entry := self._journal.get(path, "finished", step)) and entry.outcome in ("error", UNCALLED):
+            if entry.outcome == UNCALLED:
+                step += 1
+                continue
+            is_begun = any(self._journal.get(path, kind, step + 1) for kind in ("started", "finished"))
+            if not is_begun and not (self._replay_mode.live and path in self._replay_mode.again):
+                break
+            step += 1
+        return step
 
     def next_tools(self, path: str) -> bytes | None:
-        """What the worker called at `path` was shown of its tools in the request that comes next, as JSON."""
-        entry = self._journal.get(path, "request", self._steps.last(path, "request") + 1)
+        """The tools that the worker called at `path` was shown in the request that comes next, as JSON."""
+        entry = self._journal.get(path, "request", self.last(path, "request") + 1)
         return self._journal.content(entry.data["asked"]["tools"]) if entry else None
 
-    def decisions(self, path: str, arguments: Mapping[str, object]) -> list[DecidedCall]:
-        """The recorded decisions on the call at `path` that come next, as far as they are on these arguments.
+    def decision(
+        self, path: str, arguments: Mapping[str, object], ends: Kind | None
+    ) -> tuple[DecidedCall, bool] | None:
+        """The last of the recorded decisions on the call at `path` that come next, and whether the call is over.
 
-        Where nothing is executed, whatever they are on.
+        Decisions on other arguments end them, unless nothing is executed. Steps past the decision are left.
         """
-        decisions: list[DecidedCall] = []
-        step = self._steps.last(path, "decision")
-        while entry := self._journal.get(path, "decision", step := step + 1):
+        decided: DecidedCall | None = None
+        step = self.last(path, "decision")
+        while entry := self._journal.get(path, "decision", step + 1):
             if self._replay_mode.live and not self._encoding.is_same(entry.digest, arguments):
                 break
-            decisions.append(decided_in(path, self._journal.whole(entry), arguments))
-        return decisions
+            step += 1
+            decided = decided_in(path, self._journal.whole(entry), arguments)
+            if not decided.allowed or self.is_over(path, ends):
+                self._taken[path, "decision"] = step
+                return decided, True
+        self._taken[path, "decision"] = step
+        return None if decided is None else (decided, False)
 
     def has_called(self, path: str) -> bool:
-        """Whether code called a worker at `path`."""
+        """Whether code called a worker or a tool at `path`."""
         return self._journal.get(path, "decision") is not None
 
     def has_called_otherwise(self, path: str, arguments: Mapping[str, object]) -> bool:
-        """Whether code called a worker at `path` with other arguments than these."""
+        """Whether code called a worker or a tool at `path` with other arguments than these."""
         entry = self._journal.get(path, "decision")
         return entry is not None and not self._encoding.is_same(entry.digest, arguments)
 
-    def step_of(self, path: str) -> int:
-        """The number of the execution of the call at `path` that was begun last; 1 of a call that is not executed."""
-        return self._steps.last(path, "finished") or 1
+    def unordered(self, unnumbered: str, arguments: object) -> str:
+        """The digest of the input of a call that no order tells from others, as it is recorded of such a call.
 
-    def is_over(self, path: str, ends: Kind | None) -> bool:
-        """Whether it is recorded what the next execution of the call at `path` came to, as `Steps.is_over` says."""
-        return self._steps.is_over(path, ends)
+        It is found whatever is a secret by now. `unnumbered` is the call path without the digest.
+        """
+        if self._unordered is None:
+            decisions = self._journal.entries("decision")
+            self._unordered = [(entry.path, entry.digest) for entry in decisions if UNORDERED in entry.path]
+        beginning = f"{unnumbered}{UNORDERED}"
+        for path, digest in self._unordered:
+            if path.startswith(beginning) and self._encoding.is_same(digest, arguments):
+                return digest
+        return self._encoding.digest(arguments)

@@ -1,4 +1,4 @@
-"""The journal's part in a run: what is recorded is served, what is not happens and is recorded.
+"""The log of a run with a journal: what is recorded is served, what is not happens and is recorded.
 
 Nothing here decides whether a call may run: the gate has done that. What a model was told is served from the journal
 before anything is asked or executed, so that a run which goes on is the run that stopped.
@@ -14,40 +14,34 @@ from pydantic_core import PydanticSerializationError
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.journal.content import digest_of
-from llmdo.journal.decided import record_of
+from llmdo.journal.entries import UNCALLED, JournalError
 from llmdo.journal.entries import JournalEntry as Entry
+from llmdo.journal.records import ended_calls, shown_word
 from llmdo.runtime.approvals.postponed import Postponed
-from llmdo.runtime.brake import Brake, Certain
 from llmdo.runtime.models.failure import without_body
 from llmdo.runtime.recording.commits import Commits
 from llmdo.runtime.recording.counting import count_below
-from llmdo.runtime.recording.difference import difference
 from llmdo.runtime.recording.encoding import Decoding, Encoding
-from llmdo.runtime.recording.endings import Endings
+from llmdo.runtime.recording.entries import call_entry, decision_entry, ended_entry, run_entry, session_entry
 from llmdo.runtime.recording.horizon import Horizon
+from llmdo.runtime.recording.log import RunLog
 from llmdo.runtime.recording.playback import Playback
 from llmdo.runtime.recording.replay_mode import (
     AnotherInputError,
-    Asking,
     DivergenceError,
-    Execution,
     ReachedError,
-    ReplayMode,
     UnfinishedError,
 )
 from llmdo.runtime.recording.rerun import rerun
 from llmdo.runtime.recording.retold import end_again, ending_of
-from llmdo.runtime.recording.sessions import run_entry, session_entry
-from llmdo.runtime.recording.starting import StartingCalls
-from llmdo.runtime.recording.steps import Steps
-from llmdo.runtime.recording.unordered import RecordedCalls
+from llmdo.runtime.telemetry.events import Decided, ToolFinished, WorkerStarted
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from pydantic_ai.messages import ModelMessage, ModelResponse, UserContent
+    from pydantic_ai.messages import UserContent
 
     from llmdo.base.backtrace import Frame
     from llmdo.journal.binding import Binding
@@ -55,40 +49,45 @@ if TYPE_CHECKING:
     from llmdo.journal.entries import Kind
     from llmdo.journal.ports import Hold, JournalStore
     from llmdo.runtime.approvals.approver import Answer, Question
+    from llmdo.runtime.brake import Brake
     from llmdo.runtime.ledger import Ledger
+    from llmdo.runtime.recording.replay_mode import Execution, ReplayMode
+    from llmdo.runtime.telemetry.events import Event
     from llmdo.runtime.telemetry.redaction import Redaction
 
 
-class Recorder:
-    """One run and its journal: what is not recorded is done and kept; `playback` tells what is."""
+class Recorder(RunLog):
+    """The log of one run and its journal: entries that are appended are kept there, and served from there."""
+
+    keeps = True
 
     def __init__(
         self, journal: JournalStore, redaction: Redaction, replay_mode: ReplayMode | None = None
     ) -> None:
+        super().__init__(replay_mode)
         self.journal = journal
-        self.mode = replay_mode or ReplayMode()
         self.encoding = Encoding(redaction, journal.know(redaction.known))
         self.decoding = Decoding(journal.content)
-        self.brake = Brake()
-        self.certain = Certain(self.brake)
-        """Around whatever reads or writes the journal, outside of this class too."""
+        self.certain = _Certain(self.brake)
+        """Around whatever reads or writes the journal."""
         self._commits = Commits(journal)
         self._postponed = Postponed(journal, self.encoding, self.brake)
-        self._horizon = Horizon(journal, self.mode, self.brake, self._postponed)
-        self.unordered = RecordedCalls(journal, self.encoding)
-        self._steps = Steps(journal, self.mode)
-        self.playback = Playback(journal, self.mode, self.encoding, self._steps)
+        self.horizon = Horizon(journal, self.mode, self.brake, self._postponed)
+        self.playback = Playback(journal, self.mode, self.encoding)
         """What is recorded of what comes next."""
         self.session = 1
         """Which process this is that works on the run, from 1."""
         self.has_begun = False
         """Whether it was kept that this process works on the run."""
-        self.endings = Endings(journal, self.encoding, self._steps, self._add)
-        self._starting = StartingCalls(self._add, self._commits, self.certain)
-        self._kept: dict[str, str] = {}
-        """What was kept so far by its digest: that under which the journal has it, without secrets."""
+        self._ended: set[tuple[str, str]] = set()
+        """The calls of which the journal says how they ended for their model: each call path with that."""
+        self._starting: dict[tuple[str, int], Entry] = {}
+        """The executions that are being kept as started: between that and the call of their tools, the run may stop."""
         self.differences: list[str] = []
         """What tools returned that ran again and what they returned then, a sentence each."""
+
+        self._kept: dict[str, str] = {}
+        """What was kept so far by its digest: that under which the journal has it, without secrets."""
 
     @property
     def is_closed(self) -> bool:
@@ -111,7 +110,7 @@ class Recorder:
         Raises:
             JournalError: It cannot be written.
         """
-        self.endings.begin()
+        self._ended = ended_calls(self.journal)
         self.session = 1 + sum(1 for _ in self.journal.entries("session"))
         if self.journal.get(binding.entry, "run") is None:
             self._add(run_entry(binding, self.encoding))
@@ -126,61 +125,48 @@ class Recorder:
         Raises:
             JournalError: It cannot be written.
         """
-        self._starting.abandon()
+        for started in self._starting.values():  # their tools are not called any more
+            self._add(replace(started, kind="finished", outcome=UNCALLED))
+        self._starting.clear()
         body = self.encoding.plain(ending).body
         self._add(Entry(path=entry, kind="end", step=self.session, outcome=status, body=body))
         await self._commits.commit()
 
-    async def asking(
-        self,
-        path: str,
-        messages: Sequence[ModelMessage],
-        build: Callable[[Mapping[str, object] | None], Mapping[str, object]],
-    ) -> Asking:
-        """The next request of the call at `path`, which tells its model `messages`: recorded, or to be sent now.
+    def append(self, entry: Event) -> None:
+        """Keeps `entry`, where it is one that is kept and is not there yet, and tells it.
 
-        `build` returns what the request is made of; it is passed the recorded one where there is one to compare with.
+        A decision is on disk before anything is done because of it.
         """
-        step = self._steps.take(path, "request")
-        await self._stop_before(f"{path}@{step}")
-        async with self.certain:
-            if entry := self.journal.get(path, "request", step):
-                data = self.journal.whole(entry)
-                now = build(data["asked"])
-                if change := difference(data["asked"], now, accepts_drift=self.mode.drifted):
-                    await self.brake.pull(
-                        DivergenceError(f"{path}: request {step} is not the recorded one: {change}")
-                    )
-                request = Asking(path, step, now)
-                with self.working(request.place):
-                    return replace(request, recorded=self.decoding.response(data["response"]))
-            await self._horizon.require_live(path, f"asks its model for the time {step}")
-            await self.require_known(path, messages)
-            return Asking(path, step, build(None))
+        match entry:
+            case Decided():
+                kind: Kind = "decision" if entry.lasts else "refused"
+                step = self.playback.take_new(entry.path, kind)
+                self._add(*decision_entry(entry, kind, step, self.encoding))
+            case WorkerStarted() if self.journal.get(entry.path, "call") is None:
+                self._add(call_entry(entry, self.encoding))
+            case ToolFinished() if entry.outcome != "stopped":
+                if (entry.path, entry.outcome) not in self._ended:  # no other entry says how it ended
+                    self._ended.add((entry.path, entry.outcome))
+                    step = self.playback.take_new(entry.path, "ended")
+                    self._add(ended_entry(entry, step, self.encoding))
+        self.tell(entry)
 
     def working(self, path: str) -> AbstractContextManager[None]:
         """Around all that is done at `path`, so that the run does not stop for its questions meanwhile."""
         return self._postponed.busy(path)
 
-    async def responded(self, request: Asking, response: ModelResponse) -> None:
-        """Keeps a request and what its model answered."""
-        packed = self.encoding.response(response)
-        request_body = self.encoding.plain(request.sent).body
-        await self._record(
-            Entry(
-                path=request.path,
-                kind="request",
-                step=request.step,
-                digest=self.encoding.digest(request.sent),
-                body=b'{"asked":' + request_body + b',"response":' + packed.body + b"}",
-            ),
-            packed.contents,
-            hold="written",  # whatever is done because of it is recorded first, and that takes it along
-        )
+    def keep(self, content: bytes) -> str:
+        """The digest of `content`, which the journal keeps from the next entry on."""
+        digest = digest_of(content)
+        if digest not in self._kept:
+            if self.mode.live:
+                self.journal.keep(content)
+            self._kept[digest] = self.journal.name_of(content)
+        return self._kept[digest]
 
     async def sent(self, path: str) -> None:
         """Keeps that a request of the call at `path` leaves: it counts, also where nobody hears its answer."""
-        self._add(Entry(path=path, kind="sent", step=self._steps.take_new(path, "sent")))
+        self._add(Entry(path=path, kind="sent", step=self.playback.take_new(path, "sent")))
         await self.settled(forced=False)
 
     async def turn(self, key: str, interval: float) -> float | None:
@@ -195,24 +181,15 @@ class Recorder:
 
     def attempted(self, path: str, model: str, error: Exception, *, was_sent: bool) -> None:
         """Keeps that `model` did not answer the next request of the call at `path`; not what its provider sent."""
-        step = self._steps.take_new(path, "attempt")
+        step = self.playback.take_new(path, "attempt")
         data = {
-            "request": self._steps.last(path, "request"),
+            "request": self.playback.last(path, "request"),
             "model": model,
             "message": without_body(error),
             "sent": was_sent,
         }
         body = self.encoding.plain(data).body
         self._add(Entry(path=path, kind="attempt", step=step, outcome=type(error).__name__, body=body))
-
-    def keep(self, content: bytes) -> str:
-        """The digest of `content`, which the journal keeps from the next entry on."""
-        digest = digest_of(content)
-        if digest not in self._kept:
-            if self.mode.live:
-                self.journal.keep(content)
-            self._kept[digest] = self.journal.name_of(content)
-        return self._kept[digest]
 
     async def execution(
         self, execution: Execution, work: Callable[[], Coroutine[object, object, object]], ledger: Ledger
@@ -229,22 +206,22 @@ class Recorder:
         self, execution: Execution, work: Callable[[], Coroutine[object, object, object]], ledger: Ledger
     ) -> object:
         path, digest = execution.path, self.encoding.digest(execution.arguments)
-        step = self._steps.take_execution(path)
-        await self._stop_before(path)
+        step = self.playback.take_execution(path)
+        await self.stop_before(path)
         async with self.certain:
             if entry := self.journal.get(path, "finished", step):
                 is_other = not self.encoding.is_same(entry.digest, execution.arguments)
                 if is_other and self.mode.live and not self.mode.drifted:
                     other = f"{path}: `{execution.tool}` is called with other arguments than recorded"
                     await self.brake.pull(DivergenceError(other))
-                self.endings.know(path, entry.outcome)
+                self._ended.add((path, shown_word(entry.outcome)))
                 count_below(self.journal, self.decoding, path, ledger)
                 if self.mode.reruns and await execution.may_rerun():
                     await self._compare(execution, entry, work)
                 if entry.outcome == "success":
                     return self.decoding.result(self.journal.whole(entry))
                 end_again(entry.outcome, self.journal.whole(entry))
-            await self._horizon.require_live(path, f"calls `{execution.tool}`")
+            await self.horizon.require_live(path, f"calls `{execution.tool}`")
             await self.require_known(path, execution.arguments)
             if not execution.is_live:
                 await self.brake.pull(DivergenceError(f"{path}: the journal does not hold how it ended"))
@@ -262,7 +239,8 @@ class Recorder:
         if change := await rerun(execution.path, entry, work, self.encoding):
             self.differences.append(change)
 
-    async def _stop_before(self, place: str) -> None:
+    async def stop_before(self, place: str) -> None:
+        """Returns where the run is not to stop before `place`."""
         if self.mode.until == place:
             await self.brake.pull(ReachedError(f"stopped before {place}"))
 
@@ -278,19 +256,31 @@ class Recorder:
             if execution.is_safe:
                 await self.settled(forced=False)
             else:
-                await self._starting.keep(Entry(path=path, kind="started", step=step, digest=digest))
+                await self._keep_started(Entry(path=path, kind="started", step=step, digest=digest))
         elif path in self.mode.again:
             await self.settled()
         elif path in self.mode.given_up:
             failure = {"message": f"`{execution.tool}` was interrupted; nobody knows whether it took effect"}
             body = self.encoding.plain(failure).body
-            self.endings.know(path, "failed")
-            await self._record(
+            self._ended.add((path, "failed"))
+            await self.record(
                 Entry(path=path, kind="finished", step=step, outcome="failed", digest=digest, body=body)
             )
             end_again("failed", failure)
         else:
             await self.brake.pull(UnfinishedError(path, execution.tool))
+
+    async def _keep_started(self, entry: Entry) -> None:
+        """Returns when `entry` is on disk, and its tool is called at once.
+
+        Raises:
+            CancelledError: The run has ended meanwhile, and its journal says that the tool was not called.
+        """
+        self._add(entry)
+        self._starting[entry.path, entry.step] = entry
+        await self._commits.commit()
+        if self._starting.pop((entry.path, entry.step), None) is None:
+            raise asyncio.CancelledError
 
     async def _executed(
         self, execution: Execution, step: int, digest: str, work: Callable[[], Awaitable[object]]
@@ -310,8 +300,8 @@ class Recorder:
         if failure is not None:
             outcome, data = ending_of(failure)
             body = self.encoding.plain(data).body
-        self.endings.know(path, outcome)
-        await self._record(
+        self._ended.add((path, shown_word(outcome)))
+        await self.record(
             Entry(path=path, kind="finished", step=step, outcome=outcome, digest=digest, body=body),
             contents,
             # A call that may not run twice does not, without it: that it was started is on disk.
@@ -320,6 +310,10 @@ class Recorder:
         if failure is not None:
             raise failure
         return result
+
+    def commit(self) -> None:
+        """Returns when all that was kept is on disk."""
+        self.journal.commit()
 
     async def settled(self, *, forced: bool = True) -> None:
         """Returns when all that was kept is on disk; where it is not `forced`, only the end of the process may come."""
@@ -341,7 +335,7 @@ class Recorder:
                 if entry.outcome != "success":
                     end_again(entry.outcome, self.journal.whole(entry))
                 return self.decoding.handed(self.journal.whole(entry)["files"])
-            await self._horizon.require_live(path, "is handed files")
+            await self.horizon.require_live(path, "is handed files")
         contents: Mapping[str, bytes] = {}
         failure: Exception | None = None
         content: list[UserContent] = []
@@ -387,7 +381,7 @@ class Recorder:
     async def asks(self, question: Question) -> None:
         """Keeps a question that waits from now on."""
         if entry := self._postponed.question_entry(question):
-            await self._record(entry)
+            await self.record(entry)
 
     async def wait_for(self, question: Question) -> NoReturn:
         """Keeps a question that is answered later. Never returns: the run stops when it has nothing else to do."""
@@ -402,48 +396,40 @@ class Recorder:
                 Entry(path=path, kind="invalid", step=1, outcome=outcome, body=self.encoding.plain(data).body)
             )
 
-    def pass_decisions(self, path: str, number: int) -> None:
-        """So many of the recorded decisions that come next at `path` are repeated: those after them come next."""
-        for _ in range(number):
-            self._steps.take(path, "decision")
+    async def decision(
+        self, path: str, tool: str, arguments: Mapping[str, object], ends: Kind | None
+    ) -> DecidedCall | None:
+        """The recorded decision on the call at `path`, as `RunLog.decision` says."""
+        async with self.certain:
+            recorded = self.playback.decision(path, arguments, ends)
+            if recorded is not None and (recorded[1] or not self.mode.live):
+                return recorded[0]
+            if not self.mode.live:
+                await self.horizon.require_live(path, f"calls `{tool}`")
+        await self.require_known(path, arguments)
+        return None
 
-    async def require_undecided(self, path: str, tool: str) -> None:
-        """Returns where a call may be decided on that is not yet: in a replay nothing is.
+    def is_over(self, path: str, ends: Kind | None) -> bool:
+        """Whether it is recorded how the next execution of the call at `path` ended."""
+        return self.playback.is_over(path, ends)
 
-        Raises:
-            LlmdoError: The call is part of one that failed at this place.
-        """
-        if not self.mode.live:
-            async with self.certain:
-                await self._horizon.require_live(path, f"calls `{tool}`")
+    def step_of(self, path: str) -> int:
+        """The step of the execution of the call at `path` that was begun last; 1 of a call that is not executed."""
+        return self.playback.last(path, "finished") or 1
+
+    def unordered(self, unnumbered: str, arguments: object) -> str:
+        """The digest of the input of a call that no order tells from others."""
+        return self.playback.unordered(unnumbered, arguments)
+
+    def has_called(self, path: str) -> bool:
+        """Whether code called a worker or a tool at `path` in an earlier process."""
+        return self.playback.has_called(path)
 
     async def require_same(self, path: str, worker: str, arguments: Mapping[str, object]) -> None:
         """Returns where the call that code makes at `path` is the recorded one, or none is recorded there."""
         async with self.certain:
             if not self.mode.drifted and self.playback.has_called_otherwise(path, arguments):
                 await self.brake.pull(AnotherInputError(path, worker))
-
-    def decided(self, call: DecidedCall, kind: Kind = "decision") -> None:
-        """Keeps a decision; it is on disk before anything is done because of it.
-
-        One of the kind `refused` counts for nobody who goes on with the run.
-        """
-        packed = self.encoding.plain({**record_of(call), "arguments": call.arguments})
-        entry = Entry(
-            path=call.path,
-            kind=kind,
-            step=self._steps.take_new(call.path, kind),
-            outcome="allowed" if call.allowed else "denied",
-            digest=self.encoding.digest(call.arguments),
-            body=packed.body,
-        )
-        self._add(entry, packed.contents)
-
-    def called(self, path: str, worker: str, input: str, depth: int) -> None:  # noqa: A002
-        """Keeps that a worker begins."""
-        if self.journal.get(path, "call") is None:
-            body = self.encoding.plain({"worker": worker, "input": input, "depth": depth}).body
-            self._add(Entry(path=path, kind="call", step=1, digest=self.encoding.digest(input), body=body))
 
     def returned(
         self, path: str, output: str | None, error: str | None, frames: Sequence[Frame] = ()
@@ -458,6 +444,7 @@ class Recorder:
         ending = {"output": output, "error": error, **({"frames": frames} if frames else {})}
         body = self.encoding.plain(ending).body
         outcome = "failed" if error is not None else "success"
+        self._ended.add((path, outcome))
         self._add(Entry(path=path, kind="return", step=1, outcome=outcome, body=body))
         return error
 
@@ -474,10 +461,26 @@ class Recorder:
         if self.mode.live:
             self._postponed.take(self.journal.add(entry, contents))
 
-    async def _record(
+    async def record(
         self, entry: Entry, contents: Mapping[str, bytes] | None = None, *, hold: Hold = "anchored"
     ) -> None:
         """Returns when `entry` is on disk, and all that was added before it; otherwise the run stops."""
         async with self.certain:
             self._add(entry, contents)
             await self._commits.commit(hold)
+
+
+class _Certain:
+    """A block that reads or writes the journal: where that fails the run stops, and no model is told."""
+
+    __slots__ = ("_brake",)
+
+    def __init__(self, brake: Brake) -> None:
+        self._brake = brake
+
+    async def __aenter__(self) -> None:
+        pass
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, JournalError):
+            await self._brake.pull(error)

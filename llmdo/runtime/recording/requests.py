@@ -12,11 +12,14 @@ from pydantic_ai.models import CompletedStreamedResponse
 from pydantic_ai.tools import ToolDefinition
 
 from llmdo.base.digest import canonical
+from llmdo.base.values import replace
 from llmdo.journal.content import digest_of
-from llmdo.journal.entries import JournalError
+from llmdo.journal.entries import JournalEntry, JournalError
 from llmdo.runtime.models.of_call import ModelOfCall
 from llmdo.runtime.models.reporting import RequestReporter
 from llmdo.runtime.place import is_in_code
+from llmdo.runtime.recording.difference import difference
+from llmdo.runtime.recording.replay_mode import Asking, DivergenceError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.recording.encoding import Encoding
     from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.runtime.recording.replay_mode import Asking
 
 SHOWN = ("name", "description", "parameters_json_schema", "strict", "sequential")
 """What of a tool's definition matters to a model or to the agent loop."""
@@ -85,7 +87,7 @@ class RecordedModel(ModelOfCall):
             return self._served(asking.recorded)
         with self._recorder.working(asking.place):
             response = await self.wrapped.request(messages, model_settings, model_request_parameters)
-        await self._recorder.responded(asking, response)
+        await self._keep(asking, response)
         return response
 
     @asynccontextmanager
@@ -110,7 +112,7 @@ class RecordedModel(ModelOfCall):
         with self._recorder.working(asking.place):
             async with live as stream:
                 yield stream
-        await self._recorder.responded(asking, stream.get())
+        await self._keep(asking, stream.get())
 
     async def _asking(
         self,
@@ -133,7 +135,36 @@ class RecordedModel(ModelOfCall):
                 **comparable(self._recorder.encoding, sent, new, settings, parameters, recorded),
             }
 
-        return await self._recorder.asking(self._frame.path, sent, build)
+        recorder, path = self._recorder, self._frame.path
+        step = recorder.playback.take(path, "request")
+        await recorder.stop_before(f"{path}@{step}")
+        async with recorder.certain:
+            if entry := recorder.journal.get(path, "request", step):
+                data = recorder.journal.whole(entry)
+                now = build(data["asked"])
+                if change := difference(data["asked"], now, accepts_drift=recorder.mode.drifted):
+                    other = f"{path}: request {step} is not the recorded one: {change}"
+                    await recorder.brake.pull(DivergenceError(other))
+                asking = Asking(path, step, now)
+                with recorder.working(asking.place):
+                    return replace(asking, recorded=recorder.decoding.response(data["response"]))
+            await recorder.horizon.require_live(path, f"asks its model for the time {step}")
+            await recorder.require_known(path, sent)
+            return Asking(path, step, build(None))
+
+    async def _keep(self, asking: Asking, response: ModelResponse) -> None:
+        """Keeps a request and what its model answered."""
+        encoding = self._recorder.encoding
+        packed, asked = encoding.response(response), encoding.plain(asking.sent).body
+        entry = JournalEntry(
+            path=asking.path,
+            kind="request",
+            step=asking.step,
+            digest=encoding.digest(asking.sent),
+            body=b'{"asked":' + asked + b',"response":' + packed.body + b"}",
+        )
+        # Whatever is done because of it is recorded first, and that takes it along.
+        await self._recorder.record(entry, packed.contents, hold="written")
 
     def _served(self, response: ModelResponse) -> ModelResponse:
         """A recorded response, counted and reported like one that comes from the model."""

@@ -200,6 +200,8 @@ class Decided(Event):
 
     kind: ClassVar[str] = "decided"
     call: DecidedCall
+    lasts: bool = True
+    """Whether it counts for a run that goes on; not where the lock refused the call, or a person ended the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The entries with which a run, and every process that works on it, begins."""
+"""The entries of a journal, made of what happens in a run."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pydantic_ai
 
+from llmdo.journal.decided import record_of
 from llmdo.journal.entries import JournalEntry
 from llmdo.journal.location import MachineFolder
+from llmdo.journal.records import size_of
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
     from llmdo.journal.binding import Binding
+    from llmdo.journal.entries import Kind
     from llmdo.journal.ports import JournalStore
     from llmdo.runtime.recording.encoding import Encoding
+    from llmdo.runtime.telemetry.events import Decided, ToolFinished, WorkerStarted
 
 
 def run_entry(binding: Binding, encoding: Encoding) -> JournalEntry:
@@ -47,6 +51,43 @@ def messages_entry(
     """Those that came in the run, as its processes ended one after the other: the entry of that number."""
     packed = encoding.messages(messages)
     return JournalEntry(path=path, kind="messages", step=number, body=packed.body), packed.contents
+
+
+def call_entry(begun: WorkerStarted, encoding: Encoding) -> JournalEntry:
+    """The beginning of a worker's call."""
+    data = {"worker": begun.worker, "input": begun.input, "depth": begun.depth}
+    return JournalEntry(
+        path=begun.path,
+        kind="call",
+        step=1,
+        digest=encoding.digest(begun.input),
+        body=encoding.plain(data).body,
+    )
+
+
+def decision_entry(
+    decided: Decided, kind: Kind, step: int, encoding: Encoding
+) -> tuple[JournalEntry, Mapping[str, bytes]]:
+    """A decision on a call, and the binary contents that its arguments name."""
+    call = decided.call
+    packed = encoding.plain({**record_of(call), "arguments": call.arguments})
+    entry = JournalEntry(
+        path=call.path,
+        kind=kind,
+        step=step,
+        outcome="allowed" if call.allowed else "denied",
+        digest=encoding.digest(call.arguments),
+        body=packed.body,
+    )
+    return entry, packed.contents
+
+
+def ended_entry(ended: ToolFinished, step: int, encoding: Encoding) -> JournalEntry:
+    """The end of a call for its model: size and digest of the result, without its secrets."""
+    data = {"tool": ended.tool, **size_of(encoding.redaction.plain(ended.result))}
+    return JournalEntry(
+        path=ended.path, kind="ended", step=step, outcome=ended.outcome, body=encoding.plain(data).body
+    )
 
 
 def session_entry(
