@@ -79,8 +79,8 @@ def _history(journal: JournalStore, encoding: Encoding) -> tuple[JournalEntry, M
     Raises:
         JournalError: Those journals are not here any more, or there is a secret in the messages.
     """
-    from llmdo.runtime.recording.history import history_of
     from llmdo.runtime.recording.entries import history_entry
+    from llmdo.runtime.recording.history import history_of
 
     before = goes_on_from(journal)
     if before is None or next(journal.entries("history"), None):

@@ -11,8 +11,7 @@ import pytest
 from llmdo.graph.toolset import Tool
 from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, ApproveAll, Question, RejectAll
-from llmdo.runtime.gate.call import Call
-from llmdo.runtime.gate.outside import outside_of
+from llmdo.runtime.gate.call import Call, outside_of
 from llmdo.runtime.telemetry.events import Decided, Event, ToolCalled, ToolFinished
 
 from .building import capabilities, go, graph, script, toolset, use, worker

@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from llmdo.journal.entries import JournalEntry
+from llmdo.journal.entries import JournalEntry, lineage
 from llmdo.journal.questions import (
     VALID_SECONDS,
     counts,
@@ -18,7 +18,6 @@ from llmdo.journal.questions import (
 )
 from llmdo.journal.spans import shown
 from llmdo.policy.authority import Capability
-from llmdo.runtime.approvals.activity import Activity
 from llmdo.runtime.approvals.approver import BEFORE, Answer, Question
 from llmdo.runtime.place import code_path
 from llmdo.runtime.recording.replay_mode import WaitingError
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from llmdo.journal.ports import JournalStore
     from llmdo.runtime.brake import Brake
     from llmdo.runtime.recording.encoding import Encoding
+
 
 GRACE = 0.1  # seconds in which a run may still begin something, before it is taken to wait for answers alone
 ROUNDS = 200  # of the event loop after that: a busy machine gives a run few of them in any time
@@ -290,3 +290,44 @@ def question_in(path: str, data: Mapping[str, Any]) -> Question:
         advice=tuple(data["advice"]),
         terminal_only=data["terminal_only"],
     )
+
+
+class Activity:
+    """The places of one run, by call path, at which something is at work or waits."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        """How often something began, which tells one pause from another."""
+        self._works: Counter[str] = Counter()
+        self._blocked: set[str] = set()
+        """Where something waits, and all that these places are below: what is at work there waits for it."""
+        self._busy = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is at work that does not itself wait, as a tool does that called a worker."""
+        return self._busy > 0
+
+    @contextmanager
+    def at_work(self, path: str) -> Iterator[None]:
+        """Around what is at work at `path`."""
+        self.begun += 1
+        self._count(path, 1)
+        try:
+            yield
+        finally:
+            self._count(path, -1)
+
+    def wait(self, path: str) -> None:
+        """Something waits at `path` from now on, and all that it is part of."""
+        for above in lineage(path):
+            if above not in self._blocked:
+                self._blocked.add(above)
+                self._busy -= self._works[above]
+
+    def _count(self, path: str, number: int) -> None:
+        self._works[path] += number
+        if not self._works[path]:
+            del self._works[path]
+        if path not in self._blocked:
+            self._busy += number

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from pydantic_ai.exceptions import ToolFailed
+from pydantic import ValidationError
+from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ToolFailed
 
+from llmdo.graph import builtin
 from llmdo.journal.decided import DecidedCall
+from llmdo.policy.authority import UNDECLARED, Capability
+from llmdo.policy.protection import declared_by_change, is_change, raised_by_change
+from llmdo.toolsets.refusal import WORKSPACE, PathRefused, normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from llmdo.policy.authority import Capability, Decision
+    from pydantic_ai import RunContext
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+
+    from llmdo.graph.toolset import Tool
+    from llmdo.graph.worker import Use
+    from llmdo.policy.authority import Decision
+    from llmdo.toolsets.confinement import Root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,3 +100,187 @@ _UNCHANGING = frozenset({bool, int, float, str, bytes, NoneType})
 
 class Refused(ToolFailed):
     """The gate's own no, as the calling model is told it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One call of one tool, whatever its arguments turn out to be."""
+
+    path: str
+    """The call path."""
+    name: str
+    """The tool's, as the model calls it."""
+    tool: ToolsetTool[object]
+    use: Use
+    toolset: AbstractToolset[object]
+    declared: Tool | None
+    """The tool as the graph has it; None where it does not."""
+    ctx: RunContext[object]
+    governing: frozenset[str]
+    """Paths and globs of what governs the run."""
+    files: Root
+    """The folder that tools work on."""
+
+    def draft(self, arguments: Mapping[str, Any]) -> Call:
+        """The call with these arguments, as if it raised all that is declared."""
+        declared = self.declared.capabilities if self.declared else ()
+        return Call(
+            path=self.path,
+            toolset=self.use.name,
+            tool=self.name,
+            arguments=arguments,
+            raised=declared,
+            declared=declared,
+            config=copied(self.use.config),
+        )
+
+    async def derived(self, call: Call) -> Call:
+        """`call` with the capabilities that its arguments raise."""
+        raised, fault = call.declared, self._drift(call.declared)
+        narrows = self.declared is not None and self.declared.hook
+        hook = getattr(self.toolset, "get_capabilities", None) if narrows else None
+        if fault is None and hook is not None:
+            raised, fault = await self._narrowed(hook, call.arguments)
+        return replace(call, raised=(Capability(UNDECLARED),) if fault else raised, fault=fault)
+
+    async def changed(self, arguments: Mapping[str, object]) -> dict[str, Any]:
+        """Other arguments, validated as the model's are.
+
+        Raises:
+            ValidationError: The tool does not take them; a ModelRetry says the same.
+        """
+        taken = self._validated(arguments)
+        if self.tool.args_validator_func is not None:
+            try:
+                verdict = self.tool.args_validator_func(self.ctx, **taken)
+                if inspect.isawaitable(verdict):
+                    await verdict
+            except (ApprovalRequired, CallDeferred):
+                pass  # the arguments are valid, and a person is asked about them anyway
+        return frozen(self.name, taken)
+
+    def fault_of(self, arguments: Mapping[str, object]) -> str | None:
+        """What is wrong with other arguments, as far as the tool's schema tells."""
+        try:
+            self._validated(arguments)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            return f"{'.'.join(map(str, first['loc'])) or 'the arguments'}: {first['msg']}"
+        return None
+
+    def _validated(self, arguments: Mapping[str, object]) -> dict[str, Any]:
+        taken: dict[str, Any] = self.tool.args_validator.validate_python(
+            dict(arguments), context=self.ctx.validation_context
+        )
+        return taken
+
+    def _drift(self, declared: tuple[Capability, ...]) -> str | None:
+        """Why the live tool is not the one that was declared, if it is not."""
+        if self.declared is None:
+            return f"the tool `{self.name}` of `{self.use.name}` is not declared"
+        live = (self.tool.tool_def.metadata or {}).get("capabilities", ())
+        if not isinstance(live, list | tuple | set | frozenset):
+            return f"the metadata of `{self.name}` does not list capabilities"
+        for name in live:
+            if not isinstance(name, str) or not any(
+                most.contains(Capability.parse(name)) for most in declared
+            ):
+                return f"the metadata of `{self.name}` names `{name}`, which is not declared"
+        return None
+
+    async def _narrowed(
+        self, hook: Callable[..., object], arguments: Mapping[str, Any]
+    ) -> tuple[tuple[Capability, ...], str | None]:
+        """What this one call raises, as the toolset says, or what is wrong with its answer."""
+        try:
+            # Copies: whatever a hook does to them, what was decided on is what runs.
+            answer = hook(self.name, copied(arguments), self.ctx, copied(self.use.config))
+            if inspect.isawaitable(answer):
+                answer = await answer
+        except Exception as error:  # from the workspace's own code: anything at all
+            return (), f"get_capabilities of `{self.use.name}` raised {type(error).__name__}"
+        if not isinstance(answer, list | tuple | set | frozenset):
+            return (), f"get_capabilities of `{self.use.name}` did not return a set"
+        named = [Capability.parse(raised) if isinstance(raised, str) else raised for raised in answer]
+        if not all(isinstance(raised, Capability) for raised in named):
+            return (), f"get_capabilities of `{self.use.name}` returned something that is not a capability"
+        normal = {_normal(raised) for raised in named}
+        if self.use.name not in builtin.NAMES:  # whose own hooks know more, such as the content
+            normal.update(*map(self._changed, named))
+        return tuple(sorted(normal, key=str)), None
+
+    def _changed(self, raised: Capability) -> Iterable[Capability]:
+        """What a change of the file that `raised` names raises as well.
+
+        Of a folder, and of no scope, the toolset's author has said what is done there.
+        """
+        if not is_change(raised) or raised.scope is None or raised.scope.endswith("**"):
+            return ()
+        scope = _normal(raised).scope
+        if scope is None:  # a path that leads anywhere
+            return declared_by_change(None)
+        if scope == WORKSPACE or self.files.kind(scope) == "folder":  # with all that is in it
+            return raised_by_change("**" if scope == WORKSPACE else f"{scope}/**", self.governing)
+        return raised_by_change(scope, self.governing, is_executed=self.files.is_executable(scope))
+
+
+def frozen(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A copy of `arguments` that nobody else has.
+
+    Raises:
+        Refused: They cannot be copied.
+    """
+    try:
+        return copied(arguments)
+    except Exception as error:  # from the copy methods of the workspace's own types
+        raise Refused(f"`{name}` is blocked: its arguments cannot be copied") from error
+
+
+def _normal(raised: Capability) -> Capability:
+    """`raised` with its scope as rules write theirs; of unknown scope where that is no path of the workspace."""
+    if raised.scope is None:
+        return raised
+    try:
+        return Capability(raised.name, normalise(raised.scope))
+    except PathRefused:
+        return Capability(raised.name)
+
+
+_VERBS = {"fs.read": "read", "fs.list": "list", "fs.write": "write", "fs.delete": "delete"}
+_FEW = 5  # scopes in a sentence
+
+
+def outside_of(call: Call) -> str | None:
+    """What the tool may do of that kind and what of the call lies outside; None where it declares none such."""
+    for raised in call.raised:
+        if any(most.contains(raised) for most in call.declared):
+            continue
+        if scopes := _scopes(raised, call.declared):
+            what = f"`{call.tool}` may {_verb(raised)} {_listed(scopes)}"
+            if call.toolset == call.tool:  # a worker, which is handed files
+                what = f"`{call.tool}` may be handed {_listed(scopes)}"
+            return f"{what}; {_subject(raised)} lies outside"
+    return None
+
+
+def _scopes(raised: Capability, declared: Iterable[Capability]) -> list[str]:
+    """The scopes within which the tool may do what is raised."""
+    return sorted(
+        {each.scope for each in declared if each.covers_name(raised.name) and each.scope is not None}
+    )
+
+
+def _verb(raised: Capability) -> str:
+    known = next((_VERBS[name] for name in raised.names if name in _VERBS), None)
+    return known or f"do `{raised.name}` in"
+
+
+def _subject(raised: Capability) -> str:
+    if raised.scope is None or raised.scope == "**":
+        return "the whole folder"
+    return f"`{raised.scope}`"
+
+
+def _listed(scopes: list[str]) -> str:
+    more = f" and {len(scopes) - _FEW} more" if len(scopes) > _FEW else ""
+    return f"{', '.join(f'`{scope}`' for scope in scopes[:_FEW])}{more}"

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from pydantic import ValidationError
 from pydantic_ai.exceptions import ModelRetry
 
+from llmdo.base import values
+from llmdo.base.diagnostic import joined
 from llmdo.policy.authority import UNDECLARED, decide
 from llmdo.runtime.approvals.approver import Answer, GoneError, Question, advice_on
-from llmdo.runtime.gate.call import Call, Permit, Refused
+from llmdo.runtime.gate.call import Call, Permit, Refused, outside_of
 from llmdo.runtime.gate.identity import Unidentified, identity_of, key_of
-from llmdo.runtime.gate.outside import outside_of
 from llmdo.runtime.gate.policy import objection, objection_to_delegation
-from llmdo.runtime.gate.refusing import answered, blocked, not_taken, refused, worded
 from llmdo.runtime.recording.replay_mode import READ_ONLY
 from llmdo.runtime.telemetry.events import Asked, Decided
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Reason, Verdict
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
+
 
 ASKS_ITSELF = "the tool asks for approval of its own accord"
 _WAS_CHANGED = "a person changed its arguments"
@@ -291,3 +292,39 @@ async def _differs(
         return now.raised != call.raised or await identity_of(config, frame, now) != identity
     except Unidentified:
         return True
+
+
+def answered(decided: DecidedCall, answer: Answer) -> DecidedCall:
+    """The decision on a call that was asked about, with the answer."""
+    decided = values.replace(
+        decided, allowed=answer.allowed, by=answer.by, answer=answer.reason, changed=answer.arguments
+    )
+    return worded(decided, f"; the person who was asked says: {answer.message}" if answer.message else "")
+
+
+def blocked(decided: DecidedCall, why: str, by: str | None = None) -> DecidedCall:
+    """The decision on a call that may not run, whatever the rules and whoever was asked say; `by` is who says so."""
+    by = decided.by if by is None else by
+    return worded(
+        values.replace(decided, decision="blocked", allowed=False, by=by, reasons=(why,), answer="")
+    )
+
+
+def not_taken(decided: DecidedCall) -> DecidedCall:
+    """The decision on a call to which a person gave arguments that its tool does not take."""
+    refusal = f"`{decided.tool}` was not called: a person changed its arguments to some that it does not take"
+    return values.replace(decided, refusal=refusal)
+
+
+def worded(decided: DecidedCall, more: str = "") -> DecidedCall:
+    """The decision with what the model is told of it."""
+    if decided.allowed:
+        return decided
+    verdict = "is blocked" if decided.decision == "blocked" else "needs approval, which was not given"
+    return values.replace(decided, refusal=f"`{decided.tool}` {verdict}: {joined(decided.reasons)}{more}")
+
+
+def refused(config: RuntimeConfig, decided: DecidedCall) -> Refused:
+    """The no to a call, which is among those that the run has denied."""
+    config.ledger.denied.append(decided)
+    return Refused(decided.refusal or f"`{decided.tool}` was not called")

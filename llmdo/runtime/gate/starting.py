@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from llmdo.graph.toolkit import START
 from llmdo.policy.authority import decide
 from llmdo.runtime.gate.call import Call
-from llmdo.runtime.gate.decisions import judge
-from llmdo.runtime.gate.refusing import refused
+from llmdo.runtime.gate.decisions import judge, refused
 from llmdo.runtime.telemetry.events import Decided
 
 if TYPE_CHECKING:

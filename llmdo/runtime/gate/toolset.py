@@ -14,7 +14,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import builtin
 from llmdo.graph.toolkit import delegating
 from llmdo.journal.naming import first_run
-from llmdo.runtime.gate.attempt import Attempt, frozen
+from llmdo.runtime.gate.call import Attempt, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
 from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbers_of
 from llmdo.runtime.gate.starting import may_start_unasked, refused_by_lock, require_start

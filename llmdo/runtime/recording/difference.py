@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from llmdo.runtime.recording.retold import ending_of
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from llmdo.journal import JournalEntry
+    from llmdo.runtime.recording.encoding import Encoding
+
 
 QUOTED = 200  # characters of what a tool returned
 
@@ -52,3 +58,21 @@ def _part(part: Sequence[str]) -> str:
     words = {"user-prompt": "input", "tool-return": "result", "retry-prompt": "correction"}
     label = words.get(kind, kind)
     return f"{label} of `{tool}`" if tool else label
+
+
+async def rerun(
+    path: str, recorded: JournalEntry, work: Callable[[], Awaitable[object]], encoding: Encoding
+) -> str | None:
+    """How the call at `path` ends now, where it is not how it is recorded: a sentence without secrets."""
+    try:
+        now = ("success", encoding.result(await work()).body)
+    except Exception as error:
+        outcome, data = ending_of(error)
+        now = (outcome, encoding.plain(data).body)
+    before = (recorded.outcome, encoding.secrets.whole(recorded.body, recorded.spans))
+    if now == before:
+        return None
+    shown = [
+        f"{outcome} {excerpt(encoding.redaction.text(body.decode()))}" for outcome, body in (now, before)
+    ]
+    return f"{path}: {shown[0]}, it was {shown[1]}"

@@ -21,18 +21,17 @@ from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.models.failure import without_body
 from llmdo.runtime.recording.commits import Commits
 from llmdo.runtime.recording.counting import count_below
+from llmdo.runtime.recording.difference import rerun
 from llmdo.runtime.recording.encoding import Decoding, Encoding
 from llmdo.runtime.recording.entries import call_entry, decision_entry, ended_entry, run_entry, session_entry
-from llmdo.runtime.recording.horizon import Horizon
 from llmdo.runtime.recording.log import RunLog
-from llmdo.runtime.recording.playback import Playback
+from llmdo.runtime.recording.playback import Horizon, Playback
 from llmdo.runtime.recording.replay_mode import (
     AnotherInputError,
     DivergenceError,
     ReachedError,
     UnfinishedError,
 )
-from llmdo.runtime.recording.rerun import rerun
 from llmdo.runtime.recording.retold import end_again, ending_of
 from llmdo.runtime.telemetry.events import Decided, ToolFinished, WorkerStarted
 
