@@ -37,7 +37,7 @@ from llmdo.graph.resolved import Entry, Graph, Limits
 from llmdo.graph.settings import Settings
 from llmdo.graph.worker import Use, Worker
 from llmdo.journal import Journal
-from llmdo.journal.chain import Heads
+from llmdo.journal.entries import Heads
 from llmdo.journal.sqlite.layout import lay_out
 from llmdo.policy.authority import Capability, Rule
 from llmdo.runtime import ApproveAll, RunOptions, run

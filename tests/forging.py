@@ -8,9 +8,9 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from llmdo.journal.audit import Link, chained
-from llmdo.journal.chain import Heads, digest_of_body, linked
-from llmdo.journal.entries import JournalEntry
+from llmdo.journal.entries import Heads, JournalEntry
 from llmdo.journal.sqlite.anchor import Anchor, path_of
+from llmdo.journal.stored import digest_of_body, linked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a journal holds: one thing that happened at one place of a run."""
+"""The entries of a journal, each one thing that happened at one place of a run, and their places in its chain."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
+from llmdo.journal.audit import Link
 from llmdo.journal.spans import shown
 
 if TYPE_CHECKING:
@@ -129,6 +130,32 @@ class JournalEntry:
         if not isinstance(data, dict):
             raise DamagedError(f"{self.path}: the entry `{self.kind}` is damaged")
         return data
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Where the two chains of a journal are: that of its entries, and that of its audit."""
+
+    entries: Link = Link()
+    records: Link = Link()
+
+    def cover(self, wanted: Heads) -> bool:
+        """Whether both chains go as far as those of `wanted`."""
+        return self.entries.number >= wanted.entries.number and self.records.number >= wanted.records.number
+
+
+@dataclass(frozen=True, slots=True)
+class ChainedRow:
+    """An entry as the file has it."""
+
+    number: int
+    head: str
+    """What the chain is at it."""
+    original: str | None
+    """The digest of its body before an export took a secret out of it; None where none did."""
+    body_digest: str
+    """That of the body that it has."""
+    entry: JournalEntry
 
 
 def pack(data: object) -> bytes:

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from llmdo.journal.audit import Link
-    from llmdo.journal.chain import ChainedRow, Heads
-    from llmdo.journal.entries import JournalEntry, Kind
+    from llmdo.journal.entries import ChainedRow, Heads, JournalEntry, Kind
     from llmdo.journal.secrets import Known, Secrets
 
 Hold = Literal["written", "forced", "anchored"]

@@ -17,8 +17,7 @@ from llmdo.journal.entries import UNCALLED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.journal.chain import ChainedRow
-    from llmdo.journal.entries import JournalEntry, Kind
+    from llmdo.journal.entries import ChainedRow, JournalEntry, Kind
     from llmdo.journal.ports import JournalStore
 
 _TOLD: tuple[Kind, ...] = ("session", "decision", "refused", "finished", "return", "ended", "end")

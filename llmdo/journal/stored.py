@@ -10,24 +10,24 @@ import os
 import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
 from llmdo.journal import audit, records
-from llmdo.journal.audit import START
-from llmdo.journal.chain import ChainedRow, Heads, breaks, digest_of_body, linked
+from llmdo.journal.audit import START, Link
 from llmdo.journal.content import Content, packed
-from llmdo.journal.entries import DamagedError, JournalEntry, JournalError
+from llmdo.journal.entries import ChainedRow, DamagedError, Heads, JournalEntry, JournalError
 from llmdo.journal.secrets import NOTHING, Registered, Secrets
 from llmdo.journal.spans import SecretSpan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from llmdo.journal.audit import Link
     from llmdo.journal.entries import Kind
     from llmdo.journal.ports import Pace
     from llmdo.journal.secrets import Known
+
 
 MAX_ENTRY = 64 * 1024 * 1024  # bytes of one entry, or of one piece of binary content
 
@@ -40,6 +40,37 @@ _LAST = f"{_COLUMNS} WHERE kind = ? ORDER BY seq DESC LIMIT 1"
 _LIST = f"{_COLUMNS}{{}} ORDER BY seq"
 _SOME = " WHERE seq IN (SELECT seq FROM entry WHERE {})"  # which an index answers, that holds no bodies
 _REDACTED = "SELECT (SELECT count(original) FROM entry) + (SELECT count(*) FROM content WHERE bytes IS NULL)"
+
+
+def linked(entry: JournalEntry, body_digest: str, last: Link) -> Link:
+    """Where the chain that is at `last` is with `entry`, whose body has that digest."""
+    number = last.number + 1
+    texts = (entry.path, entry.kind, entry.outcome, entry.digest)
+    lengths = " ".join([str(len(text)) for text in texts])  # so that no other texts make the same line
+    line = f"{last.head} {number} {entry.step} {entry.at!r} {lengths} {''.join(texts)}{body_digest}"
+    return Link(number, sha256(line.encode("utf-8", "surrogatepass")).hexdigest())
+
+
+def digest_of_body(body: bytes, spans: str = "", salt: bytes = b"") -> str:
+    """What the chain holds of a body and of the places where secrets were cut out of it.
+
+    Who has the digest and not the salt cannot try out what may have been in the body.
+    """
+    places = spans.encode()
+    parts = b"%d:%b%d:%b%d:%b" % (len(salt), salt, len(places), places, len(body), body)
+    return sha256(parts).hexdigest()
+
+
+def breaks(rows: Iterable[ChainedRow]) -> Iterator[str]:
+    """Where the chain does not hold over `rows`, all that there are: a sentence each."""
+    last = Link()
+    for row in rows:
+        entry = row.entry
+        if row.number != last.number + 1:
+            yield f"entry {row.number} follows entry {last.number}: some are missing"
+        elif linked(entry, row.original or row.body_digest, last).head != row.head:
+            yield f"entry {row.number}, `{entry.kind}` of {entry.path}, was changed, or what came before it"
+        last = Link(row.number, row.head)
 
 
 class StoredJournal(ABC):

@@ -16,13 +16,14 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.journal import Hold, JournalEntry, JournalError, Kind, audit, records
 from llmdo.journal.audit import START, Link
-from llmdo.journal.chain import ChainedRow, Heads, breaks, digest_of_body, linked
 from llmdo.journal.content import Content, packed
+from llmdo.journal.entries import ChainedRow, Heads
 from llmdo.journal.naming import require_id
 from llmdo.journal.ports import Taker
 from llmdo.journal.secrets import NOTHING, Known, Registered, Secrets
 from llmdo.journal.spans import SecretSpan, marked
 from llmdo.journal.standing import require_open
+from llmdo.journal.stored import breaks, digest_of_body, linked
 
 SUFFIX = ".jsonl"
 HOLDS: tuple[Hold, ...] = ("written", "forced", "anchored")

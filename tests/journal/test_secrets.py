@@ -346,7 +346,7 @@ def test_what_an_export_redacts_cannot_be_guessed_from_its_chain(tmp_path: Path)
         journal.copy_to(tmp_path / "out.sqlite", without_secrets=lambda _: bodies[1])
     with closing(sqlite3.connect(tmp_path / "out.sqlite")) as connection:
         [(original, salt)] = connection.execute("SELECT original, salt FROM entry").fetchall()
-    from llmdo.journal.chain import digest_of_body
+    from llmdo.journal.stored import digest_of_body
 
     assert salt is None
     assert original != digest_of_body(bodies[0])

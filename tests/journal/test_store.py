@@ -17,10 +17,10 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.journal import JournalEntry, JournalError, Runs
 from llmdo.journal.audit import Link
-from llmdo.journal.chain import linked
 from llmdo.journal.questions import waiting
 from llmdo.journal.sqlite.layout import OLDEST, VERSION
 from llmdo.journal.sqlite.store import create_journal, digest_of, open_journal, read_journal
+from llmdo.journal.stored import linked
 from tests import forking
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import digest
 from llmdo.journal import read_journal
-from llmdo.journal.chain import Heads
 from llmdo.journal.disk import private_folder
-from llmdo.journal.entries import JournalError
+from llmdo.journal.entries import Heads, JournalError
 from llmdo.journal.fencing import end_process
 from llmdo.journal.naming import RUNS, belongs, match, require_id
 from llmdo.journal.postgres.database import BrokenError, Database

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base import digest
 from llmdo.journal import fill_tables, write_copy
-from llmdo.journal.chain import Heads
 from llmdo.journal.content import packed
-from llmdo.journal.entries import JournalError
+from llmdo.journal.entries import Heads, JournalError
 from llmdo.journal.naming import require_id
 from llmdo.journal.postgres.database import FORCED
 from llmdo.journal.postgres.pace import PostgresPace

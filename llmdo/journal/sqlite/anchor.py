@@ -13,8 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Self
 
 from llmdo.journal.audit import Link
-from llmdo.journal.chain import Heads
-from llmdo.journal.entries import DamagedError, JournalError
+from llmdo.journal.entries import DamagedError, Heads, JournalError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,18 +7,17 @@ import sqlite3
 from contextlib import closing, suppress
 from errno import EEXIST
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from llmdo.journal.chain import Heads
 from llmdo.journal.content import digest_of, packed
 from llmdo.journal.disk import force_folder
-from llmdo.journal.entries import JournalEntry, JournalError, StoreError
+from llmdo.journal.entries import DamagedError, Heads, JournalEntry, JournalError, StoreError
 from llmdo.journal.naming import belongs, require_id
 from llmdo.journal.spans import marked
 from llmdo.journal.sqlite.anchor import Anchor, anchored, force
-from llmdo.journal.sqlite.committed import SUFFIX, Committed
 from llmdo.journal.sqlite.connection import Translated, connect, require_file
 from llmdo.journal.sqlite.layout import lay_out, mark, require_layout
+from llmdo.journal.stored import StoredJournal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SUFFIX", "Journal", "create_journal", "digest_of", "open_journal", "read_journal"]
 
+SUFFIX = ".sqlite"
+
 UNFINISHED = ".new"
 """What a journal ends with until all of its layout is in it."""
 
@@ -37,7 +38,7 @@ LONG = 500  # commits, of about four pages each: then the log is moved to the fi
 _ADD = "INSERT INTO entry VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-class Journal(Committed):
+class Journal(StoredJournal):
     """The entries of one run. Nothing in it is ever changed; what is added waits for `commit`."""
 
     def __init__(
@@ -51,7 +52,8 @@ class Journal(Committed):
 
         `heads` says what is in it, where that is known.
         """
-        super().__init__(path, connection, heads)
+        super().__init__(path, heads)
+        self._connection = connection
         self._anchor = anchor
         self.written = heads or Heads()
         """What is written to the file, whether it is forced to disk or not."""
@@ -62,6 +64,11 @@ class Journal(Committed):
         self._inode: int | None = None
         self._log: int | None = None
 
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return self.path.name.removesuffix(SUFFIX)
+
     def close(self) -> None:
         """Closes the file; what was not committed is lost."""
         with self._forcing:
@@ -71,7 +78,8 @@ class Journal(Committed):
             if self._log is not None:
                 os.close(self._log)
                 self._log = None
-        super().close()
+        with suppress(sqlite3.Error):
+            self._connection.close()
 
     def commit(self, hold: Hold = "anchored") -> None:
         """Returns when all that was added is on disk and is kept so well.
@@ -119,14 +127,14 @@ class Journal(Committed):
 
     def _write(self) -> None:
         self._require_place()
-        with Translated(self.path, "written"):
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                for statement, rows in self._uncommitted():
-                    if rows:
-                        self._connection.executemany(statement, rows)
-                self._connection.execute("COMMIT")
-            except sqlite3.Error:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for statement, rows in self._uncommitted():
+                if rows:
+                    self._connection.executemany(statement, rows)
+            self._connection.execute("COMMIT")
+        except sqlite3.Error:
+            with Translated(self.path, "written"):
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
@@ -162,6 +170,42 @@ class Journal(Committed):
                 f"the journal `{self.path}` was removed or replaced while the run went on",
                 hint="the run stops here: nothing of what follows would be recorded",
             )
+
+    def faults(self) -> Iterator[str]:
+        """What shows that the entries are not those that were added: a sentence each. Looks at all of them."""
+        yield from (str(message) for (message,) in self._read("PRAGMA integrity_check(3)") if message != "ok")
+        yield from super().faults()
+
+    def require_anchored(self, heads: Heads | None) -> None:
+        """Nothing, where all is there that was on disk before something was done because of it.
+
+        Raises:
+            JournalError: Some of it is gone, or `heads`, which says how much that is.
+        """
+        if heads is None:
+            last = next(self._read("SELECT kind FROM entry ORDER BY seq DESC LIMIT 1"), ("end",))
+            if self.keeps_log and last != ("end",):
+                raise DamagedError(
+                    f"the anchor beside `{self.path}` is gone, so nobody can tell how much of the run is missing",
+                    hint="`llmdo runs export` writes a run as one file",
+                )
+            return
+        entry = next(self._read("SELECT head FROM entry WHERE seq = ?", heads.entries.number), None)
+        line = next(self._read("SELECT line FROM audit WHERE n = ?", heads.records.number), None)
+        is_whole = not heads.entries.number or entry == (heads.entries.head,)
+        if heads.records.number:
+            is_whole &= line is not None and str(line[0]).endswith(f'"{heads.records.head}"}}')
+        if not is_whole:
+            raise self.damaged("it and its log held more of the run than can be read of them")
+
+    @property
+    def keeps_log(self) -> bool:
+        """Whether the last commits may be in a log beside the file; an exported run is one file."""
+        return next(self._read("PRAGMA journal_mode")) == ("wal",)
+
+    def _read(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        with Translated(self.path, "read"):
+            yield from self._connection.execute(query, values)
 
     def beside(self, run: str) -> Journal | None:
         """The journal of another run, to read, in the same folder; None where it is not there.

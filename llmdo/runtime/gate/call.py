@@ -1,4 +1,4 @@
-"""A call of a tool as it is decided on, and its refusal."""
+"""A call of a tool as it is decided on: what it raises, derived from the tool that will run, and its refusal."""
 
 from __future__ import annotations
 

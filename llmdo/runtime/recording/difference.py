@@ -1,4 +1,4 @@
-"""What differs between what a journal holds and what happens now, in words."""
+"""The difference between what a journal holds and what happens now, in words: of requests, and of calls run again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recorded part of one run, and the position of this process in it."""
+"""The recorded part of one run, the position of this process in it, and its end."""
 
 from __future__ import annotations
 
