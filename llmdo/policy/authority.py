@@ -403,11 +403,13 @@ def _reasons(
     for ceiling in authority.ceilings:
         if not ceiling.admits(capability):
             yield Reason(capability, "blocked", ceiling=ceiling)
-    base = [rule for rule in authority.base if rule.applies(capability)]
+    names = capability.names  # a rule of another name has no say: most are passed over by that alone
+    base = [rule for rule in authority.base if rule.capability.name in names and rule.applies(capability)]
     if not any(rule.capability.contains(capability) for rule in base) and (
         not base or STRICTNESS[authority.default] > STRICTNESS[strictest(rule.decision for rule in base)]
     ):
         # Part of what it may be is named by no rule: there the default holds, and it is stricter.
         yield Reason(capability, authority.default)
-    for rule in (*base, *(rule for rule in authority.layers if rule.applies(capability))):
+    layers = (rule for rule in authority.layers if rule.capability.name in names and rule.applies(capability))
+    for rule in (*base, *layers):
         yield Reason(capability, rule.decision, rule=rule)

@@ -163,11 +163,15 @@ def declared_by_change(scope: str | None, *, may_be_folder: bool = False) -> tup
 
 def is_change(capability: Capability) -> bool:
     """Whether a call that raises it may change or delete files, beyond what its kind says already."""
-    if capability.name in (CODE_WRITE, PROTECTED_WRITE):
+    return _may_change(capability.name)
+
+
+@lru_cache(maxsize=256)  # asked of every capability that a call raises
+def _may_change(name: str) -> bool:
+    if name in (CODE_WRITE, PROTECTED_WRITE):
         return False
-    return any(
-        capability.covers_name(name) or Capability(name).covers_name(capability.name) for name in CHANGES
-    )
+    raised = Capability(name)
+    return any(raised.covers_name(each) or Capability(each).covers_name(name) for each in CHANGES)
 
 
 class _Governing(NamedTuple):

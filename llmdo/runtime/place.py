@@ -22,6 +22,7 @@ from llmdo.toolsets.call_key import SCOPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Iterator
+    from contextlib import AbstractContextManager
     from contextvars import ContextVar
 
     from llmdo.runtime.frame import CallFrame
@@ -148,10 +149,9 @@ def place_of(frame: CallFrame, above: str | None, worker: str, key: str | None =
     return CallPlace(above, scope.next_call(worker) if scope and scope.is_here else None)
 
 
-@contextmanager
 def calling(
     frame: CallFrame, path: str, toolset: str | None = None, *, key: str | None = None, again: bool = False
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Around code of `frame` that may call workers and tools; `again` where it is run once more at the same `path`.
 
     It is code of `toolset` for the call that services know by `key`, or the function of an entry.
@@ -164,8 +164,7 @@ def calling(
         prefix="again." if again else "",
         task=asyncio.current_task(),
     )
-    with _within(scope):
-        yield
+    return _Within(scope)
 
 
 def code_at(frame: CallFrame) -> Scope | None:
@@ -185,21 +184,25 @@ def code_path() -> str | None:
     return None if scope is None else scope.path
 
 
-@contextmanager
-def not_calling() -> Iterator[None]:
+def not_calling() -> AbstractContextManager[None]:
     """Around what is not the workspace's code: tasks that it creates do not count."""
-    with _within(None):
-        yield
+    return _Within(None)
 
 
-@contextmanager
-def _within(scope: Scope | None) -> Iterator[None]:
-    token = _SCOPE.set(scope)
-    try:
-        yield
-    finally:
+class _Within:
+    """A block that belongs to a scope. No generator: each call of a worker enters several."""
+
+    __slots__ = ("_scope", "_token")
+
+    def __init__(self, scope: Scope | None) -> None:
+        self._scope = scope
+
+    def __enter__(self) -> None:
+        self._token = _SCOPE.set(self._scope)
+
+    def __exit__(self, *_: object) -> None:
         with suppress(ValueError):  # a coroutine that its loop gave up is closed in another context
-            _SCOPE.reset(token)
+            _SCOPE.reset(self._token)
 
 
 class NumberedTasks:

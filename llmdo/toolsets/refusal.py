@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from llmdo.base.diagnostic import LlmdoError
 
 MAX_PATH = 4096  # bytes: PATH_MAX of Linux
@@ -10,6 +12,9 @@ MAX_SHOWN = 200  # characters of a refused path that an error repeats
 
 WORKSPACE = "."
 """The normal form of the workspace itself."""
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class PathRefused(LlmdoError):  # noqa: N818  # it says what happened to a path, as a decision does
@@ -32,7 +37,7 @@ def normalise(path: str) -> str:
     """
     if not path:
         raise PathRefused(path, "is empty", hint="give a path inside the workspace, or `.` for all of it")
-    if any(ord(character) < 32 or ord(character) == 127 for character in path):
+    if _CONTROL.search(path):
         raise PathRefused(path, "has a control character", hint="give a path without one")
     names = [name for name in path.split("/") if name not in ("", ".")]
     if path.startswith("/") or (names and names[0].startswith("~")):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from llmdo.journal.entries import JournalEntry, lineage
@@ -23,7 +22,8 @@ from llmdo.runtime.place import code_path
 from llmdo.runtime.recording.replay_mode import WaitingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from llmdo.base.diagnostic import LlmdoError
     from llmdo.journal.ports import JournalStore
@@ -53,6 +53,21 @@ class _Shown(NamedTuple):
     digest: str
     left_out: frozenset[str]
     """The variables whose values are left out."""
+
+
+class _Busy:
+    """A block in which something is at work. No generator: each call of a tool enters several."""
+
+    __slots__ = ("_path", "_questions")
+
+    def __init__(self, questions: Postponed, path: str) -> None:
+        self._questions, self._path = questions, path
+
+    def __enter__(self) -> None:
+        self._questions.begin(self._path)
+
+    def __exit__(self, *_: object) -> None:
+        self._questions.end(self._path)
 
 
 class Postponed:
@@ -123,14 +138,18 @@ class Postponed:
             answers = self._answers[subject][path]
             answers[:] = [answer for answer in answers if answer.data.get("arguments") is None]
 
-    @contextmanager
-    def busy(self, path: str) -> Iterator[None]:
+    def busy(self, path: str) -> AbstractContextManager[None]:
         """Around all that is done at `path`: the run does not stop to wait before it is done, or waits itself."""
-        try:
-            with self._activity.at_work(path):
-                yield
-        finally:
-            self._look_later()
+        return _Busy(self, path)
+
+    def begin(self, path: str) -> None:
+        """Something is at work at `path` from now on."""
+        self._activity.begin(path)
+
+    def end(self, path: str) -> None:
+        """It is at work there no more."""
+        self._activity.end(path)
+        self._look_later()
 
     def answer(self, question: Question) -> Answer | None:
         """The answer that somebody gave to this very question, or for good to the same call, as long as it counts."""
@@ -308,15 +327,14 @@ class Activity:
         """Whether something is at work that does not itself wait, as a tool does that called a worker."""
         return self._busy > 0
 
-    @contextmanager
-    def at_work(self, path: str) -> Iterator[None]:
-        """Around what is at work at `path`."""
+    def begin(self, path: str) -> None:
+        """Something is at work at `path` from now on."""
         self.begun += 1
         self._count(path, 1)
-        try:
-            yield
-        finally:
-            self._count(path, -1)
+
+    def end(self, path: str) -> None:
+        """It is at work there no more."""
+        self._count(path, -1)
 
     def wait(self, path: str) -> None:
         """Something waits at `path` from now on, and all that it is part of."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast
 
 from llmdo.runtime.gate.call import copied
 from llmdo.toolsets.python import sentence_of
@@ -41,7 +41,6 @@ class RunPolicy(Protocol):
         ...
 
 
-@runtime_checkable
 class DelegationReview(Protocol):
     """What a policy may have beside: a look at what came of a delegation that it let through."""
 
@@ -96,8 +95,9 @@ async def objection_to_output(
 ) -> str | None:
     """Why one of `policies` keeps from its caller what the worker `name` gave; None where none does."""
     for policy in policies:
-        if isinstance(policy, DelegationReview):
-            why = await _refusal_by(policy, partial(policy.after_delegation, name, output, error))
+        if hasattr(policy, "after_delegation"):  # not `isinstance`, which takes long to ask of a protocol
+            review = cast("DelegationReview", policy).after_delegation
+            why = await _refusal_by(policy, partial(review, name, output, error))
             if why and error is None:
                 return why
     return None

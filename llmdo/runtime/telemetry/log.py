@@ -87,7 +87,13 @@ def record(event: Event, redaction: Redaction) -> dict[str, object]:
     """`event` as the log holds it: the time, its kind, its call path, then what it says."""
     members = {each.name: getattr(event, each.name) for each in fields(event)}
     if isinstance(event, Decided):
-        members = {"path": event.path, "arguments": event.call.arguments, **record_of(event.call)}
+        call = event.call
+        members = {
+            "path": event.path,
+            "arguments": call.arguments,
+            **record_of(call),
+            "lasts": event.lasts,
+        }
     plain = {name: redaction.plain(value) for name, value in members.items()}
     return {"time": datetime.now(UTC).isoformat(), "event": event.kind, **plain}
 
