@@ -156,7 +156,7 @@ class Secrets:
         self._digests: dict[str, bytes] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self._values: dict[int, str | None] = {}
-        self._standing_in: dict[bytes, Form] = {}
+        self.stand_ins: dict[bytes, Form] = {}
         """What stands for secrets that cannot be put back: texts of this process, which nobody else can know."""
 
     def cut(
@@ -189,9 +189,7 @@ class Secrets:
 
     def lacks(self, value: object) -> str | None:
         """The variable that has not the value any more that `value` needs; None where nothing stands for one in it."""
-        return next(
-            (form.variable for token, form in self._standing_in.items() if _holds(value, token)), None
-        )
+        return next((form.variable for token, form in self.stand_ins.items() if _holds(value, token)), None)
 
     def missing(self, variable: str) -> LlmdoError:
         """What is wrong with a variable that has not the value which was cut."""
@@ -224,8 +222,8 @@ class Secrets:
         It is the same whatever value a variable has. Where variables are given, only theirs are taken out.
         """
         forms = self.known.in_json if is_json else self.known.in_bytes
-        if self._standing_in:
-            forms = {**forms, **self._standing_in}
+        if self.stand_ins:
+            forms = {**forms, **self.stand_ins}
         if only is not None:
             forms = {needle: form for needle, form in forms.items() if form.variable in only}
         rest, places = _without(text, forms, is_json=is_json)
@@ -239,11 +237,11 @@ class Secrets:
             problem = self.missing(span.variable)
             raise JournalError(problem.message, hint=problem.hint)
         form = Form(span.variable, str(span.secret), span.form.rstrip("aj"))
-        for token, other in self._standing_in.items():
+        for token, other in self.stand_ins.items():
             if other == form:
                 return token
         token = f"[redacted {re.sub(r'[^A-Za-z0-9_]', '_', span.variable)} {token_hex(8)}]".encode()
-        self._standing_in[token] = form
+        self.stand_ins[token] = form
         return token
 
     def _value(self, number: int) -> str | None:

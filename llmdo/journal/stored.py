@@ -163,7 +163,8 @@ class StoredJournal(ABC):
         body, spans = self.secrets.cut(entry.body)
         entry = _dated(entry, body, spans)
         salt = os.urandom(16)
-        self._entries = linked(entry, digest_of_body(body, packed(spans), salt), self.entry_link)
+        places = packed(spans) if spans else ""
+        self._entries = linked(entry, digest_of_body(body, places, salt), self.entry_link)
         self._added.append((self._entries, entry, salt))
         key = (entry.path, entry.kind, entry.step)
         self._pending[key] = entry

@@ -232,7 +232,7 @@ class Journal(StoredJournal):
 def _row(added: tuple[Link, JournalEntry, bytes]) -> tuple[object, ...]:
     link, entry, salt = added
     columns = (entry.path, entry.kind, entry.step, entry.outcome, entry.digest, entry.at, entry.body)
-    return (link.number, link.head, *columns, packed(entry.spans), salt)
+    return (link.number, link.head, *columns, packed(entry.spans) if entry.spans else "", salt)
 
 
 def write_copy(

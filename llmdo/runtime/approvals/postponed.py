@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from llmdo.base.diagnostic import LlmdoError
+    from llmdo.journal.entries import Kind
     from llmdo.journal.ports import JournalStore
     from llmdo.runtime.brake import Brake
     from llmdo.runtime.recording.encoding import Encoding
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 GRACE = 0.1  # seconds in which a run may still begin something, before it is taken to wait for answers alone
 ROUNDS = 200  # of the event loop after that: a busy machine gives a run few of them in any time
 
+
+QUESTIONS: tuple[Kind, ...] = ("asked", "answered", "decision")
+"""The kinds of entries that are about questions."""
 
 _Subject = tuple[str, str]
 """What an answer is for: the key of its call, and the digest of what was shown of it."""
@@ -102,11 +106,11 @@ class Postponed:
         """The variables whose values were left out of the last question at each call path."""
         self._subjects: dict[str, _Shown] = {}
         """The last question at each call path that was looked up."""
-        for entry in journal.entries("asked", "answered", "decision"):
+        for entry in journal.entries(*QUESTIONS):
             self.take(entry)
 
     def take(self, entry: JournalEntry) -> None:
-        """Takes in an entry of the journal; of most there is nothing to know here."""
+        """Takes in an entry of the journal, one of the kinds in `QUESTIONS`."""
         if entry.kind == "asked":
             self._asked[entry.path] = entry
             self._keys[entry.path] = entry.digest

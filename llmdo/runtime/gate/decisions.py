@@ -201,10 +201,13 @@ def _by_rules(frame: CallFrame, call: Call) -> tuple[DecidedCall, Verdict]:
     if call.asks and decision == "allowed":
         decision, reasons = "needs_approval", (call.asks,)
     else:
-        outside = None if call.fault else outside_of(call)
-        if outside:  # which says what `capability.undeclared` stands for here
-            reasons = tuple(_because(each) for each in verdict.reasons if each.capability.name != UNDECLARED)
-        fault = call.fault or outside or _undeclared(call)
+        fault = call.fault
+        if fault is None and any(each.capability.name == UNDECLARED for each in verdict.reasons):
+            if outside := outside_of(call):  # which says what `capability.undeclared` stands for here
+                reasons = tuple(
+                    _because(each) for each in verdict.reasons if each.capability.name != UNDECLARED
+                )
+            fault = outside or _undeclared(call)
         more = (fault, call.asks if decision == "needs_approval" else None)
         reasons = (*reasons, *filter(None, more))
     allowed = decision == "allowed"

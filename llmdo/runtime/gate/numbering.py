@@ -93,7 +93,12 @@ def call_path(above: str, runs: dict[str | None, CallNumbers], ctx: RunContext[o
     Numbered over the responses of that worker, for each tool, so that a run which starts the calls in another order
     gives them the same numbers. A call that no response holds goes by its id.
     """
+    return numbered(above, runs, ctx)[0]
+
+
+def numbered(above: str, runs: dict[str | None, CallNumbers], ctx: RunContext[object]) -> tuple[str, bool]:
+    """The same path, and whether the response of the call made `MOST_CALLS` before it."""
     if isinstance(ctx, CodeContext):
-        return ctx.path
-    tool, call = str(ctx.tool_name), str(ctx.tool_call_id)
-    return f"{above}/{tool}#{numbers_of(runs, ctx).number(tool, call) or call}"
+        return ctx.path, False
+    numbers, tool, call = numbers_of(runs, ctx), str(ctx.tool_name), str(ctx.tool_call_id)
+    return f"{above}/{tool}#{numbers.number(tool, call) or call}", numbers.is_beyond(tool, call)

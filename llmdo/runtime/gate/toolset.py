@@ -16,7 +16,7 @@ from llmdo.graph.toolkit import delegating
 from llmdo.journal.naming import first_run
 from llmdo.runtime.gate.call import Attempt, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
-from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbers_of
+from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbered
 from llmdo.runtime.gate.starting import may_start_unasked, refused_by_lock, require_start
 from llmdo.runtime.models.failure import failure_text
 from llmdo.runtime.place import calling
@@ -139,12 +139,12 @@ class Gate(WrapperToolset[object]):
             LlmdoError: The tool failed in a way that ends its worker.
         """
         ctx = self._context(ctx)
-        if numbers_of(self.config.ledger.numbers, ctx).is_beyond(name, str(ctx.tool_call_id)):
+        path, is_beyond = numbered(self.frame.path, self.config.ledger.numbers, ctx)
+        if is_beyond:
             raise ToolFailed(
                 f"not called: of one response, only the first {MOST_CALLS} calls are carried out"
             )
-        path, tool = call_path(self.frame.path, self.config.ledger.numbers, ctx), without_notes(tool)
-        arguments = frozen(name, tool_args)
+        tool, arguments = without_notes(tool), frozen(name, tool_args)
         self.config.log.tell(
             ToolCalled(
                 path=path, worker=self.frame.name, toolset=self.use.name, tool=name, arguments=arguments

@@ -32,6 +32,8 @@ class Playback:
         self._journal = journal
         self._replay_mode = replay_mode
         self._encoding = encoding
+        self.is_empty = journal.last("run") is None
+        """Whether this process begins the run: nothing of what it comes to is recorded."""
         self._taken: Counter[tuple[str, Kind]] = Counter()
         """The last step that this process has come to."""
         self._unordered: list[tuple[str, str]] | None = None
@@ -48,9 +50,10 @@ class Playback:
 
     def take_new(self, path: str, kind: Kind) -> int:
         """The next step that no earlier process has recorded."""
-        while self._journal.get(path, kind, self.take(path, kind)):
-            pass
-        return self._taken[path, kind]
+        step = self.take(path, kind)
+        while not self.is_empty and self._journal.get(path, kind, step):
+            step = self.take(path, kind)
+        return step
 
     def take_execution(self, path: str) -> int:
         """The step of the next execution of a tool."""
@@ -62,6 +65,8 @@ class Playback:
 
         `ends` is the kind of the entry that says so; None for a call without such entries.
         """
+        if self.is_empty:
+            return False
         if ends == "finished":
             return self._journal.get(path, ends, self._execution(path)) is not None
         return ends is not None and self._journal.get(path, ends, self._taken[path, ends] + 1) is not None
@@ -73,6 +78,8 @@ class Playback:
         begun once more now is the first that is not recorded.
         """
         step = self._taken[path, "finished"] + 1
+        if self.is_empty:
+            return step
         while (entry := self._journal.get(path, "finished", step)) and entry.outcome in ("error", UNCALLED):
             if entry.outcome == UNCALLED:
                 step += 1
@@ -95,6 +102,8 @@ class Playback:
 
         Decisions on other arguments end them, unless nothing is executed. Steps past the decision are left.
         """
+        if self.is_empty:
+            return None
         decided: DecidedCall | None = None
         step = self.last(path, "decision")
         while entry := self._journal.get(path, "decision", step + 1):

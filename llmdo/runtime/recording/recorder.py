@@ -17,7 +17,7 @@ from llmdo.journal.content import digest_of
 from llmdo.journal.entries import UNCALLED, JournalError
 from llmdo.journal.entries import JournalEntry as Entry
 from llmdo.journal.records import ended_calls, shown_word
-from llmdo.runtime.approvals.postponed import Postponed
+from llmdo.runtime.approvals.postponed import QUESTIONS, Postponed
 from llmdo.runtime.models.failure import without_body
 from llmdo.runtime.recording.commits import Commits
 from llmdo.runtime.recording.counting import count_below
@@ -452,13 +452,16 @@ class Recorder(RunLog):
 
         So it may be told to a model or to code, executed, decided on or said: nobody is handed another text.
         """
-        if variable := self.encoding.secrets.lacks(value):
-            problem = self.encoding.secrets.missing(variable)
+        secrets = self.encoding.secrets
+        if secrets.stand_ins and (variable := secrets.lacks(value)):
+            problem = secrets.missing(variable)
             await self.brake.pull(LlmdoError(f"{path}: {problem.message}", hint=problem.hint))
 
     def _add(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> None:
         if self.mode.live:
-            self._postponed.take(self.journal.add(entry, contents))
+            added = self.journal.add(entry, contents)
+            if added.kind in QUESTIONS:
+                self._postponed.take(added)
 
     async def record(
         self, entry: Entry, contents: Mapping[str, bytes] | None = None, *, hold: Hold = "anchored"
