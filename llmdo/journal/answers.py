@@ -15,8 +15,9 @@ from llmdo.journal.questions import MOST_HOURS, VALID_SECONDS, add_answer, waiti
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from llmdo.journal.ports import JournalStore, RunIndex
+    from llmdo.journal.ports import RunIndex
     from llmdo.journal.questions import Waiting
+    from llmdo.journal.stored import JournalStore
 
 
 class StaleError(LlmdoError):

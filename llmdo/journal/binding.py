@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import UnionType
 
     from llmdo.graph.resolved import Graph
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
     from llmdo.workspace.lock import Drift
 
 

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import JournalStore, RunIndex
+    from llmdo.journal.ports import RunIndex
     from llmdo.journal.sources import Sources
+    from llmdo.journal.stored import JournalStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

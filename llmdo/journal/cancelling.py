@@ -9,7 +9,7 @@ from llmdo.journal.entries import CANCELLED, JournalEntry, JournalError, pack
 from llmdo.journal.summary import summary
 
 if TYPE_CHECKING:
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
 
 
 def cancel(journal: JournalStore, by: str) -> bool:

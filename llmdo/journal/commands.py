@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
 
 SUFFIX = ".commands"
 

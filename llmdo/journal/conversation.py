@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 

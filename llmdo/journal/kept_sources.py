@@ -27,7 +27,8 @@ if os.name == "posix":
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from llmdo.journal.ports import JournalStore, RunIndex
+    from llmdo.journal.ports import RunIndex
+    from llmdo.journal.stored import JournalStore
 
 FOLDER = "sources"
 

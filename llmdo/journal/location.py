@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from llmdo.graph.resolved import Graph
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
 
 MACHINE_ID = Path("/etc/machine-id")
 

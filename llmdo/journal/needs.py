@@ -12,7 +12,7 @@ from llmdo.journal.entries import lineage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
     from llmdo.policy.authority import Capability
 
 

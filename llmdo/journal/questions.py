@@ -16,7 +16,7 @@ from llmdo.journal.spans import marked
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
 
 VALID_SECONDS = 7 * 24 * 60 * 60  # how long an answer counts where nobody says: a week
 MOST_HOURS = 1_000_000  # for which somebody may let one count: a century

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
 
 SCHEMA = "llmdo.recording/1"
 SUFFIX = ".json"

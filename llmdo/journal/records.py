@@ -18,14 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llmdo.journal.entries import ChainedRow, JournalEntry, Kind
-    from llmdo.journal.ports import JournalStore
 
 _TOLD: tuple[Kind, ...] = ("session", "decision", "refused", "finished", "return", "ended", "end")
 """The entries that records are made of."""
 
 
 class EntrySource(Protocol):
-    """What an audit is made of."""
+    """A journal, as far as its audit is made of it."""
+
+    def entries(self, *kinds: Kind) -> Iterator[JournalEntry]:
+        """The committed entries of these kinds."""
+        ...
 
     def after(self, number: int, *kinds: Kind) -> Iterator[ChainedRow]:
         """The committed entries of these kinds that were added after the one of that number."""
@@ -144,7 +147,7 @@ def _result(outcome: str, data: Mapping[str, Any]) -> object:
     return next((data[name] for name in ("content", "message", "errors") if [*data] == [name]), data)
 
 
-def ended_calls(journal: JournalStore) -> set[tuple[str, str]]:
+def ended_calls(journal: EntrySource) -> set[tuple[str, str]]:
     """The calls of which a journal says how they ended for their model: each call path with its outcome.
 
     Errors are not among them, as such calls are tried again.

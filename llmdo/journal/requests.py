@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
     from llmdo.journal.tree import Node
 
 

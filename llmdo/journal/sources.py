@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from llmdo.graph.worker import Worker
     from llmdo.journal.binding import Binding
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
 
 MAX_FILES = 2_000
 MAX_BYTES = 32 * 1024 * 1024  # of all files together

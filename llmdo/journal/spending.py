@@ -12,7 +12,8 @@ from llmdo.journal.summary import summary
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-    from llmdo.journal.ports import JournalStore, RunIndex
+    from llmdo.journal.ports import RunIndex
+    from llmdo.journal.stored import JournalStore
 
 NAMES = ("requests", "tool_calls", "input_tokens", "output_tokens", "total_tokens", "cost_usd", "seconds")
 """What is counted, by the names of the limits."""

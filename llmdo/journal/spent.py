@@ -11,7 +11,7 @@ from llmdo.journal.entries import HANDED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from llmdo.journal.summary import ending, unfinished
 
 if TYPE_CHECKING:
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
 
 
 def status_of(end: JournalEntry) -> str:

@@ -1,4 +1,4 @@
-"""What stores that speak SQL share: what is read of the tables of a run, and what waits to be written to them.
+"""The journal of a run in a store that speaks SQL: what is read of its tables, and what waits to be written to them.
 
 A query names the tables as though they held one run, and its values by `?`; a store's `_read` is what runs it.
 """
@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from llmdo.journal import audit, records
 from llmdo.journal.audit import START, Link
@@ -21,11 +21,10 @@ from llmdo.journal.secrets import NOTHING, Registered, Secrets
 from llmdo.journal.spans import SecretSpan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from llmdo.journal.entries import Kind
-    from llmdo.journal.ports import Pace
     from llmdo.journal.secrets import Known
 
 
@@ -73,8 +72,29 @@ def breaks(rows: Iterable[ChainedRow]) -> Iterator[str]:
         last = Link(row.number, row.head)
 
 
-class StoredJournal(ABC):
-    """The entries of one run, and its audit. Nothing in it is ever changed; what is added waits to be written."""
+Hold = Literal["written", "forced", "anchored"]
+"""How well entries are kept: they outlive the process; the machine as well; and their loss would be noticed."""
+
+
+class Pace(Protocol):
+    """How often something is done by all processes of a store together."""
+
+    def turn(self, key: str, interval: float) -> float:
+        """The seconds until the next turn of `key`, which the caller has; the one after it is `interval` seconds later.
+
+        Raises:
+            JournalError: The store cannot be asked.
+        """
+        ...
+
+
+class JournalStore(ABC):
+    """The journal of one run. Nothing in it is ever changed; what is added waits for `commit`."""
+
+    path: Path
+    """Where it is; what else belongs to its run is beside it."""
+    written: Heads
+    """What other processes see, whether it is forced to disk or not."""
 
     def __init__(self, path: Path, heads: Heads | None = None) -> None:
         """`heads` says what is in it, where that is known."""
@@ -119,6 +139,52 @@ class StoredJournal(ABC):
     @abstractmethod
     def close(self) -> None:
         """Closes it; what was not committed is lost."""
+
+    @abstractmethod
+    def commit(self, hold: Hold = "anchored") -> None:
+        """Returns when all that was added is on disk and is kept so well.
+
+        Raises:
+            JournalError: It cannot be written; nothing of it is, and what was there before still is.
+        """
+
+    @abstractmethod
+    def needs_force(self, wanted: Heads, hold: Hold) -> bool:
+        """Whether `wanted`, which was written, is not kept so well yet."""
+
+    @abstractmethod
+    def force(self, hold: Hold) -> None:
+        """Returns when all that was written is kept so well. Another thread may do it while this one writes.
+
+        Raises:
+            JournalError: It cannot be forced to disk.
+        """
+
+    @abstractmethod
+    def beside(self, run: str) -> JournalStore | None:
+        """The journal of another run, to read, where this one is; None where it is not there.
+
+        Raises:
+            LlmdoError: It is not the id of a run, or its journal is damaged.
+        """
+
+    @abstractmethod
+    def copy_to(
+        self,
+        path: Path,
+        added: Sequence[JournalEntry] = (),
+        contents: Mapping[str, bytes] | None = None,
+        *,
+        without_secrets: Callable[[bytes], bytes] = bytes,
+    ) -> None:
+        """Writes a copy of what is committed to the new file `path`, an exported run, with the entries `added`.
+
+        What `without_secrets` changes in a body is changed in the copy, which says so; a content that it changes is
+        not in the copy. Nothing is known of a secret there, so none is ever put back.
+
+        Raises:
+            JournalError: The journal is damaged, or the copy cannot be written.
+        """
 
     def __enter__(self) -> Self:
         return self

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import JournalStore, RunIndex
+    from llmdo.journal.ports import RunIndex
+    from llmdo.journal.stored import JournalStore
 
 
 LONGEST_NUMBER = 9  # digits, of a request

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import JournalStore, RunIndex
+    from llmdo.journal.ports import RunIndex
+    from llmdo.journal.stored import JournalStore
 
 By = Literal["entry", "worker", "model", "day"]
 

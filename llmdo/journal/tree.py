@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from llmdo.base.backtrace import Frame
     from llmdo.journal.decided import DecidedCall
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
 
     Arguments = Mapping[str, Iterator[Mapping[str, object]]]
     """What was decided on at each call path, in the order of the decisions."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.graph.notify import Notify
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
     from llmdo.runtime.outcome import RunOutcome
 
 ENDS = frozenset({"waiting", "completed", "failed"})

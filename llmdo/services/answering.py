@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
     from llmdo.services.beside import RunBeside
 
 GoesOn = Literal["no", "here", "itself", "workers"]

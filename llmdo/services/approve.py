@@ -19,8 +19,8 @@ from llmdo.services.handing import hand_over, is_of_workers
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from llmdo.journal.ports import JournalStore
     from llmdo.journal.questions import Waiting
+    from llmdo.journal.stored import JournalStore
     from llmdo.runtime import Answer
 
     Asker = Callable[[Waiting], Answer]

@@ -17,7 +17,7 @@ from llmdo.services.root import root_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.services.root import Tell
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from llmdo.graph.resolved import Graph
     from llmdo.journal.binding import Binding
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
     from llmdo.services.root import Tell
     from llmdo.workspace.project import Project
 

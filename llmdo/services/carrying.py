@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import JournalStore
     from llmdo.journal.sources import Sources
+    from llmdo.journal.stored import JournalStore
     from llmdo.runtime.recording.encoding import Encoding
     from llmdo.runtime.telemetry.redaction import Redaction
 

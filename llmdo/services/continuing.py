@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
     from llmdo.graph.resolved import Entry
-    from llmdo.journal.ports import JournalStore, RunIndex
+    from llmdo.journal.ports import RunIndex
     from llmdo.journal.spending import Spending
+    from llmdo.journal.stored import JournalStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

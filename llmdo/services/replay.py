@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
-    from llmdo.journal.ports import JournalStore
     from llmdo.journal.questions import Waiting
+    from llmdo.journal.stored import JournalStore
     from llmdo.runtime import RunOutcome
     from llmdo.runtime.telemetry.events import Sink
     from llmdo.services.basis import Origin

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal.binding import Binding
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
     from llmdo.runtime import RunOutcome
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.services.basis import Basis, Origin

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.graph.resolved import Graph
-    from llmdo.journal.ports import JournalStore
     from llmdo.journal.questions import Waiting
+    from llmdo.journal.stored import JournalStore
     from llmdo.runtime import Approver, RunOptions, RunOutcome
     from llmdo.runtime.telemetry.events import Sink
     from llmdo.services.root import Tell

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
 
     from llmdo.graph.resolved import Graph
-    from llmdo.journal.ports import Hold
+    from llmdo.journal.stored import Hold
     from llmdo.runtime import Call, RunOutcome, RunPolicy
 
 HELD = postponed.ROUNDS * 3  # rounds of the event loop, all of them while a question waits

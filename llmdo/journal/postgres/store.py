@@ -14,7 +14,7 @@ from llmdo.journal.naming import require_id
 from llmdo.journal.postgres.database import FORCED
 from llmdo.journal.postgres.pace import PostgresPace
 from llmdo.journal.standing import status_of
-from llmdo.journal.stored import StoredJournal
+from llmdo.journal.stored import JournalStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from llmdo.journal.audit import Link
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import Hold
     from llmdo.journal.postgres.database import Database
     from llmdo.journal.postgres.lease import Lease
+    from llmdo.journal.stored import Hold
 
 _TABLES = ("entry", "content", "secret", "audit")
 _OWN = ", ".join(
@@ -70,7 +70,7 @@ _Rows = tuple["list[Any]", ...]
 _NO_ROWS: _Rows = tuple([] for _ in range(18))
 
 
-class PostgresJournal(StoredJournal):
+class PostgresJournal(JournalStore):
     """The entries of one run, in the tables of all runs."""
 
     def __init__(

@@ -17,14 +17,14 @@ from llmdo.journal.spans import marked
 from llmdo.journal.sqlite.anchor import Anchor, anchored, force
 from llmdo.journal.sqlite.connection import Translated, connect, require_file
 from llmdo.journal.sqlite.layout import lay_out, mark, require_layout
-from llmdo.journal.stored import StoredJournal
+from llmdo.journal.stored import JournalStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from llmdo.journal.audit import Link
-    from llmdo.journal.ports import Hold
+    from llmdo.journal.stored import Hold
 
 __all__ = ["SUFFIX", "Journal", "create_journal", "digest_of", "open_journal", "read_journal"]
 
@@ -38,7 +38,7 @@ LONG = 500  # commits, of about four pages each: then the log is moved to the fi
 _ADD = "INSERT INTO entry VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-class Journal(StoredJournal):
+class Journal(JournalStore):
     """The entries of one run. Nothing in it is ever changed; what is added waits for `commit`."""
 
     def __init__(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import LlmdoError
     from llmdo.journal.entries import Kind
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
     from llmdo.runtime.brake import Brake
     from llmdo.runtime.recording.encoding import Encoding
 

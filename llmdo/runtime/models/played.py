@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
 
-    from llmdo.journal.ports import JournalStore
     from llmdo.journal.recorded import Recording
+    from llmdo.journal.stored import JournalStore
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from llmdo.journal.ports import Hold, JournalStore
+    from llmdo.journal.stored import Hold, JournalStore
 
 
 class Commits:

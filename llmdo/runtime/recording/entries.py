@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from llmdo.journal.binding import Binding
     from llmdo.journal.entries import Kind
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
     from llmdo.runtime.recording.encoding import Encoding
     from llmdo.runtime.telemetry.events import Decided, ToolFinished, WorkerStarted
 

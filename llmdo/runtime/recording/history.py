@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from llmdo.journal.conversation import Earlier
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import JournalStore
     from llmdo.journal.secrets import Known
+    from llmdo.journal.stored import JournalStore
 
 Messages = tuple["ModelMessage", ...]
 

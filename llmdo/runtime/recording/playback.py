@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from llmdo.journal import JournalEntry
     from llmdo.journal.decided import DecidedCall
     from llmdo.journal.entries import Kind
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
     from llmdo.runtime.approvals.postponed import Postponed
     from llmdo.runtime.brake import Brake
     from llmdo.runtime.recording.encoding import Encoding

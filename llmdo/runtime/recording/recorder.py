@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from llmdo.journal.binding import Binding
     from llmdo.journal.decided import DecidedCall
     from llmdo.journal.entries import Kind
-    from llmdo.journal.ports import Hold, JournalStore
+    from llmdo.journal.stored import Hold, JournalStore
     from llmdo.runtime.approvals.approver import Answer, Question
     from llmdo.runtime.brake import Brake
     from llmdo.runtime.ledger import Ledger

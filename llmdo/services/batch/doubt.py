@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from llmdo.journal.items import BatchItem
     from llmdo.journal.location import ElsewhereError
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
 
 SHOWN = 5  # calls in a message
 

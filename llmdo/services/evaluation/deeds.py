@@ -11,7 +11,7 @@ from llmdo.journal.decided import DecidedCall, decided_in
 from llmdo.journal.entries import HANDED, RECORDED_COST
 
 if TYPE_CHECKING:
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
     from llmdo.runtime.telemetry.redaction import Redaction
     from llmdo.services.evaluation.deeds import RunDeeds
     from llmdo.services.root import Tell

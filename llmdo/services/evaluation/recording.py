@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.graph.resolved import Graph
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.stored import JournalStore
     from llmdo.runtime.recording.encoding import Encoding
     from llmdo.runtime.telemetry.redaction import Redaction
     from llmdo.services.evaluation.outcome import Variant
