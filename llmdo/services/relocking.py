@@ -2,7 +2,9 @@
 
 What follows from files of the workspace is taken in, and what that lets entries reach is said. What a person has to
 look at first is taken by `llmdo lock` alone: what MCP servers say, the programs that they are, judges, facts of tools
-whose source is the same, and built-in rules of another llmdo. Where any of that differs, nothing is taken in.
+whose source is the same, installed toolsets, policies of packages, and built-in rules of another llmdo. Where any of
+that differs, nothing is taken in, and it has no effect: a server is not started, a judge is not executed, and where
+something is `unreviewed` nothing runs at all.
 """
 
 from __future__ import annotations
@@ -136,27 +138,32 @@ def after_edit(root: Path, tell: Tell) -> None:
         stale.take_in(tell)
 
 
-def _for_a_person(before: Graph | None, after: Graph) -> Iterator[str]:
-    known = before.toolsets if before else {}
-    for name, toolset in after.toolsets.items():
-        then = known.get(name)
-        if (
-            toolset.server and not toolset.identity
-        ):  # what is known of another server, or of other programs, is not
-            yield f"what the MCP server `{shown(name)}` is and says"
-        if toolset.python and toolset.source is None and (then is None or then.python != toolset.python):
+def unreviewed(after: Graph, *locks: Graph | None) -> Iterator[str]:
+    """Installed toolsets, policies of packages and built-in rules that none of these locks holds, in words.
+
+    They follow from no file of the workspace, so nothing runs before `llmdo lock` took them in.
+    """
+    known = [each for each in locks if each is not None]
+    installed = {tools.python for each in known for tools in each.toolsets.values() if tools.source is None}
+    for toolset in after.toolsets.values():
+        if toolset.python and toolset.source is None and toolset.python not in installed:
             yield f"the installed toolset `{shown(toolset.python)}`"
+    policies = {(policy.name, policy.digest) for each in known for policy in each.policies}
+    for policy in after.policies:
+        if not policy.path and (policy.name, policy.digest) not in policies:
+            yield f"the shared policy `{shown(policy.name)}`"
+    if known and after.settings.built_in not in {each.settings.built_in for each in known}:
+        yield "the built-in rules of this llmdo"
+
+
+def _for_a_person(before: Graph | None, after: Graph) -> Iterator[str]:
+    yield from unreviewed(after, before)
+    for name, toolset in after.toolsets.items():
+        if toolset.server and not toolset.identity:  # known of another server, or of other programs, alone
+            yield f"what the MCP server `{shown(name)}` is and says"
     if (before.judges if before else {}) != after.judges:
         yield "a judge of evaluations"
-    if before is None:
-        return
-    if before.settings.built_in != after.settings.built_in:
-        yield "the built-in rules of this llmdo"
-    if {(each.name, each.digest) for each in after.policies if not each.path} - {
-        (each.name, each.digest) for each in before.policies
-    }:
-        yield "a shared policy"
-    for item in lock.drift(before, after):
+    for item in lock.drift(before, after) if before else ():
         if item.is_kept:
             yield f"what `{shown(item.name)}` says, whose source is the same"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from llmdo import LlmdoError, open_entry
 from llmdo.services import locking
 from llmdo.workspace import lock, project
 from tests import forking
@@ -239,7 +240,7 @@ def _policy(root: Path) -> str:
     (package / "__init__.py").touch()
     (package / "base.toml").write_text((root / "policies/base.toml").read_text())
     install(root.parent / "site")
-    return "a shared policy"
+    return "the shared policy `package:acme_policy/base.toml`"
 
 
 def _rules(root: Path) -> str:
@@ -264,6 +265,40 @@ def test_what_a_person_has_to_look_at_is_left_to_lock(
     assert "`llmdo lock` alone takes in" in done.stderr
     assert left in done.stderr
     assert not [*whole.rglob(MARK)]
+    if words[0] == "run" and change is not _judge:
+        assert (done.returncode, done.stdout) == (2, ""), "what no lock holds is not used either"
+
+
+@pytest.mark.parametrize("change", [_installed, _policy, _rules])
+def test_what_is_no_file_of_the_workspace_has_no_effect_before_a_lock_holds_it(
+    whole: Path,  # noqa: F811
+    change: Callable[[Path], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left = change(whole)
+    monkeypatch.syspath_prepend(whole.parent / "site")
+    (whole / "in.jsonl").write_text('{"input": "{}"}\n')
+    for words in (
+        ("run", "--all-tools", "main"),
+        ("batch", "main", "--inputs", "in.jsonl"),
+        ("eval",),
+        ("serve", "mcp"),
+        ("test",),
+    ):
+        done = llmdo(whole, *words, environ={**TRUSTED, "LLMDO_TRUST": "required"})
+        assert done.returncode == 2, words
+        assert f"nothing runs: `llmdo lock` alone takes in {left}" in done.stderr, "before trust is asked for"
+    with pytest.raises(LlmdoError, match="nothing runs"):
+        open_entry(whole, "main")
+    assert llmdo(whole, "lock", environ=TRUSTED).returncode == 0
+    assert "nothing runs" not in llmdo(whole, "run", "main", "{}", environ=TRUSTED).stderr
+
+
+def test_a_clone_without_a_lock_does_not_begin_with_what_is_no_file_of_it(whole: Path) -> None:  # noqa: F811
+    (whole / "llmdo.lock").unlink()
+    done = llmdo(whole, "run", "main", "{}", environ=TRUSTED)
+    assert (done.returncode, (whole / "llmdo.lock").exists()) == (2, False)
+    assert "nothing runs: `llmdo lock` alone takes in the installed toolset" in done.stderr
 
 
 def test_facts_that_changed_while_their_source_did_not_are_left_to_lock(team: Path) -> None:
@@ -286,16 +321,17 @@ def test_facts_that_changed_while_their_source_did_not_are_left_to_lock(team: Pa
     assert before != path.read_bytes(), "what the run took in is the model's text"
 
 
-def test_what_a_library_made_of_a_toolset_is_left_to_lock_beside_an_edit(whole: Path) -> None:  # noqa: F811
+def test_what_a_library_made_of_a_toolset_is_not_taken_in_with_an_edit(whole: Path) -> None:  # noqa: F811
     text = (whole / "llmdo.lock").read_text()
     assert "class = true\n" in text
     (whole / "llmdo.lock").write_text(text.replace("class = true\n", "dynamic = true\n"))
     worker = whole / "workers/main.worker"
     worker.write_text(worker.read_text() + "More.\n")
-    before = (whole / "llmdo.lock").read_bytes()
     done = llmdo(whole, "run", "main", "{}", environ=TRUSTED)
-    assert "alone takes in what `installed` says, whose source is the same" in done.stderr
-    assert (whole / "llmdo.lock").read_bytes() == before
+    assert "wrote llmdo.lock (worker main): reach is the same" in done.stderr
+    assert "dynamic = true\n" in (whole / "llmdo.lock").read_text(), "what is installed was not asked"
+    assert llmdo(whole, "lock", environ=TRUSTED).returncode == 0
+    assert "dynamic = true\n" not in (whole / "llmdo.lock").read_text()
 
 
 def test_what_a_server_says_otherwise_is_not_taken_in_with_an_edit(whole: Path) -> None:  # noqa: F811
