@@ -163,9 +163,7 @@ def _of_servers(project: Project) -> Facts:
     return {key: facts for key, facts in known.items() if facts.identity}
 
 
-def _of_python(
-    project: Project, consent: Consent, *, anew: bool, installed: bool
-) -> tuple[Facts, str]:
+def _of_python(project: Project, consent: Consent, *, anew: bool, installed: bool) -> tuple[Facts, str]:
     """What is known, and why the code was not isolated meanwhile; empty where it was."""
     before = None if anew else project.locked.graph
     asked = {tools.python for tools in project.graph.toolsets.values() if installed and tools.source is None}

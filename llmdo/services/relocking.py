@@ -112,10 +112,10 @@ def behind(project: Project, graph: Graph) -> StaleLock | None:
     )
 
 
-def after_edit(root: Path, tell: Tell) -> None:
+def after_edit(root: Path, tell: Tell, *, frozen: bool = False) -> None:
     """Brings the lock up to date after llmdo changed files of the workspace; nothing is imported or started.
 
-    What only an import or a start tells is told to be missing from it.
+    What only an import or a start tells is told to be missing from it. A `frozen` lock stays as it is.
 
     Raises:
         LlmdoError: The lock cannot be written.
@@ -125,6 +125,9 @@ def after_edit(root: Path, tell: Tell) -> None:
     project = projects.read(root)
     stale = behind(project, project.graph)
     if stale is None:
+        return
+    if frozen:
+        tell(f"{LOCK} stays as it is: `llmdo lock` records the edit")
         return
     errors = [each for each in checks.check(project, locked=True) if each.severity == "error"]
     if any(each.code not in OVERWRITTEN_ANYWAY for each in errors):

@@ -366,6 +366,37 @@ def test_a_new_workspace_has_a_lock_and_edits_keep_it_current(tmp_path: Path) ->
     )
 
 
+@pytest.mark.parametrize("environ", [{}, {"CI": "true"}, {"LLMDO_LOCKED": "1"}])
+def test_an_edit_leaves_a_lock_that_has_to_stay_as_it_is(team: Path, environ: dict[str, str]) -> None:
+    before = (team / "llmdo.lock").read_bytes()
+    frozen = () if environ else ("--frozen",)
+    for words in (
+        ("add", "rule", "net", "blocked"),
+        ("add", "worker", "helper"),
+        ("add", "entry", "help", "--worker", "helper"),
+        ("remove", "entry", "help"),
+        ("remove", "rule", "net"),
+    ):
+        done = llmdo(team, *words, *frozen, environ={**TRUSTED, **environ})
+        assert done.returncode == 0, done.stderr
+        assert "llmdo.lock stays as it is: `llmdo lock` records the edit" in done.stderr
+        assert (team / "llmdo.lock").read_bytes() == before
+    assert (team / "workers/helper.worker").exists(), "what was asked for is done"
+    done = llmdo(team, "remove", "worker", "helper", *frozen, environ={**TRUSTED, **environ})
+    assert "llmdo.lock" not in done.stderr, "nothing differs any more"
+
+
+def test_a_new_workspace_has_a_lock_where_none_may_change_too(tmp_path: Path) -> None:
+    environ = {**TRUSTED, "CI": "true"}
+    assert "wrote llmdo.lock (new)" in llmdo(tmp_path, "init", "w", environ=environ).stderr
+    before = (tmp_path / "w/llmdo.lock").read_bytes()
+    words = ("init", "w", "--force", "--template", "chat")
+    done = llmdo(tmp_path, *words, environ=environ)
+    assert "llmdo.lock stays as it is: `llmdo lock` records the edit" in done.stderr
+    assert (tmp_path / "w/llmdo.lock").read_bytes() == before
+    assert "wrote llmdo.lock" in llmdo(tmp_path, *words, environ=TRUSTED).stderr
+
+
 def test_an_edit_imports_nothing(team: Path) -> None:
     mark = team / MARK
     (team / "tools/kit.py").write_text(f"from pathlib import Path\nPath({str(mark)!r}).touch()\n{TOOLS}")

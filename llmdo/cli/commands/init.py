@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from llmdo.cli import quick
 from llmdo.cli.console import put, say
+from llmdo.workspace.root import LOCK
 
 PLACE = 10
 
@@ -39,7 +41,8 @@ def init(
     for path in written:
         put(str(path))
     _trust(directory, written)
-    after_edit(directory, say)
+    is_kept = quick.is_locked(flag=False, environ=os.environ) and (directory / LOCK).exists()
+    after_edit(directory, say, frozen=is_kept)
     say(f"a workspace from the template `{template.value}`; next: llmdo check, llmdo run")
 
 
