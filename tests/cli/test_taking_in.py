@@ -15,7 +15,9 @@ from llmdo import LlmdoError, open_entry
 from llmdo.services import locking
 from llmdo.workspace import lock, project
 from tests import forking
+from tests.cli.test_chat import NEEDS_LINES, At
 from tests.commands import llmdo, unprivileged
+from tests.runtime.ptys import Person, wait_for
 from tests.test_inventory import MARK, PAYLOAD, whole  # noqa: F401  # a fixture
 from tests.test_shared_policies import install
 
@@ -94,6 +96,38 @@ def test_what_begins_runs_takes_an_edit_of_a_prompt_in_and_says_so(
     assert "wrote llmdo.lock (worker main): reach is the same" in done.stderr
     assert is_current(team)
     assert "llmdo.lock" not in llmdo(team, *words, environ=TRUSTED).stderr, "once"
+
+
+def test_a_server_takes_an_edit_in_before_it_offers_anything(team: Path) -> None:
+    edited(team)
+    command = [sys.executable, "-m", "llmdo", "serve", "mcp"]
+    done = forking.run(command, cwd=team, env=TRUSTED, stdin=-3, capture_output=True, text=True)
+    assert "wrote llmdo.lock (worker main): reach is the same" in done.stderr
+    assert is_current(team)
+
+
+@NEEDS_LINES
+def test_a_chat_takes_an_edit_in_before_its_first_turn(team: Path) -> None:
+    edited(team)
+    with Person(columns=200, rows=50) as person:
+        at = At(person, team, environ=TRUSTED)
+        at.sees("wrote llmdo.lock (worker main): reach is the same")
+        at.sees("chat with main")
+        assert is_current(team)
+        assert not (team / ".llmdo/runs").exists()
+        at.types("\x04")
+        assert wait_for(at.child) == 0
+
+
+@pytest.mark.parametrize("words", [("serve", "mcp"), ("chat",), ("batch", "main", "--inputs", "in.jsonl")])
+def test_in_ci_nothing_that_begins_runs_takes_an_edit_in(team: Path, words: tuple[str, ...]) -> None:
+    (team / "in.jsonl").write_text('{"input": "x"}\n')
+    before = edited(team)
+    with Person(columns=200, rows=50) as person:
+        at = At(person, team, command=words, environ={**TRUSTED, "CI": "true"})
+        at.sees("out of date for worker `main`: its prompt changed")
+        assert wait_for(at.child) == 1
+    assert (team / "llmdo.lock").read_bytes() == before
 
 
 def test_what_widens_is_said_plainly(team: Path) -> None:
