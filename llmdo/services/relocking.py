@@ -172,14 +172,19 @@ def _for_a_person(before: Graph | None, after: Graph) -> Iterator[str]:
 
 
 def _told(difference: Difference) -> Iterator[str]:
-    """The verdict, and what widens reach."""
+    """The verdict, and the first that widens reach: of an entry, of a worker below one, or of a fact of the lock."""
     yield "reach is the same" if difference.verdict in ("same", "changed") else difference.verdict
-    for each in difference.entries:
+    for each in (*difference.entries, *difference.workers):
         gained = [row for row in each.rows if row.effect in ("widens", "unknown") and row.after]
         if gained:
             named = ", ".join(map(_gain, gained[:FEW]))
             more = f" and {len(gained) - FEW} more" if len(gained) > FEW else ""
-            yield f"entry `{shown(each.name)}` gains {named}{more} (`llmdo diff` shows it)"
+            kind = "worker" if each in difference.workers else "entry"
+            yield f"{kind} `{shown(each.name)}` gains {named}{more} (`llmdo diff` shows it)"
+            return
+    for change in difference.changes:
+        if change.effect == "widens":
+            yield f"`{shown('.'.join(change.route))}` widens it (`llmdo diff` shows it)"
             return
 
 

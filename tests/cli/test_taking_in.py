@@ -140,6 +140,35 @@ def test_what_widens_is_said_plainly(team: Path) -> None:
     assert "): narrowed\n" in llmdo(team, "run", environ=TRUSTED).stderr
 
 
+ONLY_HELPER = (
+    "---\nname: main\ntoolsets: { filesystem: { read: ['**'], write: ['out/**'] }, helper: {} }\n---\nGo.\n"
+)
+LIMITED = MANIFEST + "limits = { requests = 5 }\n"
+NAMED = [
+    (
+        {"main.worker": ONLY_HELPER, "helper.worker": "---\nname: helper\n---\nHelp.\n"},
+        {"helper.worker": WRITER.replace("writer", "helper")},
+        "(worker helper): widened; worker `helper` gains `fs.",
+    ),
+    (
+        {"llmdo.toml": LIMITED},
+        {"llmdo.toml": LIMITED.replace("= 5", "= 6")},
+        "(entry main): widened; `entry.main.limits.requests` widens it (`llmdo diff` shows it)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "line"), NAMED)
+def test_what_is_wider_is_always_named(
+    team: Path, before: dict[str, str], after: dict[str, str], line: str
+) -> None:
+    for files in (before, after):
+        for name, text in files.items():
+            (team / name).write_text(text)
+        done = llmdo(team, "run", environ=TRUSTED)
+    assert line in done.stderr, done.stderr
+
+
 def test_a_clone_without_a_lock_gets_one_from_its_first_run(team: Path) -> None:
     (team / "llmdo.lock").unlink()
     done = llmdo(team, "run", environ=TRUSTED)
