@@ -19,6 +19,7 @@ from llmdo.services import locking
 from llmdo.services.lock import OVERWRITTEN_ANYWAY
 from llmdo.workspace import lock
 from llmdo.workspace import project as projects
+from llmdo.workspace.reading import read_lock
 from llmdo.workspace.root import LOCK, MANIFEST
 from llmdo.workspace.trust import is_trusted
 
@@ -69,9 +70,10 @@ class StaleLock:
             tell(f"{LOCK} stays as it is: `llmdo check` says why it cannot be read")
         elif waiting := self.for_a_person:
             tell(f"{LOCK} stays as it is: `llmdo lock` alone takes in {joined(waiting)}")
-        else:
-            lock.write(self.root, self.after)
+        elif lock.write(self.root, self.after, self._is_as_read):
             tell(f"wrote {LOCK} ({joined([*self._items()], by=', ')}): {self._reach()}")
+        elif self._on_disk().graph != self.after:  # else another run took the same in
+            tell(f"{LOCK} stays as it is: it is not what it was when it was read")
 
     def take_in_or_run_without(self, tell: Tell, environ: Mapping[str, str]) -> None:
         """As `take_in`, of a workspace that is trusted and can be written; of others tells that sources are run."""
@@ -82,6 +84,15 @@ class StaleLock:
             self.take_in(tell)
         except LlmdoError as error:
             tell(f"{self.note}; {error.message}")
+
+    def _on_disk(self) -> lock.Locked:
+        return lock.read(read_lock(self.root)[0])
+
+    def _is_as_read(self) -> bool:
+        """Whether the lock on disk says what it said; else what somebody took in meanwhile would be lost."""
+        now = self._on_disk()
+        state = "read" if self.before else "missing"
+        return (now.state, now.graph, now.is_newer) == (state, self.before, False)
 
     def _items(self) -> Iterator[str]:
         """What is new in it, the items of a kind together."""
@@ -139,6 +150,15 @@ def after_edit(root: Path, tell: Tell, *, frozen: bool = False) -> None:
         )
     else:
         stale.take_in(tell)
+
+
+def after_init(root: Path, tell: Tell, *, frozen: bool) -> None:
+    """As `after_edit`, of a workspace that may be new: a lock that is not there is no `frozen` one.
+
+    Raises:
+        LlmdoError: The lock cannot be written.
+    """
+    after_edit(root, tell, frozen=frozen and (root / LOCK).exists())
 
 
 def unreviewed(after: Graph, *locks: Graph | None) -> Iterator[str]:

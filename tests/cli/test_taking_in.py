@@ -259,10 +259,37 @@ def test_a_folder_that_nobody_may_write_into_is_run_from_its_sources(team: Path)
 def test_many_runs_at_once_leave_a_whole_lock(team: Path) -> None:
     edited(team)
     command = [sys.executable, "-m", "llmdo", "run"]
-    running = [forking.Popen(command, cwd=team, env=TRUSTED, stdout=-3, stderr=-3) for _ in range(4)]
-    assert [process.wait() for process in running] == [0] * 4
+    running = [
+        forking.Popen(command, cwd=team, env=TRUSTED, stdout=-3, stderr=-1, text=True) for _ in range(4)
+    ]
+    lines = [process.communicate()[1] for process in running]
+    assert [process.returncode for process in running] == [0] * 4
+    assert sum("wrote llmdo.lock" in each for each in lines) == 1
+    assert not any("stays as it is" in each for each in lines)
     assert is_current(team)
     assert not [*team.glob(".llmdo.lock*")]
+
+
+def test_a_lock_that_is_written_while_a_run_reads_is_not_overwritten(team: Path, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    waiting = f"import os\nif os.path.exists({str(gate)!r}):\n    open({str(gate)!r}).read()\n"
+    (team / "tools/kit.py").write_text(f"{waiting}{TOOLS}")
+    command = [sys.executable, "-m", "llmdo", "run"]
+    running = forking.Popen(command, cwd=team, env=TRUSTED, stdout=-3, stderr=-1, text=True)
+    with gate.open(
+        "w"
+    ):  # which waits for the import, and so for a run that has read the sources and the lock
+        gate.unlink()
+        edited(team)
+        command = [sys.executable, "-m", "llmdo", "lock"]
+        assert forking.run(command, cwd=team, env=TRUSTED).returncode == 0
+        before = (team / "llmdo.lock").read_bytes()
+    stderr = running.communicate()[1]
+    assert running.returncode == 0, stderr
+    assert "llmdo.lock stays as it is: it is not what it was when it was read" in stderr
+    assert (team / "llmdo.lock").read_bytes() == before
+    assert is_current(team)
 
 
 def test_an_edited_toolset_module_is_taken_in_by_a_run_that_may_import_it(team: Path) -> None:

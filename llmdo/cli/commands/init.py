@@ -11,7 +11,6 @@ import typer
 
 from llmdo.cli import quick
 from llmdo.cli.console import put, say
-from llmdo.workspace.root import LOCK
 
 PLACE = 10
 
@@ -35,14 +34,13 @@ def init(
 ) -> None:
     """Start a workspace."""
     from llmdo import scaffold
-    from llmdo.services.relocking import after_edit
+    from llmdo.services.relocking import after_init
 
     written = scaffold.init(directory, template.value, force=force)
     for path in written:
         put(str(path))
     _trust(directory, written)
-    is_kept = quick.is_locked(flag=False, environ=os.environ) and (directory / LOCK).exists()
-    after_edit(directory, say, frozen=is_kept)
+    after_init(directory, say, frozen=quick.is_locked(flag=False, environ=os.environ))
     say(f"a workspace from the template `{template.value}`; next: llmdo check, llmdo run")
 
 
