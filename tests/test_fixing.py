@@ -196,8 +196,20 @@ def test_a_stale_lock_is_written_anew_and_it_is_said_before(tmp_path: Path) -> N
     sentences = fixing.fix(root)
     assert "imports toolset modules in a child process" in next(sentences)
     assert codes(root) == {"LDO401"}
-    assert list(sentences) == []
+    assert list(sentences) == ["wrote llmdo.lock (worker main): reach is the same"]
     assert codes(root) == set()
+
+
+def test_what_llmdo_lock_alone_takes_in_is_left_to_it(tmp_path: Path) -> None:
+    root = workspace(tmp_path)
+    locked(root)
+    path = root / "llmdo.lock"
+    path.write_text(re.sub("built-in-rules = .*", "built-in-rules = 1", path.read_text(encoding="utf-8")))
+    before = path.read_bytes()
+    assert list(fixing.fix(root))[1:] == [
+        "llmdo.lock stays as it is: `llmdo lock` alone takes in the built-in rules of this llmdo"
+    ]
+    assert path.read_bytes() == before
 
 
 def test_a_stale_lock_stays_where_anything_else_is_wrong(tmp_path: Path) -> None:

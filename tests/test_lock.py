@@ -252,7 +252,10 @@ def test_what_is_known_of_an_installed_toolset_stands_in_the_lock_and_is_found_o
     assert read.graph.toolsets["empty"].is_class
     path = tmp_path / "llmdo.lock"
     path.write_text(path.read_text(encoding="utf-8").replace("class = true\n", ""), encoding="utf-8")
-    assert locking.derive(project.read(tmp_path)).toolsets["empty"].is_class
+    read = project.read(tmp_path)
+    assert not locking.derive(read).toolsets["empty"].is_class, "a run believes the lock"
+    assert locking.derive(read, installed=True).toolsets["empty"].is_class
+    assert locking.derive_with_servers(read).graph.toolsets["empty"].is_class
 
 
 def test_a_hand_edited_fact_is_found_by_deriving_anew(locked: Path, tmp_path: Path) -> None:

@@ -145,6 +145,7 @@ def test_policies_extend_others_relative_to_themselves(root: Path) -> None:
 def test_a_package_brings_a_policy_and_is_not_imported(root: Path, packages: Path, tmp_path: Path) -> None:
     extend(root, "package:acme_policy/base.toml")
     assert findings(root) == []
+    assert llmdo(root, "lock").returncode == 0
     assert "package:acme_policy/base.toml:3" in llmdo(root, "run", "main", "x").stdout
     assert "acme_policy" not in sys.modules
     assert not (tmp_path / "canary").exists()

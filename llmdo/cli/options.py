@@ -230,6 +230,7 @@ MaxDepth = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option("--max-depth", min=0, help="Fewer delegations in a chain than the workspace allows."),
 ]
+Frozen = Annotated[bool, typer.Option("--frozen", help="Leave llmdo.lock as it is. Default where CI is set.")]
 Locked = Annotated[
     bool, typer.Option("--locked", help="Refuse unless llmdo.lock is current. Default where CI is set.")
 ]

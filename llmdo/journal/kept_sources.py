@@ -10,19 +10,17 @@ import json
 import os
 import re
 import stat
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path  # noqa: TC003  # a field's type
 from threading import get_ident
 from typing import TYPE_CHECKING
 
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.held import held
 from llmdo.base.values import dataclass
 from llmdo.journal.disk import force_folder
 from llmdo.journal.entries import JournalEntry, JournalError, pack
-
-if os.name == "posix":
-    import fcntl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -53,22 +51,16 @@ class KeptSources:
         Raises:
             JournalError: The folder cannot be made, or is a link.
         """
-        try:
-            with suppress(FileExistsError):
-                self.folder.mkdir(mode=0o700)
-            if not stat.S_ISDIR(self.folder.lstat().st_mode):
-                raise JournalError(f"`{self.folder}` is a link, which llmdo does not follow")
-            descriptor = os.open(self.folder, os.O_RDONLY) if os.name == "posix" else -1
-        except OSError as error:
-            raise self._unwritten(error) from error
-        try:
-            if descriptor >= 0:
-                with suppress(OSError):  # a file system without locks
-                    fcntl.flock(descriptor, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        with ExitStack() as stack:
+            try:
+                with suppress(FileExistsError):
+                    self.folder.mkdir(mode=0o700)
+                if not stat.S_ISDIR(self.folder.lstat().st_mode):
+                    raise JournalError(f"`{self.folder}` is a link, which llmdo does not follow")
+                stack.enter_context(held(self.folder, alone=alone))
+            except OSError as error:
+                raise self._unwritten(error) from error
             yield
-        finally:
-            if descriptor >= 0:
-                os.close(descriptor)
 
     def keep(self, code: Mapping[str, str], text_of: Callable[[str], str]) -> str | None:
         """The digest of the list of `code`, path to digest, all of which is on disk now.

@@ -7,7 +7,6 @@ to be put into it, so no text becomes a secret, and what is put back has the dig
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from hashlib import scrypt
@@ -20,6 +19,16 @@ from llmdo.base import credentials
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.journal.entries import DamagedError, JournalError
+from llmdo.journal.secret_forms import (
+    EITHER_CASE,
+    STEPS,
+    Form,
+    encoded,
+    form_of,
+    formed,
+    nested,
+    pattern_of,
+)
 from llmdo.journal.spans import SecretSpan, joined
 
 if TYPE_CHECKING:
@@ -30,21 +39,6 @@ _FILL = b"\\u0000"
 
 _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*', re.DOTALL)
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?")
-_STEPS = ("", "q", "b", "ql", "p", "pl", "s", "sl", "h", "H", "u", "U", "L")
-_QUOTED = re.compile(r"%[0-9A-F]{2}")
-_NESTED = 3  # levels: JSON in a text of JSON in a text of JSON
-
-
-class Form(NamedTuple):
-    """A secret in one of the forms in which it is written."""
-
-    variable: str
-    secret: str
-    steps: str
-    """What makes the form of the secret, one after the other: `q` quotes it for an address, `p` with `+` for spaces,
-    `s` leaves slashes, `l` writes such quotes in small letters; `b` writes it as base64, `u` as that of addresses, `h`
-    and `H` as hexadecimal digits, `U` and `L` in large and in small letters; `j` and `a` as a text of JSON, `a` in
-    ASCII."""
 
 
 class Registered(NamedTuple):
@@ -67,9 +61,9 @@ class Known:
     in_bytes: Mapping[bytes, Form]
 
     @property
-    def in_texts(self) -> dict[str, str]:
-        """The variable of each form that may stand in a text."""
-        return {formed(form.secret, form.steps): form.variable for form in self.in_bytes.values()}
+    def in_texts(self) -> dict[str, Form]:
+        """Each form that may stand in a text, by that."""
+        return {formed(form.secret, form.steps): form for form in self.in_bytes.values()}
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Known:
@@ -83,64 +77,25 @@ class Known:
                 if "\0" in secret:
                     continue  # of no environment of a process
                 values.setdefault(variable, []).append(secret)
-                for steps in _STEPS:
-                    levels = _nested(secret, steps)
+                for steps in STEPS:
+                    levels = nested(secret, steps)
                     for form in chain(*levels[1:]):
-                        in_json.setdefault(_encoded(secret, form), Form(variable, secret, form))
+                        in_json.setdefault(encoded(secret, form), Form(variable, secret, form))
                     for form in chain(*levels[:-1]):
-                        in_bytes.setdefault(_encoded(secret, form), Form(variable, secret, form))
+                        in_bytes.setdefault(encoded(secret, form), Form(variable, secret, form))
         return cls(values, in_json, in_bytes)
+
+    def without(self, content: bytes) -> bytes:
+        """`content` without the forms that stand in it."""
+        return _without(content, self.in_bytes, is_json=False)[0]
+
+    def variable_in(self, text: str) -> str | None:
+        """The variable of which a form stands in `text`; None where none does."""
+        places = _without(text.encode("utf-8", "surrogateescape"), self.in_bytes, is_json=False)[1]
+        return places[0][2].variable if places else None
 
 
 NOTHING = Known({}, {}, {})
-
-
-def formed(text: str, steps: str) -> str:
-    """`text` in the form that `steps` make of it."""
-    from base64 import b64encode, urlsafe_b64encode  # lists of runs need none of these
-    from urllib.parse import quote, quote_plus
-
-    content = text.encode("utf-8", "surrogateescape") if {*"buhH"}.intersection(steps) else b""
-    for step in steps:
-        match step:
-            case "q":
-                text = quote(text, safe="", errors="surrogateescape")
-            case "p":
-                text = quote_plus(text, errors="surrogateescape")
-            case "s":
-                text = quote(text, errors="surrogateescape")
-            case "l":
-                text = _QUOTED.sub(lambda quoted: quoted[0].lower(), text)
-            case "b":
-                text = b64encode(content).decode().rstrip("=")
-            case "u":
-                text = urlsafe_b64encode(content).decode().rstrip("=")
-            case "h":
-                text = content.hex()
-            case "H":
-                text = content.hex().upper()
-            case "U":
-                text = text.upper()
-            case "L":
-                text = text.lower()
-            case _:
-                text = json.dumps(text, ensure_ascii=step == "a")[1:-1]
-    return text
-
-
-def _nested(secret: str, steps: str) -> list[list[str]]:
-    """`steps`, and what makes a text of JSON of that, and of that again: each level as the steps that differ."""
-    levels = [[steps]]
-    for _ in range(_NESTED):
-        differing = {formed(secret, more): more for base in levels[-1] for more in (f"{base}a", f"{base}j")}
-        levels.append(list(differing.values()))
-    return levels
-
-
-def _encoded(secret: str, steps: str) -> bytes:
-    # A value that is not UTF-8 has surrogates, which JSON keeps as such.
-    errors = "surrogatepass" if steps.endswith(("j", "a")) else "surrogateescape"
-    return formed(secret, steps).encode("utf-8", errors)
 
 
 class Secrets:
@@ -232,7 +187,7 @@ class Secrets:
     def _put_back(self, span: SecretSpan, *, is_json: bool) -> bytes:
         secret = self._value(span.secret)
         if secret is not None:
-            return _encoded(secret, span.form)
+            return encoded(secret, span.form)
         if is_json and not span.form:  # a number, which no text can stand for
             problem = self.missing(span.variable)
             raise JournalError(problem.message, hint=problem.hint)
@@ -287,16 +242,23 @@ def _without(
     if not forms:
         return text, []
     # Far quicker than a pattern of all of them, and mostly none is present.
-    present = [form for form in forms if form in text]
+    small = text.lower()
+    present = [
+        form
+        for form, named in forms.items()
+        if (form.lower() in small if named.steps[:1] in EITHER_CASE else form in text)
+    ]
     if not present:
         return text, []
-    pattern = re.compile(b"|".join(map(re.escape, sorted(present, key=len, reverse=True))))
+    by_text = {needle.decode("latin-1"): forms[needle] for needle in present}
+    expressions = [pattern_of(needle, by_text[needle]) for needle in sorted(by_text, key=len, reverse=True)]
+    pattern = re.compile("|".join(expressions).encode("latin-1"))
     matches = _in_json(text, pattern) if is_json else ((match, b"\0") for match in pattern.finditer(text))
     pieces: list[bytes] = []
     places: list[tuple[int, int, Form]] = []
     end = length = 0
     for match, instead in matches:
-        form = forms[match[0]]
+        form = form_of(match[0].decode("latin-1"), by_text)
         if is_json and instead != _FILL:
             form = form._replace(steps="")
         pieces += (text[end : match.start()], instead)

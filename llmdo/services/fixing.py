@@ -8,8 +8,9 @@ from llmdo import checks
 from llmdo.base.diagnostic import place, shown
 from llmdo.scaffold import files
 from llmdo.services import locking
+from llmdo.services.relocking import behind
 from llmdo.syntax import discovery
-from llmdo.workspace import lock, project
+from llmdo.workspace import project
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,8 +30,8 @@ _BOM = "\ufeff"
 def fix(root: Path, consent: Consent | None = None) -> Iterator[str]:
     """Fixes what is certain in the workspace at `root`; says each edit, and before it relocks, that it will.
 
-    A stale lock is written anew only where nothing but notes is found besides. That imports toolset modules in a
-    child process, as `llmdo lock` does.
+    A stale lock is brought up to date only where nothing but notes is found besides. That imports toolset modules
+    in a child process, as `llmdo lock` does, to which it leaves what that alone takes in.
 
     Raises:
         UntrustedError: something would be imported that `consent` does not let through.
@@ -45,10 +46,13 @@ def fix(root: Path, consent: Consent | None = None) -> Iterator[str]:
         if not edited:
             break
     read = project.read(root)
-    stale = {finding.code for finding in _findings(read) if finding.severity != "note"} == {"LDO401"}
-    if stale and not read.locked.is_newer:
-        yield "the lock is stale: writing it anew, which imports toolset modules in a child process"
-        lock.write(root, locking.derive(read, consent=consent))
+    if {finding.code for finding in _findings(read) if finding.severity != "note"} == {"LDO401"}:
+        yield "the lock is stale: bringing it up to date, which imports toolset modules in a child process"
+        stale = behind(read, locking.derive(read, consent=consent))
+        lines: list[str] = []
+        if stale:
+            stale.take_in(lines.append)
+        yield from lines
 
 
 def _findings(read: project.Project) -> tuple[Diagnostic, ...]:

@@ -37,17 +37,20 @@ class Derived:
     notes: tuple[str, ...] = ()
 
 
-def derive(project: Project, *, anew: bool = False, consent: Consent | None = None) -> Graph:
+def derive(
+    project: Project, *, anew: bool = False, installed: bool = False, consent: Consent | None = None
+) -> Graph:
     """The graph of `project` with facts about all its Python toolsets.
 
     What the lock knows of a source that has not changed is kept, so that a lock after an edit of a prompt starts
-    nothing; with `anew` it is not believed. No MCP server is asked: what the lock knows of one is kept.
+    nothing; with `anew` it is not believed, with `installed` not about toolsets that have no source here. No MCP
+    server is asked: what the lock knows of one is kept.
 
     Raises:
         UntrustedError: Something would be imported that `consent` does not let through.
         LlmdoError: a toolset module cannot be imported; all such modules are named.
     """
-    in_python, _ = _of_python(project, consent or Consent(), anew=anew)
+    in_python, _ = _of_python(project, consent or Consent(), anew=anew, installed=installed)
     return resolve(project.workspace, {**_of_servers(project), **in_python})
 
 
@@ -68,7 +71,7 @@ def derive_with_servers(
         LlmdoError: As above, or a server cannot be asked; of several, all are reported.
     """
     consent = consent or Consent()
-    in_python, unsealed = _of_python(project, consent, anew=anew)
+    in_python, unsealed = _of_python(project, consent, anew=anew, installed=True)
     known = {**_of_servers(project), **in_python}
     notes = _unsealed(unsealed)
     toolsets = [toolset for toolset in project.graph.toolsets.values() if toolset.server]
@@ -95,7 +98,7 @@ def read_by_importing(project: Project, *, anew: bool = False, consent: Consent 
     Raises:
         LlmdoError: A toolset module cannot be imported.
     """
-    graph = derive(project, anew=anew, consent=consent)
+    graph = derive(project, anew=anew, installed=True, consent=consent)
     return replace(project, graph=graph, analysis=Analysis(graph))
 
 
@@ -160,11 +163,11 @@ def _of_servers(project: Project) -> Facts:
     return {key: facts for key, facts in known.items() if facts.identity}
 
 
-def _of_python(project: Project, consent: Consent, *, anew: bool) -> tuple[Facts, str]:
+def _of_python(project: Project, consent: Consent, *, anew: bool, installed: bool) -> tuple[Facts, str]:
     """What is known, and why the code was not isolated meanwhile; empty where it was."""
     before = None if anew else project.locked.graph
-    installed = {toolset.python for toolset in project.graph.toolsets.values() if toolset.source is None}
-    known = {key: facts for key, facts in _known(project, before).items() if key not in installed}
+    asked = {tools.python for tools in project.graph.toolsets.values() if installed and tools.source is None}
+    known = {key: facts for key, facts in _known(project, before).items() if key not in asked}
     references = {
         toolset.name: toolset.python
         for toolset in project.graph.toolsets.values()

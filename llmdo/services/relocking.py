@@ -2,7 +2,9 @@
 
 What follows from files of the workspace is taken in, and what that lets entries reach is said. What a person has to
 look at first is taken by `llmdo lock` alone: what MCP servers say, the programs that they are, judges, facts of tools
-whose source is the same, and built-in rules of another llmdo. Where any of that differs, nothing is taken in.
+whose source is the same, installed toolsets, policies of packages, and built-in rules of another llmdo. Where any of
+that differs, nothing is taken in, and it has no effect: a server is not started, a judge is not executed, and where
+something is `unreviewed` nothing runs at all.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from llmdo.services import locking
 from llmdo.services.lock import OVERWRITTEN_ANYWAY
 from llmdo.workspace import lock
 from llmdo.workspace import project as projects
+from llmdo.workspace.reading import read_lock
 from llmdo.workspace.root import LOCK, MANIFEST
 from llmdo.workspace.trust import is_trusted
 
@@ -67,9 +70,10 @@ class StaleLock:
             tell(f"{LOCK} stays as it is: `llmdo check` says why it cannot be read")
         elif waiting := self.for_a_person:
             tell(f"{LOCK} stays as it is: `llmdo lock` alone takes in {joined(waiting)}")
-        else:
-            lock.write(self.root, self.after)
+        elif lock.write(self.root, self.after, self._is_as_read):
             tell(f"wrote {LOCK} ({joined([*self._items()], by=', ')}): {self._reach()}")
+        elif self._on_disk().graph != self.after:  # else another run took the same in
+            tell(f"{LOCK} stays as it is: it is not what it was when it was read")
 
     def take_in_or_run_without(self, tell: Tell, environ: Mapping[str, str]) -> None:
         """As `take_in`, of a workspace that is trusted and can be written; of others tells that sources are run."""
@@ -80,6 +84,15 @@ class StaleLock:
             self.take_in(tell)
         except LlmdoError as error:
             tell(f"{self.note}; {error.message}")
+
+    def _on_disk(self) -> lock.Locked:
+        return lock.read(read_lock(self.root)[0])
+
+    def _is_as_read(self) -> bool:
+        """Whether the lock on disk says what it said; else what somebody took in meanwhile would be lost."""
+        now = self._on_disk()
+        state = "read" if self.before else "missing"
+        return (now.state, now.graph, now.is_newer) == (state, self.before, False)
 
     def _items(self) -> Iterator[str]:
         """What is new in it, the items of a kind together."""
@@ -110,10 +123,10 @@ def behind(project: Project, graph: Graph) -> StaleLock | None:
     )
 
 
-def after_edit(root: Path, tell: Tell) -> None:
+def after_edit(root: Path, tell: Tell, *, frozen: bool = False) -> None:
     """Brings the lock up to date after llmdo changed files of the workspace; nothing is imported or started.
 
-    What only an import or a start tells is told to be missing from it.
+    What only an import or a start tells is told to be missing from it. A `frozen` lock stays as it is.
 
     Raises:
         LlmdoError: The lock cannot be written.
@@ -123,6 +136,9 @@ def after_edit(root: Path, tell: Tell) -> None:
     project = projects.read(root)
     stale = behind(project, project.graph)
     if stale is None:
+        return
+    if frozen:
+        tell(f"{LOCK} stays as it is: `llmdo lock` records the edit")
         return
     errors = [each for each in checks.check(project, locked=True) if each.severity == "error"]
     if any(each.code not in OVERWRITTEN_ANYWAY for each in errors):
@@ -136,40 +152,59 @@ def after_edit(root: Path, tell: Tell) -> None:
         stale.take_in(tell)
 
 
-def _for_a_person(before: Graph | None, after: Graph) -> Iterator[str]:
-    known = before.toolsets if before else {}
-    for name, toolset in after.toolsets.items():
-        then = known.get(name)
-        if (
-            toolset.server and not toolset.identity
-        ):  # what is known of another server, or of other programs, is not
-            yield f"what the MCP server `{shown(name)}` is and says"
-        if toolset.python and toolset.source is None and (then is None or then.python != toolset.python):
+def after_init(root: Path, tell: Tell, *, frozen: bool) -> None:
+    """As `after_edit`, of a workspace that may be new: a lock that is not there is no `frozen` one.
+
+    Raises:
+        LlmdoError: The lock cannot be written.
+    """
+    after_edit(root, tell, frozen=frozen and (root / LOCK).exists())
+
+
+def unreviewed(after: Graph, *locks: Graph | None) -> Iterator[str]:
+    """Installed toolsets, policies of packages and built-in rules that none of these locks holds, in words.
+
+    They follow from no file of the workspace, so nothing runs before `llmdo lock` took them in.
+    """
+    known = [each for each in locks if each is not None]
+    installed = {tools.python for each in known for tools in each.toolsets.values() if tools.source is None}
+    for toolset in after.toolsets.values():
+        if toolset.python and toolset.source is None and toolset.python not in installed:
             yield f"the installed toolset `{shown(toolset.python)}`"
+    policies = {(policy.name, policy.digest) for each in known for policy in each.policies}
+    for policy in after.policies:
+        if not policy.path and (policy.name, policy.digest) not in policies:
+            yield f"the shared policy `{shown(policy.name)}`"
+    if known and after.settings.built_in not in {each.settings.built_in for each in known}:
+        yield "the built-in rules of this llmdo"
+
+
+def _for_a_person(before: Graph | None, after: Graph) -> Iterator[str]:
+    yield from unreviewed(after, before)
+    for name, toolset in after.toolsets.items():
+        if toolset.server and not toolset.identity:  # known of another server, or of other programs, alone
+            yield f"what the MCP server `{shown(name)}` is and says"
     if (before.judges if before else {}) != after.judges:
         yield "a judge of evaluations"
-    if before is None:
-        return
-    if before.settings.built_in != after.settings.built_in:
-        yield "the built-in rules of this llmdo"
-    if {(each.name, each.digest) for each in after.policies if not each.path} - {
-        (each.name, each.digest) for each in before.policies
-    }:
-        yield "a shared policy"
-    for item in lock.drift(before, after):
+    for item in lock.drift(before, after) if before else ():
         if item.is_kept:
             yield f"what `{shown(item.name)}` says, whose source is the same"
 
 
 def _told(difference: Difference) -> Iterator[str]:
-    """The verdict, and what widens reach."""
+    """The verdict, and the first that widens reach: of an entry, of a worker below one, or of a fact of the lock."""
     yield "reach is the same" if difference.verdict in ("same", "changed") else difference.verdict
-    for each in difference.entries:
+    for each in (*difference.entries, *difference.workers):
         gained = [row for row in each.rows if row.effect in ("widens", "unknown") and row.after]
         if gained:
             named = ", ".join(map(_gain, gained[:FEW]))
             more = f" and {len(gained) - FEW} more" if len(gained) > FEW else ""
-            yield f"entry `{shown(each.name)}` gains {named}{more} (`llmdo diff` shows it)"
+            kind = "worker" if each in difference.workers else "entry"
+            yield f"{kind} `{shown(each.name)}` gains {named}{more} (`llmdo diff` shows it)"
+            return
+    for change in difference.changes:
+        if change.effect == "widens":
+            yield f"`{shown('.'.join(change.route))}` widens it (`llmdo diff` shows it)"
             return
 
 

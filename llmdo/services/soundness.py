@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo import checks
+from llmdo.base.diagnostic import LlmdoError, joined
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.services import locking
 from llmdo.services.invalid import InvalidTeamError
-from llmdo.services.relocking import behind
+from llmdo.services.relocking import behind, unreviewed
 from llmdo.workspace.stale import told_once
 
 if TYPE_CHECKING:
@@ -23,11 +24,14 @@ def tell_nobody(line: str) -> None:
     """Nothing: a program asks what it wants to know."""
 
 
-def require_sound(project: Project, tell: Tell = tell_nobody, *, locked: bool = False) -> None:
-    """Nothing, where nothing hinders a run; tells what the run will block.
+def require_sound(
+    project: Project, tell: Tell = tell_nobody, *, locked: bool = False, reviewed: Graph | None = None
+) -> None:
+    """Check that nothing hinders a run; tells what the run will block. `reviewed` is another lock that counts.
 
     Raises:
         InvalidTeamError: `check` finds errors that do.
+        LlmdoError: Something has effect that is no file of the workspace, and no lock holds it.
     """
     errors = [finding for finding in checks.check(project, locked=locked) if finding.severity == "error"]
     if hindering := [finding for finding in errors if finding.code not in ACCEPTABLE]:
@@ -40,6 +44,13 @@ def require_sound(project: Project, tell: Tell = tell_nobody, *, locked: bool = 
         )
     for finding in errors:
         tell(f"warning: {finding.message} [{finding.code}]: the run blocks it")
+    if not project.workspace.has_lock:
+        return
+    if waiting := [*unreviewed(project.graph, project.locked.graph, reviewed)]:
+        raise LlmdoError(
+            f"nothing runs: `llmdo lock` alone takes in {joined(waiting, by=', ')}",
+            hint="look at it, then run `llmdo lock`; `llmdo diff` says what it changed",
+        )
 
 
 def resolved(project: Project, tell: Tell = tell_nobody, consent: Consent | None = None) -> Graph:

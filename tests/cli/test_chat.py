@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -134,10 +134,18 @@ def answer_to(chat: Chat, text: str) -> str | None:
 class At:
     """A person at the terminal of a chat."""
 
-    def __init__(self, person: Person, root: Path, *words: str) -> None:
-        environ = {**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "XDG_CONFIG_HOME": str(root)}
+    def __init__(
+        self,
+        person: Person,
+        root: Path,
+        *words: str,
+        command: Sequence[str] = ("chat",),
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        terminal = {"TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "XDG_CONFIG_HOME": str(root)}
+        started = [sys.executable, "-m", "llmdo", *command, *words]
         self.person = person
-        self.child = person.start([sys.executable, "-m", "llmdo", "chat", *words], root, environ)
+        self.child = person.start(started, root, {**environ, **terminal})
 
     def sees(self, text: str) -> None:
         self.until(lambda: text in self.person.text())

@@ -432,11 +432,13 @@ def test_a_function_that_judges_an_eval_is_code_as_well(team: Path, canary: Path
     (team / "tools.py").write_text((team / "tools.py").read_text().replace("touch()", "exists()"))
     require_trust(team)
     llmdo(team, "trust")
+    assert llmdo(team, "lock").returncode == 0
     (team / "judge.py").write_text(f"open({str(canary)!r}, 'w').close()\ndef right(ctx): return True\n")
     (team / "evals").mkdir()
     (team / "evals/main.yaml").write_text(
         "schema: 1\nentry: main\ncases:\n  - name: first\n    input: x\n    evaluators: { function: judge.py:right }\n"
     )
+    assert llmdo(team, "lock").returncode == 0, "it imports no judge"
     done = llmdo(team, "eval", "main")
     assert (done.returncode, canary.exists()) == (2, False), done.stderr
     assert "nobody has answered for 1 Python file and 1 Python file that judges" in done.stderr

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import json
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,18 @@ def written(text: str) -> str:
     )
 
 
+def mixed(text: str, where: str, turns: Sequence[bool] = (True, False, False, True, True)) -> str:
+    """`text` with letters where `where` matches in large and small, as `turns` has it, over and over."""
+    each = itertools.cycle(turns)
+
+    def turned(letter: str) -> str:
+        if not letter.isalpha():
+            return letter
+        return letter.upper() if next(each) else letter.lower()
+
+    return re.sub(where, lambda match: "".join(map(turned, match[0])), text)
+
+
 FORMS = {
     "in an address": lambda text: quote(text),
     "in a form": lambda text: quote_plus(text),
@@ -65,6 +78,9 @@ FORMS = {
     "in small quotes of a form": lambda text: re.sub("%..", lambda each: each[0].lower(), quote_plus(text)),
     "in hexadecimal digits": lambda text: text.encode().hex(),
     "in large ones": lambda text: text.encode().hex().upper(),
+    "in quotes of both cases": lambda text: mixed(quote(text, safe=""), "(?<=%).."),
+    "in quotes of a form of both cases": lambda text: mixed(quote_plus(text), "(?<=%).."),
+    "in hexadecimal digits of both cases": lambda text: mixed(text.encode().hex(), "."),
     "as base64 of addresses": lambda text: base64.urlsafe_b64encode(text.encode()).decode(),
     "in large letters": str.upper,
     "in small letters": str.lower,
@@ -85,6 +101,48 @@ def test_a_secret_in_another_form_stays_nowhere(secret: str, form: str) -> None:
         assert spans
         assert secrets.whole(rest, spans) == body
         assert form_of_it.rstrip("=") not in json.dumps(shown(rest, spans))
+
+
+@tried(200)
+@given(
+    st.text(min_size=8, max_size=12).filter(lambda text: "\0" not in text),
+    st.sampled_from(["hex", "quote", "quote_plus"]),
+    st.lists(st.booleans(), min_size=1, max_size=9),
+    st.booleans(),
+)
+def test_digits_of_both_cases_are_cut_whatever_their_order_and_come_back(
+    secret: str, how: str, turns: list[bool], in_json: bool
+) -> None:
+    secret = secret.encode("utf-8", "replace").decode()
+    written = (
+        secret.encode().hex() if how == "hex" else quote(secret) if how == "quote" else quote_plus(secret)
+    )
+    form = mixed(written, "." if how == "hex" else "(?<=%)..", turns)
+    body = pack({"said": f"x{form} {form}"}) if in_json else f"x{form} {form}".encode()
+    secrets = Secrets(Known.of({"A_KEY": secret}))
+    rest, spans = secrets.cut(body, is_json=in_json)
+    assert form.lower().encode() not in rest.lower()
+    assert secrets.whole(rest, spans, is_json=in_json) == body
+    again, others = Secrets(Known.of({"A_KEY": secret}), secrets.registered).cut(body, is_json=in_json)
+    assert (again, others) == (rest, spans)
+
+
+def test_only_the_digits_of_a_quote_are_alike_in_both_cases() -> None:
+    secrets = Secrets(Known.of({"A_KEY": "AbCd/EfGh=z"}))
+    for text in (b"aBcD%2fEfGh%3dz", b"AbCd%2feFgH%3dz", base64.b64encode(b"AbCd/EfGh=z").swapcase()):
+        assert secrets.cut(text, is_json=False) == (text, ())
+    assert secrets.cut(b"AbCd%2fEfGh%3Dz", is_json=False)[1]
+
+
+def test_forms_that_earlier_journals_name_are_put_back() -> None:
+    secrets = Secrets(Known.of({"A_KEY": "k/y=that\xff"}))
+    secrets.cut(b"k/y=that\xc3\xbf", is_json=False)
+    for form, text in (
+        ("ql", b"k%2fy%3dthat%c3%bf"),
+        ("H", b"6B2F793D74686174C3BF"),
+        ("q", b"k%2Fy%3Dthat%C3%BF"),
+    ):
+        assert secrets.whole(b"\0", [SecretSpan(0, 1, 1, "A_KEY", form)], is_json=False) == text
 
 
 def data(leaves: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:

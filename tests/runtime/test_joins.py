@@ -15,6 +15,7 @@ from llmdo.runtime.telemetry.joins import RedactedText
 from llmdo.runtime.telemetry.log import open_log
 from llmdo.runtime.telemetry.redaction import Redaction
 
+QUOTED = "correct%20horse%2c%20battery%20staple%21"
 PHRASE, WORD, PASSWORD = "correct horse, battery staple!", "s3cr3t-w0rd-1234", "p@ss-word-1"
 REDACTION = Redaction.of({"A_PASSWORD": PHRASE, "B_TOKEN": WORD, "C_URL": "db://me:p%40ss-word-1@host/x"})
 TOKENS = (
@@ -25,9 +26,9 @@ TOKENS = (
 )
 ADDRESS = "https://me:hunter-22-two@example.org/a"
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIB abc def\nx==\n-----END RSA PRIVATE KEY-----"
-SECRETS = (PHRASE, WORD, PASSWORD, *TOKENS, "hunter-22-two", "MIIB abc def")
+SECRETS = (PHRASE, QUOTED, WORD, PASSWORD, *TOKENS, "hunter-22-two", "MIIB abc def")
 WORDS = ("Well, ", "it is ", "so.\n", "中文", '{"a": ', "://", "c", "co", "-----", "sk-", "", "ü", "'")
-PARTS = st.sampled_from((PHRASE, WORD, PASSWORD, *TOKENS, ADDRESS, KEY, *WORDS, *WORDS))
+PARTS = st.sampled_from((PHRASE, QUOTED, WORD, PASSWORD, *TOKENS, ADDRESS, KEY, *WORDS, *WORDS))
 
 
 def passed_on(pieces: list[str]) -> list[str]:

@@ -47,7 +47,14 @@ SECRET = 's3cr3t/with+odd "chars"'
     ],
 )
 @pytest.mark.parametrize(
-    "written", [SECRET, quote(SECRET, safe=""), base64.b64encode(SECRET.encode()).decode()]
+    "written",
+    [
+        SECRET,
+        quote(SECRET, safe=""),
+        base64.b64encode(SECRET.encode()).decode(),
+        quote(SECRET, safe="").replace("%2F", "%2f"),
+        SECRET.encode().hex().replace("2f", "2F"),
+    ],
 )
 def test_the_value_of_a_secret_variable_becomes_its_name(name: str, written: str) -> None:
     text = Redaction.of({name: SECRET}).text(f"before {written} after")

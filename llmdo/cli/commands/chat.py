@@ -19,9 +19,6 @@ Models = Annotated[
     options.Texts,
     typer.Option("--model", metavar="[WORKER=]MODEL", help="The model of workers that name none, or of one."),
 ]
-Locked = Annotated[
-    bool, typer.Option("--locked", help="Refuse unless llmdo.lock is current. Default where CI is set.")
-]
 
 
 def chat(
@@ -30,7 +27,7 @@ def chat(
     continues: Continue = None,
     model: Models = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
-    locked: Locked = False,
+    locked: options.Locked = False,
     trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     approve: options.Approve = None,
     approve_all: options.ApproveAll = False,

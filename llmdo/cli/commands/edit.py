@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from llmdo.cli import options  # noqa: TC001  # typer reads the annotations
+from llmdo.cli import options, quick
 from llmdo.cli.console import put, say
 from llmdo.services.root import root_folder
 
@@ -38,8 +39,8 @@ add = typer.Typer(help="Add something to llmdo.toml; comments and layout stay.")
 remove = typer.Typer(help="Remove something from llmdo.toml, unless a name would be left dangling.")
 
 
-def report(change: WorkspaceEdit, root: Path) -> None:
-    """Prints what was written and removed, and notes about it; the lock follows."""
+def report(change: WorkspaceEdit, root: Path, *, frozen: bool = False) -> None:
+    """Prints what was written and removed, and notes about it; the lock follows, unless it is `frozen`."""
     from llmdo.services.relocking import after_edit
 
     for path in change.written:
@@ -48,7 +49,7 @@ def report(change: WorkspaceEdit, root: Path) -> None:
         put(f"{path} (removed)")
     for line in change.lines:
         say(line)
-    after_edit(root, say)
+    after_edit(root, say, frozen=quick.is_locked(flag=frozen, environ=os.environ))
 
 
 @add.command("worker")
@@ -70,6 +71,7 @@ def add_worker(
         typer.Option("--path", metavar="FILE", help="Its file, instead of workers/NAME.worker."),
     ] = None,
     project: options.Project = None,
+    frozen: options.Frozen = False,
 ) -> None:
     """Write a worker file."""
     from llmdo import scaffold
@@ -79,7 +81,7 @@ def add_worker(
     change = scaffold.add_worker(
         root, name, toolsets=toolsets, description=description, entry=entry, path=path
     )
-    report(change, root)
+    report(change, root, frozen=frozen)
 
 
 @add.command("toolset")
@@ -87,12 +89,13 @@ def add_toolset(
     name: Name,
     python: Annotated[str, typer.Option("--python", metavar="FILE.py:ATTRIBUTE", help="Where it is.")],
     project: options.Project = None,
+    frozen: options.Frozen = False,
 ) -> None:
     """Name a Python toolset."""
     from llmdo import scaffold
 
     root = root_folder(project)
-    report(scaffold.add_toolset(root, name, python=python), root)
+    report(scaffold.add_toolset(root, name, python=python), root, frozen=frozen)
 
 
 @add.command("mcp")
@@ -111,12 +114,15 @@ def add_mcp(
         typer.Option("--env", metavar="NAME", help="A variable that it is given; may be repeated."),
     ] = None,
     project: options.Project = None,
+    frozen: options.Frozen = False,
 ) -> None:
     """Name an MCP server."""
     from llmdo import scaffold
 
     root = root_folder(project)
-    report(scaffold.add_server(root, name, command=command or (), url=url, env=env or ()), root)
+    report(
+        scaffold.add_server(root, name, command=command or (), url=url, env=env or ()), root, frozen=frozen
+    )
 
 
 @add.command("entry")
@@ -128,12 +134,13 @@ def add_entry(
         typer.Option("--input", metavar="TEXT", help="The input where a run is given none."),
     ] = None,
     project: options.Project = None,
+    frozen: options.Frozen = False,
 ) -> None:
     """Make something that `llmdo run` can start."""
     from llmdo import scaffold
 
     root = root_folder(project)
-    report(scaffold.add_entry(root, name, worker=worker, input=input), root)
+    report(scaffold.add_entry(root, name, worker=worker, input=input), root, frozen=frozen)
 
 
 @add.command("path")
@@ -141,12 +148,13 @@ def add_path(
     alias: Alias,
     target: Annotated[str, typer.Argument(metavar="FILE|FOLDER/", help="Where it is in the workspace.")],
     project: options.Project = None,
+    frozen: options.Frozen = False,
 ) -> None:
     """Map an alias to a file, or a folder to a folder."""
     from llmdo import scaffold
 
     root = root_folder(project)
-    report(scaffold.add_path(root, alias, target), root)
+    report(scaffold.add_path(root, alias, target), root, frozen=frozen)
 
 
 @add.command("rule")
@@ -154,57 +162,60 @@ def add_rule(
     capability: Capability,
     decision: Annotated[Decision, typer.Argument(metavar="allowed|needs_approval|blocked")],
     project: options.Project = None,
+    frozen: options.Frozen = False,
 ) -> None:
     """Decide about a capability."""
     from llmdo import scaffold
 
     root = root_folder(project)
-    report(scaffold.add_rule(root, capability, decision.value), root)
+    report(scaffold.add_rule(root, capability, decision.value), root, frozen=frozen)
 
 
 @remove.command("worker")
-def remove_worker(name: Name, project: options.Project = None) -> None:
+def remove_worker(name: Name, project: options.Project = None, frozen: options.Frozen = False) -> None:
     """Delete a worker's file, and its path in llmdo.toml."""
     from llmdo import scaffold
 
     root = root_folder(project)
-    report(scaffold.remove_worker(root, name), root)
+    report(scaffold.remove_worker(root, name), root, frozen=frozen)
 
 
 @remove.command("toolset")
-def remove_toolset(name: Name, project: options.Project = None) -> None:
+def remove_toolset(name: Name, project: options.Project = None, frozen: options.Frozen = False) -> None:
     """Remove a toolset's table; its Python file stays."""
     from llmdo import scaffold
 
     root = root_folder(project)
-    report(scaffold.remove_toolset(root, name), root)
+    report(scaffold.remove_toolset(root, name), root, frozen=frozen)
 
 
 @remove.command("entry")
-def remove_entry(name: Name, project: options.Project = None) -> None:
+def remove_entry(name: Name, project: options.Project = None, frozen: options.Frozen = False) -> None:
     """Remove an entry."""
     from llmdo import scaffold
 
     root = root_folder(project)
-    report(scaffold.remove_entry(root, name), root)
+    report(scaffold.remove_entry(root, name), root, frozen=frozen)
 
 
 @remove.command("path")
-def remove_path(alias: Alias, project: options.Project = None) -> None:
+def remove_path(alias: Alias, project: options.Project = None, frozen: options.Frozen = False) -> None:
     """Remove an alias."""
     from llmdo import scaffold
 
     root = root_folder(project)
-    report(scaffold.remove_path(root, alias), root)
+    report(scaffold.remove_path(root, alias), root, frozen=frozen)
 
 
 @remove.command("rule")
-def remove_rule(capability: Capability, project: options.Project = None) -> None:
+def remove_rule(
+    capability: Capability, project: options.Project = None, frozen: options.Frozen = False
+) -> None:
     """Remove a rule."""
     from llmdo import scaffold
 
     root = root_folder(project)
-    report(scaffold.remove_rule(root, capability), root)
+    report(scaffold.remove_rule(root, capability), root, frozen=frozen)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from llmdo.cli import quick
 from llmdo.cli.console import put, say
 
 PLACE = 10
@@ -33,13 +34,13 @@ def init(
 ) -> None:
     """Start a workspace."""
     from llmdo import scaffold
-    from llmdo.services.relocking import after_edit
+    from llmdo.services.relocking import after_init
 
     written = scaffold.init(directory, template.value, force=force)
     for path in written:
         put(str(path))
     _trust(directory, written)
-    after_edit(directory, say)
+    after_init(directory, say, frozen=quick.is_locked(flag=False, environ=os.environ))
     say(f"a workspace from the template `{template.value}`; next: llmdo check, llmdo run")
 
 

@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from llmdo.journal.secret_forms import in_small_quotes
 from llmdo.runtime.telemetry.events import (
     ModelResponded,
     RunFinished,
@@ -73,22 +74,23 @@ class RedactedText:
         for beginning in (_ADDRESS, _PART_OF_KEY):
             if match := beginning.search(self._held):
                 ready = min(ready, match.start())
-        before = ready + 1
+        before, held = ready + 1, in_small_quotes(self._held)
         while before > ready:
             before, ready = (
                 ready,
-                min((self._before(form, ready) for form in self._redaction.phrases), default=ready),
+                min((_before(form, held, ready) for form in self._redaction.phrases), default=ready),
             )
         return ready
 
-    def _before(self, secret: str, ready: int) -> int:
-        """`ready`, or where before it `secret` may begin that reaches beyond it."""
-        start = self._held.find(secret[0], max(0, ready - len(secret) + 1), ready)
-        while start != -1:
-            if secret.startswith(self._held[start : start + len(secret)]):
-                return start
-            start = self._held.find(secret[0], start + 1, ready)
-        return ready
+
+def _before(secret: str, held: str, ready: int) -> int:
+    """`ready`, or where before it `secret` may begin in what is held and reach beyond it."""
+    start = held.find(secret[0], max(0, ready - len(secret) + 1), ready)
+    while start != -1:
+        if secret.startswith(held[start : start + len(secret)]):
+            return start
+        start = held.find(secret[0], start + 1, ready)
+    return ready
 
 
 class RedactedPieces:

@@ -13,6 +13,7 @@ from math import isfinite
 from string import ascii_letters, digits
 
 from llmdo.base import credentials
+from llmdo.journal.secret_forms import Form, form_of, in_small_quotes, pattern_of
 from llmdo.journal.secrets import Known
 
 REDACTED = "[redacted]"
@@ -27,27 +28,32 @@ DEEPEST = 64  # levels: deeper data is a cycle, or nobody's to read
 class Redaction:
     """Takes the secrets of one environment, and whatever looks like a token, out of what is written down."""
 
-    _names: Mapping[str, str]
-    """Each form of a secret to the variable that holds it."""
+    _forms: Mapping[str, Form]
+    """Each form of a secret by how it is written."""
     _values: re.Pattern[str] | None
     known: Known
     """The same for what a journal keeps."""
     phrases: tuple[str, ...] = ()
-    """The forms of secrets that are more than a word."""
+    """The forms of secrets that are more than a word, in small quotes."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Redaction:
         """The one that knows the variables whose names speak of secrets, and the passwords of addresses in others."""
         known = Known.of(environ)
-        names = known.in_texts
-        longest_first = sorted(names, key=len, reverse=True)
-        pattern = re.compile("|".join(map(re.escape, longest_first))) if names else None
-        return cls(names, pattern, known, tuple(form for form in names if form.strip(WORDS)))
+        forms = known.in_texts
+        longest_first = sorted(forms, key=len, reverse=True)
+        expressions = [pattern_of(text, forms[text]) for text in longest_first]
+        pattern = re.compile("|".join(expressions)) if forms else None
+        return cls(
+            forms, pattern, known, tuple(map(in_small_quotes, (form for form in forms if form.strip(WORDS))))
+        )
 
     def text(self, text: str) -> str:
         """`text`, with the name of its variable in place of each secret."""
         if self._values is not None:
-            text = self._values.sub(lambda match: f"[redacted {self._names[match[0]]}]", text)
+            text = self._values.sub(
+                lambda match: f"[redacted {form_of(match[0], self._forms).variable}]", text
+            )
         return credentials.without_tokens(text, REDACTED)
 
     def suspects(self, text: str) -> bool:
@@ -58,9 +64,7 @@ class Redaction:
 
     def content(self, content: bytes) -> bytes:
         """What a digest may be taken of that leaves: `content` without the secrets that stand in it as text."""
-        for form in self.known.in_bytes:
-            content = content.replace(form, b"")
-        return content
+        return self.known.without(content)
 
     def plain(self, value: object) -> object:
         """`value` as data that JSON can hold: no secrets, and digest and size in place of bytes."""

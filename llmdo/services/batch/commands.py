@@ -395,16 +395,14 @@ def _placed(
     Raises:
         LlmdoError: One has no input, or one that holds a secret of the environment: a batch keeps its inputs.
     """
-    secrets = Known.of(environ).in_texts
+    known = Known.of(environ)
     for item in items:
         if item.input is None and default is None:
             raise LlmdoError(
                 f"{item.place}: the entry needs an input beside its file",
                 hint="`--input TEMPLATE` gives one, such as --input 'Read {name}.'",
             )
-        if variable := next(
-            (name for form, name in secrets.items() if form in f"{item.key} {item.input}"), None
-        ):
+        if variable := known.variable_in(f"{item.key} {item.input}"):
             raise LlmdoError(
                 f"{item.place}: the input holds the value of `{variable}`, and a batch keeps its inputs",
                 hint="let a tool read it from the environment",

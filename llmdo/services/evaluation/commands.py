@@ -247,7 +247,7 @@ def _worked(
     expected = tuple(
         plans(replace(evaluated, variants=planned), gate)
     )  # before anything is paid for, as the next two
-    with loaded(project.graph, root, suite.texts("function"), host.consent):
+    with loaded(project, suite.texts("function"), host.consent):
         pass
     with ExitStack() as stack:
         how = Conditions(
@@ -266,7 +266,7 @@ def _worked(
         goes_on = f"`llmdo eval resume {evaluated.id}` goes on where it is interrupted"
         host.tell(f"evaluation {evaluated.id}: {goes_on}")
         ran = run_all(planned, suite, evaluated.repeat, how, host)
-    with loaded(project.graph, root, suite.texts("function"), host.consent) as functions:
+    with loaded(project, suite.texts("function"), host.consent) as functions:
         variants = tuple(
             replace(variant, trials=judged(suite, variant.trials, ran, functions)) for variant in ran.variants
         )

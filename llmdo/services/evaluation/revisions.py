@@ -76,7 +76,7 @@ def prepared(
                 f"the Python at `{label}` is not that of the workspace: {named}",
                 hint=f"read it there; `--sources {label}` runs it",
             )
-        require_sound(then, host.tell)
+        require_sound(then, host.tell, reviewed=now.locked.graph)
         graph = resolved(then, host.tell, host.consent)
         if entry not in graph.entries:
             raise LlmdoError(

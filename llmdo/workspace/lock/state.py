@@ -30,7 +30,7 @@ from llmdo.workspace.lock.reading import read as read_lines
 from llmdo.workspace.root import LOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from llmdo.base.diagnostic import Diagnostic
@@ -239,24 +239,32 @@ def dump(graph: Graph) -> str:
     return layout(encode(graph))
 
 
-def write(root: Path, graph: Graph) -> None:
-    """Replaces the lock below `root` by that of `graph`, whole or not at all.
+def write(root: Path, graph: Graph, still: Callable[[], bool] | None = None) -> bool:
+    """Whether the lock below `root` was replaced by that of `graph`, whole or not at all.
+
+    No other process of ours replaces it meanwhile, from before `still` is asked whether it may be replaced.
 
     Raises:
         LlmdoError: the lock on disk is a link, or the folder cannot be written to.
     """
+    from llmdo.base.held import held  # only what writes needs it
+
     path = root / LOCK
     if path.is_symlink():
         raise LlmdoError(f"`{LOCK}` is a link, which llmdo does not follow", hint="replace it with a file")
     temporary = root / f".{LOCK}.{os.getpid()}"
     try:
-        try:
-            with temporary.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(dump(graph))
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with held(root, alone=True):
+            if still and not still():
+                return False
+            try:
+                with temporary.open("x", encoding="utf-8", newline="\n") as file:
+                    file.write(dump(graph))
+                    file.flush()
+                    os.fsync(file.fileno())
+                temporary.replace(path)
+            finally:
+                temporary.unlink(missing_ok=True)
     except OSError as error:
         raise LlmdoError(f"cannot write `{LOCK}`: {(error.strerror or str(error)).lower()}") from error
+    return True

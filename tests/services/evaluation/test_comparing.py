@@ -18,6 +18,7 @@ from llmdo.services.evaluation.regression import GatePlan, cases_needed, power, 
 from llmdo.services.evaluation.statistics import compare, sign_test
 from tests.cli.conftest import Llmdo
 from tests.examples.running import EXAMPLES, copied
+from tests.locks import locked
 from tests.services.evaluation.conftest import write
 
 
@@ -301,6 +302,7 @@ def test_other_formats_show_text_of_others_and_obey_none_of_it(llmdo: Llmdo, roo
         ],
         evaluators={"contains": "f", "function": "evals/own.py:f"},
     )
+    locked(root)
     assert llmdo("eval", cwd=root).code == 0
     pages = {
         form: llmdo("eval", "show", "last", "--format", form, cwd=root).out

@@ -68,6 +68,7 @@ def test_a_function_of_the_workspace_passes_scores_or_labels(llmdo: Llmdo, root:
     functions = [f"evals/own.py:{name}" for name in ("passes", "score", "label", "broken")]
     case = {"name": "a", "input": "say fine", "metadata": {"k": 1}}
     write(root, [case], evaluators={"function": functions})
+    locked(root)
     says = judged(llmdo, root)["a"]
     assert says == {
         "ends completed": (True, None),
@@ -232,3 +233,36 @@ def test_a_judge_is_in_the_lock(llmdo: Llmdo, root: Path) -> None:
     done = llmdo("check", "--locked", cwd=root)
     assert done.code == 1
     assert "`llmdo.lock` is out of date for judge `evals/own.py`: its source changed" in done.out
+
+
+@pytest.mark.parametrize("edited", ["own", "words"])
+@pytest.mark.parametrize("has_lock", [True, False])
+def test_a_judge_that_differs_from_the_lock_is_not_executed(
+    llmdo: Llmdo, root: Path, edited: str, *, has_lock: bool
+) -> None:
+    (root / "evals").mkdir()
+    (root / "evals/own.py").write_text("from evals.words import YES\ndef honest(ctx): return YES\n")
+    (root / "evals/words.py").write_text("YES = True\n")
+    (root / "evals/other.py").write_text("def other(ctx): return True\n")
+    case = {"name": "a", "input": "say fine"}
+    write(root, [case], evaluators={"function": "evals/own.py:honest"})
+    write(root, [case], "others", evaluators={"function": "evals/other.py:other"})
+    locked(root)
+    assert llmdo("eval", "e", cwd=root).code == 0
+    file = root / f"evals/{edited}.py"
+    file.write_text(f"from pathlib import Path\nPath({str(root / 'forged')!r}).touch()\n{file.read_text()}")
+    if not has_lock:
+        (root / "llmdo.lock").unlink()
+    runs = len([*(root / ".llmdo/runs").iterdir()])
+    for words in (("eval", "e"), ("eval", "resume", "last")):
+        done = llmdo(*words, cwd=root)
+        assert (done.code, done.out, (root / "forged").exists()) == (2, "", False), done.err
+        assert "the judge `evals/own.py:honest` is not executed" in done.err
+        assert f"`evals/{edited}.py`" in done.err
+        assert "`llmdo lock`" in done.err
+    assert len([*(root / ".llmdo/runs").iterdir()]) == runs, "no case is run"
+    if has_lock:
+        assert llmdo("eval", "others", cwd=root).code == 0, "what that judge is made of is as it was"
+    assert llmdo("lock", cwd=root).code == 0
+    assert llmdo("eval", "e", cwd=root).code == 0
+    assert (root / "forged").exists()

@@ -65,6 +65,22 @@ def test_a_revision_runs_with_its_workers_and_manifest(llmdo: Llmdo, repository:
     assert llmdo("eval", "resume", "last", "--format", "json", cwd=repository).out == done.out
 
 
+def test_a_revision_of_an_older_llmdo_runs_by_the_rules_that_the_lock_of_the_folder_holds(
+    llmdo: Llmdo, repository: Path
+) -> None:
+    lock = repository / "llmdo.lock"
+    now = lock.read_text(encoding="utf-8")
+    lock.write_text(now.replace("built-in-rules = 3", "built-in-rules = 2"), encoding="utf-8")
+    commit(repository, "older")
+    write(repository, CASES[1:], evaluators={"contains": "done"})
+    words = ("eval", "--rev", "HEAD..worktree", "--format", "json")
+    refused = llmdo(*words, cwd=repository)
+    assert (refused.code, "takes in the built-in rules" in refused.err) == (2, True)
+    lock.write_text(now, encoding="utf-8")
+    done = llmdo(*words, cwd=repository)
+    assert (done.code, json.loads(done.out)["cases"][0]["passed"]) == (0, {"HEAD": 1.0, "worktree": 1.0})
+
+
 def test_every_revision_runs_with_every_model(llmdo: Llmdo, repository: Path) -> None:
     write(repository, CASES[1:], evaluators={"contains": "done"})
     models = ["--model", "python:models.py:rules", "--model", "python:models.py:loud"]

@@ -15,6 +15,7 @@ from tests import forking
 from tests.alive import waited_for
 from tests.cli.conftest import Llmdo
 from tests.examples.running import copied
+from tests.locks import locked
 from tests.services.evaluation.conftest import trials, write
 
 
@@ -128,6 +129,7 @@ def test_a_wrong_model_is_refused_before_any_case_is_run(llmdo: Llmdo, root: Pat
 def test_a_function_that_cannot_be_loaded_is_named_before_any_case_is_run(llmdo: Llmdo, root: Path) -> None:
     write(root, [{"name": "a", "input": "say a"}], evaluators={"function": "evals/own.py:jugde"})
     (root / "evals/own.py").write_text("NUMBER = 1\ndef judge(ctx): return True\n", encoding="utf-8")
+    locked(root)
     done = llmdo("eval", cwd=root)
     assert (done.code, "did you mean `judge`?" in done.err) == (2, True)
     write(root, [{"name": "a", "input": "say a"}], evaluators={"function": "evals/own.py:NUMBER"})
@@ -157,17 +159,18 @@ def test_a_damaged_evaluation_is_an_error(llmdo: Llmdo, root: Path, text: str) -
 def test_where_trust_is_required_no_function_is_imported_that_nobody_answered_for(
     llmdo: Llmdo, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    write(root, [{"name": "a", "input": "say a"}], evaluators={"function": "evals/own.py:f"})
+    (root / "evals/own.py").write_text(
+        "from pathlib import Path\nPath(__file__).with_name('ran').touch()\ndef f(ctx): return True\n",
+        encoding="utf-8",
+    )
+    locked(root)
     policy = tmp_path / "config/llmdo/policy.toml"
     policy.parent.mkdir(parents=True)
     policy.write_text('schema = 1\ntrust = "required"\n', encoding="utf-8")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("LLMDO_TRUST", raising=False)
-    write(root, [{"name": "a", "input": "say a"}], evaluators={"function": "evals/own.py:f"})
-    (root / "evals/own.py").write_text(
-        "from pathlib import Path\nPath(__file__).with_name('ran').touch()\ndef f(ctx): return True\n",
-        encoding="utf-8",
-    )
     done = llmdo("eval", cwd=root)
     assert (done.code, "requires that" in done.err) == (2, True), done.err
     assert not (root / "evals/ran").exists()
