@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import BinaryContent
 
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph.builtin import ENTRY_SIDE
 from llmdo.graph.toolkit import READ
+from llmdo.journal.entries import HANDED
 from llmdo.policy.authority import Capability
 from llmdo.policy.secret_files import protected
 from llmdo.runtime.attached import Attached, read_outside
+from llmdo.runtime.gate.call import Call
+from llmdo.runtime.gate.decisions import judge
 from llmdo.toolsets.media import endings_of, media_type, text_of
 from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.refusal import PathRefused
@@ -24,7 +29,10 @@ if TYPE_CHECKING:
 
     from llmdo.graph.worker import Worker
     from llmdo.runtime.attached import AttachmentResolver
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.frame import CallFrame
     from llmdo.toolsets.pathmap import PathMap
+
 
 DEFAULT_MAX_BYTES = 10_000_000  # a file; what the design gives as the default of `max-bytes`
 DEFAULT_MAX = 100  # files of one call, where the worker names no `max`
@@ -179,3 +187,35 @@ def _content(path: str, real: str, data: bytes) -> list[UserContent]:
         problem = "not UTF-8 text" if known else "neither UTF-8 text nor a file of a kind that models take"
         raise ToolFailed(f"`{path}` is {problem}")
     return [f"File `{path}`:\n{text}"]
+
+
+async def handed_at_start(
+    config: RuntimeConfig, frame: CallFrame, worker: Worker, attached: Sequence[Attached]
+) -> Sequence[UserContent]:
+    """The content of what the entry's `worker` is handed; `frame` is that of the entry, which hands it over.
+
+    Raises:
+        LlmdoError: It may not be read, or cannot be handed over.
+    """
+    if not attached:
+        return ()
+    names = [each.name for each in attached]
+    raised = frozenset().union(*(raised_by_attached(each, config.paths) for each in attached))
+    capabilities = tuple(sorted(raised, key=str))
+    call = Call(
+        path=f"{worker.name}/{HANDED}",
+        toolset=ENTRY_SIDE,
+        tool="attachments",
+        arguments={"attachments": names},
+        raised=capabilities,
+        declared=capabilities,
+    )
+
+    async def read() -> list[UserContent]:
+        return await load(worker, attached, config.paths, config.attachments)
+
+    try:
+        await judge(config, frame, call)
+        return await config.log.files(worker.name, names, read)
+    except ToolFailed as failed:
+        raise LlmdoError(failed.message) from failed

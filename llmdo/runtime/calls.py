@@ -20,8 +20,7 @@ from llmdo.journal.naming import first_run
 from llmdo.policy.composition import Layer, authority_of
 from llmdo.runtime import attachments as files
 from llmdo.runtime.budget import BudgetLimit
-from llmdo.runtime.code_paths import path_at
-from llmdo.runtime.code_tools import call_of
+from llmdo.runtime.code_tools import call_of, path_at
 from llmdo.runtime.frame import CallFrame
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge, require_unasked

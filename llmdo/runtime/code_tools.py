@@ -17,10 +17,10 @@ from pydantic_core import PydanticSerializationError
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.code_calls import calls_of, codes_of
-from llmdo.runtime.code_paths import path_at
 from llmdo.runtime.gate.numbering import CodeContext
 from llmdo.runtime.gate.toolset import Gate
 from llmdo.runtime.place import code_at, not_calling, place_of
+from llmdo.runtime.recording.replay_mode import DivergenceError
 from llmdo.runtime.signatures import mistakes
 
 if TYPE_CHECKING:
@@ -174,3 +174,20 @@ def _as_data(result: object, call: CodeCall) -> object:
     except PydanticSerializationError as error:
         raise ToolFailed(f"the result of `{call.name}` cannot be written as JSON") from error
     return _return().validate_python({"tool_name": "", "tool_call_id": "", **content}).content
+
+
+def path_at(config: RuntimeConfig, place: CallPlace, name: str, arguments: object) -> str:
+    """The path of a call made by code at `place`; `arguments` are its input.
+
+    Raises:
+        DivergenceError: Nobody can know which of several recorded calls it is.
+    """
+    unnumbered = f"{place.above}/{name}"
+    if place.number is not None:
+        return f"{unnumbered}#{place.number}"
+    digest = config.log.unordered(unnumbered, arguments)
+    try:
+        return config.ledger.unordered.path(unnumbered, digest, config.log.has_called)
+    except DivergenceError as error:
+        config.log.brake.stop(error)
+        raise

@@ -18,6 +18,7 @@ from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.journal.entries import ClaimedError, StoreError
 from llmdo.runtime.approvals.approver import GoneError
+from llmdo.runtime.attachments import handed_at_start
 from llmdo.runtime.calls import (
     AgentRuntime,
     below,
@@ -25,7 +26,6 @@ from llmdo.runtime.calls import (
     run_worker,
 )
 from llmdo.runtime.dependencies import dependencies
-from llmdo.runtime.entry_files import handed_at_start
 from llmdo.runtime.models.failure import OutOfQuotaError, explained, failure_text
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, usage_of

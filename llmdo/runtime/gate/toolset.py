@@ -20,9 +20,9 @@ from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbered
 from llmdo.runtime.gate.starting import may_start_unasked, refused_by_lock, require_start
 from llmdo.runtime.models.failure import failure_text
 from llmdo.runtime.place import calling
+from llmdo.runtime.recording.encoding import shown_outcome
 from llmdo.runtime.recording.faults import noting, without_notes
 from llmdo.runtime.recording.replay_mode import Execution, is_safe
-from llmdo.runtime.recording.retold import shown_outcome
 from llmdo.runtime.telemetry.events import ToolCalled, ToolFinished
 from llmdo.toolsets import call_key
 from llmdo.toolsets.python import sentence_of

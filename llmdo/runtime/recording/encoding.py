@@ -1,4 +1,4 @@
-"""What the agent loop says and gets, as the bytes of a journal, and back: binary content once."""
+"""Messages, results and endings as the bytes of a journal, and back; binary content is kept once."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import base64
 import json
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, unquote
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
+from pydantic_ai.exceptions import ApprovalRequired, ModelRetry, ToolFailed
 from pydantic_ai.messages import (
     BinaryContent,
     ModelMessagesTypeAdapter,
@@ -18,20 +19,25 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserContent,
 )
-from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+from pydantic_core import PydanticCustomError, PydanticSerializationError, to_json, to_jsonable_python
 
 from llmdo.base import credentials
+from llmdo.base.backtrace import CrashError, Frame, frames_of
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.digest import canonical
 from llmdo.base.values import dataclass, field
 from llmdo.journal.content import Content, digest_of
 from llmdo.journal.secrets import Secrets
 from llmdo.journal.spans import without_tokens
+from llmdo.runtime.gate.call import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from pydantic_ai.messages import ModelMessage
+    from pydantic_core import InitErrorDetails
 
+    from llmdo.runtime.telemetry.events import Outcome
     from llmdo.runtime.telemetry.redaction import Redaction
 
 _MESSAGES = ModelMessagesTypeAdapter
@@ -283,3 +289,64 @@ def _with_binary(value: object, content: Callable[[str], bytes]) -> Any:
     if set(value) == {KEPT}:
         return content(value[KEPT])
     return {key: _with_binary(item, content) for key, item in value.items()}
+
+
+def shown_outcome(error: Exception) -> tuple[Outcome, str | None]:
+    """How a call that ended with `error` ended for its model, and what that is told instead of a result."""
+    match error:
+        case Refused():
+            return "denied", error.message
+        case ToolFailed():
+            return "failed", error.message
+        case ModelRetry() | ValidationError():
+            return "retried", str(error)
+    return "error", None
+
+
+def ending_of(error: Exception) -> tuple[str, dict[str, object]]:
+    """The outcome, in a word, and what there is to say about it."""
+    match error:
+        case ApprovalRequired():
+            return "asks", {}
+        case Refused():
+            return "denied", {"message": error.message}
+        case ToolFailed():
+            return "failed", {"message": error.message}
+        case ModelRetry():
+            return "retried", {"message": error.message}
+        case ValidationError():
+            details = error.errors(include_url=False, include_context=False)
+            return "invalid", {"title": error.title, "errors": details}
+        case LlmdoError():
+            return "error", {"message": error.message, "hint": error.hint, "frames": frames_of(error)}
+    return "error", {"message": str(error)}
+
+
+def end_again(outcome: str, data: Mapping[str, Any]) -> NoReturn:
+    """Ends as a recorded execution that did not succeed.
+
+    Raises:
+        Exception: Always; of the kind that `ending_of` was given, as far as whoever is told can tell.
+    """
+    match outcome:
+        case "asks":
+            raise ApprovalRequired
+        case "denied":
+            raise Refused(data["message"])
+        case "failed":
+            raise ToolFailed(data["message"])
+        case "retried":
+            raise ModelRetry(data["message"])
+        case "invalid":
+            raise ValidationError.from_exception_data(data["title"], list(map(_detail, data["errors"])))
+    if frames := data.get("frames"):
+        raise CrashError(data["message"], hint=data.get("hint"), frames=[Frame(**frame) for frame in frames])
+    raise LlmdoError(data["message"], hint=data.get("hint"))
+
+
+def _detail(error: Mapping[str, Any]) -> InitErrorDetails:
+    return {
+        "type": PydanticCustomError(error["type"], error["msg"]),
+        "loc": tuple(error["loc"]),
+        "input": error["input"],
+    }

@@ -20,19 +20,17 @@ from llmdo.journal.records import ended_calls, shown_word
 from llmdo.runtime.approvals.postponed import QUESTIONS, Postponed
 from llmdo.runtime.models.failure import without_body
 from llmdo.runtime.recording.commits import Commits
-from llmdo.runtime.recording.counting import count_below
 from llmdo.runtime.recording.difference import rerun
-from llmdo.runtime.recording.encoding import Decoding, Encoding
+from llmdo.runtime.recording.encoding import Decoding, Encoding, end_again, ending_of
 from llmdo.runtime.recording.entries import call_entry, decision_entry, ended_entry, run_entry, session_entry
 from llmdo.runtime.recording.log import RunLog
-from llmdo.runtime.recording.playback import Horizon, Playback
+from llmdo.runtime.recording.playback import Horizon, Playback, count_below
 from llmdo.runtime.recording.replay_mode import (
     AnotherInputError,
     DivergenceError,
     ReachedError,
     UnfinishedError,
 )
-from llmdo.runtime.recording.retold import end_again, ending_of
 from llmdo.runtime.telemetry.events import Decided, ToolFinished, WorkerStarted
 
 if TYPE_CHECKING:
