@@ -33,10 +33,12 @@ def disagreements(journal: JournalStore, records: Iterable[Mapping[str, object]]
 
 
 def _entered(journal: JournalStore) -> Iterator[tuple[str, str]]:
-    for entry in journal.entries("decision", "finished"):
+    for entry in journal.entries("decision", "finished", "probed"):
         if entry.kind == "decision":
             record = record_of(decided_in(entry.path, entry.data, {}))
             yield entry.path, _decision({**record, "capabilities": record["raised"]})
+        elif entry.kind == "probed":
+            yield entry.path, _answer(entry.outcome)
         elif entry.outcome == "success":
             yield entry.path, _RESULT
 
@@ -45,8 +47,14 @@ def _recorded(records: Iterable[Mapping[str, object]]) -> Iterator[tuple[str, st
     for record in records:
         if record.get("kind") == "decided":
             yield str(record.get("path")), _decision(record)
+        elif record.get("kind") == "probed":
+            yield str(record.get("path")), _answer(record.get("answer"))
         elif record.get("kind") == "tool_finished" and record.get("outcome") == "success":
             yield str(record.get("path")), _RESULT
+
+
+def _answer(answer: object) -> str:
+    return f"the answer of its probe, {answer}"
 
 
 def _decision(record: Mapping[str, object]) -> str:

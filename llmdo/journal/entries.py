@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "run", "session", "call", "request", "invalid", "decision", "asked", "answered", "started", "finished", "files",
-    "return", "end", "sources", "attempt", "imported", "sent", "kept", "history", "messages",
+    "return", "end", "sources", "attempt", "imported", "sent", "kept", "history", "messages", "probed",
 ]  # fmt: skip
 """What an entry is about.
 
@@ -29,7 +29,7 @@ worker's call ended. `end`: a session ended. `sources`: the Python files that an
 contents. `attempt`: a request that a model did not answer. `imported`: the run came from a file, and which answers
 came with it. `sent`: a request leaves. `history`: the messages that the run starts from, where it does not read them
 from the journals of earlier runs. `messages`: those that came in this run, of the entry's own worker, as far
-as a process came.
+as a process came. `probed`: the probe of a tool was asked about a call that did not finish.
 """
 
 
@@ -42,6 +42,12 @@ CANCELLED = "cancelled"
 
 UNCALLED = "uncalled"
 """The outcome of an execution that was kept as started, and whose tool was not called: the run stopped in between."""
+
+PROBE = "probe"
+"""The outcome of a `started` entry whose tool offers a probe."""
+
+NOT_KNOWN = "not known"
+"""The outcome of a `probed` entry where the probe had no answer: a person decides."""
 
 
 RECORDED_COST = "recorded_cost_usd"

@@ -67,6 +67,8 @@ class Node:
     """What somebody was asked about it last."""
     answers: list[Mapping[str, Any]] = field(default_factory=list)
     """What was answered to that."""
+    probes: list[Mapping[str, Any]] = field(default_factory=list)
+    """What its probe said of it, each time that it did not finish."""
     children: dict[str, Node] = field(default_factory=dict)
 
     @property
@@ -111,17 +113,13 @@ def _take(node: Node, entry: JournalEntry, arguments: Arguments | None) -> None:
         case "attempt":
             node.attempts.append({**data, "error": entry.outcome})
         case "decision":
-            value = {} if arguments is None else next(arguments.get(entry.path, iter(())), None)
-            if value is None:
-                raise JournalError(f"{entry.path}: the audit does not say which call was decided on")
-            call = decided_in(entry.path, data, value)
-            node.decisions.append(call)
-            if not call.allowed:
-                node.outcome, node.answer = "denied", call.refusal or ""
+            _take_decision(node, data, arguments)
         case "asked":
             node.question = data
         case "answered":
             node.answers.append(data)
+        case "probed":
+            node.probes.append({**data, "answer": entry.outcome})
         case "finished" if entry.outcome == UNCALLED:
             pass
         case "finished" | "invalid":
@@ -133,6 +131,16 @@ def _take(node: Node, entry: JournalEntry, arguments: Arguments | None) -> None:
             node.outcome = entry.outcome
             node.answer = node.result = data["output"] if data["error"] is None else data["error"]
             node.frames = frames_in(data)
+
+
+def _take_decision(node: Node, data: Mapping[str, Any], arguments: Arguments | None) -> None:
+    value = {} if arguments is None else next(arguments.get(node.path, iter(())), None)
+    if value is None:
+        raise JournalError(f"{node.path}: the audit does not say which call was decided on")
+    call = decided_in(node.path, data, value)
+    node.decisions.append(call)
+    if not call.allowed:
+        node.outcome, node.answer = "denied", call.refusal or ""
 
 
 def _take_request(node: Node, data: Mapping[str, Any]) -> None:

@@ -80,6 +80,12 @@ class AuditWriter:
             }
         )
 
+    def probed(self, path: str, tool: str, answer: str, data: Mapping[str, object]) -> None:
+        """Records what the probe of a tool says of a call that did not finish."""
+        call = {"path": path, "tool": tool, "answer": answer}
+        plain = {name: self._redaction.plain(value) for name, value in data.items()}
+        self._chain({"kind": "probed", **_now(), **call, **plain})
+
     def knows(self, path: str, outcome: str) -> None:
         """Takes for recorded what came of a call, as it is in the journal."""
         self._finished.add((path, outcome))

@@ -15,6 +15,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.journal.content import digest_of
 from llmdo.journal.decided import record_of
+from llmdo.journal.entries import PROBE
 from llmdo.journal.entries import JournalEntry as Entry
 from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake, Certain
@@ -23,6 +24,7 @@ from llmdo.runtime.recording.audit_writer import AuditWriter
 from llmdo.runtime.recording.commits import Commits
 from llmdo.runtime.recording.counting import count_below
 from llmdo.runtime.recording.difference import difference
+from llmdo.runtime.recording.doubts import Doubts
 from llmdo.runtime.recording.encoding import Decoding, Encoding
 from llmdo.runtime.recording.horizon import Horizon
 from llmdo.runtime.recording.playback import Playback
@@ -33,7 +35,6 @@ from llmdo.runtime.recording.replay_mode import (
     Execution,
     ReachedError,
     ReplayMode,
-    UnfinishedError,
 )
 from llmdo.runtime.recording.rerun import rerun
 from llmdo.runtime.recording.retold import end_again, ending_of, shown_outcome
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.approvals.approver import Answer, Question
     from llmdo.runtime.ledger import Ledger
     from llmdo.runtime.telemetry.redaction import Redaction
+    from llmdo.toolsets.probes import TookEffect
 
 
 class Recorder:
@@ -82,6 +84,8 @@ class Recorder:
         self.session = 1
         """Which process this is that works on the run, from 1."""
         self._starting = StartingCalls(self._add, self._commits, self.certain)
+        about = (journal, self.mode, self._steps, self.encoding, self.audit, self.brake)
+        self._doubts = Doubts(*about, self._add, self._record)
         self._kept: dict[str, str] = {}
         """What was kept so far by its digest: that under which the journal has it, without secrets."""
         self.differences: list[str] = []
@@ -245,7 +249,9 @@ class Recorder:
             await self.require_known(path, execution.arguments)
             if not execution.is_live:
                 await self.brake.pull(DivergenceError(f"{path}: the journal does not hold how it ended"))
-            await self._start(execution, step, digest)
+            if settled := await self._start(execution, step, digest):
+                count_below(self.journal, self.decoding, path, ledger)
+                return settled.result
         work_and_record = self._executed(execution, step, digest, work)
         if execution.is_thread:
             return await self.brake.carried_through(work_and_record)
@@ -268,26 +274,23 @@ class Recorder:
         """Whether the run stopped where it was to stop."""
         return isinstance(self.brake.reason, ReachedError)
 
-    async def _start(self, execution: Execution, step: int, digest: str) -> None:
-        """Puts on disk that the tool runs from now on, if it may not run twice anyway, and what was decided on it."""
+    async def _start(self, execution: Execution, step: int, digest: str) -> TookEffect | None:
+        """Puts on disk that the tool runs from now on, if it may not run twice anyway, and what was decided on it.
+
+        Gives back the effect of an earlier execution instead, where that took place.
+        """
         path = execution.path
-        if self.journal.get(path, "started", step) is None:
-            if execution.is_safe:
-                await self.settled(forced=False)
-            else:
-                await self._starting.keep(Entry(path=path, kind="started", step=step, digest=digest))
-        elif path in self.mode.again:
+        if settled := await self._doubts.settled(execution, step, digest):
+            return settled
+        if self.journal.get(path, "started", step):
             await self.settled()
-        elif path in self.mode.given_up:
-            failure = {"message": f"`{execution.tool}` was interrupted; nobody knows whether it took effect"}
-            body = self.encoding.plain(failure).body
-            self.audit.finished(path, execution.tool, "failed", failure["message"])
-            await self._record(
-                Entry(path=path, kind="finished", step=step, outcome="failed", digest=digest, body=body)
-            )
-            end_again("failed", failure)
+        elif execution.is_safe:
+            await self.settled(forced=False)
         else:
-            await self.brake.pull(UnfinishedError(path, execution.tool))
+            offers = PROBE if execution.probe else ""
+            started = Entry(path=path, kind="started", step=step, outcome=offers, digest=digest)
+            await self._starting.keep(started)
+        return None
 
     async def _executed(
         self, execution: Execution, step: int, digest: str, work: Callable[[], Awaitable[object]]

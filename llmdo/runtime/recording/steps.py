@@ -50,6 +50,22 @@ class Steps:
             return self._journal.get(path, ends, self._execution(path)) is not None
         return ends is not None and self._journal.get(path, ends, self._taken[path, ends] + 1) is not None
 
+    def doubted(self, path: str, step: int) -> int | None:
+        """The number of the execution at `path` that may have taken effect, where the next is of number `step`.
+
+        None where none may, or where a person has decided about it.
+        """
+        mode = self._replay_mode
+        if self._journal.get(path, "started", step):
+            return None if path in mode.again | mode.given_up else step
+        if path not in mode.retried:
+            return None
+        while (
+            before := self._journal.get(path, "finished", step := step - 1)
+        ) and before.outcome == UNCALLED:
+            pass
+        return step if self._journal.get(path, "started", step) else None
+
     def _execution(self, path: str) -> int:
         """The step of the next execution at `path`, without those that are over and count for nothing.
 
@@ -62,7 +78,8 @@ class Steps:
                 step += 1
                 continue
             is_anew = any(self._journal.get(path, kind, step + 1) for kind in ("started", "finished"))
-            if not is_anew and not (self._replay_mode.live and path in self._replay_mode.again):
+            mode = self._replay_mode
+            if not is_anew and not (mode.live and path in mode.again | mode.retried):
                 break
             step += 1
         return step

@@ -1,0 +1,101 @@
+"""Executions that an earlier process began and that may have taken effect: what becomes of each when its call comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic_core import PydanticSerializationError
+
+from llmdo.base.values import replace
+from llmdo.journal.entries import NOT_KNOWN, JournalEntry
+from llmdo.runtime.recording.replay_mode import UnfinishedError
+from llmdo.runtime.recording.retold import end_again
+from llmdo.toolsets.probes import NoEffect, NotKnown, TookEffect
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from llmdo.journal.ports import JournalStore
+    from llmdo.runtime.brake import Brake
+    from llmdo.runtime.recording.audit_writer import AuditWriter
+    from llmdo.runtime.recording.encoding import Encoding
+    from llmdo.runtime.recording.replay_mode import Execution, ReplayMode
+    from llmdo.runtime.recording.steps import Steps
+    from llmdo.toolsets.probes import Answer
+
+_OUTCOMES = {TookEffect: "took effect", NoEffect: "no effect", NotKnown: NOT_KNOWN}
+"""The outcome of the entry that keeps an answer of a probe."""
+
+
+class Doubts:
+    """Those of one run. A person's word goes first, then what the tool's probe says; else the run stops."""
+
+    def __init__(
+        self,
+        journal: JournalStore,
+        mode: ReplayMode,
+        steps: Steps,
+        encoding: Encoding,
+        audit: AuditWriter,
+        brake: Brake,
+        add: Callable[[JournalEntry], None],
+        record: Callable[[JournalEntry, Mapping[str, bytes]], Awaitable[None]],
+    ) -> None:
+        """`add` keeps an entry; `record` does once it is on disk, with all before and the contents that it names."""
+        self._journal, self._mode, self._steps = journal, mode, steps
+        self._encoding, self._audit, self._brake = encoding, audit, brake
+        self._add, self._record = add, record
+
+    async def settled(self, execution: Execution, step: int, digest: str) -> TookEffect | None:
+        """The effect that took place in place of the execution of number `step`; None where its tool is to run.
+
+        Raises:
+            ToolFailed: A person has given it up.
+        """
+        path = execution.path
+        if path in self._mode.given_up and self._journal.get(path, "started", step):
+            await self._give_up(execution, step, digest)
+        if (doubted := self._steps.doubted(path, step)) is None:
+            return None
+        answer = await self._brake.carried_through(self._probed(execution, doubted, step, digest))
+        if isinstance(answer, NotKnown):
+            await self._brake.pull(UnfinishedError(path, execution.tool, answer.why))
+        return answer if isinstance(answer, TookEffect) else None
+
+    async def _give_up(self, execution: Execution, step: int, digest: str) -> None:
+        path = execution.path
+        failure = {"message": f"`{execution.tool}` was interrupted; nobody knows whether it took effect"}
+        body = self._encoding.plain(failure).body
+        self._audit.finished(path, execution.tool, "failed", failure["message"])
+        ended = JournalEntry(
+            path=path, kind="finished", step=step, outcome="failed", digest=digest, body=body
+        )
+        await self._record(ended, {})
+        end_again("failed", failure)
+
+    async def _probed(self, execution: Execution, doubted: int, step: int, digest: str) -> Answer:
+        """What the tool's probe says of the execution of number `doubted`, once that is on disk.
+
+        An effect that took place is kept as what the execution of number `step` came to.
+        """
+        path, probe, packed = execution.path, execution.probe, None
+        answer = await probe.ask(doubted) if probe else NotKnown("it offers no probe any more")
+        if isinstance(answer, TookEffect):
+            try:
+                packed = self._encoding.result(answer.result)
+            except PydanticSerializationError as error:
+                answer = NotKnown(f"the result of its probe cannot be written as JSON: {error}")
+        outcome, number = _OUTCOMES[type(answer)], self._steps.take_new(path, "probed")
+        why = answer.why if isinstance(answer, NotKnown) else None
+        data = {"execution": doubted, "probe": probe and probe.name, "why": why}
+        body = self._encoding.plain(data).body
+        kept = JournalEntry(path=path, kind="probed", step=number, outcome=outcome, body=body)
+        self._audit.probed(path, execution.tool, outcome, data)
+        if not isinstance(answer, TookEffect) or packed is None:
+            await self._record(kept, {})
+            return answer
+        self._add(kept)
+        self._audit.finished(path, execution.tool, "success", answer.result)
+        ended = replace(kept, kind="finished", step=step, outcome="success", digest=digest, body=packed.body)
+        await self._record(ended, packed.contents)
+        return answer
