@@ -275,11 +275,14 @@ def missing_attribute(project: Project) -> Iterator[Diagnostic]:
 
 
 def _missing_probes(project: Project) -> Iterator[Diagnostic]:
-    """Findings about probes that are no function of the module of their tool."""
+    """Findings about probes that are no function of the module of their tool, nor a method of its toolset."""
     for module in project.workspace.modules.values():
         for toolset in module.outline.toolsets.values():
             for tool, outline in toolset.tools.items():
-                if outline.probe is None or module.outline.open or outline.probe[0] in module.outline.names:
+                # What else a toolset is made of may have methods of its own.
+                if outline.probe is None or not toolset.complete or module.outline.open:
+                    continue
+                if outline.probe[0] in module.outline.names:
                     continue
                 name, span = outline.probe
                 yield finding(

@@ -43,6 +43,9 @@ CANCELLED = "cancelled"
 UNCALLED = "uncalled"
 """The outcome of an execution that was kept as started, and whose tool was not called: the run stopped in between."""
 
+BEGUN_AGAIN = ("asks", "error", UNCALLED)
+"""The outcomes of executions after which the same call may be executed once more."""
+
 PROBE = "probe"
 """The outcome of a `started` entry whose tool offers a probe."""
 

@@ -125,14 +125,21 @@ rules = FunctionModel(answer)
 """
 
 
+FILES = {
+    "llmdo.toml": MANIFEST,
+    "tools.py": TOOLS,
+    "models.py": MODELS,
+    "main.worker": "---\nname: main\ntoolsets: [bank]\n---\nGo.\n",
+}
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """The workspace, locked."""
     folder = tmp_path / "w"
     folder.mkdir()
-    for name, text in {"llmdo.toml": MANIFEST, "tools.py": TOOLS, "models.py": MODELS}.items():
+    for name, text in FILES.items():
         (folder / name).write_text(text, encoding="utf-8")
-    (folder / "main.worker").write_text("---\nname: main\ntoolsets: [bank]\n---\nGo.\n", encoding="utf-8")
     return locked(folder)
 
 

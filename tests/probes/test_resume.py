@@ -9,6 +9,7 @@ import pytest
 
 from llmdo.journal import Runs
 from llmdo.journal.entries import JournalEntry
+from llmdo.journal.summary import unfinished
 from tests.cli.conftest import Llmdo
 
 from .conftest import killed, lines, records
@@ -85,6 +86,8 @@ def test_a_person_is_asked_where_a_probe_does_not_know(llmdo: Llmdo, root: Path,
     assert not (root / "looked.log").exists()
     (entry,) = probed(root)
     assert (entry.outcome, entry.data["why"]) == ("not known", why)
+    replayed = llmdo("replay", "last", cwd=root)
+    assert (replayed.code, why in replayed.err) == (130, True), replayed
     (root / "probe").unlink()
     assert llmdo("resume", "last", cwd=root).out == "paid ada, says the bank\n"
     assert (lines(root, "paid"), len(probed(root))) == (["ada"], 2)
@@ -228,3 +231,47 @@ def test_a_probe_that_is_gone_leaves_it_to_a_person(llmdo: Llmdo, root: Path) ->
     asked = llmdo("resume", "last", "--allow-drift", "bank", cwd=root)
     assert "it offers no probe any more" in asked.err, asked
     assert lines(root, "paid") == ["ada"]
+
+
+def test_the_manifest_has_the_last_word(llmdo: Llmdo, root: Path) -> None:
+    manifest = (root / "llmdo.toml").read_text()
+    (root / "llmdo.toml").write_text(manifest.replace(':bank"\n', ':bank"\nretry = { pay = "ask" }\n'))
+    assert llmdo("lock", cwd=root).code == 0
+    killed(root, "after", "run", "main")
+    asked = llmdo("resume", "last", cwd=root)
+    assert (asked.code, "`pay` at main/pay#1: started and not finished" in asked.err) == (2, True)
+    assert lines(root, "probed") == []
+
+
+NESTED = """
+
+@bank.tool(metadata={"capabilities": ["x.bank.pay"], "probe": "was_paid"})
+async def settle(ctx: RunContext[object], to: str) -> str:
+    note("settled.log", f"{ctx.deps.call_key} {to}")
+    return await ctx.deps.call_tool("bank.pay", {"to": to})
+
+
+async def was_settled(key, tool_args, ctx):
+    return llmdo.TookEffect("settled, says the bank")
+"""
+
+
+@pytest.mark.parametrize("word", ["", "--give-up"])
+def test_a_call_below_one_that_is_over_is_not_asked_about(llmdo: Llmdo, root: Path, word: str) -> None:
+    """The call of a tool by another tool's code, which does not come to it any more."""
+    nested = NESTED.replace('"probe": "was_paid"', '"probe": "was_settled"')
+    (root / "tools.py").write_text((root / "tools.py").read_text() + nested)
+    (root / "models.py").write_text(
+        (root / "models.py").read_text().replace('ToolCallPart("pay"', 'ToolCallPart("settle"')
+    )
+    manifest = (root / "llmdo.toml").read_text()
+    (root / "llmdo.toml").write_text(manifest.replace(':bank"\n', ':bank"\ncalls = ["bank.pay"]\n'))
+    assert llmdo("lock", cwd=root).code == 0
+    killed(root, "after", "run", "main")
+    with Runs(root).read(Runs(root).find("last")) as journal:
+        assert len(unfinished(journal)) == 2
+    resumed = llmdo("resume", "last", *([word, "main/*"] if word else []), cwd=root)
+    assert (resumed.code, lines(root, "probed")) == (0, []), resumed
+    with Runs(root).read(Runs(root).find("last")) as journal:
+        assert unfinished(journal) == {}
+    assert llmdo("run", "main", "next", "--continue", "last", cwd=root).code == 0

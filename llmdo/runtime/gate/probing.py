@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 def offered_probe(
     config: RuntimeConfig, frame: CallFrame, attempt: Attempt, call: Call
 ) -> OfferedProbe | None:
-    """The probe of the tool that `call` is of; None where it offers none.
+    """The probe of the tool that `call` is of; None where it offers none, or the manifest wants a person to be asked.
 
     An MCP server offers none: what it says of its tools chooses no code of the workspace.
     """
     definition, toolset = attempt.tool.tool_def, config.graph.toolsets.get(attempt.use.name)
     name = (definition.metadata or {}).get(PROBING)
     if toolset is None or toolset.python is None or not isinstance(name, str):
+        return None
+    if attempt.declared is not None and attempt.declared.retry == "ask":
         return None
 
     async def ask(number: int) -> Answer:
