@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import llmdo as package
 import pytest
 
+import llmdo as package
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.approving import ApprovalOptions
 from llmdo.cli.terminal import Terminal

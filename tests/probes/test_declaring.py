@@ -28,21 +28,20 @@ class Bank(FunctionToolset):
 )  # fmt: skip
 
 
-def given(llmdo: Llmdo, root: Path, tools: str, *, manifest: str = "") -> str:
-    """What `lock` says of tools that are written so."""
+def given(llmdo: Llmdo, root: Path, tools: str) -> str:
+    """What `lock` says of tools that are written so; nothing where it is content."""
     (root / "tools.py").write_text(tools)
-    if manifest:
-        (root / "llmdo.toml").write_text((root / "llmdo.toml").read_text().replace(*manifest.split("|")))
     done = llmdo("lock", cwd=root)
     return "" if done.code == 0 else done.out + done.err
 
 
 def test_a_method_of_the_toolset(llmdo: Llmdo, root: Path) -> None:
     (root / "main.worker").write_text("---\nname: main\ntoolsets: {bank: {city: Rome}}\n---\nGo.\n")
-    prefixed = 'python = "tools.py:bank"|python = "tools.py:Bank"\nprefix = "my"'
+    manifest = (root / "llmdo.toml").read_text()
+    (root / "llmdo.toml").write_text(manifest.replace(':bank"', ':Bank"\nprefix = "my"'))
     models = (root / "models.py").read_text()
     (root / "models.py").write_text(models.replace('ToolCallPart("pay"', 'ToolCallPart("my_pay"'))
-    assert given(llmdo, root, METHOD, manifest=prefixed) == ""
+    assert given(llmdo, root, METHOD) == ""
     killed(root, "after", "run", "main")
     assert llmdo("resume", "last", cwd=root).out == "paid ada, says the bank\n"
     assert (lines(root, "paid"), lines(root, "cities")) == (["ada"], ["Rome"])

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
 from llmdo.journal import Runs
 from llmdo.journal.entries import JournalEntry
 from llmdo.journal.summary import unfinished
+from tests import forking
+from tests.alive import waited_for
 from tests.cli.conftest import Llmdo
 
 from .conftest import killed, lines, records
@@ -121,13 +125,39 @@ def test_a_probe_that_hangs_does_not_know(llmdo: Llmdo, root: Path, kind: str) -
     assert llmdo("lock", cwd=root).code == 0
     killed(root, "before", "run", "main")
     (root / "probe").write_text("hangs")
-    asked = llmdo("resume", "last", cwd=root)
-    assert (asked.code, "its probe `was_paid` gave no answer in 0.3 seconds" in asked.err) == (130, True), (
-        asked
+    process = forking.Popen(
+        [sys.executable, "-m", "llmdo", "resume", "last"], cwd=root, stdout=PIPE, stderr=PIPE, text=True
     )
+    _, printed = process.communicate(timeout=60)
+    assert (process.returncode, "its probe `was_paid` gave no answer in 0.3 seconds" in printed) == (
+        130,
+        True,
+    ), printed
     (root / "probe").unlink()
     assert llmdo("resume", "last", cwd=root).code == 0
     assert lines(root, "paid") == ["ada"]
+
+
+def test_probes_that_are_being_asked_answer_before_the_run_stops(llmdo: Llmdo, root: Path) -> None:
+    tools = (root / "tools.py").read_text()
+    slow = '    if how == "ada is not known":\n        if tool_args["to"] == "ada":\n            return None\n        await asyncio.sleep(0.3)\n'
+    (root / "tools.py").write_text(
+        tools.replace('    if how == "raises":\n', f'{slow}    if how == "raises":\n')
+    )
+    (root / "main.worker").write_text("---\nname: main\ntoolsets: [bank]\n---\nGo.\n")
+    manifest = (root / "llmdo.toml").read_text()
+    (root / "llmdo.toml").write_text(manifest.replace('"pay ada"', '"pay ada bob"'))
+    assert llmdo("lock", cwd=root).code == 0
+    (root / "hold").touch()
+    process = forking.Popen([sys.executable, "-m", "llmdo", "run", "main"], cwd=root, stderr=PIPE, text=True)
+    assert waited_for(lambda: lines(root, "begun") == ["ada", "bob"])
+    process.kill()
+    process.communicate()
+    (root / "hold").unlink()
+    (root / "probe").write_text("ada is not known")
+    assert llmdo("resume", "last", cwd=root).code == 130
+    answers = {entry.path: entry.outcome for entry in probed(root)}
+    assert answers == {"main/pay#1": "not known", "main/pay#2": "no effect"}
 
 
 def test_what_a_person_says_goes_before_the_probe(llmdo: Llmdo, root: Path) -> None:
