@@ -49,13 +49,14 @@ if TYPE_CHECKING:
     from llmdo.services.embedding import TeamEntry, build_entry, open_entry, run, run_async, run_stream
     from llmdo.services.invalid import InvalidTeamError
     from llmdo.services.past import approve, replay, resume, resume_async
+    from llmdo.toolsets.probes import NoEffect, TookEffect
     from llmdo.toolsets.workers import PythonWorker as Worker
     from llmdo.workspace.project import Project, read
 
 __all__ = [
-    "Capability", "Diagnostic", "InvalidTeamError", "Limits", "LlmdoError", "Project", "TeamEntry", "Worker",
-    "__version__", "approve", "build_entry", "check", "open_entry", "read", "replay", "resume", "resume_async", "run",
-    "run_async", "run_stream",
+    "Capability", "Diagnostic", "InvalidTeamError", "Limits", "LlmdoError", "NoEffect", "Project", "TeamEntry",
+    "TookEffect", "Worker", "__version__", "approve", "build_entry", "check", "open_entry", "read", "replay", "resume",
+    "resume_async", "run", "run_async", "run_stream",
 ]  # fmt: skip
 
 _HOMES = {
@@ -64,6 +65,8 @@ _HOMES = {
     "LlmdoError": "llmdo.base.diagnostic",
     "InvalidTeamError": "llmdo.services.invalid",
     "Limits": "llmdo.graph.resolved",
+    "NoEffect": "llmdo.toolsets.probes",
+    "TookEffect": "llmdo.toolsets.probes",
     "Worker": "llmdo.toolsets.workers:PythonWorker",
     "approve": "llmdo.services.past",
     "TeamEntry": "llmdo.services.embedding",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base import parts
-from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import replace
 from llmdo.checks import code, schedules, selection, servers, shell, toolsets
 from llmdo.syntax import toml
-from llmdo.syntax.module import DECLARING, means_capabilities
+from llmdo.syntax.module import READ, means_capabilities
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _metadata_key(owner: str, key: str, at: Location) -> Diagnostic:
         "LDO102",
         at,
         f"unknown key `{excerpt(key)}` in the metadata of the {owner}",
-        hint=f"did you mean `{DECLARING}`?" if is_meant else f"llmdo reads `{DECLARING}` alone",
+        hint=did_you_mean(key.lower(), READ) or f"llmdo reads {', '.join(f'`{known}`' for known in READ)}",
     )
     return problem if is_meant else replace(problem, severity="note")
 

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from llmdo.base import parts
-from llmdo.base.diagnostic import Related, did_you_mean, finding, nearest, only_match
+from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding, nearest, only_match
 from llmdo.checks import code, toolsets
 from llmdo.graph import builtin, models, servers, toolkit
 from llmdo.graph.keys import Reference
@@ -247,7 +247,7 @@ def missing_attribute(project: Project) -> Iterator[Diagnostic]:
     """A Python file does not have the name that is asked of it.
 
     The file is read, never run, so a name that only running it would make is not seen: bind it plainly at the top
-    level of the module.
+    level of the module. The `probe` of a tool is such a name as well.
 
     Fails: `tools/calc.py` binds `calc_tools`.
 
@@ -271,6 +271,26 @@ def missing_attribute(project: Project) -> Iterator[Diagnostic]:
                 f"`{path}` has no `{name}`",
                 hint=did_you_mean(name, module.outline.names),
             )
+    yield from _missing_probes(project)
+
+
+def _missing_probes(project: Project) -> Iterator[Diagnostic]:
+    """Findings about probes that are no function of the module of their tool, nor a method of its toolset."""
+    for module in project.workspace.modules.values():
+        for toolset in module.outline.toolsets.values():
+            for tool, outline in toolset.tools.items():
+                # What else a toolset is made of may have methods of its own.
+                if outline.probe is None or not toolset.complete or module.outline.open:
+                    continue
+                if outline.probe[0] in module.outline.names:
+                    continue
+                name, span = outline.probe
+                yield finding(
+                    "LDO205",
+                    module.source.location(span),
+                    f"`{module.source.path}` has no `{excerpt(name)}`, the probe of the tool `{tool}`",
+                    hint=did_you_mean(name, module.outline.names),
+                )
 
 
 def _python_references(project: Project) -> Iterator[tuple[str, Place]]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "run", "session", "call", "request", "invalid", "decision", "asked", "answered", "started", "finished", "files",
-    "return", "end", "sources", "attempt", "imported", "sent", "kept", "history", "messages",
-    "refused", "ended",
+    "return", "end", "sources", "attempt", "imported", "sent", "kept", "history", "messages", "refused", "ended",
+    "probed",
 ]  # fmt: skip
 """What an entry is about.
 
@@ -33,6 +33,7 @@ came with it. `sent`: a request leaves. `history`: the messages that the run sta
 from the journals of earlier runs. `messages`: those that came in this run, of the entry's own worker, as far
 as a process came. `refused`: a call was not let through, which counts for nobody who goes on with the run: the lock
 refused it, or a person ended the run. `ended`: how a call ended for its model, where no `finished` says so.
+`probed`: the probe of a tool was asked about a call that did not finish.
 """
 
 
@@ -45,6 +46,15 @@ CANCELLED = "cancelled"
 
 UNCALLED = "uncalled"
 """The outcome of an execution that was kept as started, and whose tool was not called: the run stopped in between."""
+
+BEGUN_AGAIN = ("asks", "error", UNCALLED)
+"""The outcomes of executions after which the same call may be executed once more."""
+
+PROBE = "probe"
+"""The outcome of a `started` entry whose tool offers a probe."""
+
+NOT_KNOWN = "not known"
+"""The outcome of a `probed` entry where the probe had no answer: a person decides."""
 
 
 RECORDED_COST = "recorded_cost_usd"

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from llmdo.journal.entries import ChainedRow, JournalEntry, Kind
 
-_TOLD: tuple[Kind, ...] = ("session", "decision", "refused", "finished", "return", "ended", "end")
+_TOLD: tuple[Kind, ...] = (
+    "session", "decision", "refused", "probed", "finished", "return", "ended", "end",
+)  # fmt: skip
 """The entries that records are made of."""
 
 
@@ -121,6 +123,9 @@ def _content(
                 "outcome": outcome,
                 **size_of(_result(outcome, data)),
             }
+        case "probed":
+            probed = {"path": entry.path, "tool": tool, "answer": entry.outcome}
+            return "probed", {**probed, **{name: data.get(name) for name in ("execution", "probe", "why")}}
         case "return":
             failure = data.get("error")
             result = data.get("output") if failure is None else f"`{tool}` failed: {failure}"

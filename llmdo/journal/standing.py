@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from llmdo.journal.entries import NotOpenError
 from llmdo.journal.questions import waiting
-from llmdo.journal.summary import ending, unfinished
+from llmdo.journal.summary import ending
+from llmdo.journal.unsettled import unsettled
 
 if TYPE_CHECKING:
     from llmdo.journal.entries import JournalEntry
@@ -30,7 +31,7 @@ def require_open(journal: JournalStore) -> None:
     if status == "waiting" and not waiting(journal):
         status = "queued"
     if status in ("queued", "running"):
-        if not unfinished(journal):
+        if not unsettled(journal):
             return
         status = "unsure"
     raise NotOpenError(journal.run, status)

@@ -9,7 +9,7 @@ from llmdo.base.backtrace import Frame
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass
 from llmdo.journal.conversation import goes_on_from
-from llmdo.journal.entries import JournalError, lineage
+from llmdo.journal.entries import BEGUN_AGAIN, JournalError, lineage
 from llmdo.journal.questions import waiting
 from llmdo.journal.spent import unanswered
 
@@ -182,10 +182,17 @@ def failed(journal: JournalStore) -> dict[str, str]:
 
 
 def unfinished(journal: JournalStore) -> dict[str, str]:
-    """The tools that were started and did not finish, by call path."""
+    """The tools that were started and did not finish, by call path.
+
+    None that code below a finished tool called: the run does not come to it any more.
+    """
     started = {(entry.path, entry.step) for entry in journal.entries("started")}
-    finished = {(entry.path, entry.step) for entry in journal.entries("finished")}
-    return {path: _tool(path) for path, _ in sorted(started - finished)}
+    if not started:
+        return {}
+    ended = [*journal.entries("finished")]
+    over = {entry.path for entry in ended if entry.outcome not in BEGUN_AGAIN}
+    left = sorted(started - {(entry.path, entry.step) for entry in ended})
+    return {path: _tool(path) for path, _ in left if over.isdisjoint(lineage(path))}
 
 
 def _tool(path: str) -> str:

@@ -69,6 +69,8 @@ class Node:
     """What somebody was asked about it last."""
     answers: list[Mapping[str, Any]] = field(default_factory=list)
     """What was answered to that."""
+    probes: list[Mapping[str, Any]] = field(default_factory=list)
+    """What its probe said of it, each time that it did not finish."""
     children: dict[str, Node] = field(default_factory=dict)
 
     @property
@@ -113,14 +115,13 @@ def _take(node: Node, entry: JournalEntry, arguments: Arguments | None) -> None:
         case "attempt":
             node.attempts.append({**data, "error": entry.outcome})
         case "decision":
-            call = decided_in(entry.path, data, _decided_arguments(entry, data, arguments))
-            node.decisions.append(call)
-            if not call.allowed:
-                node.outcome, node.answer = "denied", call.refusal or ""
+            _take_decision(node, entry, data, arguments)
         case "asked":
             node.question = data
         case "answered":
             node.answers.append(data)
+        case "probed":
+            node.probes.append({**data, "answer": entry.outcome})
         case "finished" if entry.outcome == UNCALLED:
             pass
         case "finished" | "invalid":
@@ -132,6 +133,15 @@ def _take(node: Node, entry: JournalEntry, arguments: Arguments | None) -> None:
             node.outcome = entry.outcome
             node.answer = node.result = data["output"] if data["error"] is None else data["error"]
             node.frames = frames_in(data)
+
+
+def _take_decision(
+    node: Node, entry: JournalEntry, data: Mapping[str, object], earlier: Arguments | None
+) -> None:
+    call = decided_in(entry.path, data, _decided_arguments(entry, data, earlier))
+    node.decisions.append(call)
+    if not call.allowed:
+        node.outcome, node.answer = "denied", call.refusal or ""
 
 
 def _decided_arguments(

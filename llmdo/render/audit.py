@@ -76,6 +76,9 @@ def _lines(record: Mapping[str, object]) -> Iterator[str]:
             if record.get("changed") is not None:
                 yield f"         became {json.dumps(record['changed'])}"
             yield from (f"         because {_text(reason)}" for reason in _list(record.get("reasons")))
+        case "probed":
+            why = f": {words['why']}" if record.get("why") else ""
+            yield f"{at} probed  {words.get('path')} by `{words.get('probe')}`, {words.get('answer')}{why}"
         case "tool_finished":
             result = f"{words.get('bytes')} bytes, sha256 {words.get('sha256')}"
             yield f"{at} {words.get('outcome', ''):<7} {words.get('path')}: {result}"

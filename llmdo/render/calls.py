@@ -35,6 +35,7 @@ def lines(node: Node, *, whole: bool) -> Iterator[str]:
         yield from _undecided(node, whole=whole)
     for answer in node.answers:
         yield from _answer(answer)
+    yield from (f"  {probe(each)}" for each in node.probes)
     if node.outcome == "success":
         yield from value("result", node.result, whole=whole)
     elif node.outcome not in ("", "denied") and node.result is not None:
@@ -43,6 +44,11 @@ def lines(node: Node, *, whole: bool) -> Iterator[str]:
         yield from value("hint", node.hint, whole=whole)
     if node.frames:
         yield from (f"  {line}" for line in frames.lines(node.frames))
+
+
+def probe(asked: Mapping[str, object]) -> str:
+    """What the probe of a call that did not finish said of it, in a line."""
+    return shown(str(asked["why"] or f"its probe `{asked['probe']}` said: {asked['answer']}"))
 
 
 def value(name: str, content: object, *, whole: bool) -> Iterator[str]:

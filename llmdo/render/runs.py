@@ -204,6 +204,7 @@ def _branch(node: Node, depth: int, run: Summary) -> Iterator[str]:
     yield f"{margin}{node.name}  {', '.join(_facts(node, run))}{answer}"
     for attempt in node.attempts:
         yield f"{margin}  {_failed(attempt)}"
+    yield from (f"{margin}  {calls.probe(each)}" for each in node.probes)
     if _shows_own(node.frames, node.children):
         yield from (f"{margin}  {line}" for line in frames.lines(node.frames))
     for child in node.children.values():

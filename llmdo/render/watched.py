@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from llmdo.base.values import fields
 from llmdo.base.visible import visible
+from llmdo.render.calls import probe
 from llmdo.render.drawn import drawn, drawn_arguments, drawn_line, drawn_texts, named
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def call(node: Node) -> dict[str, Json]:
         "attempts": [
             {name: drawn_line(str(value)) for name, value in each.items()} for each in node.attempts
         ],
+        "probes": [drawn_line(probe(each)) for each in node.probes],
         "models": drawn_texts(node.models),
         "requests": node.requests,
         "input_tokens": node.input_tokens,

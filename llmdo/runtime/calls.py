@@ -31,7 +31,7 @@ from llmdo.runtime.gate.toolset import Gate
 from llmdo.runtime.models.failure import explained, failure_text
 from llmdo.runtime.models.reporting import cut_off
 from llmdo.runtime.models.retries import persistent
-from llmdo.runtime.place import not_calling, place_of
+from llmdo.runtime.place import not_calling, place_of, require_no_probe
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.requests import RecordedModel
 from llmdo.runtime.recording.stub import StubToolset
@@ -167,6 +167,7 @@ class AgentRuntime:
         Raises:
             LlmdoError: This is not a call of `name`: `spawn` gives the runtime of one.
         """
+        require_no_probe()
         config = self.config
         if self.frame.worker is None or name != self.frame.worker.name:
             raise LlmdoError(f"`{self.frame.name}` has no toolsets of `{name}`", hint=f"spawn `{name}` first")
@@ -184,6 +185,7 @@ class AgentRuntime:
         Raises:
             ToolFailed: The file may not be read, or cannot be handed over.
         """
+        require_no_probe()
         worker = self.frame.worker
         if worker is None:
             raise LlmdoError("a function gives attachments to `call_agent` by their paths")

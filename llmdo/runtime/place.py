@@ -45,6 +45,8 @@ class Scope:
     """The toolset whose code it is; None of the function of an entry."""
     key: str | None = None
     """What services know the call by whose tool it is; None of the function of an entry."""
+    is_probe: bool = False
+    """Whether it only looks whether that call took effect."""
     prefix: str = ""
     """What numbers its calls: the tasks between the code's own one and this one."""
     task: asyncio.Task[object] | None = None
@@ -86,6 +88,7 @@ class Scope:
             path=self.path,
             toolset=self.toolset,
             key=self.key,
+            is_probe=self.is_probe,
             prefix=prefix,
             _keys=self._keys,
         )
@@ -137,8 +140,9 @@ def place_of(frame: CallFrame, above: str | None, worker: str, key: str | None =
     `above` is the call path of that code where its caller knows it.
 
     Raises:
-        LlmdoError: `key` does not name the call.
+        LlmdoError: `key` does not name the call, or a probe makes it.
     """
+    require_no_probe()
     scope = _SCOPE.get()
     is_ours = scope is not None and scope.frame is frame and above in (None, scope.path)
     if scope is None or not is_ours:
@@ -149,18 +153,37 @@ def place_of(frame: CallFrame, above: str | None, worker: str, key: str | None =
     return CallPlace(above, scope.next_call(worker) if scope and scope.is_here else None)
 
 
+def require_no_probe() -> None:
+    """Check that the code that runs now is no probe: what that called would stand among the calls of its tool.
+
+    Raises:
+        LlmdoError: It is.
+    """
+    scope = _SCOPE.get()
+    if scope is not None and scope.is_probe:
+        raise LlmdoError("a probe calls no worker and no tool, and loads no file")
+
+
 def calling(
-    frame: CallFrame, path: str, toolset: str | None = None, *, key: str | None = None, again: bool = False
+    frame: CallFrame,
+    path: str,
+    toolset: str | None = None,
+    *,
+    key: str | None = None,
+    again: bool = False,
+    is_probe: bool = False,
 ) -> AbstractContextManager[None]:
     """Around code of `frame` that may call workers and tools; `again` where it is run once more at the same `path`.
 
     It is code of `toolset` for the call that services know by `key`, or the function of an entry.
+    A probe calls nothing.
     """
     scope = Scope(
         frame=frame,
         path=path,
         toolset=toolset,
         key=key,
+        is_probe=is_probe,
         prefix="again." if again else "",
         task=asyncio.current_task(),
     )

@@ -33,7 +33,13 @@ from llmdo.runtime.place import calling, not_calling, numbered_tasks
 from llmdo.runtime.preparation import configure, with_given_models
 from llmdo.runtime.recording.keeping import begin, keep_outcome, retold
 from llmdo.runtime.recording.recorder import Recorder
-from llmdo.runtime.recording.replay_mode import DivergenceError, ReachedError, ReplayMode, WaitingError
+from llmdo.runtime.recording.replay_mode import (
+    DivergenceError,
+    ReachedError,
+    ReplayMode,
+    UnfinishedError,
+    WaitingError,
+)
 from llmdo.runtime.servers_first import start_servers
 from llmdo.runtime.signatures import Output
 from llmdo.runtime.telemetry.events import RunFinished, RunStarted
@@ -227,7 +233,7 @@ async def _outcome(
         status, error = "waiting", str(waiting)
     except (GoneError, ReachedError) as ended:
         status, error = "interrupted", str(ended)
-    except (StoreError, ClaimedError) as stopped:  # the run itself has done nothing wrong: it can go on
+    except (StoreError, ClaimedError, UnfinishedError) as stopped:  # the run itself has done nothing wrong
         status, error, failure = "interrupted", failure_text(stopped), stopped
     except TimeoutError as late:
         error = (

@@ -14,6 +14,7 @@ from llmdo.journal.binding import differences
 from llmdo.journal.commands import doubt
 from llmdo.journal.sources import prompts_as_text, sources_of, unpack
 from llmdo.journal.summary import failed, unfinished
+from llmdo.journal.unsettled import in_words, unsettled
 from llmdo.services.soundness import resolved
 from llmdo.workspace import project as projects
 from llmdo.workspace.trust import Consent
@@ -207,7 +208,7 @@ class Word(NamedTuple):
 def word_on(journal: JournalStore, again: Collection[str], given_up: Collection[str]) -> Word:
     """What is said of each tool that may or may not have taken effect; `*` in a path stands for any text.
 
-    A path that is named counts before one that a pattern matches.
+    A path that is named counts before one that a pattern matches, and what is said before what a probe knows.
 
     Raises:
         LlmdoError: Of one nothing is said, or something of a call of which there is nothing to say.
@@ -226,8 +227,9 @@ def word_on(journal: JournalStore, again: Collection[str], given_up: Collection[
     if both := sorted(word.again & word.given_up):
         raise LlmdoError(f"`{both[0]}` cannot both run again and be given up")
     decided = word.again | word.given_up
-    if waiting := {path: tool for path, tool in open_calls.items() if path not in decided}:
-        calls = ", ".join(f"`{tool}` at {path}" for path, tool in waiting.items())
+    left = unsettled(journal, asks_again=True)
+    if waiting := {path: tool for path, tool in left.items() if path not in decided}:
+        calls = ", ".join(in_words(journal, waiting))
         path = next(iter(waiting)) if len(waiting) == 1 else f"'{_entry_of(waiting)}/*'"
         raise LlmdoError(
             f"{calls}: started and not finished when the run stopped, so it may have taken effect",

@@ -9,7 +9,8 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import offers, toolkit
 from llmdo.journal.opening import runs_of
 from llmdo.journal.secrets import Known
-from llmdo.journal.summary import ending, summary
+from llmdo.journal.summary import ending, summary, unfinished
+from llmdo.journal.unsettled import unsettled
 from llmdo.services.continuing import end_of, entry_of, with_spending
 from llmdo.services.host import carry_out
 from llmdo.services.resume import ResumeRequest, resume
@@ -159,7 +160,8 @@ class Chat:
             )
         with runs.read(name) as journal:
             last = ending(journal)
-        if last is None or last.outcome == "waiting":
+            has_probes = bool(unfinished(journal)) and not unsettled(journal, asks_again=True)
+        if last is None or last.outcome == "waiting" or has_probes:
             self.resumed = resume(ResumeRequest(root=root, run=name, environ=self._environ), host)
         with runs.read(name, whole=True) as journal:
             self._before, turns = earlier_turns(journal, end_of(journal), known)

@@ -13,6 +13,7 @@ from llmdo.journal.questions import waiting
 from llmdo.journal.secrets import Known
 from llmdo.journal.spending import spent_together
 from llmdo.journal.summary import ending, unfinished
+from llmdo.journal.unsettled import unsettled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
@@ -59,7 +60,9 @@ def end_of(journal: JournalStore) -> Earlier:
         path, tool = next(iter(open_calls.items()))
         raise LlmdoError(
             f"`{tool}` at {path} was started and did not finish, so nothing goes on from run `{run}` yet",
-            hint=f"look, then `llmdo resume {run} --again {path}` or `llmdo resume {run} --give-up {path}`",
+            hint=f"`llmdo resume {run}` asks its probe"
+            if path not in unsettled(journal)
+            else f"look, then `llmdo resume {run} --again {path}` or `llmdo resume {run} --give-up {path}`",
         )
     ended = ending(journal)
     if ended is None:

@@ -50,6 +50,8 @@ class ResumeRequest:
     sources: Origin = "workspace"
     again: tuple[str, ...] = ()
     """Calls that did not finish, or that ended the run, to run once more; `*` stands for any text."""
+    retried: tuple[str, ...] = ()
+    """Calls that ended the run, to run once more unless a probe says that they took effect."""
     give_up: tuple[str, ...] = ()
     """Calls that did not finish, of which nobody knows what they did; `*` stands for any text."""
     limits: Mapping[str, float] = field(default_factory=dict)
@@ -134,6 +136,7 @@ def going_on(
     mode = ReplayMode(
         drifted=bool(basis.accepted),
         again=word.again,
+        retried=frozenset(request.retried),
         given_up=word.given_up,
     )
     basis = replace(basis, graph=replace(basis.graph, notify=project.graph.notify))

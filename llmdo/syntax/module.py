@@ -52,6 +52,8 @@ class ToolOutline:
     """What its metadata declares in plain text; None where it declares nothing, or not in plain text."""
     is_plain: bool = True
     """Whether the text shows what it declares, also that this is nothing."""
+    probe: tuple[str, Span] | None = None
+    """The function that its metadata names as its probe in plain text, and where."""
     other_keys: tuple[tuple[str, Span], ...] = ()
     """The keys of its metadata that llmdo does not know."""
 
@@ -172,6 +174,8 @@ class _ToolsetSketch:
     tools: dict[str, ToolOutline] = field(default_factory=dict)
     is_plain: bool = True
     """Whether the text shows what tools declare that declare nothing themselves."""
+    probe: tuple[str, Span] | None = None
+    """The probe of tools that name none themselves."""
     other_keys: tuple[tuple[str, Span], ...] = ()
 
 
@@ -266,6 +270,7 @@ class _Toolsets:
         metadata = options.get("metadata")
         sketch.inherited = _declared(metadata, None)
         sketch.other_keys = _other_keys(metadata, self._notes.places)
+        sketch.probe = _probe(metadata, self._notes.places)
         sketch.is_plain = sketch.inherited is not None or _is_silent(metadata)
         offered = call.args[0] if call.args else options.get("tools", ast.List([]))
         sketch.complete = None not in options and len(call.args) <= 1
@@ -377,12 +382,24 @@ def _add(
         other_keys = _other_keys(metadata, places)
         sketch.tools.setdefault(
             name,
-            ToolOutline(span=span, capabilities=capabilities, is_plain=is_plain, other_keys=other_keys),
+            ToolOutline(
+                span=span,
+                capabilities=capabilities,
+                is_plain=is_plain,
+                probe=_probe(metadata, places) or sketch.probe,
+                other_keys=other_keys,
+            ),
         )
 
 
 DECLARING = "capabilities"
 """The key of a tool's metadata that says what its calls may do."""
+
+PROBING = "probe"
+"""The key that names the function which says whether a call took effect."""
+
+READ = (DECLARING, PROBING, "retry")
+"""The keys of a tool's metadata that llmdo reads."""
 
 
 def _declared(metadata: ast.expr | None, inherited: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -416,7 +433,17 @@ def _keys(metadata: ast.expr | None) -> list[tuple[str, ast.expr]]:
 
 
 def _other_keys(metadata: ast.expr | None, places: Places) -> tuple[tuple[str, Span], ...]:
-    return tuple((text, places.span(key)) for text, key in _keys(metadata) if text != DECLARING)
+    return tuple((text, places.span(key)) for text, key in _keys(metadata) if text not in READ)
+
+
+def _probe(metadata: ast.expr | None, places: Places) -> tuple[str, Span] | None:
+    """The name of the probe in a literal `metadata`, and where it stands."""
+    if isinstance(metadata, ast.Dict):
+        for key, value in zip(metadata.keys, metadata.values, strict=True):
+            match key, value:
+                case ast.Constant(value="probe"), ast.Constant(value=str(name)):
+                    return name, places.span(value)
+    return None
 
 
 def _is_silent(metadata: ast.expr | None) -> bool:

@@ -25,6 +25,7 @@ from llmdo.toolsets.adoption import adopted, maker, own_tools
 from llmdo.toolsets.configuration import CONFIGURE, made_with, require_fit
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.declarations import declared, tool_digest
+from llmdo.toolsets.probes import named_in, probe_of
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import Modules, is_toolset_class, sentence_of, toolsets_in
 from llmdo.toolsets.report import EVENT, REQUEST, Begun, Event, Failed, InspectedToolset, InspectionEnded
@@ -84,12 +85,13 @@ def _unread_workers(loaded: Modules, place: str, module: ModuleType) -> Iterator
 
 async def _outcome(loaded: Modules, reference: str, deps: str | None) -> AsyncIterator[Event]:
     try:
+        module = loaded.module(reference.rpartition(":")[0])
         value = loaded.load(reference)
         if isinstance(value, Agent):
             value = own_tools(adopted(reference, value, has_deps=deps is not None))
         if deps is not None:
             maker(deps, loaded.load(deps))
-        yield InspectedToolset(reference=reference, facts=await _facts(reference, value))
+        yield InspectedToolset(reference=reference, facts=await _facts(reference, value, module))
     except Problems as several:
         for error in several.problems:
             yield _failed(error)
@@ -97,7 +99,7 @@ async def _outcome(loaded: Modules, reference: str, deps: str | None) -> AsyncIt
         yield _failed(error)
 
 
-async def _facts(reference: str, value: object) -> ToolsetFacts:
+async def _facts(reference: str, value: object, module: ModuleType) -> ToolsetFacts:
     is_class = is_toolset_class(value)
     toolset = _made(reference, value) if is_toolset_class(value) else value
     if toolset is None and is_class:
@@ -112,6 +114,8 @@ async def _facts(reference: str, value: object) -> ToolsetFacts:
     problems: list[LlmdoError] = []
     for name, definition in sorted((definitions or {}).items()):
         try:
+            if probe := named_in(definition.metadata):
+                probe_of(probe, toolset, module)
             tools[name] = ToolFacts(
                 digest=tool_digest(definition), capabilities=declared(definition.metadata), hook=hook
             )

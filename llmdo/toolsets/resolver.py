@@ -13,6 +13,7 @@ from llmdo.toolsets.configuration import made_with, require_fit
 from llmdo.toolsets.filesystem import FilesystemToolset
 from llmdo.toolsets.machine import Machine
 from llmdo.toolsets.prefixes import under
+from llmdo.toolsets.probes import probe_of
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import is_toolset_class, sentence_of
 from llmdo.toolsets.shell import ShellToolset
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from llmdo.toolsets.bubblewrap import Isolation
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.pathmap import PathMap
+    from llmdo.toolsets.probes import Probe
     from llmdo.toolsets.python import Modules
     from llmdo.toolsets.servers import Servers
     from llmdo.workspace.tools_root import Folders
@@ -152,6 +154,15 @@ class ToolsetResolver:
                 f"the configuration of `{use.name}` does not fit its class: {error}", at=use.at.location
             ) from error
         return loaded
+
+    def probe(self, use: Use, toolset: AbstractToolset[object], name: str) -> Probe:
+        """The probe `name` of the tools of `use`, which is made as `toolset`.
+
+        Raises:
+            LlmdoError: There is none of that name.
+        """
+        place, _, _ = (self._graph.toolsets[use.name].python or "").rpartition(":")
+        return probe_of(name, toolset, self._modules.module(place))
 
     def filesystem(self, use: Use, _authority: Authority) -> AbstractToolset[object]:
         """The built-in tools for files."""

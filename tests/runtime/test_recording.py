@@ -270,7 +270,7 @@ def test_a_killed_run_goes_on_where_it_stopped(root: Path, effect: str) -> None:
     before = effects(root)
     assert before[-1] == effect
     stopped = go_on(team_graph, root)
-    assert stopped.status == "failed"
+    assert stopped.status == "interrupted"
     assert "was started and did not finish: it may have taken effect" in (stopped.error or "")
     assert effects(root) == before
     with Runs(root).read("r") as journal:

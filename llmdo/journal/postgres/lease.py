@@ -13,7 +13,7 @@ from secrets import token_hex
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Self
 
-from llmdo.journal.entries import ClaimedError, JournalError, NotOpenError
+from llmdo.journal.entries import BEGUN_AGAIN, NOT_KNOWN, PROBE, ClaimedError, JournalError, NotOpenError
 from llmdo.journal.fencing import end_process
 
 if TYPE_CHECKING:
@@ -24,11 +24,20 @@ if TYPE_CHECKING:
 
 SECONDS = 30.0
 
-_IS_UNSURE = """
+_IS_UNSURE = f"""
 EXISTS (SELECT FROM llmdo.entry AS a WHERE a.run = held.run AND a.kind = 'started' AND NOT EXISTS (
-  SELECT FROM llmdo.entry AS b WHERE b.run = a.run AND b.path = a.path AND b.kind = 'finished' AND b.step = a.step))
+  SELECT FROM llmdo.entry AS b WHERE b.run = a.run AND b.path = a.path AND b.kind = 'finished' AND b.step = a.step)
+  AND NOT EXISTS (
+  SELECT FROM llmdo.entry AS b WHERE b.run = a.run AND starts_with(a.path, b.path || '/') AND b.kind = 'finished'
+    AND b.outcome NOT IN {BEGUN_AGAIN})
+  AND (a.outcome <> '{PROBE}' OR EXISTS (
+  SELECT FROM llmdo.entry AS b WHERE b.run = a.run AND b.path = a.path AND b.kind = 'probed' AND b.seq > a.seq
+    AND b.outcome = '{NOT_KNOWN}')))
+"""  # noqa: S608  # constants
+"""Whether a tool was started that did not finish, is not safe to run twice, and has no probe that could know.
+
+As `unsettled` says of a journal.
 """
-"""Whether a tool was started that did not finish, and is not safe to run twice."""
 _IS_OPEN = """
 (held.status IN ('new', 'queued', 'running') OR held.status = 'waiting' AND NOT EXISTS (
   SELECT FROM llmdo.entry AS a WHERE a.run = held.run AND a.kind = 'asked' AND NOT EXISTS (

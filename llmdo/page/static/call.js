@@ -21,6 +21,7 @@ export function callPane(run, call, context) {
     call.decisions.map((each, number) => decision(each, call.decisions.length > 1 ? number + 1 : null, folds)),
     !call.decisions.length && undecided(run, call, folds),
     call.answers.length > 0 && fact("Answered", h("ul", { class: "sentences" }, call.answers.map((each) => h("li", {}, answer(each))))),
+    call.probes.length > 0 && fact("Probe", h("ul", { class: "sentences" }, call.probes.map((each) => h("li", {}, withCode(each))))),
     call.attempts.length > 0 && fact("Failed requests", h("ul", { class: "sentences" }, call.attempts.map((each) => h("li", {}, `${each.model}: ${each.error}. ${each.message}`)))),
     call.result && fact(call.result.name === "error" ? "Error" : "Result", value(call.result, folds), call.hint && h("p", { class: "dim" }, withCode(call.hint))),
     call.frames.length > 0 && fact("Frames", h("ol", { class: "frames" }, call.frames.map(frame))),

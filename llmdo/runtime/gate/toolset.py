@@ -17,6 +17,7 @@ from llmdo.journal.naming import first_run
 from llmdo.runtime.gate.call import Attempt, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
 from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbered
+from llmdo.runtime.gate.probing import offered_probe
 from llmdo.runtime.gate.starting import may_start_unasked, refused_by_lock, require_start
 from llmdo.runtime.models.failure import failure_text
 from llmdo.runtime.place import calling
@@ -248,13 +249,15 @@ class Gate(WrapperToolset[object]):
             starts = may_start_unasked(self.config, self.frame, self.use)
             return starts and await only_reads(self.config, self.frame, call, ctx, attempt)
 
+        safe = is_safe(call.raised, declared.retry if declared else None, tool.tool_def.metadata)
         execution = Execution(
             path=call.path,
             tool=name,
             arguments=arguments,
             is_live=permit.is_live,
-            is_safe=is_safe(call.raised, declared.retry if declared else None, tool.tool_def.metadata),
+            is_safe=safe,
             may_rerun=may_rerun,
+            probe=None if safe else offered_probe(self.config, self.frame, attempt, call),
             is_thread=own.runs_in_threads if own else not getattr(tool, "is_async", True),
         )
         return await log.execution(execution, work, self.config.ledger)

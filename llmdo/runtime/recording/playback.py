@@ -72,6 +72,24 @@ class Playback:
             return self._journal.get(path, ends, self._execution(path)) is not None
         return ends is not None and self._journal.get(path, ends, self._taken[path, ends] + 1) is not None
 
+    def doubted(self, path: str, step: int) -> int | None:
+        """The step of the execution at `path` that may have taken effect, where the next has the number `step`.
+
+        None where none may, or where a person has decided about it.
+        """
+        mode = self._replay_mode
+        if self.is_empty:
+            return None
+        if self._journal.get(path, "started", step):
+            return None if path in mode.again | mode.given_up else step
+        if path not in mode.retried:
+            return None
+        while (
+            before := self._journal.get(path, "finished", step := step - 1)
+        ) and before.outcome == UNCALLED:
+            pass
+        return step if self._journal.get(path, "started", step) else None
+
     def _execution(self, path: str) -> int:
         """The step of the next execution at `path`, past those that are over and count for nothing.
 
@@ -86,7 +104,8 @@ class Playback:
                 step += 1
                 continue
             is_begun = any(self._journal.get(path, kind, step + 1) for kind in ("started", "finished"))
-            if not is_begun and not (self._replay_mode.live and path in self._replay_mode.again):
+            mode = self._replay_mode
+            if not is_begun and not (mode.live and path in mode.again | mode.retried):
                 break
             step += 1
         return step

@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.journal.content import digest_of
-from llmdo.journal.entries import UNCALLED, JournalError
+from llmdo.journal.entries import PROBE, UNCALLED, JournalError
 from llmdo.journal.entries import JournalEntry as Entry
 from llmdo.journal.records import ended_calls, shown_word
 from llmdo.runtime.approvals.postponed import QUESTIONS, Postponed
@@ -29,8 +29,8 @@ from llmdo.runtime.recording.replay_mode import (
     AnotherInputError,
     DivergenceError,
     ReachedError,
-    UnfinishedError,
 )
+from llmdo.runtime.recording.settlement import Settlement
 from llmdo.runtime.telemetry.events import Decided, ToolFinished, WorkerStarted
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.recording.replay_mode import Execution, ReplayMode
     from llmdo.runtime.telemetry.events import Event
     from llmdo.runtime.telemetry.redaction import Redaction
+    from llmdo.toolsets.probes import TookEffect
 
 
 class Recorder(RunLog):
@@ -72,6 +73,9 @@ class Recorder(RunLog):
         self.horizon = Horizon(journal, self.mode, self.brake, self._postponed)
         self.playback = Playback(journal, self.mode, self.encoding)
         """What is recorded of what comes next."""
+        self._settlement = Settlement(
+            journal, self.mode, self.playback, self.encoding, self.brake, self._record_all
+        )
         self.session = 1
         """Which process this is that works on the run, from 1."""
         self.has_begun = False
@@ -222,7 +226,9 @@ class Recorder(RunLog):
             await self.require_known(path, execution.arguments)
             if not execution.is_live:
                 await self.brake.pull(DivergenceError(f"{path}: the journal does not hold how it ended"))
-            await self._start(execution, step, digest)
+            if settled := await self._start(execution, step, digest):
+                count_below(self.journal, self.decoding, path, ledger)
+                return settled.result
         work_and_record = self._executed(execution, step, digest, work)
         if execution.is_thread:
             return await self.brake.carried_through(work_and_record)
@@ -246,26 +252,23 @@ class Recorder(RunLog):
         """Whether the run stopped where it was to stop."""
         return isinstance(self.brake.reason, ReachedError)
 
-    async def _start(self, execution: Execution, step: int, digest: str) -> None:
-        """Puts on disk that the tool runs from now on, if it may not run twice anyway, and what was decided on it."""
+    async def _start(self, execution: Execution, step: int, digest: str) -> TookEffect | None:
+        """Puts on disk that the tool runs from now on, if it may not run twice anyway, and what was decided on it.
+
+        Gives back the effect of an earlier execution instead, where that took place.
+        """
         path = execution.path
-        if self.journal.get(path, "started", step) is None:
-            if execution.is_safe:
-                await self.settled(forced=False)
-            else:
-                await self._keep_started(Entry(path=path, kind="started", step=step, digest=digest))
-        elif path in self.mode.again:
+        if settled := await self._settlement.settled(execution, step, digest):
+            return settled
+        if self.journal.get(path, "started", step):
             await self.settled()
-        elif path in self.mode.given_up:
-            failure = {"message": f"`{execution.tool}` was interrupted; nobody knows whether it took effect"}
-            body = self.encoding.plain(failure).body
-            self._ended.add((path, "failed"))
-            await self.record(
-                Entry(path=path, kind="finished", step=step, outcome="failed", digest=digest, body=body)
-            )
-            end_again("failed", failure)
+        elif execution.is_safe:
+            await self.settled(forced=False)
         else:
-            await self.brake.pull(UnfinishedError(path, execution.tool))
+            offers = PROBE if execution.probe else ""
+            started = Entry(path=path, kind="started", step=step, outcome=offers, digest=digest)
+            await self._keep_started(started)
+        return None
 
     async def _keep_started(self, entry: Entry) -> None:
         """Returns when `entry` is on disk, and its tool is called at once.
@@ -297,7 +300,6 @@ class Recorder(RunLog):
         if failure is not None:
             outcome, data = ending_of(failure)
             body = self.encoding.plain(data).body
-        self._ended.add((path, shown_word(outcome)))
         await self.record(
             Entry(path=path, kind="finished", step=step, outcome=outcome, digest=digest, body=body),
             contents,
@@ -441,7 +443,6 @@ class Recorder(RunLog):
         ending = {"output": output, "error": error, **({"frames": frames} if frames else {})}
         body = self.encoding.plain(ending).body
         outcome = "failed" if error is not None else "success"
-        self._ended.add((path, outcome))
         self._add(Entry(path=path, kind="return", step=1, outcome=outcome, body=body))
         return error
 
@@ -458,8 +459,17 @@ class Recorder(RunLog):
     def _add(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> None:
         if self.mode.live:
             added = self.journal.add(entry, contents)
+            if added.kind in ("finished", "return"):
+                self._ended.add((added.path, shown_word(added.outcome)))
             if added.kind in QUESTIONS:
                 self._postponed.take(added)
+
+    async def _record_all(self, *entries: tuple[Entry, Mapping[str, bytes]]) -> None:
+        """Returns when all of `entries` are on disk at once, each with the binary contents that it names."""
+        async with self.certain:
+            for entry, contents in entries:
+                self._add(entry, contents)
+            await self._commits.commit()
 
     async def record(
         self, entry: Entry, contents: Mapping[str, bytes] | None = None, *, hold: Hold = "anchored"

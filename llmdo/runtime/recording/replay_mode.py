@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from llmdo.graph.toolset import Retry
     from llmdo.policy.authority import Capability
+    from llmdo.toolsets.probes import OfferedProbe
 
 READ_ONLY = frozenset(
     {
@@ -71,10 +72,12 @@ class WaitingError(LlmdoError):
 class UnfinishedError(LlmdoError):
     """A tool was started by an earlier process, which ended before the tool did."""
 
-    def __init__(self, path: str, tool: str) -> None:
+    def __init__(self, path: str, tool: str, why: str) -> None:
+        """`why` no probe has settled it."""
         super().__init__(
-            f"`{tool}` at {path} was started and did not finish: it may have taken effect",
-            hint=f"look, then `--again {path}` runs it again, and `--give-up {path}` tells its model that nobody knows",
+            f"`{tool}` at {path} was started and did not finish: it may have taken effect, and {why}",
+            hint=f"look, then `--again {path}` runs it again, and `--give-up {path}` tells its model that nobody "
+            "knows; without them the probe is asked once more",
         )
 
 
@@ -94,6 +97,8 @@ class ReplayMode:
     """The call path of a tool, or `PATH@NUMBER` of a request, before which the run stops."""
     again: frozenset[str] = frozenset()
     """The call paths of tools that did not finish or ended with an error, and are to run again."""
+    retried: frozenset[str] = frozenset()
+    """Those of tools that ended with an error, to run again unless a probe says that they took effect."""
     given_up: frozenset[str] = frozenset()
     """Those of tools that did not finish, and whose model is to be told that nobody knows what they did."""
 
@@ -132,3 +137,5 @@ class Execution:
     """Whether it goes on in a thread when its caller is cancelled."""
     may_rerun: Callable[[], Awaitable[bool]]
     """Whether it may run once more in a replay."""
+    probe: OfferedProbe | None = None
+    """Settles whether an execution at this place took effect; None where the tool offers none."""

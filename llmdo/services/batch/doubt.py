@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.entries import UNCALLED
 from llmdo.journal.items import BEHIND, GO_ON_BEHIND, Result
-from llmdo.journal.summary import failed, unfinished
+from llmdo.journal.summary import failed
+from llmdo.journal.unsettled import in_words, probing, unsettled
 from llmdo.services.basis import DriftError
 
 if TYPE_CHECKING:
@@ -61,15 +62,19 @@ def elsewhere(error: ElsewhereError) -> Result:
     return Result(state="unsure", error=error.message, hint=f"{hint}: `[workspace] shared = true`")
 
 
-def doubtful(item: BatchItem, journal: JournalStore) -> Result | None:
-    """What is said of an item with calls that may have taken effect, where no person has decided about them."""
+def doubtful(item: BatchItem, journal: JournalStore, *, were_asked: bool = False) -> Result | None:
+    """What is said of an item with calls that may have taken effect, where no person has decided about them.
+
+    Nothing, as long as probes can settle them: `were_asked` says that these were asked just now.
+    """
     if item.retry != "again" and (item.is_behind or journal.last("imported") is not None):
         return _earlier(journal, is_behind=item.is_behind, is_given_up=item.retry == "give-up")
     if item.retry in ("again", "give-up"):
         return None
     look = "look, then `llmdo batch retry BATCH --unsure again`, or `--unsure give-up`"
-    if calls := unfinished(journal):
-        listed = _listed(f"`{tool}` at {path}" for path, tool in calls.items())
+    asks_again = bool(item.retry) and not were_asked
+    if calls := unsettled(journal, asks_again=asks_again):
+        listed = _listed(in_words(journal, calls))
         return Result(
             state="unsure",
             error=f"{listed}: started and not finished when the run stopped, so it may have taken effect",
@@ -78,9 +83,11 @@ def doubtful(item: BatchItem, journal: JournalStore) -> Result | None:
     started = {(entry.path, entry.step) for entry in journal.entries("started")}
     ended = {entry.path: entry.step for entry in journal.entries("finished")}
     crashed = {path: tool for path, tool in failed(journal).items() if (path, ended[path]) in started}
+    for path in probing(journal, asks_again=asks_again):
+        crashed.pop(path, None)
     if not crashed or not item.retry:
         return None
-    listed = _listed(f"`{tool}` at {path}" for path, tool in crashed.items())
+    listed = _listed(in_words(journal, crashed))
     return Result(
         state="unsure",
         error=f"{listed}: ended the run with an error, and may have taken effect before that",

@@ -24,6 +24,7 @@ from llmdo.runtime import RefuseSome, RunOptions
 from llmdo.runtime.attached import WorkspaceFiles
 from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.recording.keeping import keeping_aside, outcome_in
+from llmdo.runtime.recording.replay_mode import UnfinishedError
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services.basis import Basis, DriftError
 from llmdo.services.batch.doubt import (
@@ -322,8 +323,8 @@ async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome | None:
                 await asyncio.to_thread(basis.store.note_begun, item, has_begun=False)
 
 
-async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> RunOutcome:
-    """How the run of an item ended that goes on where it stopped.
+async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> RunOutcome | Result:
+    """How the run of an item ended that goes on where it stopped, or what only a person can say how to go on with.
 
     Raises:
         StuckRunError: It did something else than its journal says.
@@ -337,7 +338,8 @@ async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) ->
         run=item.run,
         sources=basis.sources,
         allow_drift=tuple(name for name in basis.allow_drift if name in changed),
-        again=(*open_calls, *crashed) if item.retry == "again" else crashed if item.retry == "resume" else (),
+        again=(*open_calls, *crashed) if item.retry == "again" else (),
+        retried=crashed if item.retry == "resume" else (),
         give_up=open_calls if item.retry == "give-up" else (),
         accepting=f"`llmdo resume {item.run} {{flags}}`",
         environ=basis.environ,
@@ -346,7 +348,9 @@ async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) ->
     outcome = await replace(plan, options=_of_item(plan.options, basis, item)).outcome()
     if outcome.diverged:
         raise StuckRunError(LlmdoError(outcome.error or "", hint=outcome.hint), effects_of(journal))
-    return outcome
+    stopped = plan.options.recorder and plan.options.recorder.brake.reason
+    unsure = doubtful(item, journal, were_asked=True) if isinstance(stopped, UnfinishedError) else None
+    return unsure or outcome
 
 
 def _of_item(options: RunOptions, basis: BatchBasis, item: BatchItem) -> RunOptions:

@@ -10,6 +10,8 @@ from llmdo.journal import ClaimedError, JournalError
 from llmdo.journal.answers import user
 from llmdo.journal.cancelling import cancel
 from llmdo.journal.questions import waiting
+from llmdo.journal.summary import failed, unfinished
+from llmdo.journal.unsettled import probing, unsettled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +34,7 @@ def queue_again(
 ) -> None:
     """Queues what waited for answers that are there, and with `failed` or `unsure` what a person has tried again.
 
-    Of those that failed only `items`, by their keys, where some are named.
+    Of those that failed only `items`, by their keys, where some are named; without, also what probes can settle.
 
     Raises:
         LlmdoError: One of these has not failed, or is not there.
@@ -42,6 +44,8 @@ def queue_again(
     if failed:
         again = (item for item in store.items("failed", "refused") if not items or item.key in items)
         store.queue(again, "resume")
+        if unsure is None and not items:
+            store.queue((item for item in store.items("unsure") if _has_probes(runs, item)), "resume")
     if unsure is not None:
         store.queue(store.items("unsure"), unsure)
     store.queue(item for item in store.items("waiting") if _is_answered(runs, item))
@@ -58,6 +62,16 @@ def cancel_all(store: BatchStore, runs: RunIndex) -> None:
                 if journal.last("run") is not None:
                     cancel(journal, user())
     store.cancel()
+
+
+def _has_probes(runs: RunIndex, item: BatchItem) -> bool:
+    """Whether the calls of an item that may have taken effect have probes, which may know by now."""
+    try:
+        with runs.read(item.run) as journal:
+            unsure = {*unfinished(journal), *failed(journal)} & probing(journal, asks_again=True)
+            return bool(unsure) and not unsettled(journal, asks_again=True)
+    except JournalError:
+        return False
 
 
 def _is_answered(runs: RunIndex, item: BatchItem) -> bool:

@@ -1,0 +1,42 @@
+"""Calls that may have taken effect: those that a probe of their tool settles, and those that only a person can."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.journal.entries import NOT_KNOWN, PROBE
+from llmdo.journal.summary import unfinished
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.journal.stored import JournalStore
+
+
+def unsettled(journal: JournalStore, *, asks_again: bool = False) -> dict[str, str]:
+    """The unfinished tools of which only a person can say how to go on, by call path.
+
+    A tool with a probe is among them once that did not know; with `asks_again`, which asks it once more, it is not.
+    """
+    probes = probing(journal, asks_again=asks_again)
+    return {path: tool for path, tool in unfinished(journal).items() if path not in probes}
+
+
+def probing(journal: JournalStore, *, asks_again: bool = False) -> frozenset[str]:
+    """The call paths with a probe to ask about what was started last there; `asks_again` as of `unsettled`."""
+    is_asked: dict[str, bool] = {}
+    for entry in journal.entries("started", "probed"):
+        if entry.kind == "started":
+            is_asked[entry.path] = entry.outcome == PROBE
+        elif entry.outcome == NOT_KNOWN:
+            is_asked[entry.path] &= asks_again
+    return frozenset(path for path, asked in is_asked.items() if asked)
+
+
+def in_words(journal: JournalStore, calls: Mapping[str, str]) -> list[str]:
+    """Each of these tools, by call path, with why its probe did not know where it was asked."""
+    asked = {entry.path: entry.data for entry in journal.entries("probed") if entry.outcome == NOT_KNOWN}
+    return [
+        f"`{tool}` at {path}" + (f" ({asked[path]['why']})" if path in asked else "")
+        for path, tool in calls.items()
+    ]

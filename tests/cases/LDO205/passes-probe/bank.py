@@ -1,0 +1,2 @@
+async def was_refunded(key, tool_args, ctx):
+    return None
