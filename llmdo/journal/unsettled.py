@@ -18,8 +18,9 @@ def unsettled(journal: JournalStore, *, asks_again: bool = False) -> dict[str, s
 
     A tool with a probe is among them once that did not know; with `asks_again`, which asks it once more, it is not.
     """
-    probes = probing(journal, asks_again=asks_again)
-    return {path: tool for path, tool in unfinished(journal).items() if path not in probes}
+    calls = unfinished(journal)
+    probes = probing(journal, asks_again=asks_again) if calls else frozenset()
+    return {path: tool for path, tool in calls.items() if path not in probes}
 
 
 def probing(journal: JournalStore, *, asks_again: bool = False) -> frozenset[str]:

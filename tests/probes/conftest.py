@@ -95,6 +95,9 @@ async def was_paid(key, tool_args, ctx):
         await ctx.deps.call_agent("main", "x", ctx)
     if how == "loads":
         await ctx.deps.load_attachment("llmdo.toml")
+    if how == "spoils its arguments":
+        tool_args["to"] = "eve"
+        return llmdo.NoEffect()
     if how == "takes toolsets":
         ctx.deps.toolsets_for("main")
     paid = HERE.joinpath("paid.log").read_text().splitlines() if HERE.joinpath("paid.log").exists() else []

@@ -263,6 +263,29 @@ def test_a_probe_that_is_gone_leaves_it_to_a_person(llmdo: Llmdo, root: Path) ->
     assert lines(root, "paid") == ["ada"]
 
 
+def test_what_a_probe_does_to_its_arguments_changes_no_call(llmdo: Llmdo, root: Path) -> None:
+    killed(root, "before", "run", "main")
+    (root / "probe").write_text("spoils its arguments")
+    assert llmdo("resume", "last", cwd=root).out == "paid ada\n"
+    assert lines(root, "paid") == ["ada"]
+
+
+def test_what_workers_below_it_used_counts_where_its_effect_took_place(llmdo: Llmdo, root: Path) -> None:
+    tools = (root / "tools.py").read_text()
+    (root / "tools.py").write_text(
+        tools.replace(
+            '    dies("before")\n',
+            '    await ctx.deps.call_agent("helper", "look", ctx)\n    dies("before")\n',
+        )
+    )
+    (root / "main.worker").write_text("---\nname: main\ntoolsets: [bank, helper]\n---\nGo.\n")
+    (root / "helper.worker").write_text("---\nname: helper\ndescription: d\n---\nGo.\n")
+    assert llmdo("lock", cwd=root).code == 0
+    killed(root, "after", "run", "main")
+    resumed = json.loads(llmdo("resume", "last", "--format", "json", cwd=root).out)
+    assert (resumed["output"], resumed["usage"]["requests"]) == ("paid ada, says the bank", 3)
+
+
 def test_the_manifest_has_the_last_word(llmdo: Llmdo, root: Path) -> None:
     manifest = (root / "llmdo.toml").read_text()
     (root / "llmdo.toml").write_text(manifest.replace(':bank"\n', ':bank"\nretry = { pay = "ask" }\n'))
