@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from llmdo.journal.chain import ChainedRow, Heads
     from llmdo.journal.entries import JournalEntry, Kind
     from llmdo.journal.secrets import Known, Secrets
+    from llmdo.journal.shares import ConversationShares
+
+Result = TypeVar("Result")
 
 Hold = Literal["written", "forced", "anchored"]
 """How well entries are kept: they outlive the process; the machine as well; and their loss would be noticed."""
@@ -46,6 +49,8 @@ class JournalStore(Protocol):
     """What other processes see, whether it is forced to disk or not."""
     head: Link | None
     """The last record of the audit that is on disk; None where no record was added to it."""
+    index: RunIndex | None
+    """The runs that this one is among; None of a file alone."""
 
     @property
     def run(self) -> str:
@@ -340,6 +345,16 @@ class RunIndex(Protocol):
 
     def is_claimed(self, run: str) -> bool:
         """Whether a process works on that run."""
+        ...
+
+    def sharing(self, conversation: str, work: Callable[[ConversationShares], Result]) -> Result:
+        """The result of `work`, during which no other process has the shares of that conversation.
+
+        All that it keeps is kept, or nothing where it raises. It is done again where the connection to the store broke.
+
+        Raises:
+            JournalError: They cannot be read or written.
+        """
         ...
 
     def remove(self, run: str) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from llmdo.journal.audit import Link
     from llmdo.journal.entries import Kind
-    from llmdo.journal.ports import Pace
+    from llmdo.journal.ports import Pace, RunIndex
     from llmdo.journal.secrets import Known
 
 MAX_ENTRY = 64 * 1024 * 1024  # bytes of one entry, or of one piece of binary content
@@ -47,6 +47,8 @@ class StoredJournal(ABC):
     def __init__(self, path: Path, heads: Heads | None = None) -> None:
         """`heads` says what is in it, where that is known."""
         self.path = path
+        self.index: RunIndex | None = None
+        """The runs that this one is among; None of a file alone."""
         self._entries: Link | None = heads.entries if heads else None
         self._records: Link | None = heads.records if heads else None
         self._added: list[tuple[Link, JournalEntry, bytes]] = []

@@ -184,7 +184,7 @@ def prune(request: PruneRequest, tell: Tell) -> list[str]:
     if request.runs:
         pruned = [*dict.fromkeys(map(runs.find, request.runs))]
     else:
-        pruned = _without_open([*_over(runs, request, tell)], batches_of(request.root), tell)
+        pruned = _without_open(_over(runs, request, tell), batches_of(request.root), tell)
     if request.dry_run:
         return pruned
     runs.remove_all(pruned)
@@ -219,16 +219,20 @@ def cancel(root: Path, run: str) -> tuple[str, bool]:
         return name, call_off(journal, user())
 
 
-def _over(runs: RunIndex, request: PruneRequest, tell: Tell) -> Iterator[str]:
-    """The runs that never began, and those that are over but for the last ones and what these go on from."""
-    yield from runs.unbegun()
-    now, needed = time.time(), set()
+def _over(runs: RunIndex, request: PruneRequest, tell: Tell) -> list[str]:
+    """The runs that never began, and those that are over, without the last ones and without conversations that go on.
+
+    A run goes on from others of its conversation, and shares its limits with all of them: one that stays keeps them.
+    """
+    now, over, kept = time.time(), {}, set()
     for number, run in enumerate(summaries(runs, _telling(tell))):  # the last one first
+        conversation = run.conversation or run.run
         is_old = request.older_than is None or (now - run.began) / DAY >= request.older_than
-        if number >= request.keep and run.status in OVER and is_old and run.run not in needed:
-            yield run.run
+        if number >= request.keep and run.status in OVER and is_old:
+            over[run.run] = conversation
         else:
-            needed.add(run.continues)
+            kept.add(conversation)
+    return [*runs.unbegun(), *(run for run, conversation in over.items() if conversation not in kept)]
 
 
 def _telling(tell: Tell) -> Callable[[JournalError], None]:

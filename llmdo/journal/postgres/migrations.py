@@ -80,7 +80,15 @@ CREATE TABLE llmdo.delayed (name text COLLATE "C" PRIMARY KEY, due timestamptz N
 """
 """What of the queue is taken later, and when, by the clock of the database."""
 
-MIGRATIONS = (_FIRST, _PACE, _BATCHES, _WORKERS, _BEGUN, _RESTORED, _DELAYED)
+_SHARES = """
+CREATE TABLE llmdo.share (
+  run text COLLATE "C" PRIMARY KEY REFERENCES llmdo.run ON DELETE CASCADE, conversation text COLLATE "C" NOT NULL,
+  reserved text NOT NULL, counted text);
+CREATE INDEX share_conversation ON llmdo.share (conversation);
+"""
+"""What each run of a conversation has reserved of its limits, and what one used that never goes on again."""
+
+MIGRATIONS = (_FIRST, _PACE, _BATCHES, _WORKERS, _BEGUN, _RESTORED, _DELAYED, _SHARES)
 
 _NEWEST = "SELECT coalesce(max(number), 0) FROM llmdo.migration"
 _IS_LAID_OUT = "SELECT to_regclass('llmdo.migration') IS NOT NULL"

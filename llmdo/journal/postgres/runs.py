@@ -17,6 +17,7 @@ from llmdo.journal.postgres.database import BrokenError, Database
 from llmdo.journal.postgres.lease import SECONDS, Lease, is_held
 from llmdo.journal.postgres.migrations import require_current
 from llmdo.journal.postgres.seen import SeenEntries
+from llmdo.journal.postgres.shares import sharing
 from llmdo.journal.postgres.store import COLUMNS, PostgresJournal, is_made
 from llmdo.journal.standing import status_of
 from llmdo.journal.summary import ending
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal.audit import Link
-    from llmdo.journal.ports import Taker
+    from llmdo.journal.ports import Result, Taker
+    from llmdo.journal.shares import ConversationShares
 
 PLACE = (".llmdo", "stores")
 SUFFIX = ".journal"
@@ -162,9 +164,15 @@ class PostgresRuns:
             if is_own:
                 lease.give_back()
             raise JournalError(f"there is a journal of run `{run}` already, or another process makes it")
-        return PostgresJournal(
-            path, run, self._database, lease=lease, heads=Heads(), is_lease_own=is_own, note=self._note
+        return self._indexed(
+            PostgresJournal(
+                path, run, self._database, lease=lease, heads=Heads(), is_lease_own=is_own, note=self._note
+            )
         )
+
+    def _indexed(self, journal: PostgresJournal) -> PostgresJournal:
+        journal.index = self
+        return journal
 
     def _made(self, lease: Lease) -> bool:
         """Whether the run that this process has got a journal now."""
@@ -207,14 +215,11 @@ class PostgresRuns:
             if is_own:
                 lease.give_back()
             raise
-        return PostgresJournal(
-            self.path(run),
-            run,
-            self._database,
-            lease=lease,
-            heads=heads,
-            is_lease_own=is_own,
-            note=self._note,
+        path = self.path(run)
+        return self._indexed(
+            PostgresJournal(
+                path, run, self._database, lease=lease, heads=heads, is_lease_own=is_own, note=self._note
+            )
         )
 
     def _note(self, run: str, last: Link) -> None:
@@ -228,7 +233,7 @@ class PostgresRuns:
         Raises:
             JournalError: There is none, or it is damaged.
         """
-        journal = PostgresJournal(self.path(run), run, self._database)
+        journal = self._indexed(PostgresJournal(self.path(run), run, self._database))
         if not self.has(run):
             raise JournalError(f"the store {self._database.name} has no journal of run `{run}`")
         if whole:
@@ -261,6 +266,14 @@ class PostgresRuns:
     def is_claimed(self, run: str) -> bool:
         """Whether a process works on that run."""
         return is_held(self._database, run)
+
+    def sharing(self, conversation: str, work: Callable[[ConversationShares], Result]) -> Result:
+        """The result of `work`, during which no other process has the shares of that conversation.
+
+        Raises:
+            JournalError: They cannot be read or written.
+        """
+        return sharing(self._database, conversation, self._leases, work)
 
     def remove(self, run: str) -> None:
         """Removes the journal of that run and what belongs to it on this machine.

@@ -16,15 +16,18 @@ from llmdo.journal.sqlite.claim import Claim, is_claimed
 from llmdo.journal.sqlite.store import SUFFIX, UNFINISHED, create_journal, open_journal, read_journal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from llmdo.journal.ports import Taker
+    from llmdo.journal.ports import Result, Taker
+    from llmdo.journal.shares import ConversationShares
     from llmdo.journal.sqlite.store import Journal
 
 PLACE = (".llmdo", "runs")
 SOURCES_SUFFIX = ".sources"
 _LEFT = (UNFINISHED, ".lock")
 """What the names of files end with that a process leaves which is killed before its run has a journal."""
+CONVERSATIONS = "conversations"
+"""The file of the shares that runs have of the limits of their conversations."""
 ORDER = "order"
 """The file that lists the runs in the order in which they came into the folder."""
 
@@ -109,10 +112,7 @@ class Runs:
 
     def _may_be_last(self, run: str) -> bool:
         """Whether the journal of that run holds one; an empty file does not, whatever made it so."""
-        try:
-            return self.path(run).stat().st_size > 0 and self._has_begun(run)
-        except OSError:
-            return True
+        return not self._is_empty(run) and self._has_begun(run)
 
     def _has_begun(self, run: str) -> bool:
         """Whether the journal of that run holds one, or cannot be read, which is for whoever opens it to hear."""
@@ -151,7 +151,7 @@ class Runs:
         self.prepare()
         path = self.path(run)
         self.note(run)
-        return create_journal(path)
+        return self._indexed(create_journal(path))
 
     def adopt(self, run: str, file: Path) -> None:
         """Has the exported run in `file`, which is in the folder, be the run of that id, the last of the runs.
@@ -168,11 +168,15 @@ class Runs:
 
     def open(self, run: str) -> Journal:
         """The journal of that run, to read and to add to."""
-        return open_journal(self.path(run))
+        return self._indexed(open_journal(self.path(run)))
 
     def read(self, run: str, *, whole: bool = False) -> Journal:
         """The journal of that run, to read; `whole` holds all of it against its chains first."""
-        return read_journal(self.path(run), whole=whole)
+        return self._indexed(read_journal(self.path(run), whole=whole))
+
+    def _indexed(self, journal: Journal) -> Journal:
+        journal.index = self
+        return journal
 
     def each(self) -> Iterator[Journal]:
         """The journals of all runs, one after the other, each open until the next one is asked for."""
@@ -210,6 +214,26 @@ class Runs:
     def is_claimed(self, run: str) -> bool:
         """Whether a process works on that run."""
         return is_claimed(self._lock(run))
+
+    def sharing(self, conversation: str, work: Callable[[ConversationShares], Result]) -> Result:
+        """The result of `work`, during which no other process has the shares of that conversation, nor of another one.
+
+        Raises:
+            JournalError: They cannot be read or written.
+        """
+        from llmdo.journal.sqlite.shares import sharing  # which lists have no use for
+
+        return sharing(self.folder / CONVERSATIONS, conversation, self._made, work)
+
+    def _made(self) -> list[str]:
+        """The runs whose journals are no empty files."""
+        return [name for name in self.names() if not self._is_empty(name)]
+
+    def _is_empty(self, run: str) -> bool:
+        try:
+            return not self.path(run).stat().st_size
+        except OSError:
+            return False
 
     def remove(self, run: str) -> None:
         """Removes the journal of that run and what belongs to it.
