@@ -9,6 +9,7 @@ from llmdo.base.values import dataclass
 from llmdo.journal import SUFFIX, read_journal
 from llmdo.journal.binding import Binding, binding_of
 from llmdo.journal.entries import JournalError
+from llmdo.journal.naming import PART
 from llmdo.journal.questions import imported, waiting
 from llmdo.journal.sources import sources_of
 from llmdo.journal.summary import summary, unfinished
@@ -73,7 +74,7 @@ def take_in(runs: RunIndex, source: Path) -> Taken:
             raise JournalError(
                 f"run `{_name(journal)}` is here already", hint="`llmdo runs show` tells what it did"
             )
-        temporary = runs.prepare() / f"{_name(journal)}.part"
+        temporary = runs.prepare() / f"{_name(journal)}{PART}"
         with suppress(FileNotFoundError):
             temporary.unlink()
         journal.copy_to(temporary, [imported(journal)])

@@ -9,11 +9,11 @@ from pathlib import Path  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
-from llmdo.journal.disk import private_folder
+from llmdo.journal.disk import is_left, private_folder
 from llmdo.journal.entries import ClaimedError, JournalError
-from llmdo.journal.naming import RUNS, belongs, match, require_id, run_of_file
+from llmdo.journal.naming import PART, RUNS, belongs, match, require_id, run_of_file
 from llmdo.journal.sqlite.claim import Claim, is_claimed
-from llmdo.journal.sqlite.store import SUFFIX, UNFINISHED, create_journal, open_journal, read_journal
+from llmdo.journal.sqlite.store import SUFFIX, create_journal, open_journal, read_journal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 PLACE = (".llmdo", "runs")
 SOURCES_SUFFIX = ".sources"
-_LEFT = (UNFINISHED, ".lock")
-"""What the names of files end with that a process leaves which is killed before its run has a journal."""
+LOCK = ".lock"
 CONVERSATIONS = "conversations"
 """The file of the shares that runs have of the limits of their conversations."""
 ORDER = "order"
@@ -257,7 +256,7 @@ class Runs:
             raise JournalError(f"cannot remove run `{run}`: {error.strerror}") from error
 
     def remove_all(self, runs: Iterable[str]) -> None:
-        """Removes the same of several, and what processes left that were killed as they made a journal.
+        """Removes the same of several, and what killed processes left: locks, and files of no journal.
 
         Raises:
             JournalError: A process works on one, or something cannot be removed.
@@ -271,14 +270,17 @@ class Runs:
                 with self.claim(run):
                     self._unlink(run, files.pop(run, []))
             for run, names in files.items():
-                if f"{run}{SUFFIX}" not in names and any(name.endswith(_LEFT) for name in names):
-                    with suppress(ClaimedError), self.claim(run):
-                        for name in names:
-                            if name.endswith(_LEFT) and not self.has(run):
-                                (self.folder / name).unlink(missing_ok=True)
+                if f"{run}{SUFFIX}" not in names or f"{run}{LOCK}" in names:
+                    with suppress(ClaimedError), self.claim(run):  # whose lock goes with the claim
+                        if not self.has(run):
+                            self._unlink(run, filter(self._is_left, names))
             self._tidy_order()
         except OSError as error:
             raise JournalError(f"cannot remove runs in `{self.folder}`: {error.strerror}") from error
+
+    def _is_left(self, name: str) -> bool:
+        """Whether a file without a journal can go. An import writes its file before the journal, without a claim."""
+        return PART not in name or is_left(self.folder / name)
 
     def _unlink(self, run: str, names: Iterable[str]) -> None:
         """Removes the files of these names, which belong to the run of that id."""
@@ -297,4 +299,4 @@ class Runs:
             (self.folder / ORDER).unlink(missing_ok=True)
 
     def _lock(self, run: str) -> Path:
-        return self.path(run).with_suffix(".lock")
+        return self.path(run).with_suffix(LOCK)
