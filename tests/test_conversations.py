@@ -333,17 +333,22 @@ def test_the_limits_of_a_conversation_hold_for_all_its_runs(team: Path) -> None:
     assert llmdo.run(team, "main", "more", journal=True).status == "completed", "another one has its own"
 
 
-def test_pruning_leaves_what_a_run_goes_on_from(team: Path) -> None:
+def test_pruning_removes_a_conversation_as_a_whole(team: Path) -> None:
     alone = llmdo.run(team, "main", "alone", journal=True)
     first = llmdo.run(team, "main", "one", journal=True)
     second = llmdo.run(team, "main", "two", continue_from=first.run)
     third = llmdo.run(team, "main", "three", continue_from=second.run)
-    assert command(team, "runs", "prune", "--keep", "1").stdout.split() == [alone.run]
+    other = llmdo.run(team, "main", "other", continue_from=first.run)
+    waits = llmdo.run(team, "main", "pay", continue_from=first.run, approver=AskLater())
+    assert command(team, "runs", "prune", "--keep", "0").stdout.split() == [alone.run]
+    assert len(Runs(team).names()) == 5, "they share the limits of their conversation"
+    Runs(team).remove(waits.run)
     assert llmdo.replay(team, third.run).output == third.output
     assert set(command(team, "runs", "prune", "--keep", "0").stdout.split()) == {
         first.run,
         second.run,
         third.run,
+        other.run,
     }
 
 

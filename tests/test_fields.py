@@ -123,7 +123,7 @@ UNWRITTEN = {
     Tool: {"name", "definition", "is_open"},
     Toolset: {"name", "kind", "at"},
     Acceptance: {"at"},
-    Settings: {"shared", "store"},
+    Settings: {"shared", "store", "keep_runs_days", "keep_batches_days"},
     Schedule: {"name", "at"},
 }
 """Fields without a key of their own in the lock: places, names of tables, what follows, what has several keys, and what

@@ -141,6 +141,34 @@ class Settings:
         ),
     )
     """The variable that holds the address of the store. No lock says so: it is about machines."""
+    keep_runs_days: int | None = field(
+        default=None,
+        compare=False,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "keep-runs-days",
+                "Positive",
+                "The age in days at which `llmdo runs prune` and, once a day, `llmdo worker --schedules` remove runs "
+                "that are over.",
+            ),
+        ),
+    )
+    """The days for which runs are kept that are over. No lock says so: it is nothing that an entry can do."""
+    keep_batches_days: int | None = field(
+        default=None,
+        compare=False,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "keep-batches-days",
+                "Positive",
+                "The age in days at which `llmdo batch prune` and, once a day, `llmdo worker --schedules` remove "
+                "batches that are over.",
+            ),
+        ),
+    )
+    """The same of batches."""
 
     @property
     def files_of(self) -> str | None:

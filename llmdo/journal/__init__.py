@@ -19,11 +19,10 @@ History of the format, newest first:
 """
 
 from llmdo.journal.entries import ClaimedError, JournalEntry, JournalError, Kind, NotOpenError
-from llmdo.journal.ports import RunIndex
 from llmdo.journal.sqlite.batches import FileBatches
 from llmdo.journal.sqlite.folder import Runs
 from llmdo.journal.sqlite.store import SUFFIX, Journal, fill_tables, read_journal, write_copy
-from llmdo.journal.stored import Hold, JournalStore
+from llmdo.journal.stored import Hold, JournalStore, RunIndex
 
 __all__ = [
     "SUFFIX", "ClaimedError", "FileBatches", "Hold", "Journal", "JournalEntry", "JournalError", "JournalStore", "Kind",

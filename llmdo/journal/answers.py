@@ -15,9 +15,8 @@ from llmdo.journal.questions import MOST_HOURS, VALID_SECONDS, add_answer, waiti
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from llmdo.journal.ports import RunIndex
     from llmdo.journal.questions import Waiting
-    from llmdo.journal.stored import JournalStore
+    from llmdo.journal.stored import JournalStore, RunIndex
 
 
 class StaleError(LlmdoError):
@@ -173,25 +172,25 @@ def give(journal: JournalStore, answers: Answers) -> list[tuple[Waiting, dict[st
     Raises:
         LlmdoError: The run is complete, or one of them does not fit.
     """
-    require_open(journal)
-    require_unanswered(journal, answers.paths)
+    require_open(journal, answers.paths)
     pairs = answers.to(waiting(journal))
     for question, answer in pairs:
         add_answer(journal, question, answer, at_terminal=False)
     return pairs
 
 
-def require_open(journal: JournalStore) -> None:
-    """Nothing, where something in the run may wait for an answer.
+def require_open(journal: JournalStore, paths: Iterable[str]) -> None:
+    """Check that the questions at these paths may wait for an answer.
 
     Raises:
-        StaleError: The run is complete, or was called off.
+        StaleError: The run is complete or was called off, or somebody was quicker to answer.
     """
     end = journal.last("end")
-    if end is not None and end.outcome == "completed":
-        raise StaleError(f"run `{journal.run}` is complete: nothing in it waits for an answer")
     if end is not None and end.outcome == CANCELLED:
         raise StaleError(f"run `{journal.run}` was called off: nothing in it waits for an answer")
+    require_unanswered(journal, paths)
+    if end is not None and end.outcome == "completed":
+        raise StaleError(f"run `{journal.run}` is complete: nothing in it waits for an answer")
 
 
 def _find(path: str, questions: Mapping[str, Waiting]) -> Waiting:

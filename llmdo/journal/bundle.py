@@ -9,6 +9,7 @@ from llmdo.base.values import dataclass
 from llmdo.journal import SUFFIX, read_journal
 from llmdo.journal.binding import Binding, binding_of
 from llmdo.journal.entries import JournalError
+from llmdo.journal.naming import PART
 from llmdo.journal.questions import imported, waiting
 from llmdo.journal.sources import sources_of
 from llmdo.journal.summary import summary, unfinished
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import RunIndex
     from llmdo.journal.sources import Sources
-    from llmdo.journal.stored import JournalStore
+    from llmdo.journal.stored import JournalStore, RunIndex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ def take_in(runs: RunIndex, source: Path) -> Taken:
             raise JournalError(
                 f"run `{_name(journal)}` is here already", hint="`llmdo runs show` tells what it did"
             )
-        temporary = runs.prepare() / f"{_name(journal)}.part"
+        temporary = runs.prepare() / f"{_name(journal)}{PART}"
         with suppress(FileNotFoundError):
             temporary.unlink()
         journal.copy_to(temporary, [imported(journal)])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from errno import EACCES, ELOOP
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+_DAY = 24 * 60 * 60  # seconds
 
 
 def force_folder(path: Path) -> None:
@@ -55,6 +58,14 @@ def _make(folder: Path, above: Path) -> None:
             raise
     else:
         force_folder(above)
+
+
+def is_left(path: Path) -> bool:
+    """Whether the file exists and was last written a day ago or earlier: no process is still making it."""
+    try:
+        return path.lstat().st_mtime < time.time() - _DAY
+    except FileNotFoundError:
+        return False
 
 
 def _write_new(path: Path, content: bytes) -> None:

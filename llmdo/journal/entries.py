@@ -85,6 +85,10 @@ class ClaimedError(JournalError):
     """Another process works on the run."""
 
 
+class ReservedError(ClaimedError):
+    """Other runs of the conversation hold all that is left of a limit, and may give some of it back."""
+
+
 class NotOpenError(JournalError):
     """A run does not go on by itself: it is over, or a person has to decide how it does."""
 

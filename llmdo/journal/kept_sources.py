@@ -25,8 +25,7 @@ from llmdo.journal.entries import JournalEntry, JournalError, pack
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from llmdo.journal.ports import RunIndex
-    from llmdo.journal.stored import JournalStore
+    from llmdo.journal.stored import JournalStore, RunIndex
 
 FOLDER = "sources"
 

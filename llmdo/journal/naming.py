@@ -14,6 +14,9 @@ _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\.[1-9][0-9]{0,5})?")
 _OF_FILE = re.compile(r"([A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\.[1-9][0-9]{0,5}(?=\.))?)\.")
 _OF_LATER_RUN = re.compile(r"[1-9][0-9]{0,5}\.")
 
+PART = ".part"
+"""What the name of a file has after the id of a run that is being imported."""
+
 
 def require_id(run: str) -> str:
     """`run`, where it is an id.

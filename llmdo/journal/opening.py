@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal.batches import Batches
-    from llmdo.journal.ports import RunIndex
+    from llmdo.journal.stored import RunIndex
     from llmdo.journal.workers import FleetWorkers
 
 STORE = "LLMDO_STORE"

@@ -1,74 +1,178 @@
-"""What the runs of a conversation have used together, read from their journals."""
+"""The limits of a conversation, shared by its runs: a run reserves what it may use before it asks anything.
+
+A run that is over counts with what its journal says that it used, and so does one whose process died. One that a
+process works on counts with all that it reserved, as it may still use that.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass, field
 from llmdo.journal.conversation import goes_on_from
+from llmdo.journal.entries import CANCELLED, ReservedError
+from llmdo.journal.shares import Counted, Share
 from llmdo.journal.spent import spent
 from llmdo.journal.summary import summary
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
+    from collections.abc import Iterable, Mapping
 
-    from llmdo.journal.ports import RunIndex
-    from llmdo.journal.stored import JournalStore
+    from llmdo.journal.conversation import Earlier
+    from llmdo.journal.shares import Amounts, ConversationShares
+    from llmdo.journal.stored import JournalStore, RunIndex
 
 NAMES = ("requests", "tool_calls", "input_tokens", "output_tokens", "total_tokens", "cost_usd", "seconds")
 """What is counted, by the names of the limits."""
 
-Spending = dict[str, float]
+_DIGITS = 9  # beyond them, what is left is an error of binary fractions
+
+_NOTHING: Amounts = dict.fromkeys(NAMES, 0.0)
 
 
-def spent_together(runs: RunIndex, first: str, known: MutableMapping[str, Spending | None]) -> Spending:
-    """What the runs that go on from the run `first` have used together with it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """The use and the reservations of a conversation, as one of its runs finds them."""
 
-    `known` has what runs used that are complete, None for those of other conversations; more is added to it. What runs
-    used that were pruned is in the journals of those that went on from them.
+    used: Amounts = field(default_factory=lambda: _NOTHING)
+    """Used by all other runs of the conversation."""
+    own: Amounts = field(default_factory=lambda: _NOTHING)
+    """Used by earlier processes of the run itself."""
+    held: Mapping[str, Amounts] = field(default_factory=dict)
+    """Reserved and not used yet by other runs that a process works on, by their ids."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allotment:
+    """The share of a run that begins or is resumed, and the use of its conversation by then."""
+
+    share: Amounts
+    """The most that the run may use of each limit, its earlier processes included."""
+    spent: Amounts
+    """Used by the runs of the conversation so far."""
+
+
+def shared_out(
+    limits: Amounts, wanted: Mapping[str, float | None], claims: Claims, *, is_new: bool
+) -> Amounts:
+    """The share of a run: what it wants of each limit, at most what nobody has used or reserved. None wants all of it.
 
     Raises:
-        LlmdoError: One of them still goes on.
+        ReservedError: Other runs hold all that is left of a limit.
+        LlmdoError: A limit is reached, and the run `is_new`; one that is resumed may be about to end.
     """
-    total, pruned = dict.fromkeys(NAMES, 0.0), dict.fromkeys(NAMES, 0.0)
-    for name in runs.names():
-        if name not in known:
-            with runs.read(name) as journal:
-                line = summary(journal, is_running=runs.is_claimed(name))
-                if line is None:
-                    continue
-                if (line.conversation or line.run) != first:
-                    known[name] = None
-                    continue
-                if line.status == "running":
-                    raise LlmdoError(
-                        f"run `{name}` of this conversation still goes on, and its limits hold for all of it",
-                        hint="wait until it is over, or stop it",
-                    )
-                used = _used(journal)
+    share: dict[str, float] = {}
+    for name, most in limits.items():
+        left = round(most - claims.used.get(name, 0), _DIGITS)
+        holders = {run: amounts[name] for run, amounts in claims.held.items() if amounts.get(name, 0) > 0}
+        free = round(left - sum(holders.values()), _DIGITS)
+        key, own, want = name.replace("_", "-"), claims.own.get(name, 0), wanted.get(name)
+        if left <= 0 and is_new and name != "tool_calls":  # a run without them may still answer
+            raise LlmdoError(
+                f"the conversation's limit `{key} = {most:g}` is reached",
+                hint=f"begin another one, or raise `{key}` in the entry's `conversation-limits`",
+            )
+        if free <= own < left:
+            raise ReservedError(
+                f"{_named(holders)} reserved all that is left of the conversation's limit `{key} = {most:g}`",
+                hint=f"wait until that is over; `{key}` in the entry's `limits` leaves the rest to others",
+            )
+        granted = max(0, free if want is None else min(free, want))
+        share[name] = int(granted) if isinstance(most, int) else granted
+    return share
+
+
+def _named(runs: Iterable[str]) -> str:
+    *others, last = [f"`{run}`" for run in runs]
+    return f"runs {', '.join(others)} and {last} have" if others else f"run {last} has"
+
+
+def allot(
+    journal: JournalStore,
+    entry: str,
+    earlier: Earlier | None,
+    limits: Amounts,
+    wanted: Mapping[str, float | None],
+) -> Allotment:
+    """The share of the run of `journal`, a run of `entry`, reserved where other runs may share the limits.
+
+    `earlier` is the end of the run that it goes on from, `wanted` its own limits, None for what it does not limit.
+
+    Raises:
+        ReservedError: As of `shared_out`.
+        LlmdoError: As there, or a journal cannot be read.
+    """
+    index, is_new = journal.index, journal.last("run") is None
+    if index is None or (earlier is None and is_new):
+        before = _NOTHING if earlier is None else earlier.spent
+        return Allotment(share=shared_out(limits, wanted, Claims(used=before), is_new=is_new), spent=before)
+    first = journal.run if earlier is None else earlier.first
+
+    def reserve(shares: ConversationShares) -> Allotment:
+        _take_in(index, shares, entry)
+        claims = _claims(index, shares, journal)
+        share = shared_out(limits, wanted, claims, is_new=is_new)
+        shares.put(Share(run=journal.run, conversation=first, reserved=share))
+        return Allotment(share=share, spent=_sum(claims.used, claims.own))
+
+    return index.sharing(first, reserve)
+
+
+def _take_in(index: RunIndex, shares: ConversationShares, entry: str) -> None:
+    """Keep the conversation of each run of `entry` that has no share yet."""
+    for run in shares.lacking(entry):
+        with index.read(run) as journal:
+            if journal.last("run") is not None:
                 before = goes_on_from(journal)
-                if before is not None:
-                    pruned = {key: max(pruned[key], before.spent.get(key, 0) + used[key]) for key in NAMES}
-                if line.status == "completed":
-                    known[name] = used
-        else:
-            known_usage = known[name]
-            if known_usage is None:
-                continue
-            used = known_usage
-        total = {key: total[key] + used[key] for key in NAMES}
-    return {key: max(total[key], pruned[key]) for key in NAMES}
+                shares.put(Share(run=run, conversation=before.first if before else run))
 
 
-def _used(journal: JournalStore) -> Spending:
-    """What one run used, whatever became of it."""
+def _claims(index: RunIndex, shares: ConversationShares, journal: JournalStore) -> Claims:
+    """The use and the reservations that the run of `journal` finds.
+
+    The use of removed runs is in the journals of those that began after them.
+    """
+    own = _counted(journal)
+    used, together, held = _NOTHING, own.together, {}
+    for share in shares.of_conversation():
+        if share.run == journal.run:
+            continue
+        is_at_work = index.is_claimed(share.run)  # before its journal is read: what is used later is reserved
+        counted, is_over = share.counted, share.counted is not None
+        if counted is None:
+            with index.read(share.run) as other:
+                counted, is_over = _counted(other), _is_over(other)
+        if is_over and share.counted is None:
+            shares.put(Share(run=share.run, conversation=share.conversation, counted=counted))
+        if is_at_work and not is_over:
+            held[share.run] = {
+                name: max(0, most - counted.used[name]) for name, most in share.reserved.items()
+            }
+        used = _sum(used, counted.used)
+        together = {name: max(together[name], counted.together[name]) for name in NAMES}
+    used = {name: max(used[name], together[name] - own.used[name]) for name in NAMES}
+    return Claims(used=used, own=own.used, held=held)
+
+
+def _sum(amounts: Amounts, others: Amounts) -> Amounts:
+    return {name: amounts[name] + others[name] for name in NAMES}
+
+
+def _is_over(journal: JournalStore) -> bool:
+    """Whether the run never goes on again: it is complete or called off."""
+    last = journal.last("end")
+    return last is not None and last.outcome in ("completed", CANCELLED)
+
+
+def _counted(journal: JournalStore) -> Counted:
+    """The use of one run so far, whatever became of it."""
     line, spending = summary(journal, is_running=False), spent(journal)
     if line is None:
-        return dict.fromkeys(NAMES, 0.0)
+        return Counted(used=_NOTHING, together=_NOTHING)
     sent, received = line.input_tokens or 0, line.output_tokens or 0
-    requests = line.requests + (0 if line.ended else sum(spending.unanswered.values()))
-    return {
-        "requests": requests,
+    used: Amounts = {
+        "requests": line.requests,
         "tool_calls": len(spending.tool_calls),
         "input_tokens": sent,
         "output_tokens": received,
@@ -76,3 +180,5 @@ def _used(journal: JournalStore) -> Spending:
         "cost_usd": float(line.cost_usd or 0),
         "seconds": spending.seconds,
     }
+    before = goes_on_from(journal)
+    return Counted(used=used, together=_sum(used, {**_NOTHING, **before.spent} if before else _NOTHING))

@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar
 
 from llmdo.journal import audit, records
 from llmdo.journal.audit import START, Link
@@ -22,11 +22,15 @@ from llmdo.journal.spans import SecretSpan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from llmdo.journal.entries import Kind
     from llmdo.journal.secrets import Known
+    from llmdo.journal.shares import ConversationShares
 
+
+Result = TypeVar("Result")
 
 MAX_ENTRY = 64 * 1024 * 1024  # bytes of one entry, or of one piece of binary content
 
@@ -99,6 +103,8 @@ class JournalStore(ABC):
     def __init__(self, path: Path, heads: Heads | None = None) -> None:
         """`heads` says what is in it, where that is known."""
         self.path = path
+        self.index: RunIndex | None = None
+        """The runs that this one is among; None of a file alone."""
         self._entries: Link | None = heads.entries if heads else None
         self._records: Link | None = heads.records if heads else None
         self._added: list[tuple[Link, JournalEntry, bytes]] = []
@@ -488,3 +494,143 @@ def _dated(entry: JournalEntry, body: bytes, spans: tuple[SecretSpan, ...]) -> J
         is_redacted=entry.is_redacted,
         spans=spans,
     )
+
+
+Taker = Literal["person", "worker"]
+"""Whose word it is that a run goes on: somebody's who named it, or nobody's, as its turn has come.
+
+A worker takes no run that is over, or of which a person has to decide how it goes on.
+"""
+
+
+class RunIndex(Protocol):
+    """The runs of one workspace that have a journal."""
+
+    @property
+    def title(self) -> str:
+        """Where they are, in words for messages."""
+        ...
+
+    @property
+    def folder(self) -> Path:
+        """Where the journals are, and what belongs to several of them."""
+        ...
+
+    def path(self, run: str) -> Path:
+        """The journal of the run of that id.
+
+        Raises:
+            LlmdoError: It is not an id.
+        """
+        ...
+
+    def sources(self, run: str) -> Path:
+        """The folder of the sources that the run of that id brought, where it brought some."""
+        ...
+
+    def names(self) -> list[str]:
+        """The ids of the runs in the order in which they came into the folder, whatever the clock said then."""
+        ...
+
+    def has(self, run: str) -> bool:
+        """Whether the run of that id has a journal."""
+        ...
+
+    def unbegun(self) -> list[str]:
+        """The journals that hold no run: the process that made each was killed before it began."""
+        ...
+
+    def note(self, run: str) -> None:
+        """Puts the run of that id at the end of the runs."""
+        ...
+
+    def find(self, reference: str) -> str:
+        """The id that `reference` is, ends with or begins, where only one does; `last` is the last run that began.
+
+        Raises:
+            LlmdoError: None is, or several are.
+        """
+        ...
+
+    def prepare(self) -> Path:
+        """The folder of the journals, which is there and can be written.
+
+        Raises:
+            JournalError: It cannot be made, or is reached through a link.
+        """
+        ...
+
+    def create(self, run: str) -> JournalStore:
+        """A new journal for the run of that id.
+
+        Raises:
+            JournalError: It cannot be made.
+        """
+        ...
+
+    def adopt(self, run: str, file: Path) -> None:
+        """Has the exported run in `file` be the run of that id, the last of the runs; the file may be gone then.
+
+        Raises:
+            JournalError: It cannot be kept, or there is such a run.
+        """
+        ...
+
+    def open(self, run: str) -> JournalStore:
+        """The journal of that run, to read and to add to."""
+        ...
+
+    def read(self, run: str, *, whole: bool = False) -> JournalStore:
+        """The journal of that run, to read; `whole` holds all of it against its chains first."""
+        ...
+
+    def each(self) -> Iterator[JournalStore]:
+        """The journals of all runs, one after the other, each open until the next one is asked for."""
+        ...
+
+    def claim(self, run: str, by: Taker = "person") -> AbstractContextManager[object]:
+        """The right to work on that run, for as long as the block runs.
+
+        Raises:
+            ClaimedError: Another process has it.
+            NotOpenError: A worker asks, and the run is over or waits for a person.
+        """
+        ...
+
+    def is_claimed(self, run: str) -> bool:
+        """Whether a process works on that run."""
+        ...
+
+    def sharing(self, conversation: str, work: Callable[[ConversationShares], Result]) -> Result:
+        """The result of `work`, during which no other process has the shares of that conversation.
+
+        All that it keeps is kept, or nothing where it raises. It is done again where the connection to the store broke.
+
+        Raises:
+            JournalError: They cannot be read or written.
+        """
+        ...
+
+    def remove(self, run: str) -> None:
+        """Removes the journal of that run and what belongs to it.
+
+        Raises:
+            JournalError: A process works on it, or it cannot be removed.
+        """
+        ...
+
+    def remove_all(self, runs: Iterable[str]) -> None:
+        """Removes the same of several, and what processes left that were killed as they made a journal.
+
+        Raises:
+            JournalError: A process works on one, or something cannot be removed.
+        """
+        ...
+
+    def discard(self, run: str) -> None:
+        """Removes the same for the process that works on that run.
+
+        Raises:
+            JournalError: It cannot be removed.
+        """
+        ...

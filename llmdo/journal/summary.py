@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import RunIndex
-    from llmdo.journal.stored import JournalStore
+    from llmdo.journal.stored import JournalStore, RunIndex
 
 
 LONGEST_NUMBER = 9  # digits, of a request

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.ports import RunIndex
-    from llmdo.journal.stored import JournalStore
+    from llmdo.journal.stored import JournalStore, RunIndex
 
 By = Literal["entry", "worker", "model", "day"]
 

@@ -73,6 +73,10 @@ class FleetWorkers(Protocol):
         """Seconds since 1970, by the clock of the store."""
         ...
 
+    def has_turn(self, key: str, interval: float) -> bool:
+        """Whether the caller has the turn of `key`, of which there is one in so many seconds over all workers."""
+        ...
+
     def delay(self, name: str, seconds: float) -> None:
         """Keeps that this entry of the queue is due so many seconds from now on."""
         ...

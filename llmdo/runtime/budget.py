@@ -7,7 +7,7 @@ import time
 from collections import deque
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
 from pydantic_ai.usage import RunUsage, UsageLimits
@@ -17,7 +17,7 @@ from llmdo.runtime.gate.policy import PolicyRefusal
 from llmdo.runtime.telemetry.events import UNPAID, LimitLoosened, RequestDelayed
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from pydantic_ai import RunContext
     from pydantic_ai.usage import RequestUsage
@@ -52,8 +52,6 @@ class Budget:
     limits: Limits
     ledger: Ledger
     on_event: Sink
-    of_conversation: frozenset[str] = frozenset()
-    """The limits that are what the conversation has left of its own."""
     pace: Callable[[float], Awaitable[float | None]] | None = None
     """How long a request waits whose limit a minute all processes of a store share, given the seconds between two.
 
@@ -67,11 +65,19 @@ class Budget:
     """The call paths of the tool calls that were let through."""
     _seconds: float = field(init=False, default=0.0)
     """In which earlier processes worked at the run."""
+    _of_conversation: frozenset[str] = field(init=False, default=frozenset())
+    """The limits that are the run's share of those of its conversation."""
     _loose: set[tuple[str, str]] = field(init=False, default_factory=set)
     """The limits that cannot hold for a model, which was reported already."""
 
     def __post_init__(self) -> None:
         self._starts = deque(maxlen=self.limits.requests_per_minute)
+
+    def lower(self, share: Mapping[str, float]) -> None:
+        """Replace limits of the run, by their names, by its share of those of its conversation."""
+        changed: dict[str, Any] = dict(share)
+        self.limits = replace(self.limits, **changed)
+        self._of_conversation = frozenset(changed)
 
     async def reserve(self, frame: CallFrame) -> None:
         """Counts a request of the worker of `frame`, and returns when it may be sent.
@@ -184,7 +190,7 @@ class Budget:
             yield f"{whose} limit of ${limits.cost_usd:.2f} is reached: ${used.cost:.4f} are used"
 
     def _whose(self, limit: str) -> str:
-        return "the conversation's remaining" if limit in self.of_conversation else "the run's"
+        return "the conversation's remaining" if limit in self._of_conversation else "the run's"
 
     async def _wait(self) -> float:
         """The seconds until the next request may start; its place in the queue is taken."""

@@ -34,7 +34,6 @@ from llmdo.runtime.models.choice import ModelSource, choose, models_of
 from llmdo.runtime.models.unmeasured import without_guesses
 from llmdo.runtime.recording.log import RunLog
 from llmdo.runtime.recording.stub import StandInModel
-from llmdo.runtime.remaining import lowered
 from llmdo.runtime.signatures import signatures_of
 from llmdo.runtime.stop import Stop
 from llmdo.runtime.telemetry.events import ServerNoticed
@@ -83,7 +82,6 @@ def configure(
     resolver = _resolver(graph, entry, folders, confined, modules, paths, options, log)
     agents = _agents(graph, entry, folders.workspace, modules, prompts, options)
     budget = _budget(entry, options, Ledger(stop=stop), log)
-    entry = replace(entry, limits=budget.limits)
     depth = graph.settings.max_depth
     return RuntimeConfig(
         run=options.run or new_run(),
@@ -181,19 +179,13 @@ def with_given_models(graph: Graph, root: Path, choice: ModelChoice) -> Graph:
 
 
 def _budget(entry: Entry, options: RunOptions, ledger: Ledger, log: RunLog) -> Budget:
-    """What the run may use, without what its earlier processes and its conversation used.
-
-    Raises:
-        LlmdoError: The conversation has nothing left.
-    """
-    limits, of_conversation = lowered(entry, options.continues.spent if options.continues else {})
-    entry = _with_limits(replace(entry, limits=limits), options)
+    """The budget of the run, less what its earlier processes used; its conversation may leave less."""
+    entry = _with_limits(entry, options)
     recorder = options.recorder
     budget = Budget(
         limits=entry.limits,
         ledger=ledger,
         on_event=log.tell,
-        of_conversation=of_conversation,
         pace=partial(recorder.turn, f"requests of {entry.name}") if recorder else None,
     )
     if recorder:

@@ -1,43 +1,42 @@
-"""The limits of a conversation, as limits of one run of it: what is left of them when it begins."""
+"""The share that a run has of the limits of its conversation, taken as it begins or goes on."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import fields, replace
 from llmdo.graph.resolved import ConversationLimits
+from llmdo.journal.spending import Claims, allot, shared_out
 from llmdo.runtime.budget import DEFAULT_REQUESTS
+from llmdo.runtime.recording.recorder import Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from llmdo.journal.conversation import Earlier
+    from llmdo.runtime.config import RuntimeConfig
 
-    from llmdo.graph.resolved import Entry, Limits
 
-
-def lowered(entry: Entry, spent: Mapping[str, float]) -> tuple[Limits, frozenset[str]]:
-    """The limits of a run of `entry`, and which of them are what the conversation has left.
-
-    `spent` is what its earlier runs used.
+def take_share(config: RuntimeConfig, continues: Earlier | None) -> Earlier | None:
+    """Lower the budget of the run to its share, and return `continues` with what the conversation used by now.
 
     Raises:
-        LlmdoError: A limit of the conversation is reached.
+        LlmdoError: A limit is reached, or other runs have reserved all that is left of it.
     """
-    changed: dict[str, Any] = {}
-    for limit in fields(ConversationLimits):
-        most = getattr(entry.conversation_limits, limit.name)
-        if most is None:
-            continue
-        left = max(0, most - spent.get(limit.name, 0))
-        if left == 0 and limit.name != "tool_calls":  # a run without them may still answer
-            name = limit.name.replace("_", "-")
-            raise LlmdoError(
-                f"the conversation's limit `{name} = {most:g}` is reached",
-                hint=f"begin another one, or raise `{name}` in the entry's `conversation-limits`",
-            )
-        own = getattr(entry.limits, limit.name)
-        if own is None and limit.name == "requests":
-            own = DEFAULT_REQUESTS
-        if own is None or left < own:
-            changed[limit.name] = int(left) if isinstance(most, int) else left
-    return replace(entry.limits, **changed), frozenset(changed)
+    limits = {limit: most for limit, most in _amounts(config.entry.conversation_limits) if most is not None}
+    log, wanted = config.log, dict(_amounts(config.budget.limits))
+    if wanted["requests"] is None:
+        wanted["requests"] = DEFAULT_REQUESTS
+    if isinstance(log, Recorder) and log.mode.live:
+        allotment = allot(log.journal, config.entry.name, continues, limits, wanted)
+        share, continues = allotment.share, continues and replace(continues, spent=allotment.spent)
+    else:  # a replay uses no more than the run did, which reserved no more than that
+        used = Claims(used=continues.spent) if continues else Claims()
+        share = shared_out(limits, wanted, used, is_new=not log.keeps)
+    own = {name: math.inf if most is None else most for name, most in wanted.items()}
+    config.budget.lower({name: most for name, most in share.items() if most < own[name]})
+    return continues
+
+
+def _amounts(limits: object) -> list[tuple[str, float | None]]:
+    """Those of `limits` that a conversation may have, by their names."""
+    return [(limit.name, getattr(limits, limit.name)) for limit in fields(ConversationLimits)]

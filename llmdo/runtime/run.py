@@ -237,7 +237,7 @@ async def _outcome(
         status, error, failure = "interrupted", failure_text(stopped), stopped
     except TimeoutError as late:
         error = (
-            f"the run took longer than {entry.limits.seconds:g} seconds"
+            f"the run took longer than {config.budget.limits.seconds:g} seconds"
             if clock.expired()
             else failure_text(late)
         )

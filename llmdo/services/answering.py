@@ -143,8 +143,7 @@ def _require_shown(journal: JournalStore, sent: GivenAnswer) -> None:
         StaleError: It is another one, or none waits.
         NotWholeError: Not all of it can be shown.
     """
-    require_open(journal)
-    require_unanswered(journal, [sent.path])
+    require_open(journal, [sent.path])
     question = waiting(journal).get(sent.path)
     if question is None or question.key != sent.digest:
         raise StaleError(f"{sent.path}: the answer is for another question than the one that waits")

@@ -11,7 +11,7 @@ from llmdo.journal.opening import runs_of
 from llmdo.journal.secrets import Known
 from llmdo.journal.summary import ending, summary, unfinished
 from llmdo.journal.unsettled import unsettled
-from llmdo.services.continuing import end_of, entry_of, with_spending
+from llmdo.services.continuing import end_of, entry_of
 from llmdo.services.host import carry_out
 from llmdo.services.resume import ResumeRequest, resume
 from llmdo.services.root import root_folder
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
     from llmdo.graph.offers import Offer
-    from llmdo.journal.spending import Spending
     from llmdo.journal.summary import Summary
     from llmdo.runtime.recording.history import Turn
     from llmdo.services.host import EndedRun, Host
@@ -60,7 +59,6 @@ class Chat:
         self._is_debugged = request.debug
         self._before: tuple[ModelMessage, ...] = ()
         """What was said before the first turn."""
-        self._spent: dict[str, Spending | None] = {}
 
     @property
     def messages(self) -> tuple[ModelMessage, ...]:
@@ -77,13 +75,13 @@ class Chat:
         from llmdo.runtime.recording.history import Turn
         from llmdo.runtime.recording.keeping import keeping
 
-        prepared, runs = self.prepared, runs_of(self.prepared.root)
+        prepared = self.prepared
         end = self.turns[-1].end if self.turns else None
         plan = prepared.plan(
             run=runtime.new_run(),
             input=text,
             history=self.messages,
-            continues=end and with_spending(runs, end, self.entry, self._spent),
+            continues=end,
             models=self.models,
             debug=self._is_debugged,
         )

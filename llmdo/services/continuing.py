@@ -5,25 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.values import dataclass, replace
-from llmdo.graph.resolved import ConversationLimits
+from llmdo.base.values import dataclass
 from llmdo.journal.conversation import Earlier, goes_on_from
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.secrets import Known
-from llmdo.journal.spending import spent_together
 from llmdo.journal.summary import ending, unfinished
 from llmdo.journal.unsettled import unsettled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pydantic_ai.messages import ModelMessage
 
     from llmdo.graph.resolved import Entry
-    from llmdo.journal.ports import RunIndex
-    from llmdo.journal.spending import Spending
     from llmdo.journal.stored import JournalStore
 
 
@@ -107,18 +103,6 @@ def continuation(root: Path, run: str, entry: Entry, environ: Mapping[str, str])
     if runs.is_claimed(name):
         raise LlmdoError(f"run `{name}` still goes on", hint="wait until it is over, or stop it")
     with runs.read(name, whole=True) as journal:
-        end = with_spending(runs, end_of(journal), entry, {})
-        return Continuation(end=end, messages=(*history_of(journal, known), *new_messages(journal, known)))
-
-
-def with_spending(
-    runs: RunIndex, end: Earlier, entry: Entry, known: MutableMapping[str, Spending | None]
-) -> Earlier:
-    """`end`, with what the conversation used until now, where it has limits; `known` as of `spent_together`.
-
-    Raises:
-        LlmdoError: A run of it still goes on.
-    """
-    if entry.conversation_limits == ConversationLimits():
-        return end
-    return replace(end, spent=spent_together(runs, end.first, known))
+        return Continuation(
+            end=end_of(journal), messages=(*history_of(journal, known), *new_messages(journal, known))
+        )

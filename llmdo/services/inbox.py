@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from llmdo.journal.ports import RunIndex
     from llmdo.journal.questions import Waiting
-    from llmdo.journal.stored import JournalStore
+    from llmdo.journal.stored import JournalStore, RunIndex
     from llmdo.journal.summary import Summary
     from llmdo.services.proposed import ProposedChange
     from llmdo.services.root import Tell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
@@ -10,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, excerpt
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, field
 from llmdo.journal import JournalError
 from llmdo.journal.answers import user
 from llmdo.journal.cancelling import cancel as call_off
@@ -21,20 +22,19 @@ from llmdo.journal.requests import shown_requests
 from llmdo.journal.summary import summaries, summary
 from llmdo.journal.totals import totals
 from llmdo.journal.tree import full_tree, tree
+from llmdo.services.retention import DAY, retention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from llmdo.journal.batches import Batches
-    from llmdo.journal.ports import RunIndex
     from llmdo.journal.requests import ShownRequest
+    from llmdo.journal.stored import RunIndex
     from llmdo.journal.summary import Summary
     from llmdo.journal.totals import By, Total
     from llmdo.journal.tree import Node
     from llmdo.services.root import Tell
-
-DAY = 24 * 60 * 60  # seconds
 
 OVER = frozenset({"completed", "failed", CANCELLED})
 """The runs that nobody will miss: the others could go on."""
@@ -99,10 +99,11 @@ class PruneRequest:
     root: Path
     runs: tuple[str, ...] = ()
     """Only these runs, even if they could be resumed."""
-    keep: int = 20
+    keep: int | None = None
     older_than: int | None = None
-    """Days since they began."""
+    """Days since they began; where both are None, the manifest says what is kept."""
     dry_run: bool = False
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
 def list_runs(request: RunsRequest, tell: Tell) -> list[Summary]:
@@ -178,13 +179,13 @@ def prune(request: PruneRequest, tell: Tell) -> list[str]:
     """The ids of the runs whose journals were removed, or would be.
 
     Raises:
-        LlmdoError: A run that was named does not exist, or is running.
+        LlmdoError: A run that was named does not exist, or is running; or the manifest has errors.
     """
-    runs = runs_of(request.root)
+    runs = runs_of(request.root, request.environ)
     if request.runs:
         pruned = [*dict.fromkeys(map(runs.find, request.runs))]
     else:
-        pruned = _without_open([*_over(runs, request, tell)], batches_of(request.root), tell)
+        pruned = _without_open(_over(runs, request, tell), batches_of(request.root, request.environ), tell)
     if request.dry_run:
         return pruned
     runs.remove_all(pruned)
@@ -219,16 +220,20 @@ def cancel(root: Path, run: str) -> tuple[str, bool]:
         return name, call_off(journal, user())
 
 
-def _over(runs: RunIndex, request: PruneRequest, tell: Tell) -> Iterator[str]:
-    """The runs that never began, and those that are over but for the last ones and what these go on from."""
-    yield from runs.unbegun()
-    now, needed = time.time(), set()
+def _over(runs: RunIndex, request: PruneRequest, tell: Tell) -> list[str]:
+    """The runs that never began, and those that are over; without those that are kept, and their conversations.
+
+    A run goes on from others of its conversation, and shares its limits with all of them.
+    """
+    over, kept = {}, set()
+    retained = retention(request.root, "runs", request.keep, request.older_than)
     for number, run in enumerate(summaries(runs, _telling(tell))):  # the last one first
-        is_old = request.older_than is None or (now - run.began) / DAY >= request.older_than
-        if number >= request.keep and run.status in OVER and is_old and run.run not in needed:
-            yield run.run
+        conversation = run.conversation or run.run
+        if retained.keeps(number, run.began) or run.status not in OVER:
+            kept.add(conversation)
         else:
-            needed.add(run.continues)
+            over[run.run] = conversation
+    return [*runs.unbegun(), *(run for run, conversation in over.items() if conversation not in kept)]
 
 
 def _telling(tell: Tell) -> Callable[[JournalError], None]:

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
     from llmdo.base.values import Json
     from llmdo.journal.entries import JournalEntry, Kind
-    from llmdo.journal.ports import RunIndex
     from llmdo.journal.requests import ShownRequest
-    from llmdo.journal.stored import JournalStore
+    from llmdo.journal.stored import JournalStore, RunIndex
     from llmdo.journal.summary import Summary
     from llmdo.journal.tree import Node
 

@@ -19,11 +19,10 @@ from llmdo.journal.audit import START, Link
 from llmdo.journal.content import Content, packed
 from llmdo.journal.entries import ChainedRow, Heads
 from llmdo.journal.naming import require_id
-from llmdo.journal.ports import Taker
 from llmdo.journal.secrets import NOTHING, Known, Registered, Secrets
 from llmdo.journal.spans import SecretSpan, marked
 from llmdo.journal.standing import require_open
-from llmdo.journal.stored import breaks, digest_of_body, linked
+from llmdo.journal.stored import Taker, breaks, digest_of_body, linked
 
 SUFFIX = ".jsonl"
 HOLDS: tuple[Hold, ...] = ("written", "forced", "anchored")

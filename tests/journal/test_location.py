@@ -21,8 +21,8 @@ from llmdo.journal import JournalEntry, JournalError, Runs
 from llmdo.journal.decided import DecidedCall, record_of
 from llmdo.journal.entries import pack
 from llmdo.journal.location import ElsewhereError, MachineFolder, require_here
-from llmdo.journal.ports import RunIndex
 from llmdo.journal.postgres.runs import PostgresRuns
+from llmdo.journal.stored import RunIndex
 from llmdo.policy.authority import Capability
 from llmdo.workspace import project
 from tests.commands import llmdo

@@ -9,7 +9,7 @@ import pytest
 from llmdo.journal import NotOpenError
 from llmdo.journal.entries import JournalEntry
 from llmdo.journal.opening import runs_of
-from llmdo.journal.ports import RunIndex
+from llmdo.journal.stored import RunIndex
 from llmdo.journal.unsettled import unsettled
 
 STARTED, OFFERS = ("started", 1, ""), ("started", 1, "probe")

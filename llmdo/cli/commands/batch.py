@@ -324,8 +324,13 @@ def prune(
     project: options.Project = None,
     store: options.Store = None,  # noqa: ARG001  # its callback keeps it
     keep: Annotated[
-        int, typer.Option(min=0, metavar="N", help="How many of the latest batches to keep.")
-    ] = 20,
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="How many of the latest batches to keep; without a number, 20 or as `keep-batches-days` says.",
+        ),
+    ] = None,
     older_than: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(

@@ -166,7 +166,14 @@ def prune(
     ] = None,
     project: options.Project = None,
     store: options.Store = None,  # noqa: ARG001  # its callback reads it
-    keep: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the latest runs to keep.")] = 20,
+    keep: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="How many of the latest runs to keep; without a number, 20 or as `keep-runs-days` says.",
+        ),
+    ] = None,
     older_than: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option("--older-than", min=0, metavar="DAYS", help="Only runs that began before then."),

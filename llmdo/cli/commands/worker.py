@@ -18,7 +18,11 @@ def worker(
         int, typer.Option("--jobs", min=1, max=1000, help="How many items it works on at a time.")
     ] = 8,
     schedules: Annotated[
-        bool, typer.Option("--schedules", help="Start entries at the times of [schedules] as well.")
+        bool,
+        typer.Option(
+            "--schedules",
+            help="Start entries at the times of [schedules] as well, and remove what llmdo.toml no longer keeps.",
+        ),
     ] = False,
     project: options.Project = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it

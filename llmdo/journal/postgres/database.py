@@ -87,6 +87,8 @@ class Database:
     def again(self, work: Callable[[], Result], before: Callable[[], None]) -> Result:
         """What `work` returns, which is done again, after `before`, where the connection broke.
 
+        In a block that holds a connection it is done once: whoever began the block begins it again.
+
         Raises:
             JournalError: The database is not back in time, or it cannot be carried out.
         """
@@ -99,7 +101,7 @@ class Database:
                 return work()
             except BrokenError:
                 end = end or time.monotonic() + PATIENCE
-                if time.monotonic() > end:
+                if time.monotonic() > end or self._pool.is_held:
                     raise
 
     def rows_at_once(self, query: str, *values: object) -> list[tuple[Any, ...]]:

@@ -19,8 +19,8 @@ from llmdo.journal.fencing import end_process
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from llmdo.journal.ports import Taker
     from llmdo.journal.postgres.database import Database
+    from llmdo.journal.stored import Taker
 
 SECONDS = 30.0
 

@@ -83,7 +83,15 @@ CREATE TABLE llmdo.delayed (name text COLLATE "C" PRIMARY KEY, due timestamptz N
 _ONE_LOG = "COMMENT ON TABLE llmdo.audit IS 'the lines of runs that an earlier llmdo began';"
 """The audit is made of the entries. An earlier llmdo, which would keep lines again, must not go on with such a run."""
 
-MIGRATIONS = (_FIRST, _PACE, _BATCHES, _WORKERS, _BEGUN, _RESTORED, _DELAYED, _ONE_LOG)
+_SHARES = """
+CREATE TABLE llmdo.share (
+  run text COLLATE "C" PRIMARY KEY REFERENCES llmdo.run ON DELETE CASCADE, conversation text COLLATE "C" NOT NULL,
+  reserved text NOT NULL, counted text);
+CREATE INDEX share_conversation ON llmdo.share (conversation);
+"""
+"""What each run of a conversation has reserved of its limits, and what one used that never goes on again."""
+
+MIGRATIONS = (_FIRST, _PACE, _BATCHES, _WORKERS, _BEGUN, _RESTORED, _DELAYED, _ONE_LOG, _SHARES)
 
 _NEWEST = "SELECT coalesce(max(number), 0) FROM llmdo.migration"
 _IS_LAID_OUT = "SELECT to_regclass('llmdo.migration') IS NOT NULL"

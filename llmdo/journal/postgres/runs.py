@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import digest
 from llmdo.journal import read_journal
-from llmdo.journal.disk import private_folder
+from llmdo.journal.disk import is_left, private_folder
 from llmdo.journal.entries import Heads, JournalError
 from llmdo.journal.fencing import end_process
-from llmdo.journal.naming import RUNS, belongs, match, require_id
+from llmdo.journal.naming import PART, RUNS, belongs, match, require_id, run_of_file
 from llmdo.journal.postgres.database import BrokenError, Database
-from llmdo.journal.postgres.lease import SECONDS, Lease, is_held
+from llmdo.journal.postgres.lease import SECONDS, Lease, claimed, is_held
 from llmdo.journal.postgres.migrations import require_current
 from llmdo.journal.postgres.seen import SeenEntries
+from llmdo.journal.postgres.shares import sharing
 from llmdo.journal.postgres.store import COLUMNS, PostgresJournal, is_made
 from llmdo.journal.standing import status_of
 from llmdo.journal.summary import ending
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal.audit import Link
-    from llmdo.journal.ports import Taker
+    from llmdo.journal.shares import ConversationShares
+    from llmdo.journal.stored import Result, Taker
 
 PLACE = (".llmdo", "stores")
 SUFFIX = ".journal"
 SOURCES_SUFFIX = ".sources"
+_AT_ONCE = 500  # runs that one statement removes
 
 _NAMES = "SELECT run FROM llmdo.run WHERE status <> 'new' ORDER BY number"
 _UNBEGUN = """
@@ -47,6 +50,14 @@ SELECT run FROM llmdo.run WHERE run = %s AND epoch = %s AND owner = %s AND statu
   AND NOT EXISTS (SELECT FROM llmdo.entry WHERE entry.run = run.run)
 """
 _STATE = "UPDATE llmdo.run SET status = %s, entry = %s WHERE run = %s"
+_REMOVE = """
+WITH free AS (
+  SELECT run FROM llmdo.run WHERE run = ANY(%s) AND (owner IS NULL OR until < clock_timestamp()) FOR UPDATE
+), removed AS (DELETE FROM llmdo.run USING free WHERE run.run = free.run RETURNING run.run)
+INSERT INTO llmdo.removed SELECT run, clock_timestamp() FROM removed
+ON CONFLICT (run) DO UPDATE SET at = excluded.at RETURNING run
+"""
+_THERE = "SELECT run FROM llmdo.run WHERE run = ANY(%s)"
 _DISCARD = """
 WITH removed AS (DELETE FROM llmdo.run WHERE run = %s AND epoch = %s AND owner = %s RETURNING run)
 INSERT INTO llmdo.removed SELECT run, clock_timestamp() FROM removed
@@ -161,9 +172,15 @@ class PostgresRuns:
             if is_own:
                 lease.give_back()
             raise JournalError(f"there is a journal of run `{run}` already, or another process makes it")
-        return PostgresJournal(
-            path, run, self._database, lease=lease, heads=Heads(), is_lease_own=is_own, note=self._note
+        return self._indexed(
+            PostgresJournal(
+                path, run, self._database, lease=lease, heads=Heads(), is_lease_own=is_own, note=self._note
+            )
         )
+
+    def _indexed(self, journal: PostgresJournal) -> PostgresJournal:
+        journal.index = self
+        return journal
 
     def _made(self, lease: Lease) -> bool:
         """Whether the run that this process has got a journal now."""
@@ -206,14 +223,11 @@ class PostgresRuns:
             if is_own:
                 lease.give_back()
             raise
-        return PostgresJournal(
-            self.path(run),
-            run,
-            self._database,
-            lease=lease,
-            heads=heads,
-            is_lease_own=is_own,
-            note=self._note,
+        path = self.path(run)
+        return self._indexed(
+            PostgresJournal(
+                path, run, self._database, lease=lease, heads=heads, is_lease_own=is_own, note=self._note
+            )
         )
 
     def _note(self, run: str, last: Link) -> None:
@@ -227,7 +241,7 @@ class PostgresRuns:
         Raises:
             JournalError: There is none, or it is damaged.
         """
-        journal = PostgresJournal(self.path(run), run, self._database)
+        journal = self._indexed(PostgresJournal(self.path(run), run, self._database))
         if not self.has(run):
             raise JournalError(f"the store {self._database.name} has no journal of run `{run}`")
         if whole:
@@ -261,6 +275,14 @@ class PostgresRuns:
         """Whether a process works on that run."""
         return is_held(self._database, run)
 
+    def sharing(self, conversation: str, work: Callable[[ConversationShares], Result]) -> Result:
+        """The result of `work`, during which no other process has the shares of that conversation.
+
+        Raises:
+            JournalError: They cannot be read or written.
+        """
+        return sharing(self._database, conversation, self._leases, work)
+
     def remove(self, run: str) -> None:
         """Removes the journal of that run and what belongs to it on this machine.
 
@@ -271,13 +293,25 @@ class PostgresRuns:
             self.discard(run)
 
     def remove_all(self, runs: Iterable[str]) -> None:
-        """Removes the same of several.
+        """Removes the same of several, and what is left on this machine of runs that are not there any more.
 
         Raises:
             JournalError: A process works on one, or something cannot be removed.
         """
-        for run in runs:
-            self.remove(run)
+        self._seen.require_kept()
+        names = [*runs]
+        for start in range(0, len(names), _AT_ONCE):
+            some = names[start : start + _AT_ONCE]
+            self._database.rows(_REMOVE, some)
+            for (run,) in self._database.rows(_THERE, some):
+                raise claimed(self._database, run)
+        files: dict[str, list[Path]] = {}
+        for path in self.folder.iterdir() if self.folder.is_dir() else ():
+            if (run := run_of_file(path.name)) is not None and (PART not in path.name or is_left(path)):
+                files.setdefault(run, []).append(path)
+        there = {run for (run,) in self._database.rows(_THERE, [*files])}
+        for run in files.keys() - there:
+            _unlink(run, files[run])
 
     def discard(self, run: str) -> None:
         """Removes the same for the process that works on that run.
@@ -288,11 +322,21 @@ class PostgresRuns:
         lease, _ = self._lease(run)
         if not self._database.rows(_DISCARD, *lease.fence) and self.has(run):
             raise lease.lost()
-        try:
-            for path in self.folder.iterdir() if self.folder.is_dir() else ():
-                if path.name == f"{run}{SOURCES_SUFFIX}" and not path.is_symlink():
-                    shutil.rmtree(path)
-                elif belongs(path.name, run):
-                    path.unlink(missing_ok=True)
-        except OSError as error:
-            raise JournalError(f"cannot remove what belongs to run `{run}`: {error.strerror}") from error
+        files = self.folder.iterdir() if self.folder.is_dir() else ()
+        _unlink(run, [path for path in files if belongs(path.name, run)])
+
+
+def _unlink(run: str, files: Iterable[Path]) -> None:
+    """Removes these files, which belong to the run of that id.
+
+    Raises:
+        JournalError: One cannot be removed.
+    """
+    try:
+        for path in files:
+            if path.name == f"{run}{SOURCES_SUFFIX}" and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        raise JournalError(f"cannot remove what belongs to run `{run}`: {error.strerror}") from error

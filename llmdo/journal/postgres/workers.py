@@ -26,6 +26,10 @@ _FORGET = "DELETE FROM llmdo.worker WHERE beat < clock_timestamp() - interval '1
 _DELAY = """
 INSERT INTO llmdo.delayed VALUES (%s, clock_timestamp() + make_interval(secs => %s)) ON CONFLICT (name) DO NOTHING
 """
+_TURN = """
+INSERT INTO llmdo.pace AS kept (key, tat) VALUES (%s, clock_timestamp() + make_interval(secs => %s))
+ON CONFLICT (key) DO UPDATE SET tat = excluded.tat WHERE kept.tat <= clock_timestamp() RETURNING key
+"""
 _ALONE = "SELECT pg_try_advisory_xact_lock(1819045222)"
 _NO_LONGER_THAN = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true)"
 """A process that is stopped while it reaps keeps no other from it."""
@@ -84,6 +88,10 @@ class PostgresWorkers:
         """Seconds since 1970, by the clock of the database."""
         seconds: float = self._database.rows("SELECT extract(epoch FROM clock_timestamp())::float8")[0][0]
         return seconds
+
+    def has_turn(self, key: str, interval: float) -> bool:
+        """Whether the caller has the turn of `key`, of which there is one in so many seconds over all workers."""
+        return bool(self._database.rows_at_once(_TURN, key, interval))
 
     def delay(self, name: str, seconds: float) -> None:
         """Keeps that this entry of the queue is due so many seconds from now on."""

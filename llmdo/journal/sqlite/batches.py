@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import time
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.journal.batches import BATCHES
-from llmdo.journal.disk import force_folder, private_folder
+from llmdo.journal.disk import force_folder, is_left, private_folder
 from llmdo.journal.items import (
     OPEN,
     STATES,
@@ -37,7 +36,7 @@ PLACE = (".llmdo", "batches")
 SUFFIX = ".sqlite"
 FILES = ".files"
 UNFINISHED = ".new"
-_DAY = 24 * 60 * 60  # seconds
+_LOGS = (f"{SUFFIX}-wal", f"{SUFFIX}-shm")
 _COLUMNS = "number, key, input, files, run, state, tries, retry, requests, cost, result, attempt, begun, 0"
 
 _SPENT = """
@@ -195,22 +194,27 @@ class FileBatches:
                 return False
             try:
                 store.path.unlink()
-                for end in ("-wal", "-shm"):
-                    store.path.with_name(f"{store.path.name}{end}").unlink(missing_ok=True)
+                for ending in _LOGS:
+                    store.path.with_suffix(ending).unlink(missing_ok=True)
             except OSError as error:
                 raise LlmdoError(f"cannot remove batch `{batch}`: {error.strerror}") from error
         shutil.rmtree(self.folder / f"{batch}{FILES}", ignore_errors=True)
         return True
 
     def sweep(self) -> None:
-        """Removes what processes left a day ago or earlier that were killed as they put a batch in."""
+        """Removes what killed processes left: of batches that they removed, and, a day later, that they put in."""
         import shutil
 
-        for path in self.folder.glob(f"*{UNFINISHED}") if self.folder.is_dir() else ():
+        left = self.folder.iterdir() if self.folder.is_dir() else ()
+        for path in sorted(
+            left, key=lambda path: path.suffix == FILES
+        ):  # last: what is unfinished needs them
+            batch, ending = path.stem, path.suffix
+            is_unfinished = ending.startswith(UNFINISHED) and is_left(path)
+            is_rest = ending in (FILES, *_LOGS) and not (self.folder / f"{batch}{UNFINISHED}").exists()
             with suppress(OSError):
-                if path.stat().st_mtime < time.time() - _DAY:
-                    path.unlink()
-                    shutil.rmtree(path.with_suffix(FILES), ignore_errors=True)
+                if is_unfinished or (is_rest and not (self.folder / f"{batch}{SUFFIX}").exists()):
+                    shutil.rmtree(path) if ending == FILES else path.unlink()
 
     def open(self, batch: str) -> FileBatch:
         """The batch of that id.

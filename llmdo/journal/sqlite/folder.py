@@ -9,22 +9,24 @@ from pathlib import Path  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
-from llmdo.journal.disk import private_folder
+from llmdo.journal.disk import is_left, private_folder
 from llmdo.journal.entries import ClaimedError, JournalError
-from llmdo.journal.naming import RUNS, belongs, match, require_id, run_of_file
+from llmdo.journal.naming import PART, RUNS, belongs, match, require_id, run_of_file
 from llmdo.journal.sqlite.claim import Claim, is_claimed
-from llmdo.journal.sqlite.store import SUFFIX, UNFINISHED, create_journal, open_journal, read_journal
+from llmdo.journal.sqlite.store import SUFFIX, create_journal, open_journal, read_journal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from llmdo.journal.ports import Taker
+    from llmdo.journal.shares import ConversationShares
     from llmdo.journal.sqlite.store import Journal
+    from llmdo.journal.stored import Result, Taker
 
 PLACE = (".llmdo", "runs")
 SOURCES_SUFFIX = ".sources"
-_LEFT = (UNFINISHED, ".lock")
-"""What the names of files end with that a process leaves which is killed before its run has a journal."""
+LOCK = ".lock"
+CONVERSATIONS = "conversations"
+"""The file of the shares that runs have of the limits of their conversations."""
 ORDER = "order"
 """The file that lists the runs in the order in which they came into the folder."""
 
@@ -109,10 +111,7 @@ class Runs:
 
     def _may_be_last(self, run: str) -> bool:
         """Whether the journal of that run holds one; an empty file does not, whatever made it so."""
-        try:
-            return self.path(run).stat().st_size > 0 and self._has_begun(run)
-        except OSError:
-            return True
+        return not self._is_empty(run) and self._has_begun(run)
 
     def _has_begun(self, run: str) -> bool:
         """Whether the journal of that run holds one, or cannot be read, which is for whoever opens it to hear."""
@@ -151,7 +150,7 @@ class Runs:
         self.prepare()
         path = self.path(run)
         self.note(run)
-        return create_journal(path)
+        return self._indexed(create_journal(path))
 
     def adopt(self, run: str, file: Path) -> None:
         """Has the exported run in `file`, which is in the folder, be the run of that id, the last of the runs.
@@ -168,11 +167,15 @@ class Runs:
 
     def open(self, run: str) -> Journal:
         """The journal of that run, to read and to add to."""
-        return open_journal(self.path(run))
+        return self._indexed(open_journal(self.path(run)))
 
     def read(self, run: str, *, whole: bool = False) -> Journal:
         """The journal of that run, to read; `whole` holds all of it against its chains first."""
-        return read_journal(self.path(run), whole=whole)
+        return self._indexed(read_journal(self.path(run), whole=whole))
+
+    def _indexed(self, journal: Journal) -> Journal:
+        journal.index = self
+        return journal
 
     def each(self) -> Iterator[Journal]:
         """The journals of all runs, one after the other, each open until the next one is asked for."""
@@ -211,6 +214,26 @@ class Runs:
         """Whether a process works on that run."""
         return is_claimed(self._lock(run))
 
+    def sharing(self, conversation: str, work: Callable[[ConversationShares], Result]) -> Result:
+        """The result of `work`, during which no other process has the shares of that conversation, nor of another one.
+
+        Raises:
+            JournalError: They cannot be read or written.
+        """
+        from llmdo.journal.sqlite.shares import sharing  # which lists have no use for
+
+        return sharing(self.folder / CONVERSATIONS, conversation, self._made, work)
+
+    def _made(self) -> list[str]:
+        """The runs whose journals are no empty files."""
+        return [name for name in self.names() if not self._is_empty(name)]
+
+    def _is_empty(self, run: str) -> bool:
+        try:
+            return not self.path(run).stat().st_size
+        except OSError:
+            return False
+
     def remove(self, run: str) -> None:
         """Removes the journal of that run and what belongs to it.
 
@@ -233,7 +256,7 @@ class Runs:
             raise JournalError(f"cannot remove run `{run}`: {error.strerror}") from error
 
     def remove_all(self, runs: Iterable[str]) -> None:
-        """Removes the same of several, and what processes left that were killed as they made a journal.
+        """Removes the same of several, and what killed processes left: locks, and files of no journal.
 
         Raises:
             JournalError: A process works on one, or something cannot be removed.
@@ -247,14 +270,17 @@ class Runs:
                 with self.claim(run):
                     self._unlink(run, files.pop(run, []))
             for run, names in files.items():
-                if f"{run}{SUFFIX}" not in names and any(name.endswith(_LEFT) for name in names):
-                    with suppress(ClaimedError), self.claim(run):
-                        for name in names:
-                            if name.endswith(_LEFT) and not self.has(run):
-                                (self.folder / name).unlink(missing_ok=True)
+                if f"{run}{SUFFIX}" not in names or f"{run}{LOCK}" in names:
+                    with suppress(ClaimedError), self.claim(run):  # whose lock goes with the claim
+                        if not self.has(run):
+                            self._unlink(run, filter(self._is_left, names))
             self._tidy_order()
         except OSError as error:
             raise JournalError(f"cannot remove runs in `{self.folder}`: {error.strerror}") from error
+
+    def _is_left(self, name: str) -> bool:
+        """Whether a file without a journal can go. An import writes its file before the journal, without a claim."""
+        return PART not in name or is_left(self.folder / name)
 
     def _unlink(self, run: str, names: Iterable[str]) -> None:
         """Removes the files of these names, which belong to the run of that id."""
@@ -273,4 +299,4 @@ class Runs:
             (self.folder / ORDER).unlink(missing_ok=True)
 
     def _lock(self, run: str) -> Path:
-        return self.path(run).with_suffix(".lock")
+        return self.path(run).with_suffix(LOCK)

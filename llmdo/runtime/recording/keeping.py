@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmdo.base import digest
 from llmdo.base.backtrace import Frame
+from llmdo.graph.resolved import ConversationLimits
 from llmdo.journal.binding import Binding, reached
 from llmdo.journal.decided import decided_in, record_of
 from llmdo.journal.entries import ClaimedError, JournalError, StoreError
@@ -21,6 +22,7 @@ from llmdo.runtime.outcome import RunOutcome, Usage
 from llmdo.runtime.recording.entries import history_entry, messages_entry
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import EndedError
+from llmdo.runtime.remaining import take_share
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.workspace import lock
 
@@ -90,10 +92,14 @@ async def _aside(work: Callable[[], Result]) -> Result:
 async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: Callable[[str], str]) -> None:
     """Keeps that the run begins, or goes on, with this input and these options; `text_of` reads a file of its code.
 
+    From then on it has its share of the limits of its conversation.
+
     Raises:
-        JournalError: It cannot be written.
+        LlmdoError: The journal cannot be written, or nothing is left of a limit.
     """
-    log = config.log
+    log, continues = config.log, options.continues
+    if config.entry.conversation_limits != ConversationLimits():
+        continues = await _aside(lambda: take_share(config, continues))
     if not isinstance(log, Recorder):
         return
     references = config.agents.references
@@ -106,7 +112,7 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
         graph=reached(config.graph, config.entry.name, references),
         prompts={name: config.agents.prompts[name] for name in references},
         attachments=tuple((attached.name, attached.kind) for attached in options.attachments),
-        continues=options.continues,
+        continues=continues,
     )
     # What an answer is about does not change when something changes that the run does not use.
     config.ledger.lock = digest.of_text(lock.dump(binding.graph))

@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.journal.batches import BatchStore
     from llmdo.journal.items import BatchItem
-    from llmdo.journal.ports import RunIndex
-    from llmdo.journal.stored import JournalStore
+    from llmdo.journal.stored import JournalStore, RunIndex
     from llmdo.policy.authority import Capability
     from llmdo.runtime import AttachmentResolver, RunOutcome
     from llmdo.services.basis import Origin

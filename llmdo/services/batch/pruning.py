@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,15 +10,16 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.items import OPEN
 from llmdo.journal.opening import address_of, batches_of
+from llmdo.services.retention import retention
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from llmdo.journal.batches import Batches
     from llmdo.services.root import Tell
 
-DAY = 24 * 60 * 60  # seconds
+    Forget = Callable[[Iterable[str]], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,18 +28,20 @@ class BatchPruneRequest:
 
     root: Path
     batches: tuple[str, ...] = ()
-    keep: int = 20
+    keep: int | None = None
     older_than: int | None = None
-    """Days since they were put in."""
+    """Days since they were put in; where both are None, the manifest says what is kept."""
     dry_run: bool = False
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def prune(request: BatchPruneRequest, tell: Tell) -> list[str]:
+def prune(request: BatchPruneRequest, tell: Tell, forget: Forget | None = None) -> list[str]:
     """The ids of the batches that were removed, or would be. The journals of their runs stay.
 
+    `forget` removes what the queue of a fleet holds of runs; where it is None, a connection to it is made.
+
     Raises:
-        LlmdoError: One that was named does not exist, or items of it are open.
+        LlmdoError: One that was named does not exist, or items of it are open; or the manifest has errors.
     """
     batches = batches_of(request.root, request.environ)
     if request.batches:
@@ -56,7 +58,7 @@ def prune(request: BatchPruneRequest, tell: Tell) -> list[str]:
             runs = [item.first for item in store.items()] if store.batch.settings.get("fleet") else []
         if batches.remove(name):
             removed.append(name)
-            _forget(request, runs, tell)
+            _forget(request, runs, tell, forget)
     batches.sweep()
     return removed
 
@@ -76,26 +78,27 @@ def _over(batches: Batches, request: BatchPruneRequest) -> Iterator[str]:
 
     That one says up to which time its schedule was seen to.
     """
-    now, scheduled = time.time(), set()
+    retained, scheduled = retention(request.root, "batches", request.keep, request.older_than), set()
     for number, name in enumerate(reversed(batches.names())):
         with batches.open(name) as store:
             batch = store.batch
             is_open = next(store.items(*OPEN), None) is not None
         schedule = batch.settings.get("schedule")
-        is_last, is_old = schedule is not None and schedule not in scheduled, True
+        is_last = schedule is not None and schedule not in scheduled
         scheduled.add(schedule)
-        if request.older_than is not None:
-            is_old = (now - batch.began) / DAY >= request.older_than
-        if number >= request.keep and is_old and not is_open and not is_last:
+        if not (retained.keeps(number, batch.began) or is_open or is_last):
             yield name
 
 
-def _forget(request: BatchPruneRequest, runs: list[str], tell: Tell) -> None:
+def _forget(request: BatchPruneRequest, runs: list[str], tell: Tell, forget: Forget | None) -> None:
     """Removes what the queue holds of these runs; what cannot be removed is told of, as it does no harm."""
     address = address_of(request.root, request.environ)
     if not runs or not address:
         return
     try:
+        if forget is not None:
+            forget(runs)
+            return
         from llmdo.services.fleet.queue import Queue
 
         with closing(Queue(address)) as queue:

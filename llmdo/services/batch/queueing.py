@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from llmdo.journal.batches import BatchStore
     from llmdo.journal.items import BatchItem
-    from llmdo.journal.ports import RunIndex
+    from llmdo.journal.stored import RunIndex
 
 Unsure = Literal["again", "give-up"]
 """What becomes of calls that may have taken effect."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal.items import BatchItem, State
-    from llmdo.journal.ports import RunIndex
+    from llmdo.journal.stored import RunIndex
     from llmdo.services.batch.commands import BatchHost, BatchOutcome
     from llmdo.services.batch.scheduling import BatchBounds
     from llmdo.services.evaluation.judges import JudgeRuling, JudgeRulings

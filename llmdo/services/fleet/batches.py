@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.journal.batches import BatchStore
     from llmdo.journal.items import BatchItem, Result
-    from llmdo.journal.ports import RunIndex
+    from llmdo.journal.stored import RunIndex
     from llmdo.services.batch.commands import BatchHost, BatchRequest, ContinuedBatch
     from llmdo.services.batch.rows import Rows
     from llmdo.services.batch.scheduling import BatchBounds

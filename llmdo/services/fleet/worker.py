@@ -15,6 +15,7 @@ from llmdo.journal.opening import declare_restored, workers_of
 from llmdo.services.batch.scheduling import Draining
 from llmdo.services.fleet import queue as engine
 from llmdo.services.fleet.code import ReviewedCode
+from llmdo.services.fleet.housekeeping import Housekeeper
 from llmdo.services.fleet.items import LATER, FleetItems
 from llmdo.services.fleet.presence import Presence
 from llmdo.services.fleet.queue import Queue, next_name, run_of
@@ -72,7 +73,7 @@ class WorkerRequest:
     address: str
     jobs: int = 8
     schedules: bool = False
-    """Whether it starts entries at the times of `[schedules]`."""
+    """Whether it starts entries at the times of `[schedules]`, and removes what is older than is kept."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
@@ -113,6 +114,7 @@ def work(request: WorkerRequest, host: WorkerHost) -> WorkerOutcome:
         serving = _Serving(host, queue, presence, items, code, draining, request, delays)
         stack.enter_context(Reaper(queue, reaping, serving.report_taken, own=serving.strays, delays=delays))
         if request.schedules:
+            stack.enter_context(Housekeeper(request, workers_of(request.address), queue, host.tell))
             stack.enter_context(
                 Timetable(
                     *(request, graph, queue, code.lock, host),

@@ -241,6 +241,9 @@ def test_who_answers_second_hears_who_was_first(llmdo: Llmdo, root: Path) -> Non
     with Runs(root).claim(run):  # somebody goes on with it
         late = llmdo(*yes, "bo", cwd=root)
     assert (late.code, "main/careful#1: ada answered it" in late.err) == (2, True), late
+    assert llmdo("resume", run, cwd=root).code == 0
+    late = llmdo(*yes, "bo", cwd=root)  # of a fleet, a worker has gone on within a second
+    assert (late.code, "main/careful#1: ada answered it" in late.err) == (2, True), late
 
 
 def test_an_empty_journal_is_not_the_last_run_and_is_named(llmdo: Llmdo, root: Path) -> None:

@@ -1,0 +1,63 @@
+"""How much of the past is kept: as the options of a command say, else as the manifest does."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
+from llmdo.workspace import project as projects
+from llmdo.workspace.root import MANIFEST
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DAY = 24 * 60 * 60  # seconds
+KEPT = 20
+"""The last ones that are kept where neither options nor the manifest say how much is."""
+
+Kind = Literal["runs", "batches"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """What is kept of runs, or of batches, that are over."""
+
+    keep: int
+    """So many of the last ones, however old."""
+    days: int | None
+    """And those that began within so many days; None for no others."""
+
+    def keeps(self, number: int, began: float) -> bool:
+        """Whether the one at that place, the last one being 0, is kept that began then, in seconds since 1970."""
+        return number < self.keep or (self.days is not None and time.time() - began < self.days * DAY)
+
+
+def retention(root: Path, kind: Kind, keep: int | None, days: int | None) -> Retention:
+    """What the options `keep` and `days` say; where both are None, what the manifest at `root` does.
+
+    Raises:
+        LlmdoError: The manifest has errors, so that nobody knows what it says.
+    """
+    if keep is not None or days is not None:
+        return Retention(keep=KEPT if keep is None else keep, days=days)
+    kept = kept_days(root)[kind]
+    return Retention(keep=KEPT, days=None) if kept is None else Retention(keep=0, days=kept)
+
+
+def kept_days(root: Path) -> dict[Kind, int | None]:
+    """The days that the manifest at `root` names.
+
+    Raises:
+        LlmdoError: It has errors.
+    """
+    project = projects.read(root)
+    for problem in project.workspace.problems:
+        if problem.severity == "error" and problem.at.path == MANIFEST:
+            raise LlmdoError(
+                f"`{MANIFEST}` has errors, so nobody knows for how long it keeps what is over: {problem.message}",
+                hint="`llmdo check` shows where; `--keep` and `--older-than` say how much is kept without it",
+            )
+    settings = project.graph.settings
+    return {"runs": settings.keep_runs_days, "batches": settings.keep_batches_days}
