@@ -9,19 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, replace
 from llmdo.journal.conversation import goes_on_from
-from llmdo.journal.entries import CANCELLED, ReservedError
+from llmdo.journal.entries import CANCELLED, JournalError, ReservedError
 from llmdo.journal.shares import Counted, Share
 from llmdo.journal.spent import spent
 from llmdo.journal.summary import summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from llmdo.journal.conversation import Earlier
     from llmdo.journal.shares import Amounts, ConversationShares
-    from llmdo.journal.stored import JournalStore, RunIndex
+    from llmdo.journal.stored import JournalStore, Result, RunIndex
 
 NAMES = ("requests", "tool_calls", "input_tokens", "output_tokens", "total_tokens", "cost_usd", "seconds")
 """What is counted, by the names of the limits."""
@@ -122,10 +122,31 @@ def allot(
 def _take_in(index: RunIndex, shares: ConversationShares, entry: str) -> None:
     """Keep the conversation of each run of `entry` that has no share yet."""
     for run in shares.lacking(entry):
+        if (conversation := _read(index, run, _conversation)) is not None:
+            shares.put(Share(run=run, conversation=conversation))
+
+
+def _read(index: RunIndex, run: str, look: Callable[[JournalStore], Result]) -> Result | None:
+    """What `look` sees in the journal of that run; None where it is removed meanwhile.
+
+    Raises:
+        JournalError: It cannot be read.
+    """
+    try:
         with index.read(run) as journal:
-            if journal.last("run") is not None:
-                before = goes_on_from(journal)
-                shares.put(Share(run=run, conversation=before.first if before else run))
+            return look(journal)
+    except JournalError:
+        if index.has(run):
+            raise
+        return None
+
+
+def _conversation(journal: JournalStore) -> str | None:
+    """The run with which the conversation of a run began; None where the run never began."""
+    if journal.last("run") is None:
+        return None
+    before = goes_on_from(journal)
+    return before.first if before else journal.run
 
 
 def _claims(index: RunIndex, shares: ConversationShares, journal: JournalStore) -> Claims:
@@ -139,16 +160,16 @@ def _claims(index: RunIndex, shares: ConversationShares, journal: JournalStore) 
         if share.run == journal.run:
             continue
         is_at_work = index.is_claimed(share.run)  # before its journal is read: what is used later is reserved
-        counted, is_over = share.counted, share.counted is not None
-        if counted is None:
-            with index.read(share.run) as other:
-                counted, is_over = _counted(other), _is_over(other)
-        if is_over and share.counted is None:
-            shares.put(Share(run=share.run, conversation=share.conversation, counted=counted))
-        if is_at_work and not is_over:
-            held[share.run] = {
-                name: max(0, most - counted.used[name]) for name, most in share.reserved.items()
-            }
+        if (counted := share.counted) is None:
+            if (looked := _read(index, share.run, lambda other: (_counted(other), _is_over(other)))) is None:
+                continue
+            counted, is_over = looked
+            if is_over:
+                shares.put(replace(share, counted=counted))
+            elif is_at_work:
+                held[share.run] = {
+                    name: max(0, most - counted.used[name]) for name, most in share.reserved.items()
+                }
         used = _sum(used, counted.used)
         together = {name: max(together[name], counted.together[name]) for name in NAMES}
     used = {name: max(used[name], together[name] - own.used[name]) for name in NAMES}

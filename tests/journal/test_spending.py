@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -337,6 +338,36 @@ def test_who_lost_the_run_reserves_nothing(store: str, tmp_path: Path) -> None:
             assert allot(later, "main", earlier, MOST, {}).share == {"requests": 11, "total_tokens": 53}
             with pytest.raises(ClaimedError, match="taken over"):
                 allot(journal, "main", earlier, MOST, {"requests": 1})
+
+
+GOING: Path | None = None
+
+
+def _remove(event: str, arguments: tuple[object, ...]) -> None:
+    if GOING is not None and event == "sqlite3.connect" and GOING.name in str(arguments[0]):
+        GOING.unlink(missing_ok=True)
+
+
+def test_a_run_that_is_removed_as_it_is_read_counts_nothing(tmp_path: Path) -> None:
+    global GOING
+    index = Runs(tmp_path)
+    earlier = begun(index)
+    conversation = Conversation(index, earlier, {"first": Simple(used=1)})
+    conversation.go_on("failed", 2)
+    conversation.use("failed")
+    conversation.stop("failed", "failed")
+    conversation.go_on("r", None)
+    conversation.stop("r", "failed")
+    index.create("new").close()
+    sys.addaudithook(_remove)
+    for name in ("new", "failed"):
+        GOING = index.path(name)
+        with index.claim("s"), index.create("s") as journal:
+            share = allot(journal, "main", earlier, MOST, {}).share
+        assert share["requests"] == (10 if name == "new" else 11)
+        assert not GOING.exists()
+        index.remove("s")
+    GOING = None
 
 
 @pytest.mark.parametrize("left", ["a damaged file", "a link"])
