@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.conversation import goes_on_from
 from llmdo.journal.spent import spent
-from llmdo.journal.summary import summary
+from llmdo.journal.summary import COMPLETE, summary
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -48,7 +48,7 @@ def spent_together(runs: RunIndex, first: str, known: MutableMapping[str, Spendi
                 before = goes_on_from(journal)
                 if before is not None:
                     pruned = {key: max(pruned[key], before.spent.get(key, 0) + used[key]) for key in NAMES}
-                if line.status == "completed":
+                if line.status in COMPLETE:
                     known[name] = used
         else:
             known_usage = known[name]
