@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from llmdo.runtime import ModelChoice
 
 
-def require_models(
-    graph: Graph, entry: str, choice: ModelChoice, environ: Mapping[str, str] | None
-) -> None:
+def require_models(graph: Graph, entry: str, choice: ModelChoice, environ: Mapping[str, str] | None) -> None:
     """Check that each worker of an entry has a model that it works with, and a key for it in `environ`.
 
     None there says that the run is another machine's, as in a fleet: its keys and libraries are not known here.
