@@ -7,7 +7,7 @@ import pytest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.models import PROVIDERS, RENAMED, near_provider, problem_of, with_current_provider
 from llmdo.runtime import ModelChoice
-from llmdo.services.model_keys import require_keys
+from llmdo.services.model_keys import require_models
 from tests.runtime.building import graph, worker
 
 
@@ -44,6 +44,6 @@ def test_a_key_is_looked_for_where_its_name_is_known(
     [entry] = team.entries
     if lacks:
         with pytest.raises(LlmdoError, match="is not set"):
-            require_keys(team, entry, ModelChoice(), environ)
+            require_models(team, entry, ModelChoice(), environ)
     else:
-        require_keys(team, entry, ModelChoice(), environ)
+        require_models(team, entry, ModelChoice(), environ)

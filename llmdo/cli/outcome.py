@@ -51,13 +51,25 @@ def report(ended: EndedRun, *, as_json: bool, is_brief: bool = False) -> int:
     return FINE if outcome.status == "completed" and not waiting else FINDINGS
 
 
-_REPORTED = ("run", "status", "output", "error", "hint", "frames", "reached", "usage", "usage_by_worker")
+_REPORTED = (
+    "run",
+    "status",
+    "output",
+    "truncated",
+    "error",
+    "hint",
+    "frames",
+    "reached",
+    "usage",
+    "usage_by_worker",
+)
 
 
 def _document(outcome: RunOutcome) -> dict[str, object]:
+    from llmdo.runtime.outcome import told_to_programs
     from llmdo.runtime.recording.keeping import plain_outcome
 
-    values = plain_outcome(outcome)
+    values = plain_outcome(told_to_programs(outcome))
     document: dict[str, object] = {"schema": "llmdo.run/1", **{name: values[name] for name in _REPORTED}}
     document["denied"] = [
         {"path": call.path, "tool": call.tool, "decision": call.decision, "reasons": call.why}

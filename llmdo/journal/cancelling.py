@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.entries import CANCELLED, JournalEntry, JournalError, pack
-from llmdo.journal.summary import summary
+from llmdo.journal.summary import COMPLETE, summary
 
 if TYPE_CHECKING:
     from llmdo.journal.stored import JournalStore
@@ -21,7 +21,7 @@ def cancel(journal: JournalStore, by: str) -> bool:
     summed = summary(journal, is_running=False)
     if summed is None:
         raise JournalError(f"run `{journal.run}` never began")
-    if summed.status in ("completed", "failed", CANCELLED):
+    if summed.status in {*COMPLETE, "failed", CANCELLED}:
         return False
     last = journal.last("end")
     step = 1 + max(journal.counted().get("session", 0), last.step if last is not None else 0)

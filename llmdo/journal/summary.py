@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from llmdo.journal.stored import JournalStore, RunIndex
 
 
+COMPLETE = frozenset({"completed", "truncated"})
+"""How a run has ended that nothing goes on with."""
 LONGEST_NUMBER = 9  # digits, of a request
 
 
@@ -30,7 +32,8 @@ class Summary:
     run: str
     entry: str
     status: str
-    """As the last process left it; `running` while one works on it, `stopped` where one ended without recording how."""
+    """As the last process left it; `running` while one works on it, `stopped` where one ended without recording how,
+    `truncated` where it completed with an output that was cut off."""
     began: float
     """Seconds since 1970."""
     ended: float | None
@@ -54,6 +57,8 @@ class Summary:
     """The run that began what it goes on with; None where it goes on from none."""
     turn: int = 1
     """Its place among the runs that go on from one another."""
+    truncated: str | None = None
+    """Why its output was cut off; None where it was not."""
 
 
 def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
@@ -65,7 +70,7 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
     sessions = [entry for entry in begun if entry.kind == "session"]
     last = next((entry for entry in reversed(begun) if entry.kind == "end"), None)
     is_over = last is not None and last.step >= len(sessions)
-    status = "running" if is_running else last.outcome if last is not None and is_over else "stopped"
+    status = "running" if is_running else ended_as(last) if last is not None and is_over else "stopped"
     closing: dict[str, Any] = last.data if last is not None and is_over else {}
     used = closing.get("usage") or _used(journal)
     cost = used["cost_usd"]
@@ -78,6 +83,7 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
         ended=last.at if last is not None and is_over and not is_running else None,
         error=closing.get("error"),
         hint=closing.get("hint"),
+        truncated=closing.get("truncated"),
         frames=frames_in(closing),
         requests=used["requests"],
         tool_calls=used["tool_calls"],
@@ -90,6 +96,11 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
         conversation=before.first if before else None,
         turn=before.turn if before else 1,
     )
+
+
+def ended_as(end: JournalEntry) -> str:
+    """How a run ended, by the entry that says so: `truncated` where it completed with an output that was cut off."""
+    return "truncated" if end.outcome == "completed" and end.data.get("truncated") else end.outcome
 
 
 def summaries(runs: RunIndex, tell: Callable[[JournalError], None]) -> Iterator[Summary]:

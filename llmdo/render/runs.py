@@ -36,6 +36,7 @@ AFTER_ENTRY = 4  # the columns of a row up to its entry, which stay together
 
 _SHADES: dict[str, Shade] = {
     "completed": "good",
+    "truncated": "asks",
     "failed": "bad",
     "stopped": "bad",
     "interrupted": "asks",
@@ -101,6 +102,8 @@ def as_text(
     lines = [f"run {run.run}: entry {run.entry}, {run.status}, {_when(run.began)}, {_spent(run)}"]
     if run.continues:
         lines.append(f"  goes on from run {run.continues}")
+    if run.truncated:
+        lines.append(f"  the output is not complete: {run.truncated}")
     if run.error:
         lines.append(f"  {_quoted(run.error)}")
     if run.hint:
@@ -144,6 +147,8 @@ def as_markdown(
     ]
     if failed:
         lines += ["", *failed]
+    if run.truncated:
+        lines += ["", f"the output is not complete: {_cell(run.truncated)}"]
     if run.error:
         lines += ["", _cell(_quoted(run.error)), *([f"hint: {_cell(run.hint)}"] if run.hint else [])]
     crashes = [run.frames] if _shows_own(run.frames, roots) else []

@@ -163,8 +163,8 @@ def _worktree(root: Path, tell: Tell) -> _Compared:
     unread = unseen.unread_in(checks.check(read))
     if unread:
         tell(
-            f"warning: the workspace has {unread} errors, so what it lets entries do is not known (`llmdo check` shows "
-            "them)"
+            f"warning: the workspace has {unread} error{'s' * (unread != 1)}, so what it lets entries do is not known "
+            "(`llmdo check` shows why)"
         )
     return _Compared(graph=unseen.shown_as_unknown(read).graph, unread=unread)
 

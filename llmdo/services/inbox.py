@@ -13,7 +13,7 @@ from llmdo.journal.binding import binding_of
 from llmdo.journal.entries import lineage
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
-from llmdo.journal.summary import summary
+from llmdo.journal.summary import COMPLETE, summary
 from llmdo.services.proposed import proposed_change
 from llmdo.workspace.tools_root import Folders
 
@@ -84,7 +84,7 @@ class Inbox:
             summed = summary(journal, is_running=runs.is_claimed(name))
             if summed is None:
                 return
-            if summed.status == "completed":
+            if summed.status in COMPLETE:
                 self._complete.add(name)
             elif summed.status in OPEN and summed.questions:
                 yield from _pending(journal, summed)

@@ -1,4 +1,4 @@
-"""The keys of models, looked for before anything is asked of a person, a model or a provider."""
+"""The models of a run, judged before anything is asked of a person, a model or a provider."""
 
 from __future__ import annotations
 
@@ -17,23 +17,27 @@ if TYPE_CHECKING:
     from llmdo.runtime import ModelChoice
 
 
-def require_keys(graph: Graph, entry: str, choice: ModelChoice, environ: Mapping[str, str]) -> None:
-    """Nothing, where each model that a run of the entry asks has a key, as far as that is known.
+def require_models(graph: Graph, entry: str, choice: ModelChoice, environ: Mapping[str, str] | None) -> None:
+    """Check that each worker of an entry has a model that it works with, and a key for it in `environ`.
+
+    None there says that the run is another machine's, as in a fleet: its keys and libraries are not known here.
 
     Raises:
-        LlmdoError: Some has none; all of them are named.
+        LlmdoError: Some worker has none, or lacks a key; all keys are named.
     """
     if lacking := dict.fromkeys(_lacking(graph, entry, choice, environ)):
         raise LlmdoError("; ".join(lacking), hint="set it, or name another model with `--model`")
 
 
-def _lacking(graph: Graph, entry: str, choice: ModelChoice, environ: Mapping[str, str]) -> Iterator[str]:
-    from llmdo.runtime.models.choice import choose  # which takes a second
+def _lacking(
+    graph: Graph, entry: str, choice: ModelChoice, environ: Mapping[str, str] | None
+) -> Iterator[str]:
+    from llmdo.runtime.models.choice import fitting  # which takes a second
 
     started = graph.entries[entry]
     for name in reachable(graph, started):
-        reference = choose(graph, started, graph.workers[name], choice)
-        if reference is None or reference in choice.instances:
+        reference = fitting(graph, started, graph.workers[name], choice)
+        if reference in choice.instances or environ is None:
             continue
         for model in graph.models.get(reference, (reference,)):
             # Those of a cloud or of a login have other credentials, though their names begin alike.

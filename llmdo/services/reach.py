@@ -251,7 +251,8 @@ def _opened(
     errors = sum(finding.severity == "error" for finding in checks.check(read))
     if errors:
         tell(
-            f"warning: the workspace has {errors} errors, so this may be incomplete (`llmdo check` shows them)"
+            f"warning: the workspace has {errors} error{'s' * (errors != 1)}, so this may be incomplete (`llmdo check` "
+            "shows why)"
         )
     for note in unseen.notes_on(read):
         tell(note)

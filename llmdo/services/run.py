@@ -19,7 +19,7 @@ from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuation, entry_of
 from llmdo.services.entries import with_entry
 from llmdo.services.host import carry_out
-from llmdo.services.model_keys import require_keys
+from llmdo.services.model_keys import require_models
 from llmdo.services.plan import RunPlan
 from llmdo.services.root import root_folder
 from llmdo.services.soundness import require_sound, resolved_with_lock
@@ -182,7 +182,7 @@ def _require_all(request: RunRequest, prepared: PreparedRun) -> None:
         if not attached.name.startswith(aliases) and not (folder / attached.name).exists():
             raise LlmdoError(f"there is no file `{attached.name}` to attach")
     choice = chosen_models(prepared.graph, request.models, request.start.environ)
-    require_keys(prepared.graph, prepared.entry, choice, request.start.environ)
+    require_models(prepared.graph, prepared.entry, choice, request.start.environ)
 
 
 def _start(request: RunRequest) -> EntryRequest:

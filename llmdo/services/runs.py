@@ -19,7 +19,7 @@ from llmdo.journal.entries import CANCELLED
 from llmdo.journal.kept_sources import sweep
 from llmdo.journal.opening import batches_of, runs_of
 from llmdo.journal.requests import shown_requests
-from llmdo.journal.summary import summaries, summary
+from llmdo.journal.summary import COMPLETE, summaries, summary
 from llmdo.journal.totals import totals
 from llmdo.journal.tree import full_tree, tree
 from llmdo.services.retention import DAY, retention
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from llmdo.journal.tree import Node
     from llmdo.services.root import Tell
 
-OVER = frozenset({"completed", "failed", CANCELLED})
+OVER = COMPLETE | {"failed", CANCELLED}
 """The runs that nobody will miss: the others could go on."""
 
 

@@ -13,7 +13,7 @@ from llmdo.base.diagnostic import LlmdoError, excerpt
 from llmdo.base.values import dataclass, field
 from llmdo.journal.opening import runs_of
 from llmdo.journal.requests import shown_requests
-from llmdo.journal.summary import ending, summary
+from llmdo.journal.summary import ended_as, ending, summary
 from llmdo.journal.tree import call_at
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Watched:
                 _event(row.number, row.entry) for row in rows[:MOST] if row.entry.kind not in _SILENT
             ),
             is_running=is_running,
-            status=last.outcome if last else None,
+            status=ended_as(last) if last else None,
             has_more=has_more,
         )
 
@@ -158,7 +158,7 @@ def _event(number: int, entry: JournalEntry) -> RunEvent:
         kind=entry.kind,
         path=entry.path,
         step=entry.step,
-        outcome=entry.outcome,
+        outcome=ended_as(entry) if entry.kind == "end" else entry.outcome,
         facts=_facts(entry),
     )
 
@@ -192,7 +192,7 @@ def _facts(entry: JournalEntry) -> dict[str, Json]:
             text = data["output"] if data["error"] is None else data["error"]
             return {"text": _quoted(text), "frames": len(data.get("frames") or ())}
         case "end":
-            return {"error": _quoted(data.get("error")), "hint": _quoted(data.get("hint"))}
+            return {name: _quoted(data.get(name)) for name in ("error", "hint", "truncated")}
     return _of_execution(data)
 
 
@@ -209,7 +209,7 @@ def _of_request(data: Mapping[str, Any]) -> dict[str, Json]:
         "cost_usd": None if cost is None else str(cost),
         "calls": [part["tool_name"] for part in parts if part["part_kind"] == "tool-call"],
         "text": _quoted(text),
-        "truncated": response.get("finish_reason") == "length",
+        "truncated": response.get("finish_reason") in ("length", "content_filter"),
     }
 
 

@@ -18,7 +18,7 @@ from tests import forking, postgres
 from tests.commands import llmdo
 from tests.fleet.conftest import LONGEST, Rows, until
 from tests.locks import locked
-from tests.services.batch.conftest import effects, inputs
+from tests.services.batch.conftest import MANIFEST, effects, inputs
 from tests.services.batch.conftest import rows as written
 from tests.services.batch.test_stores import copied_database
 
@@ -82,6 +82,50 @@ def test_a_worker_begins_with_nothing_that_nobody_answered_for(fleet: str, works
     with pytest.raises(UntrustedError, match="nobody has answered for"):
         work(WorkerRequest(root=workspace, address=fleet, environ=environ), host)
     assert host.lines == []
+
+
+UNFIT = "---\nname: main\ntoolsets: [effects]\ncompatible_models: ['openai:*']\n---\nGo.\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "words", "told"),
+    [
+        (
+            {},
+            ["--model", "python:other.py:rules"],
+            "`python:other.py:rules` is asked for as a model, and no file",
+        ),
+        ({"main.worker": UNFIT}, [], "worker `main` does not work with `python:models.py:rules`"),
+        ({"llmdo.toml": MANIFEST.replace('model = "python', '# "python')}, [], "worker `main` has no model"),
+        ({}, ["--model", "nobody:at-all"], "nobody"),
+    ],
+)
+def test_a_model_that_no_worker_could_ask_is_refused_where_it_is_put_in(
+    fleet: str, workspace: Path, rows: Rows, files: dict[str, str], words: list[str], told: str
+) -> None:
+    for name, text in files.items():
+        (workspace / name).write_text(text, encoding="utf-8")
+    (workspace / "other.py").write_text(
+        (workspace / "models.py").read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    locked(workspace)
+    inputs(workspace, "effect 1")
+    code, stderr = batch(workspace, fleet, *words)
+    assert (code, told in stderr) == (2, True), stderr
+    assert rows("SELECT count(*) FROM llmdo.item") == [(0,)]
+
+
+def test_a_key_of_a_fleet_is_looked_for_where_it_works(
+    fleet: str, workspace: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    manifest = (workspace / "llmdo.toml").read_text(encoding="utf-8")
+    (workspace / "llmdo.toml").write_text(manifest.replace("python:models.py:rules", "openai:gpt-5"))
+    locked(workspace)
+    inputs(workspace, "effect 1")
+    put_in(workspace, fleet, rows)
+    assert rows(STATES) == [("1", "queued")]
 
 
 @pytest.mark.long

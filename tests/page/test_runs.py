@@ -19,6 +19,7 @@ from llmdo.journal.tree import full_tree, walk
 from llmdo.page.subject import Subject
 from tests import commands, forking
 from tests.page.conftest import Served, go, serving
+from tests.runtime.test_truncation import cutting
 from tests.services import asking
 from tests.services.asking import files, path_of, workspace
 
@@ -180,6 +181,19 @@ def test_what_is_hostile_is_text(page: Page, serve: Serve, tmp_path: Path, probl
     assert page.locator("main img, main script").count() == 0
     assert [problem for problem in problems if "422" in problem]
     problems.clear()
+
+
+@pytest.mark.browser
+def test_a_run_whose_output_was_cut_off_says_so(page: Page, serve: Serve, tmp_path: Path) -> None:
+    root = cutting(tmp_path, "content_filter")
+    assert llmdo_elsewhere(root, "run", "main", "x").returncode == 0
+    serve(root).open(page, "#/runs?status=truncated")
+    expect(page.locator("tbody td.status")).to_have_text("truncated")
+    page.locator("tbody a").first.click()
+    expect(page.locator(".badge")).to_have_text("truncated")
+    expect(page.locator(".run-news")).to_have_text(
+        "The output is not complete: a content filter of its provider ended it"
+    )
 
 
 def test_a_protected_call_cannot_be_allowed_by_any_request(serve: Serve, tmp_path: Path) -> None:

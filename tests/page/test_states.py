@@ -61,7 +61,7 @@ def test_a_workspace_with_errors_says_that_something_may_be_missing(
 ) -> None:
     team(tmp_path, {"main": ["nobody"]})
     serve(tmp_path).open(page, "#/reach/main")
-    expect(page.locator(".note")).to_contain_text("the workspace has 1 errors")
+    expect(page.locator(".note")).to_contain_text("the workspace has 1 error")
 
 
 @pytest.mark.long

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import pytest
 
 import llmdo
 from llmdo.graph.resolved import Graph
+from llmdo.journal import Runs
 from llmdo.render import narration
 from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.telemetry.events import AnswerTruncated, Event
 from llmdo.runtime.telemetry.redaction import Redaction
+from llmdo.services.watching import WatchRequest, grown
+from tests import commands
 
 from .building import go, graph, script, worker
 
@@ -104,12 +108,45 @@ def test_a_complete_answer_is_as_it_is(root: Path, strict: bool) -> None:
     assert not [event for event in events if isinstance(event, AnswerTruncated)]
 
 
-def test_a_program_is_told_that_an_answer_was_cut_also_by_a_journal(root: Path) -> None:
+def cutting(root: Path, reason: str) -> Path:
+    """A workspace at `root` of a model whose answers are cut off."""
+    (root / "cut.py").write_text(CUT, encoding="utf-8")
     (root / "llmdo.toml").write_text(
-        'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\nmodel = "python:cut.py:length"\n',
+        f'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\nmodel = "python:cut.py:{reason}"\n',
         encoding="utf-8",
     )
     (root / "main.worker").write_text("---\nname: main\nentry: true\n---\nGo.\n", encoding="utf-8")
+    return root
+
+
+@pytest.mark.parametrize("reason", WHY)
+def test_whoever_looks_at_a_run_is_told_that_its_answer_was_cut(tmp_path: Path, reason: str) -> None:
+    root = cutting(tmp_path, reason)
+    ran = commands.llmdo(root, "run", "main", "x", "--format", "json")
+    assert (ran.returncode, json.loads(ran.stdout)["status"]) == (0, "truncated")
+    assert json.loads(ran.stdout)["truncated"] == WHY[reason]
+    (run,) = Runs(root).names()
+    assert commands.llmdo(root, "runs").stdout.split()[:2] == [run, "truncated"]
+    for words in (("list",), ("list", "--status", "truncated")):
+        (record,) = json.loads(commands.llmdo(root, "runs", *words, "--format", "json").stdout)["runs"]
+        assert (record["status"], record["truncated"], record["error"]) == ("truncated", WHY[reason], None)
+    assert not commands.llmdo(root, "runs", "list", "--status", "completed").stdout
+    for form in ("text", "markdown"):
+        shown = commands.llmdo(root, "runs", "show", run, "--format", form).stdout
+        assert "truncated" in shown.splitlines()[0]
+        assert f"the output is not complete: {WHY[reason]}" in shown
+    growth = grown(WatchRequest(root=root, run=run))
+    end = growth.events[-1]
+    assert (growth.status, end.outcome, end.facts["truncated"]) == ("truncated", "truncated", WHY[reason])
+    assert [event.facts["truncated"] for event in growth.events if event.kind == "request"] == [True]
+    again = commands.llmdo(root, "resume", run)
+    assert (again.returncode, again.stdout) == (0, "The first half of\n"), "nothing is left to do"
+    pruned = commands.llmdo(root, "runs", "prune", "--keep", "0")
+    assert (pruned.returncode, Runs(root).names()) == (0, []), "it is over"
+
+
+def test_a_program_is_told_that_an_answer_was_cut_also_by_a_journal(root: Path) -> None:
+    cutting(root, "length")
     outcome = llmdo.run(root, "main", "x", journal=True)
     assert (outcome.status, outcome.output) == ("truncated", "The first half of")
     assert outcome.truncated == WHY["length"]

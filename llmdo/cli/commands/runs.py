@@ -39,7 +39,9 @@ RunsOf = Annotated[
 ]
 Status = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option("--status", help="completed, failed, cancelled, interrupted, waiting, running or stopped."),
+    typer.Option(
+        "--status", help="completed, truncated, failed, cancelled, interrupted, waiting, running or stopped."
+    ),
 ]
 Limit = Annotated[int, typer.Option("--limit", min=0, help="How many of the latest runs to list; 0 for all.")]
 Turns = Annotated[

@@ -7,6 +7,7 @@ const TONES = {
   running: "running",
   open: "needs_approval",
   waiting: "needs_approval",
+  truncated: "needs_approval",
   unsure: "needs_approval",
   interrupted: "needs_approval",
   retried: "needs_approval",

@@ -78,7 +78,7 @@ function tableCell(cell, repeat) {
   return h("td", { class: ["case-cell", TONES[cell.shade]] }, runs, why && h("span", { class: "excerpt", title: why }, why));
 }
 
-function totals(name, values) {
+function totals({ name, values }) {
   return h("tr", { class: "total" }, h("th", { scope: "row" }, name), values.map((value) => h("td", {}, value)));
 }
 
@@ -107,7 +107,6 @@ function failing(data, cases) {
 function report(data, only, toggle) {
   const cases = data.cases.filter((each) => !only || each.differs);
   const several = data.variants.length > 1;
-  const column = (name) => data.variants.map((variant) => variant[name]);
   return [
     data.left > 0 && h("p", { class: "note" }, withCode(`${counted(data.left, "run")} left${data.reason ? `: ${data.reason}` : ""}; \`llmdo eval resume ${data.evaluation}\` goes on`)),
     data.sentences.length > 0 && h("ul", { class: "sentences" }, data.sentences.map((line) => h("li", {}, withCode(line)))),
@@ -118,14 +117,12 @@ function report(data, only, toggle) {
       h(
         "table",
         { class: "cases" },
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Case"), column("label").map((label) => h("th", { scope: "col", class: "mono" }, label)))),
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Case"), data.variants.map((variant) => h("th", { scope: "col", class: "mono" }, variant.label)))),
         h(
           "tbody",
           {},
           cases.map((each) => h("tr", {}, h("th", { scope: "row" }, h("span", { class: "mono strong" }, each.name), several && each.differs && h("span", { class: "badge differs" }, "differs")), each.cells.map((cell) => tableCell(cell, data.repeat)))),
-          totals("Passed", column("passed")),
-          totals("Requests", column("requests")),
-          totals("Cost", column("cost")),
+          data.totals.map(totals),
         ),
       ),
     ),

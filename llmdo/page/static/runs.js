@@ -31,7 +31,7 @@ function questions(run) {
 
 function filters(data, context) {
   const entries = [...new Set([...context.project.entries.map((entry) => entry.name), ...data.runs.map((run) => run.entry)])];
-  const states = ["running", "waiting", "completed", "failed", "cancelled", "interrupted", "stopped"];
+  const states = ["running", "waiting", "completed", "truncated", "failed", "cancelled", "interrupted", "stopped"];
   const choice = (name, label, values) =>
     h(
       "label",

@@ -12,7 +12,7 @@ export class Timeline {
     this.at = 0;
     this.nodes = new Map();
     this.roots = [];
-    this.run = { began: null, ended: null, status: null, error: null, hint: null, entry: null, sessions: 0 };
+    this.run = { began: null, ended: null, status: null, error: null, hint: null, truncated: null, entry: null, sessions: 0 };
     this.used = { requests: 0, input: 0, output: 0, unmeasured: 0, cost: 0, priced: 0, denied: 0, waiting: 0, calls: 0 };
   }
 
@@ -81,10 +81,10 @@ export class Timeline {
         return;
       case "session":
         run.sessions += 1;
-        Object.assign(run, { status: null, error: null, hint: null });
+        Object.assign(run, { status: null, error: null, hint: null, truncated: null });
         return;
       case "end":
-        Object.assign(run, { status: event.outcome, error: event.error, hint: event.hint });
+        Object.assign(run, { status: event.outcome, error: event.error, hint: event.hint, truncated: event.truncated });
         this.close(event);
         return;
       case "imported":
@@ -185,5 +185,5 @@ function flag(node, word) {
 }
 
 function endOf(outcome) {
-  return outcome === "completed" ? "success" : outcome;
+  return outcome === "completed" || outcome === "truncated" ? "success" : outcome;
 }

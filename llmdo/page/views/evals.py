@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.page.endpoints import Endpoint, Inquiry
-from llmdo.render.evaluation import cell, cost, passed, reasons, requests, verdicts
+from llmdo.render.evaluation import cell, passed, reasons, totals, verdicts
 from llmdo.render.watched import as_json
 from llmdo.services.evaluation import commands as service
 from llmdo.services.evaluation.document import differing
@@ -30,6 +30,10 @@ def about(subject: Subject, inquiry: Inquiry) -> Json:
         **_head(evaluated),
         "reason": evaluated.reason,
         "sentences": list(verdicts(evaluated)),
+        "totals": [
+            {"name": name, "values": [of(variant) for variant in evaluated.variants]}
+            for name, of in totals(evaluated)
+        ],
         "cases": [
             {
                 "name": case,
@@ -51,15 +55,7 @@ def _head(evaluated: Evaluated) -> dict[str, Json]:
         "number": len(evaluated.cases),
         "left": evaluated.unfinished,
         "missed": evaluated.held is not None and evaluated.held.is_missed,
-        "variants": [
-            {
-                "label": variant.label,
-                "passed": passed(variant),
-                "requests": requests(variant),
-                "cost": cost(variant),
-            }
-            for variant in evaluated.variants
-        ],
+        "variants": [{"label": variant.label, "passed": passed(variant)} for variant in evaluated.variants],
     }
 
 

@@ -179,14 +179,23 @@ def models_of(
 
 
 def _model_of(graph: Graph, entry: Entry, worker: Worker, choice: ModelChoice, source: ModelSource) -> Model:
+    return source.make(fitting(graph, entry, worker, choice))
+
+
+def fitting(graph: Graph, entry: Entry, worker: Worker, choice: ModelChoice) -> str:
+    """The reference of the model that `worker` uses, with which it works.
+
+    Raises:
+        LlmdoError: None is named, or it does not work with it.
+    """
     reference = choose(graph, entry, worker, choice)
     if reference is None:
         raise LlmdoError(
             f"worker `{worker.name}` has no model",
             hint="name one with --model, or as `model` of [workspace] in llmdo.toml",
         )
-    require_fit(worker, source.chain(reference))
-    return source.make(reference)
+    require_fit(worker, graph.models.get(reference, (reference,)))
+    return reference
 
 
 def require_fit(worker: Worker, chain: Iterable[str]) -> None:

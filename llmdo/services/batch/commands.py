@@ -25,7 +25,7 @@ from llmdo.services.batch.files import name_of
 from llmdo.services.batch.inputs import InputChoice, items_of, require_distinct
 from llmdo.services.batch.queueing import cancel_all, queue_again, take_back
 from llmdo.services.batch.scheduling import BatchBounds, Draining, work_off
-from llmdo.services.model_keys import require_keys
+from llmdo.services.model_keys import require_models
 from llmdo.services.run import EntryRequest, chosen_models, prepare
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import lock, personal
@@ -197,7 +197,7 @@ def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, Batch
         LlmdoError: It cannot be put in.
     """
     prepared = request.prepared or prepare(
-        request.start, host.tell, host.consent, partial(_require_keys, request)
+        request.start, host.tell, host.consent, partial(_require_models, request)
     )
     from llmdo.runtime import new_run
 
@@ -218,7 +218,7 @@ def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, Batch
         **request.settings,
     }
     entry = graph.entries[prepared.entry]
-    require_consent(prepared, references, host.consent)
+    require_consent(prepared, references, host.consent, is_fleet=bool(request.settings.get("fleet")))
     prepared.folders.require()
     records = require_distinct(_given(request.inputs, attaches=_takes_files(graph, entry)))
     items = _placed(records, prepared.folders.root, entry.input, working.environ)
@@ -232,13 +232,12 @@ def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, Batch
     return prepared, store
 
 
-def _require_keys(request: BatchRequest, prepared: PreparedRun) -> None:
-    """Nothing, where the models of the batch have keys; those of a fleet are on the machines of its workers."""
-    if not request.settings.get("fleet"):
-        environ = request.working.environ
-        require_keys(
-            prepared.graph, prepared.entry, chosen_models(prepared.graph, request.models, environ), environ
-        )
+def _require_models(request: BatchRequest, prepared: PreparedRun) -> None:
+    """Check the models of the batch, as far as this machine can: the keys of a fleet are with its workers."""
+    environ = request.working.environ
+    choice = chosen_models(prepared.graph, request.models, environ)
+    is_fleet = bool(request.settings.get("fleet"))
+    require_models(prepared.graph, prepared.entry, choice, None if is_fleet else environ)
 
 
 def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:

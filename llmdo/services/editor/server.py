@@ -12,6 +12,7 @@ from pygls.lsp.server import LanguageServer
 
 from llmdo.base.nearest import MANIFEST, nearest
 from llmdo.services.editor import sending
+from llmdo.services.editor.receiving import EditorProtocol
 from llmdo.services.editor.session import Session
 from llmdo.version import __version__
 
@@ -34,7 +35,7 @@ class EditorServer(LanguageServer):
     """The workspaces that an editor shows, each with its findings."""
 
     def __init__(self) -> None:
-        super().__init__("llmdo", __version__, types.TextDocumentSyncKind.Full)
+        super().__init__("llmdo", __version__, types.TextDocumentSyncKind.Full, protocol_cls=EditorProtocol)
         self._sessions: dict[Path, Session] = {}
         self._uris: dict[Path, str] = {}
         """What the editor calls the files that it has open."""

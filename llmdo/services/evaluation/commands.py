@@ -23,7 +23,7 @@ from llmdo.services.evaluation.judges import judges_of
 from llmdo.services.evaluation.outcome import Evaluated, Variant
 from llmdo.services.evaluation.revisions import both, commit_of, prepared
 from llmdo.services.evaluation.running import Conditions, run_all
-from llmdo.services.model_keys import require_keys
+from llmdo.services.model_keys import require_models
 from llmdo.services.root import root_folder
 from llmdo.services.run import chosen_models
 from llmdo.services.soundness import require_sound
@@ -292,7 +292,7 @@ def _require_keys(variants: tuple[Variant, ...], suite: Suite, graph: Graph, how
     wanted += [(graph, entry, ()) for entry in how.judging.values() if asking and entry in graph.entries]
     try:
         for which, entry, models in wanted:
-            require_keys(which, entry, chosen_models(which, models, how.environ), how.environ)
+            require_models(which, entry, chosen_models(which, models, how.environ), how.environ)
     except LlmdoError as error:
         hint = f"`llmdo eval {suite.name} --recorded` gives the answers of its recording, without a key"
         has_recording = recordings.is_there(how.root, suite.name)

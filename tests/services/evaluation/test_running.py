@@ -201,6 +201,22 @@ def test_a_key_that_one_model_lacks_is_named_before_the_first_request_to_any(
     assert not (root / ".llmdo/batches").exists()
 
 
+def test_a_model_that_a_worker_does_not_work_with_is_named_before_the_first_request_to_any(
+    llmdo: Llmdo, root: Path
+) -> None:
+    main = (root / "main.worker").read_text(encoding="utf-8")
+    fits = "compatible_models: ['python:models.py:rules']"
+    (root / "main.worker").write_text(main.replace("toolsets:", f"{fits}\ntoolsets:"), encoding="utf-8")
+    locked(root)
+    write(root, [{"name": "a", "input": "say a"}], evaluators={"contains": "a"})
+    models = ["--model", "python:models.py:rules", "--model", "python:models.py:loud"]
+    for words in (("eval", *models), ("batch", "main", *models[2:], "--inputs", "-")):
+        done = llmdo(*words, cwd=root)
+        assert (done.code, "`main` does not work with `python:models.py:loud`" in done.err) == (2, True)
+        assert not (root / ".llmdo/batches").exists()
+        assert not (root / ".llmdo/runs").exists()
+
+
 @pytest.mark.long
 def test_cases_are_chosen_by_pattern_and_no_other_is_run_by_resume(llmdo: Llmdo, root: Path) -> None:
     cases = [{"name": name, "input": f"say {name}"} for name in ("refund 1", "refund 2", "invoice", "order")]

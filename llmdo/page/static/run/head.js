@@ -30,6 +30,7 @@ export class RunHead {
       isFile && isRunning && h("p", { class: "note" }, "It went on when this file was written, which shows what was known until then."),
       fault && h("p", { class: "note" }, "It could not go on: ", withCode(fault)),
       run.continues && h("p", { class: "lead" }, "Goes on from ", other(run.continues)),
+      isLive && run.truncated && h("p", { class: "note" }, "The output is not complete: ", run.truncated),
       isLive && run.error && run.status !== "waiting" && h("p", { class: ["note", run.status === "failed" && "blocked"] }, withCode(run.error), run.hint && h("span", { class: "dim" }, " ", withCode(run.hint))),
       isLive && used.waiting > 0 && this.waiting(used.waiting),
     );
