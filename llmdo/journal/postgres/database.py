@@ -42,6 +42,10 @@ class BrokenError(StoreError):
     """The connection broke, so that nobody knows whether its last statement was carried out."""
 
 
+class TwiceError(StoreError):
+    """What was to be written is there already."""
+
+
 class Statement(Protocol):
     """Runs a statement in a transaction."""
 
@@ -87,6 +91,8 @@ class Database:
     def again(self, work: Callable[[], Result], before: Callable[[], None]) -> Result:
         """What `work` returns, which is done again, after `before`, where the connection broke.
 
+        In a block that holds a connection it is done once: whoever began the block begins it again.
+
         Raises:
             JournalError: The database is not back in time, or it cannot be carried out.
         """
@@ -99,7 +105,7 @@ class Database:
                 return work()
             except BrokenError:
                 end = end or time.monotonic() + PATIENCE
-                if time.monotonic() > end:
+                if time.monotonic() > end or self._pool.is_held:
                     raise
 
     def rows_at_once(self, query: str, *values: object) -> list[tuple[Any, ...]]:
@@ -172,7 +178,8 @@ class Database:
         try:
             yield
         except psycopg.Error as error:
-            kind = BrokenError if connection.closed else StoreError
+            is_twice = isinstance(error, psycopg.errors.UniqueViolation)
+            kind = BrokenError if connection.closed else TwiceError if is_twice else StoreError
             raise kind(f"the store {self.name} failed: {_why(error)}") from error
         except (UnicodeEncodeError, ValueError) as error:
             raise JournalError(f"the store {self.name} cannot keep this: {error}") from error

@@ -68,6 +68,11 @@ class Pool:
             self._own.held = None
             self._give_back(held)
 
+    @property
+    def is_held(self) -> bool:
+        """Whether this thread has a connection for a block that is not over."""
+        return getattr(self._own, "held", None) is not None
+
     def close(self) -> None:
         """Closes what nobody uses at the moment."""
         with self._changed:
