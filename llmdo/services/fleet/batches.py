@@ -21,7 +21,7 @@ from llmdo.services.batch.commands import (
     put_in,
     rows_of,
 )
-from llmdo.services.batch.queueing import cancel_all, queue_again
+from llmdo.services.batch.queueing import cancel_all, queue_again, take_up
 from llmdo.services.batch.scheduling import Draining, reached
 from llmdo.services.fleet.code import lock_digest
 from llmdo.services.fleet.items import bounds_of
@@ -105,7 +105,8 @@ def go_on(request: ContinuedBatch, approvals: Json, host: BatchHost) -> BatchOut
         runs = runs_of(request.root, environ)
         left = (item for item in store.items("running") if item.first not in known)
         store.queue(item for item in left if not runs.is_claimed(item.run))
-        queue_again(store, runs, failed=request.failed, items=request.items, unsure=request.unsure)
+        queue_again(store, failed=request.failed, items=request.items, unsure=request.unsure)
+        take_up(store, runs, store.items("waiting"))
         for item in store.items("queued"):
             if item.first not in known:
                 _enqueue_again(queue, store, runs, item.run, lock_digest(request.root))
