@@ -290,7 +290,7 @@ def _judged(
     )
 
 
-def _batch(items: int, kills: int, chance: random.Random) -> int:
+def _batch(items: int, kills: int, seconds: float, chance: random.Random) -> int:
     """Prints what became of the items of a batch; the exit code says whether each effect happened once."""
     from bench.fleet import MANIFEST, MODELS
 
@@ -305,9 +305,8 @@ def _batch(items: int, kills: int, chance: random.Random) -> int:
             (root / name).write_text(text)
         (root / "main.worker").write_text("---\nname: main\ntoolsets: [effects]\n---\nGo.\n")
         assert finished(start(root, ["lock"])) == 0, (root / "err.txt").read_text()
-        counted = housekeeping.over_files(root, start, items, kills, chance)
-    print(counted)
-    return 1 if counted.is_wrong else 0
+        campaign = housekeeping.Campaign(root, items, kills, time.monotonic() + seconds)
+        return 0 if housekeeping.over_files(campaign, start, chance) else 1
 
 
 def main() -> int:
@@ -315,13 +314,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=3600.0, help="no run is begun after so long")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="nothing more is begun after so long")
     parser.add_argument(
         "--items", type=int, help="of a batch instead, whose process is killed while runs are pruned"
     )
     options = parser.parse_args()
     if options.items:
-        return _batch(options.items, options.kills, random.Random(options.seed))
+        return _batch(options.items, options.kills, options.seconds, random.Random(options.seed))
     chance = random.Random(options.seed)  # moments, not secrets
     kills = trials = open_calls = hung = 0
     wrong: list[Trial] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ def note_forced(root: Path) -> None:
         size = os.fstat(descriptor).st_size
         real(descriptor)
         # Beside it first, so that a kill meanwhile leaves the number before, and not half of one.
-        noted = root / f"{FORCED}.new"
+        noted = root / f"{FORCED}.{threading.get_native_id()}.new"
         noted.write_text(str(size))
         noted.replace(root / FORCED)
 

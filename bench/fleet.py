@@ -1,7 +1,8 @@
 """What a fleet promises, counted over real workers and a real PostgreSQL: `python -m bench.fleet`, `make bench-fleet`.
 
-Workers are processes that are killed at random, each followed by another; leases and beats are as long as `--seconds`
-says, so that a take-over is not waited for half a minute. `--full` takes the numbers that are asked for.
+Workers are processes that are killed at random, each followed by another; leases and beats are as long as `--lease`
+says, so that a take-over is not waited for half a minute, but for `housekeeping`, whose workers are as they are in use.
+`--full` takes the numbers that are asked for.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from bench import housekeeping as bench_housekeeping
+from bench import housekeeping as house
 from tests import postgres
 
 if TYPE_CHECKING:
@@ -246,66 +247,14 @@ def kills(server: postgres.Cluster, seconds: float, items: int, times: int) -> N
         print(f"  unsure: {len(unsure)}, of which not at work at a kill: {len(unsure - held)}")
 
 
-def housekeeping(server: postgres.Cluster, seconds: float, items: int, times: int, restarts: int) -> None:
-    """Workers that are killed while runs are pruned, the server restarts, and 3 % of its answers are lost."""
-    chance = random.Random(1)  # moments, not secrets
-    with fleet_of(server, seconds) as fleet:
-        (fleet.root / "tools.py").write_text(bench_housekeeping.TOOLS)
-        fleet.llmdo("lock")
-        direct, between = fleet.environ, bench_housekeeping.Tearing(server.port, 0.03, chance)
-        for _ in range(3):
-            fleet.worker(4)
-        fleet.ready(3)
-        fleet.put_in([f"effect {number}" for number in range(items)]).kill()
-        fleet.stop()
-        torn = fleet.address.replace(f":{server.port}/", f":{between.port}/")
-        fleet.environ = {**direct, "LLMDO_STORE": torn}
-        held: set[str] = set()
-        killed = pruned = restarted = 0
-        while not fleet.is_over(3, 4):
-            bench_housekeeping.wait_a_little(chance)
-            if restarted < restarts and chance.random() < 0.05:
-                server.stop()
-                server.start()
-                restarted += 1
-            if chance.random() < 0.1:
-                words = [sys.executable, "-m", "llmdo", "runs", "prune", "--keep", "0"]
-                null = subprocess.DEVNULL
-                pruned += (
-                    subprocess.run(words, cwd=fleet.root, env=direct, stdout=null, stderr=null).returncode
-                    == 0
-                )
-            known = {row[1]: row[0] for row in fleet.rows("SELECT id, pid FROM llmdo.worker")}
-            at_work = fleet.rows(AT_WORK)
-            for process in fleet.workers:  # one that ended itself had what it had, too
-                if process.poll() not in (None, 0):
-                    held |= {
-                        name.partition("@")[0] for owner, name in at_work if owner == known.get(process.pid)
-                    }
-            busy = {row[0] for row in at_work}
-            alive = [each for each in fleet.workers if each.poll() is None and known.get(each.pid) in busy]
-            if killed >= times or not alive:
-                continue
-            process = chance.choice(alive)
-            process.send_signal(signal.SIGSTOP)
-            had = [name for owner, name in fleet.rows(AT_WORK) if owner == known[process.pid]]
-            held |= {name.partition("@")[0] for name in had}
-            process.kill()
-            process.wait()
-            killed += 1
-        between.close()
-        rows = fleet.rows("SELECT run, input, state, result FROM llmdo.item ORDER BY number")
-        names = {run: bytes(text).decode().split()[1] for run, text, _, _ in rows}
-        counted = bench_housekeeping.counted(
-            fleet.root,
-            [(names[run], state, json.loads(result).get("error")) for run, _, state, result in rows],
-            {names[run] for run in held if run in names},
-        )
-        print(
-            f"{killed} kills -9 over {items} items of a fleet, `runs prune` {pruned} times, {restarted} restarts of "
-            f"the server, {between.torn} answers lost of 3 %, {fleet.ended_themselves} workers that ended themselves"
-        )
-        print(counted)
+def housekeeping(
+    server: postgres.Cluster, items: int, times: int, restarts: int, most: float, seed: int
+) -> bool:
+    """Whether workers came to what they should that are killed while runs are pruned and the server fails."""
+    chance = random.Random(seed)  # moments, not secrets
+    with fleet_of(server, 30) as fleet:
+        campaign = house.Campaign(fleet.root, items, times, time.monotonic() + most)
+        return house.over_fleet(campaign, fleet, server, restarts, chance)
 
 
 def fenced(server: postgres.Cluster, seconds: float, tries: int) -> None:
@@ -400,7 +349,8 @@ def imports(server: postgres.Cluster) -> None:
             print(f"fleet libraries loaded by `llmdo {words[0]}`: {ended.stdout.splitlines()[-1] or 'none'}")
 
 
-def main() -> None:
+def main() -> int:
+    """Prints what each part counted; the exit code says whether housekeeping came to what it should."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -408,37 +358,44 @@ def main() -> None:
     parser.add_argument("--runs", type=int, help="over which workers are killed; 80, or 1,000 with --full")
     parser.add_argument("--kills", type=int, help="8, or 200 with --full")
     parser.add_argument("--tries", type=int, help="of a worker that is fenced off; 2, or 30 with --full")
-    parser.add_argument("--seconds", type=float, default=4.0, help="how long leases and beats hold")
+    parser.add_argument(
+        "--lease", type=float, default=4.0, help="how long leases and beats hold, for all else"
+    )
     parser.add_argument("--restarts", type=int, default=3, help="of the server, while it keeps house")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="how long it keeps house at most")
+    parser.add_argument("--seed", type=int, default=1)
     default = ["imports", "latency", "kills", "housekeeping", "fenced", "throughput"]
     parser.add_argument("--only", nargs="*", default=default)
     options = parser.parse_args()
     if lacking := postgres.lacking():
         raise SystemExit(lacking)
     with postgres.cluster() as server:
-        parts: dict[str, Callable[[], None]] = {
+        parts: dict[str, Callable[[], bool | None]] = {
             "imports": lambda: imports(server),
             "latency": lambda: latency(server, 20 if options.full else 6),
             "kills": lambda: kills(
                 server,
-                options.seconds,
+                options.lease,
                 options.runs or (1000 if options.full else 80),
                 options.kills or (200 if options.full else 8),
             ),
             "housekeeping": lambda: housekeeping(
                 server,
-                options.seconds,
                 options.runs or (300 if options.full else 40),
                 options.kills or (100 if options.full else 6),
                 options.restarts,
+                options.seconds,
+                options.seed,
             ),
-            "fenced": lambda: fenced(server, options.seconds, options.tries or (30 if options.full else 2)),
+            "fenced": lambda: fenced(server, options.lease, options.tries or (30 if options.full else 2)),
             "throughput": lambda: throughput(server, 64 if options.full else 32, 2.0),
         }
+        is_right = True
         for name in options.only:
-            parts[name]()
+            is_right = parts[name]() is not False and is_right
             sys.stdout.flush()
+    return 0 if is_right else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

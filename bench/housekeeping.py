@@ -1,29 +1,38 @@
-"""Effects of many items, each counted by a line before and one after, while processes are killed and runs are pruned.
+"""Effects of many items, counted by lines on disk, while processes are killed, runs are pruned and a server fails.
 
-A part of `python -m bench.crash --items 300` over files and of `python -m bench.fleet --only housekeeping` over a
-database, whose server is restarted and whose answers are lost now and then.
+`python -m bench.crash --items 300 --kills 100` works over files; `python -m bench.fleet --only housekeeping` over a
+database whose server is restarted and of whose answers 3 % are lost with their connections. Workers have the leases
+that they have in use: what was killed goes on after half a minute, and others work meanwhile.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from llmdo.journal import FileBatches
+from llmdo.journal import FileBatches, JournalError, Runs
+from llmdo.journal.summary import unfinished
+from tests import forking
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from pathlib import Path
+
+    from bench.fleet import Fleet
+    from tests.postgres import Cluster
 
 TOOLS = """\
 import os
@@ -50,84 +59,156 @@ def effect(name: str) -> str:
     return f"did {name}"
 """
 
+THINKING = 2.0  # seconds that models of a fleet take for an answer at most, so that items outlast the kills
+AHEAD = 5  # kills more than the share of the items that is over, so that they are spread over all of them
+JOBS, WORKERS = 4, 3
+TORN = 0.03
+"""Of the answers of the server."""
+_PATIENCE = 120.0  # seconds without a change of any item, after which the rest is given up
+_SETTLED = 2.0  # seconds after which the server has carried out what a killed process had sent
 
-@dataclass(frozen=True)
-class Counted:
-    """What became of the items, by what their tool wrote and how they stand."""
+_LEFT = "SELECT state, count(*) FROM llmdo.item GROUP BY state"
+_OWNERS = """
+SELECT split_part(owner, ':', 2)::int, count(*) FROM llmdo.run
+WHERE owner IS NOT NULL AND until > clock_timestamp() AND status = 'running' GROUP BY 1
+"""
+_UNDER_WAY = """
+SELECT item.input FROM llmdo.item JOIN llmdo.run USING (run)
+WHERE split_part(owner, ':', 2)::int = {} AND EXISTS (SELECT FROM llmdo.entry AS a
+  WHERE a.run = run.run AND kind = 'started' AND NOT EXISTS (SELECT FROM llmdo.entry AS b
+    WHERE b.run = a.run AND b.path = a.path AND b.step = a.step AND b.kind = 'finished'))
+"""
 
-    states: Counter[str]
-    repeated: list[str]
-    """Whose effect began more than once."""
-    lacking: list[str]
-    """Which are completed without it."""
-    unsure_at_rest: list[str]
-    """Which are unsure, and whose tool neither began nor may have: no process was killed that had the item."""
-    errors: list[str]
-    """Of those that failed."""
+
+@dataclass
+class Campaign:
+    """What was done to the processes of a batch, and what it came to."""
+
+    root: Path
+    items: int
+    kills: int
+    """That are wanted."""
+    deadline: float
+    """By `time.monotonic`, after which nothing more is killed and nothing waited for."""
+    began: float = field(default_factory=time.monotonic)
+    killed: int = 0
+    pruned: int = 0
+    under_way: set[str] = field(default_factory=set)
+    """Items with a call that was kept as started, and not as finished, when their process was killed."""
+    in_tool: set[str] = field(default_factory=set)
+    """Those of them whose tool had written its first line, and not its last."""
+    _printed: float = 0.0
 
     @property
-    def is_wrong(self) -> bool:
-        """Whether something was repeated or lost, failed, or is asked about for nothing."""
-        return bool(self.repeated or self.lacking or self.errors or self.unsure_at_rest)
+    def is_out_of_time(self) -> bool:
+        """Whether the time is over that it may take."""
+        return time.monotonic() > self.deadline
 
-    def __str__(self) -> str:
-        """In a few lines."""
-        return (
-            f"  {dict(self.states)}\n"
-            f"  effects twice: {len(self.repeated)} {self.repeated[:3]}\n"
-            f"  effects lacking of completed: {len(self.lacking)} {self.lacking[:3]}\n"
-            f"  failed: {len(self.errors)} {self.errors[:3]}\n"
-            f"  unsure although no process was killed with it: {len(self.unsure_at_rest)} {self.unsure_at_rest[:3]}"
+    @property
+    def log(self) -> Path:
+        """What the tool writes."""
+        return self.root / "effects.log"
+
+    def lines(self, word: str) -> Counter[str]:
+        """How often the tool wrote this word, by the name of the item."""
+        lines = self.log.read_text().splitlines() if self.log.exists() else []
+        return Counter(line.partition(" ")[2] for line in lines if line.startswith(f"{word} "))
+
+    def cut(self, names: set[str]) -> None:
+        """Counts the items with a call under way when their process was killed."""
+        self.under_way |= names
+        self.in_tool |= names & set(self.lines("before") - self.lines("after"))
+
+    def tell(self, states: Counter[str]) -> None:
+        """Prints how far it is, twice a minute."""
+        now = time.monotonic()
+        if now > self._printed + 30:
+            self._printed = now
+            print(f"  after {now - self.began:.0f} s: {self.killed} kills, {dict(states)}", flush=True)
+
+    def judged(self, rows: list[tuple[str, str, str | None]]) -> bool:
+        """Prints what became of the items, whose name, state and error `rows` are; whether that is as it should be."""
+        begun, ended = self.lines("before"), self.lines("after")
+        states = Counter(state for _, state, _ in rows)
+        left = sum(number for state, number in states.items() if state not in ("completed", "unsure"))
+        failed = [f"{name}: {error}" for name, state, error in rows if state in ("failed", "refused")]
+        unsure = {name for name, state, _ in rows if state == "unsure"}
+        wrong = {
+            "lost": [
+                name for name, state, _ in rows if state not in ("completed", "unsure", "failed", "refused")
+            ],
+            "failed": failed,
+            "effects twice": [name for name, number in begun.items() if number > 1],
+            "effects lacking of completed": [
+                name for name, state, _ in rows if state == "completed" and not ended[name]
+            ],
+            "unsure, and no call was under way at a kill": sorted(unsure - self.under_way),
+        }
+        if self.is_out_of_time and left > len(failed):
+            print(f"  the time is over: {left} items are left, and are not judged")
+            del wrong["lost"]
+        print(f"  {time.monotonic() - self.began:.0f} s, {dict(states)}")
+        for what, names in wrong.items():
+            print(f"  {what}: {len(names)} {names[:3] or ''}")
+        print(
+            f"  calls under way at a kill: {len(self.under_way)}, {len(self.in_tool)} of them between the lines of the "
+            f"tool; unsure: {len(unsure)}; under way and completed: {len(self.under_way - unsure)}"
         )
+        return not any(wrong.values())
 
 
-def counted(root: Path, rows: Iterable[tuple[str, str, str | None]], held: set[str]) -> Counted:
-    """`rows` are name, state and error of each item; `held` the names of those that a killed process had."""
-    lines = (root / "effects.log").read_text().splitlines() if (root / "effects.log").exists() else []
-    begun = Counter(line.partition(" ")[2] for line in lines if line.startswith("before "))
-    items = list(rows)
-    return Counted(
-        states=Counter(state for _, state, _ in items),
-        repeated=[name for name, number in begun.items() if number > 1],
-        lacking=[name for name, state, _ in items if state == "completed" and not begun[name]],
-        unsure_at_rest=[name for name, state, _ in items if state == "unsure" and name not in held],
-        errors=[f"{name}: {error}" for name, state, error in items if state in ("failed", "refused")],
-    )
+def over_files(campaign: Campaign, start: Callable[[Path, list[str]], int], chance: random.Random) -> bool:
+    """Whether a batch in files came to what it should, whose process, which `start` begins, is killed again and again.
 
-
-def over_files(
-    root: Path, start: Callable[[Path, list[str]], int], items: int, kills: int, chance: random.Random
-) -> Counted:
-    """A batch of files whose process, which `start` begins, is killed again and again, and whose runs are pruned.
-
-    It is killed once so many effects have begun since it began, and perhaps a moment later.
+    It is killed a moment after it has its first runs, or after so many effects have begun since it did.
     """
-    log = root / "effects.log"
-    (root / "in.jsonl").write_text("".join(f"{json.dumps(f'effect {number}')}\n" for number in range(items)))
-    words = ["batch", "main", "--inputs", "in.jsonl", "--jobs", "4"]
-    held: set[str] = set()
-    killed = pruned = 0
-    known: list[tuple[str, str, str | None]] = []
-    while not known or any(state in ("queued", "running") for _, state, _ in known):
-        size = log.stat().st_size if log.exists() else 0
-        grown, after = chance.randint(0, 6) * len("before 123 "), chance.uniform(0.0, 0.2)
-        process = start(root, words)
+    root = campaign.root
+    names = (json.dumps(f"effect {number}") for number in range(campaign.items))
+    (root / "in.jsonl").write_text("".join(f"{name}\n" for name in names))
+    words = ["batch", "main", "--inputs", "in.jsonl", "--jobs", str(JOBS)]
+    states: Counter[str] = Counter(queued=campaign.items)
+    while (left := states["queued"] + states["running"]) and not campaign.is_out_of_time:
+        is_due = _moment(campaign, chance, most=left // max(1, campaign.kills - campaign.killed))
+        after, prunes_at = chance.uniform(0.0, 0.15), time.monotonic() + chance.uniform(0.0, 1.0)
+        process, pruning = start(root, words), 0
         while not os.waitpid(process, os.WNOHANG)[0]:
-            if killed < kills and log.exists() and log.stat().st_size - size > grown:
+            if campaign.killed < campaign.kills and is_due():
                 time.sleep(after)
                 os.kill(process, signal.SIGKILL)  # one that has ended waits for its parent
-                os.waitpid(process, 0)
-                killed += 1
+                campaign.killed += os.WIFSIGNALED(os.waitpid(process, 0)[1])
                 break
+            if not pruning and time.monotonic() > prunes_at:
+                pruning = start(root, ["runs", "prune", "--keep", "0"])
             time.sleep(0.005)
-        held |= {name for name, state, _ in _items(root) if state == "running"}
-        if chance.random() < 0.5:
-            pruned += os.waitpid(start(root, ["runs", "prune", "--keep", "0"]), 0)[1] == 0
-        known = _items(root)
-        if known:
-            words = ["batch", "resume", "last", "--jobs", "4"]
-    print(f"{killed} kills -9 over a batch of {items} items in files, `runs prune` {pruned} times")
-    return counted(root, known, held)
+        campaign.cut(_cut_in_files(root))
+        pruning = pruning or start(root, ["runs", "prune", "--keep", "0"])
+        campaign.pruned += os.waitpid(pruning, 0)[1] == 0
+        states = Counter(state for _, state, _ in _items(root))
+        if states:
+            words = ["batch", "resume", "last", "--jobs", str(JOBS)]
+        campaign.tell(states)
+    print(
+        f"{campaign.killed} kills -9 of a process that had runs of a batch of {campaign.items} items in files, "
+        f"`runs prune` {campaign.pruned} times"
+    )
+    return campaign.judged(_items(root))
+
+
+def _moment(campaign: Campaign, chance: random.Random, most: int) -> Callable[[], bool]:
+    """Whether the next process has runs, and perhaps as many effects as are given by chance."""
+    began, log, runs = time.time(), campaign.log, Runs(campaign.root).folder
+    size = log.stat().st_size if log.exists() else 0
+    if chance.random() < 0.5:
+        return lambda: any(_touched(path) > began for path in runs.glob("*.lock"))
+    grown = chance.randint(0, most) * len("before 123 ")
+    return lambda: log.exists() and log.stat().st_size - size > grown
+
+
+def _touched(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # it is gone by now
+        return 0.0
 
 
 def _items(root: Path) -> list[tuple[str, str, str | None]]:
@@ -139,6 +220,98 @@ def _items(root: Path) -> list[tuple[str, str, str | None]]:
         return [
             ((item.input or "").partition(" ")[2], item.state, item.result.error) for item in store.items()
         ]
+
+
+def _cut_in_files(root: Path) -> set[str]:
+    """The items that a killed process had, with a call under way."""
+    batches, runs, names = FileBatches(root), Runs(root), set()
+    if batches.names():
+        with batches.open(batches.find("last")) as store:
+            for item in store.items("running"):
+                with suppress(JournalError), runs.read(item.run) as journal:
+                    if unfinished(journal):
+                        names.add((item.input or "").partition(" ")[2])
+    return names
+
+
+def over_fleet(
+    campaign: Campaign, fleet: Fleet, server: Cluster, restarts: int, chance: random.Random
+) -> bool:
+    """Whether a batch came to what it should whose workers are killed while they have runs, and whose server fails."""
+    (campaign.root / "tools.py").write_text(TOOLS)
+    models = campaign.root / "models.py"
+    thinking = f"    await asyncio.sleep(random.uniform(0, {THINKING}))\n    content = "
+    models.write_text(f"import random\n{models.read_text().replace('    content = ', thinking, 1)}")
+    fleet.llmdo("lock")
+    fleet.put_in([f"effect {number}" for number in range(campaign.items)]).kill()
+    between = Tearing(server.port, TORN, chance)
+    torn = {**fleet.environ, "LLMDO_STORE": fleet.address.replace(f":{server.port}/", f":{between.port}/")}
+    workers: list[subprocess.Popen[bytes]] = []
+    gone: dict[int, float] = {}  # process to when it was
+    ends: Counter[int] = Counter()
+    restarted, changed, before = 0, time.monotonic(), None
+    try:
+        while not campaign.is_out_of_time and time.monotonic() < changed + _PATIENCE:
+            states = Counter(dict(fleet.rows(_LEFT)))
+            campaign.tell(states)
+            if states != before:
+                changed, before = time.monotonic(), states
+            if not states["queued"] + states["running"] and not gone:
+                break
+            time.sleep(chance.uniform(0.2, 1.0))
+            for process in [each for each in workers if each.poll() is not None]:
+                workers.remove(process)
+                ends[process.returncode] += 1
+                gone[process.pid] = time.monotonic()
+            while len(workers) < WORKERS:
+                workers.append(_worker(campaign.root, torn))
+            for process_id in [each for each, at in gone.items() if time.monotonic() > at + _SETTLED]:
+                rows = fleet.rows(_UNDER_WAY.format(process_id))
+                campaign.cut({bytes(text).decode().partition(" ")[2] for (text,) in rows})
+                del gone[process_id]
+            if restarted < restarts and chance.random() < 0.05:
+                server.stop()
+                server.start()
+                restarted += 1
+            if chance.random() < 0.05:
+                command = [sys.executable, "-m", "llmdo", "runs", "prune", "--keep", "0"]
+                pruned = forking.run(command, cwd=campaign.root, env=fleet.environ, capture_output=True)
+                campaign.pruned += pruned.returncode == 0
+            owners = dict(fleet.rows(_OWNERS))
+            busy = [each for each in workers if each.poll() is None and owners.get(each.pid)]
+            over = campaign.items - states["queued"] - states["running"]
+            if campaign.killed < min(campaign.kills, campaign.kills * over / campaign.items + AHEAD) and busy:
+                chance.choice(busy).kill()
+                campaign.killed += 1
+    finally:
+        between.close()
+        for process in workers:
+            process.kill()
+            process.wait()
+    errors = Counter(re.sub(r"`[^`]*`|[0-9]+", "#", line) for line in _errors(campaign.root))
+    print(
+        f"{campaign.killed} kills -9 of workers that had runs, over {campaign.items} items of a fleet, `runs prune` "
+        f"{campaign.pruned} times, {restarted} restarts of the server, {between.torn} answers lost of {TORN:.0%}; "
+        f"workers by how they ended: {dict(ends)} {dict(errors) or ''}"
+    )
+    rows = fleet.rows("SELECT input, state, result FROM llmdo.item ORDER BY number")
+    return campaign.judged(
+        [
+            (bytes(text).decode().partition(" ")[2], state, json.loads(result).get("error"))
+            for text, state, result in rows
+        ]
+    )
+
+
+def _worker(root: Path, environ: dict[str, str]) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "llmdo", "worker", "--fleet", "-", "--jobs", str(JOBS)]
+    with (root / "workers.log").open("ab") as log:
+        return forking.Popen(command, cwd=root, env=environ, stdout=subprocess.DEVNULL, stderr=log)
+
+
+def _errors(root: Path) -> list[str]:
+    """What workers said that ended of themselves."""
+    return [line for line in (root / "workers.log").read_text().splitlines() if line.startswith("error: ")]
 
 
 class Tearing:
@@ -172,8 +345,3 @@ class Tearing:
                         self.torn += 1
                         return
                     (server if ready is client else client).sendall(content)
-
-
-def wait_a_little(chance: random.Random) -> None:
-    """Until the next thing goes wrong."""
-    time.sleep(chance.uniform(0.2, 1.0))

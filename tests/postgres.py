@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -96,8 +96,11 @@ def cluster() -> Iterator[Cluster]:
     server = Cluster(programs, folder / "data", port)
     try:
         server.make()
-        server.start()
-        yield server
-        server.stop()
+        try:
+            server.start()
+            yield server
+        finally:
+            with suppress(subprocess.CalledProcessError):  # where it has ended by itself
+                server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -122,11 +122,15 @@ class Batches(Protocol):
         ...
 
     def open_runs(self) -> frozenset[str]:
-        """The runs that items rest on which are not over, of all batches.
+        """The runs that items rest on which are not over, of all batches; that the others are is on disk.
 
         Raises:
             LlmdoError: A batch cannot be read, so that nobody knows.
         """
+        ...
+
+    def unfinished(self) -> list[str]:
+        """The batches with items that are queued or at work, in the order in which they were put in."""
         ...
 
     def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> BatchStore:

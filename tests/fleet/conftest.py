@@ -81,7 +81,13 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waits for something looks often."""
     from llmdo.services.fleet import batches, queue, reaping, worker
 
-    for module, name in [(queue, "POLL"), (reaping, "PAUSE"), (worker, "WATCH"), (batches, "LOOK")]:
+    for module, name in [
+        (queue, "POLL"),
+        (reaping, "PAUSE"),
+        (reaping, "IDLE"),
+        (worker, "WATCH"),
+        (batches, "LOOK"),
+    ]:
         monkeypatch.setattr(module, name, 0.05)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 import pickle
 import threading
 import time
@@ -25,6 +26,7 @@ from llmdo.services.fleet import queue as engine
 from llmdo.services.fleet.presence import Presence
 from llmdo.services.fleet.queue import Queue, number_of, run_of
 from llmdo.services.fleet.reaping import reap
+from tests.journal.losing import LosingReplies
 
 pytestmark = [pytest.mark.fleet, pytest.mark.usefixtures("quick")]
 
@@ -260,3 +262,62 @@ def test_what_is_put_in_for_later_is_taken_when_the_store_says_so(
         delays.released(queue.release(delays.due()))
         until(lambda: taken == ["c@1", "a@1", "b@1"])
         assert (delays.due(), abs(delays.now() - time.time()) < 60) == ((), True)
+
+
+@pytest.fixture
+def logged() -> Iterator[list[logging.LogRecord]]:
+    """What the engine writes meanwhile."""
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            records.append(record)
+
+    records: list[logging.LogRecord] = []
+    kept, logger = Kept(), logging.getLogger("dbos")
+    logger.addHandler(kept)
+    yield records
+    logger.removeHandler(kept)
+
+
+@pytest.mark.long
+def test_a_worker_begins_although_a_connection_breaks_as_it_does(
+    cluster: postgres.Cluster, fleet: str, queue: Queue, logged: list[logging.LogRecord]
+) -> None:
+    between = LosingReplies(cluster.port, 3)
+    through = fleet.replace(f":{cluster.port}/", f":{between.port}/")
+    put(queue, "a@1")
+    taken: list[str] = []
+    between.loses.set()
+    with closing(Queue(through)):
+        assert not between.loses.is_set()
+    workers = workers_of(through)
+    between.loses.set()
+    workers.register("h:1:a", lock=LOCK, jobs=1)
+    assert [worker.id for worker in workers.all()] == ["h:1:a"]
+    between.loses.set()
+    with working(through, taken.append):
+        assert not between.loses.is_set()
+        until(lambda: taken)
+    between.close()
+    assert logged == []
+
+
+def test_a_server_that_gives_too_few_connections_is_named_with_what_a_worker_needs(
+    fleet: str, rows: Rows, logged: list[logging.LogRecord]
+) -> None:
+    user = f"none_{fleet.rpartition('/')[2]}"
+    rows(f"CREATE ROLE {user} LOGIN CONNECTION LIMIT 0")
+    try:
+        with (
+            pytest.raises(LlmdoError, match="too many connections") as error,
+            working(fleet.replace("postgres@", f"{user}@"), lambda _: None),
+        ):
+            pass
+        assert error.value.hint == f"a worker needs at least {engine.LEAST} connections"
+        assert (
+            f"A worker needs at least {engine.LEAST}."
+            in (Path(__file__).parents[2] / "docs/fleet.md").read_text()
+        )
+        assert logged == []
+    finally:
+        rows(f"DROP ROLE {user}")

@@ -342,7 +342,7 @@ def test_a_batch_stops_once_as_much_has_failed_as_may(fleet: str, workspace: Pat
     with working(workspace, fleet, jobs=1):
         code, printed = batch(workspace, fleet, "--max-failures", "1")
         assert (code, "1 items failed, as many as `--max-failures` says" in printed) == (1, True), printed
-        assert rows(STATES) == [("1", "failed"), ("2", "queued"), ("3", "queued")]
+        until(lambda: rows(STATES) == [("1", "failed"), ("2", "queued"), ("3", "queued")])
         assert effects(workspace) == []
         resumed = llmdo(workspace, "batch", "resume", "last", "--fleet", fleet)
         assert "1 failed, 2 completed" in resumed.stderr, resumed

@@ -16,6 +16,8 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.batches import Batches, BatchStore
 from llmdo.journal.items import Batch, BatchUsage, NewItem, Result
 from llmdo.journal.opening import batches_of
+from tests import postgres
+from tests.journal.losing import LosingReplies
 
 BATCH = Batch("b1", "main", "sha256:1", 1.5, {"out": None, "models": {"main": "m"}})
 
@@ -284,3 +286,43 @@ def test_a_run_in_the_place_of_another_keeps_what_that_one_used(batches: Batches
             assert store.begin_anew(late) is None
         assert store.spent() == BatchUsage(4, 4, 0.5, 1)
     assert (batches.of_run("b1-1.7"), batches.of_run("b1-1")) == ("b1", "b1")
+
+
+@pytest.mark.fleet
+def test_what_was_kept_although_the_reply_was_lost_counts_as_kept(
+    cluster: postgres.Cluster, store: str, tmp_path: Path
+) -> None:
+    between = LosingReplies(cluster.port)
+    batches = batches_of(tmp_path, {"LLMDO_STORE": store.replace(f":{cluster.port}/", f":{between.port}/")})
+    with put_in(batches, "a", "b") as opened:
+        item, other = opened.take(), opened.take()
+        assert item is not None
+        assert other is not None
+        between.loses.set()
+        ended = opened.end(item, Result(state="completed", output="x"))
+        assert not between.loses.is_set()
+        assert ended is not None
+        assert (ended.state, ended.result.output) == ("completed", "x")
+        assert opened.queue(opened.items("running")) == 1
+        between.loses.set()
+        assert opened.end(other, Result(state="completed")) is None, "somebody has queued it since"
+    between.close()
+
+
+@pytest.mark.fleet
+@pytest.mark.parametrize("part", ["COMMIT", "INSERT"])
+def test_a_batch_is_put_in_once_where_a_reply_is_lost(
+    cluster: postgres.Cluster, store: str, tmp_path: Path, part: str
+) -> None:
+    between = LosingReplies(cluster.port, sign=part.encode())
+    batches = batches_of(tmp_path, {"LLMDO_STORE": store.replace(f":{cluster.port}/", f":{between.port}/")})
+    between.loses.set()
+    if part == "COMMIT":
+        with put_in(batches, "a", "b") as opened:
+            assert opened.counts() == {"queued": 2}
+    else:
+        with pytest.raises(LlmdoError, match="failed"):
+            put_in(batches, "a", "b")
+    assert not between.loses.is_set()
+    assert batches.names() == (["b1"] if part == "COMMIT" else [])
+    between.close()

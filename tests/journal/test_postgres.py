@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
-import socket
 import sys
 import threading
 import time
@@ -27,12 +25,16 @@ import psycopg
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal import ClaimedError, JournalEntry, JournalError
-from llmdo.journal.opening import migrate, runs_of
+from llmdo.journal.items import NewItem
+from llmdo.journal.opening import batches_of, migrate, runs_of
 from llmdo.journal.postgres import migrations
 from llmdo.journal.postgres.database import Database
 from llmdo.journal.postgres.runs import PostgresRuns
 from llmdo.journal.secrets import Known
+from tests.alive import running
 from tests.commands import llmdo, process
+from tests.journal.losing import LosingReplies
+from tests.journal.test_batches import BATCH
 from tests.locks import locked
 
 pytestmark = pytest.mark.fleet
@@ -218,47 +220,6 @@ def test_a_server_that_restarts_loses_and_doubles_nothing(own_cluster: postgres.
         assert [entry.step for entry in journal.entries()] == [*range(1, 31)]
 
 
-class LosingReplies:
-    """Between a process and its server; once told to, it delivers what is sent next, and loses the reply."""
-
-    def __init__(self, port: int, times: int = 1) -> None:
-        """Over so many connections, each time that it is told to."""
-        self._port, self._times, self._lost = port, times, 0
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listening.getsockname()[1]
-        self.loses = threading.Event()
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listening.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._carry, args=(client,), daemon=True).start()
-
-    def _carry(self, client: socket.socket) -> None:
-        with client, socket.create_connection(("127.0.0.1", self._port)) as server:
-            while True:
-                for ready in select.select([client, server], [], [])[0]:
-                    content = ready.recv(65536)
-                    if not content or (ready is server and self.loses.is_set() and self._loses(content)):
-                        return
-                    (server if ready is client else client).sendall(content)
-
-    def _loses(self, content: bytes) -> bool:
-        if content[:1] == b"R":  # a new connection is made
-            return False
-        self._lost += 1
-        if self._lost >= self._times:
-            self.loses.clear()
-            self._lost = 0
-        return True
-
-    def close(self) -> None:
-        self._listening.close()
-
-
 @pytest.mark.parametrize("added", ["entry", "content"])
 def test_a_commit_whose_reply_is_lost_counts_once(
     cluster: postgres.Cluster, store: str, root: Path, added: str
@@ -296,6 +257,28 @@ def test_a_forced_write_whose_connection_breaks_is_made_again(
     between.close()
     with runs.read("r", whole=True) as journal:
         assert [entry.step for entry in journal.entries()] == [1, 2, 3]
+
+
+def test_a_commit_that_is_still_under_way_when_its_connection_breaks_counts_once(
+    cluster: postgres.Cluster, store: str, root: Path
+) -> None:
+    waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO llmdo.entry%'"
+    between = LosingReplies(cluster.port)
+    runs = PostgresRuns(root, store.replace(f":{cluster.port}/", f":{between.port}/"))
+    with runs.claim("r"), runs.create("r") as journal, ThreadPoolExecutor(1) as another:
+        journal.add(called(1))
+        journal.commit()
+        journal.add(called(2))
+        with psycopg.connect(store) as connection:
+            connection.execute("SELECT FROM llmdo.run FOR UPDATE")
+            committed = another.submit(journal.commit)
+            until(lambda: rows(store, waits) == [(1,)])
+            between.cut()
+            until(lambda: rows(store, waits) == [(2,)] or committed.done())
+        committed.result()
+    between.close()
+    with runs.read("r", whole=True) as journal:
+        assert [entry.step for entry in journal.entries()] == [1, 2]
 
 
 def is_up(store: str) -> bool:
@@ -527,3 +510,33 @@ def test_a_statement_that_fails_says_so_without_a_traceback(store: str, root: Pa
     with pytest.raises(JournalError, match="failed"):
         runs.names()
     assert Database(store).rows("SELECT 1") == [(1,)]
+
+
+def test_that_a_run_began_is_on_disk_before_it_does(own_cluster: postgres.Cluster, tmp_path: Path) -> None:
+    address = own_cluster.new_database()
+    migrate(address)
+    batches = batches_of(tmp_path, {"LLMDO_STORE": address})
+    with batches.create(BATCH, [NewItem(key="a", place="x")], lambda: "r1") as store:
+        item = store.take()
+        assert item is not None
+        assert store.note_begun(item)
+        own_cluster.stop()
+        own_cluster.start()
+        assert [each.has_begun for each in store.items()] == [True]
+
+
+@pytest.mark.long
+def test_a_server_of_a_test_that_fails_is_stopped(own_cluster: postgres.Cluster) -> None:
+    del own_cluster  # where there is none, it is skipped
+    servers: list[postgres.Cluster] = []
+
+    def fail() -> None:
+        with postgres.cluster() as server:
+            servers.append(server)
+            assert running(str(server.data))
+            raise RuntimeError("the test fails")
+
+    with pytest.raises(RuntimeError, match="the test fails"):
+        fail()
+    assert not running(str(servers[0].data))
+    assert not servers[0].data.parent.exists()

@@ -10,10 +10,12 @@ import pytest
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.entries import JournalEntry, PutBackError
-from llmdo.journal.opening import declare_restored
+from llmdo.journal.items import NewItem, Result
+from llmdo.journal.opening import batches_of, declare_restored
 from llmdo.journal.postgres.runs import PostgresRuns
 from llmdo.journal.postgres.seen import FILE
 from tests import postgres
+from tests.journal.test_batches import BATCH
 
 pytestmark = pytest.mark.fleet
 
@@ -129,3 +131,17 @@ def test_a_process_at_work_on_what_is_open_writes_nothing_any_more(store: str, r
         journal.add(JournalEntry(path="main", kind="call", step=2))
         with pytest.raises(LlmdoError, match="writes nothing any more"):
             journal.commit()
+
+
+def test_an_open_item_whose_error_holds_any_character_is_unsure_in_a_restored_store(
+    store: str, root: Path
+) -> None:
+    batches = batches_of(root, {"LLMDO_STORE": store})
+    with batches.create(BATCH, [NewItem(key="a", place="x")], lambda: "r1") as opened:
+        item = opened.take()
+        assert item is not None
+        assert opened.end(item, Result(state="waiting", error="\0 and \ud800"))
+        assert declare_restored(store) == (1, 0)
+        (item,) = opened.items()
+        assert item.state == "unsure"
+        assert "was put back" in str(item.result.error)

@@ -9,6 +9,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.journal import JournalEntry, JournalError, Runs
 from llmdo.journal.audit import Link
+from llmdo.journal.entries import StoreError
 from llmdo.journal.questions import waiting
 from llmdo.journal.sqlite.layout import OLDEST, VERSION
 from llmdo.journal.sqlite.store import create_journal, digest_of, open_journal, read_journal
@@ -377,3 +379,46 @@ def test_a_journal_that_was_removed_or_replaced_is_not_written_to(tmp_path: Path
         other.rename(journal.path)
         with pytest.raises(JournalError, match="was removed or replaced"):
             journal.commit()
+
+
+@pytest.fixture
+def descriptors() -> Iterator[Callable[[int], None]]:
+    """Leaves this process so many files that it may open, until the test is over."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def leave(number: int) -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        free = os.open(os.devnull, os.O_RDONLY)  # the lowest that is
+        os.close(free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free + number, before[1]))
+
+    yield leave
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_where_nothing_can_be_opened_the_store_failed_and_the_run_is_not_free(
+    tmp_path: Path, descriptors: Callable[[int], None]
+) -> None:
+    runs = Runs(tmp_path)
+    runs.create("a").close()
+    failures = []
+    with runs.claim("a"):
+        for number in range(8):
+            descriptors(number)
+            for ask in (runs.read, runs.open, runs.is_claimed):
+                try:
+                    answer = ask("a")
+                except StoreError as error:
+                    failures.append(error.message)
+                else:
+                    assert answer is True or answer.close() is None  # type: ignore[union-attr]
+        for sign in ("cannot read", "unable to open"):
+            assert any(sign in text for text in failures)
+        descriptors(0)
+        with pytest.raises(StoreError):
+            runs.claim("a")
+        with pytest.raises(JournalError) as gone:
+            runs.read("b")
+        assert not isinstance(gone.value, StoreError)
+        assert not runs.is_claimed("b")

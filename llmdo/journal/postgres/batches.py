@@ -26,7 +26,7 @@ from llmdo.journal.items import (
     tokens_of,
 )
 from llmdo.journal.naming import first_run, later_run, match
-from llmdo.journal.postgres.database import FORCED, Database
+from llmdo.journal.postgres.database import FORCED, BrokenError, Database
 from llmdo.journal.postgres.migrations import require_current
 from llmdo.journal.postgres.runs import PLACE, folder_of
 
@@ -43,7 +43,8 @@ _COLUMNS = (
 )
 
 _UNFORCED = "set_config('synchronous_commit', 'off', true)"
-"""What an item came to is in the journal of its run, so a commit is not forced to disk."""
+"""What an item came to is in the journal of its run, so a commit is not forced to disk. Whoever takes one takes its run
+next, which is forced, and that takes this with it."""
 
 _TAKE = f"""
 UPDATE llmdo.item SET state = 'running', tries = tries + 1 WHERE batch = %s AND number = (
@@ -55,6 +56,9 @@ _END = f"""
 UPDATE llmdo.item SET state = %s, retry = %s, requests = greatest(requests, %s), tokens = coalesce(%s, tokens),
   cost = coalesce(%s, cost), result = %s, behind = behind AND %s IN ('queued', 'unsure')
 WHERE batch = %s AND number = %s AND state = 'running' AND tries = %s RETURNING {_COLUMNS}, {_UNFORCED}
+"""  # noqa: S608  # constants
+_ENDED = f"""
+SELECT {_COLUMNS}, NULL FROM llmdo.item WHERE batch = %s AND number = %s AND tries = %s AND state = %s
 """  # noqa: S608  # constants
 _QUEUE = f"""
 UPDATE llmdo.item SET state = 'queued', retry = %s
@@ -73,10 +77,12 @@ UPDATE llmdo.item SET attempt = attempt + 1, earlier_requests = earlier_requests
   requests = 0, tokens = NULL, cost = NULL, result = '{{}}', begun = false, behind = false
 WHERE batch = %s AND number = %s AND state = 'running' AND tries = %s RETURNING {_COLUMNS}
 """  # noqa: S608  # constants
-_BEGUN = f"""
-UPDATE llmdo.item SET begun = %s WHERE batch = %s AND number = %s AND state = 'running' AND tries = %s
-RETURNING {_UNFORCED}
-"""  # noqa: S608  # constants
+_BEGUN = """
+UPDATE llmdo.item SET begun = %s WHERE batch = %s AND number = %s AND state = 'running' AND tries = %s RETURNING begun
+"""
+"""Forced to disk: a server that fails at once must not forget it while its run goes on."""
+_PUTTING_IN = "SELECT pg_advisory_xact_lock(1819045224, hashtext(%s))"
+"""One process puts a batch in, or looks whether it is in, at a time."""
 _PUT_IN = """
 INSERT INTO llmdo.item (batch, number, key, input, files, run)
 SELECT %s, a.* FROM unnest(%s::bigint[], %s::text[], %s::bytea[], %s::text[], %s::text[]) AS a
@@ -124,14 +130,31 @@ class StoredBatches:
         rows = self.database.rows("SELECT run, attempt FROM llmdo.item WHERE state = ANY(%s)", list(OPEN))
         return frozenset(later_run(first, attempt) for first, attempt in rows)
 
+    def unfinished(self) -> list[str]:
+        """The batches with items that are queued or at work, in the order in which they were put in."""
+        query = (
+            "SELECT batch FROM llmdo.batch WHERE EXISTS (SELECT FROM llmdo.item WHERE item.batch = batch.batch "
+            "AND state IN ('queued', 'running')) ORDER BY number"
+        )
+        return [name for (name,) in self.database.rows(query)]
+
     def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> StoredBatch:
         """The batch with all these items, or none at all; `new_run` gives an id that no run has.
 
         Raises:
             LlmdoError: It cannot be written, or an item cannot be put in.
         """
+        try:
+            self._put_in(batch, items, new_run)
+        except BrokenError:  # nobody knows yet whether it was
+            if not self.database.again(lambda: self._is_in(batch.id), lambda: None):
+                raise
+        return self.open(batch.id)
+
+    def _put_in(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> None:
         with self.database.transaction() as carry_out:
             carry_out(f"SELECT set_config('synchronous_commit', {FORCED}, true)")
+            carry_out(_PUTTING_IN, batch.id)
             carry_out(
                 "INSERT INTO llmdo.batch (batch, entry, lock, began, settings) VALUES (%s, %s, %s, %s, %s)",
                 *(batch.id, batch.entry, batch.lock, batch.began, json.dumps(batch.settings)),
@@ -146,7 +169,12 @@ class StoredBatches:
                     rows.clear()
             if rows:
                 carry_out(_PUT_IN, batch.id, *map(list, zip(*rows, strict=True)))
-        return self.open(batch.id)
+
+    def _is_in(self, batch: str) -> bool:
+        """Whether the batch of that id is there, once nobody puts it in any more."""
+        with self.database.transaction() as carry_out:
+            carry_out(_PUTTING_IN, batch)
+            return bool(carry_out("SELECT 1 FROM llmdo.batch WHERE batch = %s", batch))
 
     def remove(self, batch: str) -> bool:
         """Removes the batch of that id, where none of its items is open; whether it did."""
@@ -243,7 +271,16 @@ class StoredBatch:
             tokens_of(result),
         )
         which = (self.id, item.number, item.tries)
-        rows = self._rows(_END, *columns, result.cost_usd, kept_of(result), result.state, *which)
+        values = (*columns, result.cost_usd, kept_of(result), result.state, *which)
+        database, is_sent_again = self.batches.database, False
+
+        def send_again() -> None:
+            nonlocal is_sent_again
+            is_sent_again = True
+
+        rows = database.again(lambda: database.rows_at_once(_END, *values), send_again)
+        if not rows and is_sent_again:  # it may have been ended by the statement whose reply was lost
+            rows = self._rows(_ENDED, *which, result.state)
         return _item(rows[0][:-1]) if rows else None
 
     def note_begun(self, item: BatchItem, *, has_begun: bool = True) -> bool:

@@ -42,6 +42,10 @@ class BrokenError(StoreError):
     """The connection broke, so that nobody knows whether its last statement was carried out."""
 
 
+class TwiceError(StoreError):
+    """What was to be written is there already."""
+
+
 class Statement(Protocol):
     """Runs a statement in a transaction."""
 
@@ -174,7 +178,8 @@ class Database:
         try:
             yield
         except psycopg.Error as error:
-            kind = BrokenError if connection.closed else StoreError
+            is_twice = isinstance(error, psycopg.errors.UniqueViolation)
+            kind = BrokenError if connection.closed else TwiceError if is_twice else StoreError
             raise kind(f"the store {self.name} failed: {_why(error)}") from error
         except (UnicodeEncodeError, ValueError) as error:
             raise JournalError(f"the store {self.name} cannot keep this: {error}") from error

@@ -42,7 +42,7 @@ SELECT greatest(({_GENERATION}) + 1, (extract(epoch FROM clock_timestamp()) * 10
 _LOCK = "SELECT pg_advisory_xact_lock(1819045223)"
 _ITEMS = """
 UPDATE llmdo.item SET state = 'unsure', begun = true, behind = true,
-  result = (result::jsonb || jsonb_build_object('error', %s::text, 'hint', %s::text))::text
+  result = jsonb_build_object('error', %s::text, 'hint', %s::text)::text
 WHERE state IN ('queued', 'running', 'waiting', 'unsure') AND NOT EXISTS (
   SELECT FROM llmdo.run WHERE status IN ('completed', 'failed') AND
     run.run = item.run || CASE WHEN attempt = 0 THEN '' ELSE '.' || attempt END)

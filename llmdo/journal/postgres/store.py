@@ -11,7 +11,7 @@ from llmdo.journal import fill_tables, write_copy
 from llmdo.journal.content import packed
 from llmdo.journal.entries import Heads, JournalError
 from llmdo.journal.naming import require_id
-from llmdo.journal.postgres.database import FORCED
+from llmdo.journal.postgres.database import FORCED, BrokenError, TwiceError
 from llmdo.journal.postgres.pace import PostgresPace
 from llmdo.journal.standing import status_of
 from llmdo.journal.stored import JournalStore
@@ -203,7 +203,11 @@ class PostgresJournal(JournalStore):
     def _carry_out(self, lease: Lease, state: _State, rows: _Rows, *, forced: bool) -> None:
         at = time.monotonic()
         values = (lease.seconds, *state, *lease.fence, *rows, forced)
-        if not self._database.rows_at_once(_COMMIT, *values):
+        try:
+            is_own = self._database.rows_at_once(_COMMIT, *values)
+        except TwiceError as error:  # by a statement that was under way when its connection broke
+            raise BrokenError(error.message) from error
+        if not is_own:
             raise lease.lost()
         lease.renewed(at)
 

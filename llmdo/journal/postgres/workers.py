@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _REGISTER = """
 INSERT INTO llmdo.worker (id, host, pid, lock, jobs, state, since, beat, ended)
-VALUES (%s, %s, %s, %s, %s, 'working', clock_timestamp(), clock_timestamp(), 0)
+VALUES (%s, %s, %s, %s, %s, 'working', clock_timestamp(), clock_timestamp(), 0) ON CONFLICT (id) DO NOTHING
 """
 _BEAT = "UPDATE llmdo.worker SET beat = clock_timestamp(), state = %s, ended = %s WHERE id = %s RETURNING id"
 _ALL = """
@@ -50,7 +50,7 @@ class PostgresWorkers:
     def register(self, worker: str, *, lock: str, jobs: int) -> None:
         """Makes a worker known, which is alive from now on."""
         host, pid, _ = worker.rsplit(":", 2)
-        self._database.rows_at_once(_REGISTER, worker, host, int(pid), lock, jobs)
+        self._database.rows(_REGISTER, worker, host, int(pid), lock, jobs)
 
     def beat(self, worker: str, *, state: str, ended: int) -> bool:
         """Says that a worker is alive; whether it is still known."""

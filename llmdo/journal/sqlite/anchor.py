@@ -13,7 +13,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Self
 
 from llmdo.journal.audit import Link
-from llmdo.journal.entries import DamagedError, Heads, JournalError
+from llmdo.journal.entries import DamagedError, Heads
+from llmdo.journal.sqlite.connection import unreadable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +94,7 @@ def anchored(journal: Path) -> Heads | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise JournalError(f"cannot read `{path_of(journal)}`: {error.strerror}") from error
+        raise unreadable(path_of(journal), error) from error
 
 
 def _read(journal: Path) -> tuple[int, Heads]:

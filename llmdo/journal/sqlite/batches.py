@@ -139,7 +139,7 @@ class FileBatches:
         return None
 
     def open_runs(self) -> frozenset[str]:
-        """The runs that items rest on which are not over, of all batches.
+        """The runs that items rest on which are not over, of all batches; that the others are is on disk.
 
         Raises:
             LlmdoError: A batch cannot be read, so that nobody knows.
@@ -148,7 +148,17 @@ class FileBatches:
         for name in self.names():
             with self.open(name) as store:
                 runs.update(item.run for item in store.items(*OPEN))
+                store.force()
         return frozenset(runs)
+
+    def unfinished(self) -> list[str]:
+        """The batches with items that are queued or at work, in the order in which they were put in."""
+        unfinished = []
+        for name in self.names():
+            with self.open(name) as store:
+                if {"queued", "running"}.intersection(store.counts()):
+                    unfinished.append(name)
+        return unfinished
 
     def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> FileBatch:
         """The batch with all these items, or none at all; `new_run` gives an id that no run has.
@@ -297,6 +307,24 @@ class FileBatch:
         with self._translated():
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
+
+    def force(self) -> None:
+        """Returns when all that was committed is on disk: of what SQLite moved to the file, it sees to that itself.
+
+        Raises:
+            LlmdoError: It cannot be forced there.
+        """
+        log = self.path.with_name(f"{self.path.name}-wal")
+        try:
+            descriptor = os.open(log, os.O_RDWR)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise LlmdoError(f"cannot write `{log}`: {error.strerror}") from error
 
     def fill(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> None:
         """Puts all the items in, which is on disk when this returns."""

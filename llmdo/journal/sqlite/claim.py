@@ -8,7 +8,7 @@ from pathlib import Path  # noqa: TC003  # a field's type
 from typing import Self
 
 from llmdo.base.values import dataclass
-from llmdo.journal.entries import JournalError
+from llmdo.journal.entries import StoreError
 
 PATIENCE = 0.25  # seconds: whoever only asks whether a run is claimed holds the lock for a moment
 ATTEMPTS = 10  # the file vanishes when its owner ends
@@ -26,7 +26,7 @@ class Claim:
         """The right that the file `path` stands for; None where another process has it.
 
         Raises:
-            JournalError: The file cannot be made.
+            StoreError: The file cannot be made.
         """
         why: Exception | None = None
         for _ in range(ATTEMPTS):
@@ -50,7 +50,7 @@ class Claim:
             held.close()
             why = None
         if why is not None:
-            raise JournalError(f"cannot write `{path}`: {_why(why)}") from why
+            raise StoreError(f"cannot write `{path}`: {_why(why)}") from why
         return None
 
     def __enter__(self) -> Self:
@@ -67,17 +67,27 @@ class Claim:
 
 
 def is_claimed(path: Path) -> bool:
-    """Whether some process works on the run that `path` stands for."""
-    if not path.exists():
-        return False
-    try:
-        with closing(
-            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)
-        ) as connection:
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    except sqlite3.Error as error:  # also where the file vanished meanwhile
-        return "locked" in str(error)
-    return False
+    """Whether some process works on the run that `path` stands for.
+
+    Raises:
+        StoreError: Nobody can tell now.
+    """
+    why: sqlite3.Error | None = None
+    for _ in range(ATTEMPTS):
+        if not path.exists():
+            return False
+        try:
+            with closing(
+                sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)
+            ) as connection:
+                connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        except sqlite3.Error as error:
+            if "locked" in str(error):
+                return True
+            why = error  # unless the file vanished meanwhile
+        else:
+            return False
+    raise StoreError(f"cannot read `{path}`: {why}") from why
 
 
 def _why(error: Exception) -> str:

@@ -43,9 +43,15 @@ def require_file(path: Path) -> None:
     try:
         mode = path.lstat().st_mode
     except OSError as error:
-        raise JournalError(f"cannot read `{path}`: {error.strerror}") from error
+        raise unreadable(path, error) from error
     if not stat.S_ISREG(mode):
         raise JournalError(f"cannot read `{path}`: it is not a file")
+
+
+def unreadable(path: Path, error: OSError) -> JournalError:
+    """The error where a file cannot be read: one that is there may be read later."""
+    kind = JournalError if isinstance(error, FileNotFoundError | NotADirectoryError) else StoreError
+    return kind(f"cannot read `{path}`: {error.strerror}")
 
 
 class Translated:
@@ -75,7 +81,9 @@ class Translated:
             raise DamagedError(f"`{path}` is damaged: {text}", hint=DAMAGED) from error
         if "locked" in text:
             raise StoreError(f"the journal `{path}` cannot be {work}: another process uses it") from error
-        is_passing = isinstance(error, sqlite3.OperationalError) and (work == "written" or "I/O" in text)
+        is_passing = isinstance(error, sqlite3.OperationalError) and (
+            work == "written" or any(sign in text for sign in ("I/O", "unable to open"))
+        )
         kind = StoreError if is_passing else JournalError
         raise kind(f"the journal `{path}` cannot be {work}: {text}") from error
 

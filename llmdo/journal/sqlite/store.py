@@ -353,7 +353,7 @@ def open_journal(path: Path) -> Journal:
     try:
         anchor = Anchor.open(path) if keeps_log else Anchor.create(path, heads)
     except OSError as error:
-        raise JournalError(f"the anchor of `{path}` cannot be opened: {error.strerror}") from error
+        raise StoreError(f"the anchor of `{path}` cannot be opened: {error.strerror}") from error
     with Translated(path, "opened"):
         connection = connect(path, "rw")
         _keep_log(connection)

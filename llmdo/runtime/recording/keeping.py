@@ -28,6 +28,7 @@ from llmdo.workspace import lock
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from llmdo.journal.entries import JournalEntry
@@ -61,15 +62,14 @@ def keeping(root: Path, run: str, environ: Mapping[str, str]) -> Iterator[Record
 
 
 @asynccontextmanager
-async def keeping_aside(root: Path, run: str, environ: Mapping[str, str]) -> AsyncIterator[Recorder]:
-    """The same in a running event loop, which goes on while the files are made and closed.
+async def aside(manager: AbstractContextManager[Result]) -> AsyncIterator[Result]:
+    """The context of `manager` in a running event loop, which goes on while threads enter and leave it.
 
-    Raises:
-        JournalError: It cannot be written.
+    Both are carried through, also where the caller is cancelled meanwhile.
     """
     opened = ExitStack()
     try:
-        yield await _aside(lambda: opened.enter_context(keeping(root, run, environ)))
+        yield await _aside(lambda: opened.enter_context(manager))
     finally:
         await _aside(opened.close)
 

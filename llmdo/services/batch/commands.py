@@ -23,7 +23,7 @@ from llmdo.journal.secrets import Known
 from llmdo.services.batch.doubt import REBIND, UNBOUND
 from llmdo.services.batch.files import name_of
 from llmdo.services.batch.inputs import InputChoice, items_of, require_distinct
-from llmdo.services.batch.queueing import cancel_all, queue_again, take_back
+from llmdo.services.batch.queueing import cancel_all, queue_again, take_up
 from llmdo.services.batch.scheduling import BatchBounds, Draining, work_off
 from llmdo.services.model_keys import require_models
 from llmdo.services.run import EntryRequest, chosen_models, prepare
@@ -319,7 +319,8 @@ def _work(
     require_consent(prepared, store.batch.settings["models"], host.consent)
     hide_from_children()
     batch, draining = store.batch, Draining()
-    take_back(store, runs_of(prepared.root, working.environ))
+    look = partial(take_up, store, runs_of(prepared.root, working.environ))
+    look()  # first: what has begun goes on before more begins
     with ExitStack() as stack:
         rows = stack.enter_context(rows_of(store, working.out or batch.settings["out"]))
         stack.enter_context(host.sharing(store, prepared.root, working.bounds))
@@ -340,8 +341,10 @@ def _work(
 
         ended = partial(_put_down, rows, tell)
 
-        work = work_off(store, partial(carry_out, basis), working.bounds, draining, ended)
+        work = work_off(store, partial(carry_out, basis), working.bounds, draining, ended, look)
         host.wait_for(work, lambda: None, draining)
+        if rows is not None:  # of what others ended, too
+            rows.complete(store.items(*ENDED))
     if running := sum(1 for _ in store.items("running")):
         is_one = running == 1
         host.tell(

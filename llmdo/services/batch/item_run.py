@@ -23,7 +23,7 @@ from llmdo.journal.summary import ending, failed, unfinished
 from llmdo.runtime import RefuseSome, RunOptions
 from llmdo.runtime.attached import WorkspaceFiles
 from llmdo.runtime.models.choice import ModelChoice
-from llmdo.runtime.recording.keeping import keeping_aside, outcome_in
+from llmdo.runtime.recording.keeping import aside, keeping, outcome_in
 from llmdo.runtime.recording.replay_mode import UnfinishedError
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services.basis import Basis, DriftError
@@ -53,10 +53,15 @@ if TYPE_CHECKING:
     from llmdo.journal.stored import JournalStore, RunIndex
     from llmdo.policy.authority import Capability
     from llmdo.runtime import AttachmentResolver, RunOutcome
+    from llmdo.runtime.recording.recorder import Recorder
     from llmdo.services.basis import Origin
     from llmdo.services.host import Approving
     from llmdo.services.run import PreparedRun
     from llmdo.workspace.trust import Consent
+
+
+class _LostError(Exception):
+    """Another process has taken an item since this one did: how it goes on is up to that one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +161,7 @@ async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:
     runs = await asyncio.to_thread(runs_of, basis.root, basis.environ)
     try:
         return await _carried_out(basis, item, runs)
-    except ClaimedError:
+    except (ClaimedError, _LostError):
         return None
     except StuckRunError as stuck:
         if not item.retry or item.retry == "give-up" or not basis.is_bound:
@@ -171,7 +176,8 @@ async def _carried_out(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> Re
     """What became of an item whose run begins or goes on.
 
     Raises:
-        ClaimedError: Another process works on it.
+        ClaimedError: Another process works on its run.
+        _LostError: Another process has taken the item since.
         StuckRunError: Its run has begun, and cannot go on.
     """
     if await asyncio.to_thread(runs.has, item.run):
@@ -183,8 +189,7 @@ async def _carried_out(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> Re
     if not basis.is_bound:
         return Result(state="refused", error=UNBOUND, hint=REBIND)
     try:
-        outcome = await _begun(basis, item)
-        return None if outcome is None else result_of(outcome, basis.redaction)
+        return result_of(await _begun(basis, item), basis.redaction)
     except StoreError:
         raise
     except JournalError:
@@ -220,7 +225,8 @@ async def _continued(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> RunO
     """What became of an item whose run has a journal; None where no run began in it, and nothing is left of it.
 
     Raises:
-        ClaimedError: Another process works on it.
+        ClaimedError: Another process works on its run.
+        _LostError: Another process has taken the item since.
         StuckRunError: It cannot go on.
         StoreError: Nobody knows now how it stands.
     """
@@ -229,8 +235,9 @@ async def _continued(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> RunO
         journal = await asyncio.to_thread(_taken, held, runs, item)
         if await asyncio.to_thread(journal.last, "run") is None:  # whoever made it was killed before that
             return await asyncio.to_thread(_discarded, basis, item, runs)
-        if not item.has_begun:  # the machine failed before that was on disk
-            await asyncio.to_thread(basis.store.note_begun, item)
+        await asyncio.to_thread(
+            _noted, basis, item
+        )  # again, as the machine may have failed before it was on disk
         if result := await asyncio.to_thread(_standing, basis, item, journal):
             return result
         return await _gone_on(basis, item, journal)
@@ -255,12 +262,23 @@ def _discarded(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> None:
     """Removes the journal of an item's run that never began.
 
     Raises:
+        _LostError: Another process has taken the item since.
         StuckRunError: It may have begun after what the journal says.
     """
     if item.is_behind:
         raise StuckRunError(LlmdoError(f"run `{item.run}` has begun: {BEHIND}"), None)
-    basis.store.note_begun(item, has_begun=False)  # first, as this process may be killed between the two
+    _noted(basis, item, has_begun=False)  # first, as this process may be killed between the two
     runs.discard(item.run)
+
+
+def _noted(basis: BatchBasis, item: BatchItem, *, has_begun: bool = True) -> None:
+    """Keeps whether the run of an item may have begun, which this process has: so it works on both, or on neither.
+
+    Raises:
+        _LostError: Another process has taken the item since.
+    """
+    if not basis.store.note_begun(item, has_begun=has_begun):
+        raise _LostError
 
 
 def _taken(held: ExitStack, runs: RunIndex, item: BatchItem) -> JournalStore:
@@ -297,8 +315,12 @@ def _ended(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result 
     return result_of(outcome, basis.redaction)
 
 
-async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome | None:
-    """How the run of an item ended that begins now; None where somebody else has taken the item since."""
+async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome:
+    """How the run of an item ended that begins now.
+
+    Raises:
+        _LostError: Another process has taken the item since.
+    """
     options = _of_item(
         RunOptions(
             run=item.run,
@@ -310,16 +332,28 @@ async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome | None:
         basis,
         item,
     )
-    async with keeping_aside(basis.root, item.run, basis.environ) as recorder:
-        if not await asyncio.to_thread(basis.store.note_begun, item):
-            return None
+    async with aside(_made(basis, item)) as recorder:
+        runs = Basis(graph=basis.graph, prompts=basis.prompts, code=basis.code)
+        plan = RunPlan(basis=runs, root=basis.root, entry=basis.entry, options=options)
+        return await plan.saying(recorder=recorder).outcome()
+
+
+@contextmanager
+def _made(basis: BatchBasis, item: BatchItem) -> Iterator[Recorder]:
+    """The journal of an item's new run, whose item says from then on that it may have begun.
+
+    Where it did not begin, both are as they were before.
+
+    Raises:
+        _LostError: Another process has taken the item since.
+    """
+    with keeping(basis.root, item.run, basis.environ) as recorder:
+        _noted(basis, item)
         try:
-            runs = Basis(graph=basis.graph, prompts=basis.prompts, code=basis.code)
-            plan = RunPlan(basis=runs, root=basis.root, entry=basis.entry, options=options)
-            return await plan.saying(recorder=recorder).outcome()
+            yield recorder
         finally:
             if recorder.journal.last("run") is None:  # it could not begin
-                await asyncio.to_thread(basis.store.note_begun, item, has_begun=False)
+                basis.store.note_begun(item, has_begun=False)
 
 
 async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> RunOutcome | Result:

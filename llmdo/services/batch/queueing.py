@@ -24,15 +24,28 @@ Unsure = Literal["again", "give-up"]
 """What becomes of calls that may have taken effect."""
 
 
-def take_back(store: BatchStore, runs: RunIndex) -> None:
-    """Queues what was at work in a process that is gone."""
-    store.queue(item for item in store.items("running") if not runs.is_claimed(item.run))
+def take_up(store: BatchStore, runs: RunIndex, items: Iterable[BatchItem] | None = None) -> None:
+    """Queues what goes on by itself, of these items or of all of a batch.
+
+    That is what was at work in a process that is gone, and what waited for answers that are there. What a person said
+    of its calls held for the attempt that was cut off, and not for calls of that attempt; that it is tried again stays.
+    """
+    for item in (*store.items("running", "waiting"),) if items is None else items:
+        if item.state == "running" and not runs.is_claimed(item.run):
+            store.queue([item], "resume" if item.retry else "")
+        elif item.state == "waiting" and _is_answered(runs, item):
+            store.queue([item])
+
+
+def has(store: BatchStore, item: BatchItem) -> bool:
+    """Whether an item that this process took is still its own."""
+    return any(each.number == item.number and each.tries == item.tries for each in store.items("running"))
 
 
 def queue_again(
     store: BatchStore, runs: RunIndex, *, failed: bool, unsure: Unsure | None, items: Sequence[str] = ()
 ) -> None:
-    """Queues what waited for answers that are there, and with `failed` or `unsure` what a person has tried again.
+    """Queues what a person has tried again: with `failed` what failed, with `unsure` what is unsure.
 
     Of those that failed only `items`, by their keys, where some are named; without, also what probes can settle.
 
@@ -48,20 +61,20 @@ def queue_again(
             store.queue((item for item in store.items("unsure") if _has_probes(runs, item)), "resume")
     if unsure is not None:
         store.queue(store.items("unsure"), unsure)
-    store.queue(item for item in store.items("waiting") if _is_answered(runs, item))
 
 
 def cancel_all(store: BatchStore, runs: RunIndex) -> None:
-    """Takes what is queued or waits out of a batch; a run of it that has begun is called off first.
+    """Takes what is queued or waits out of a batch; then its runs that have begun are called off.
 
-    One that a process takes at that moment goes on to its end.
+    In that order nothing is taken up in between; where this process is killed there, cancelling again does the rest.
+    A run that a process works on at that moment goes on to its end.
     """
-    for item in store.items("queued", "waiting"):
+    store.cancel()
+    for item in store.items("cancelled"):
         if item.has_begun and runs.has(item.run):
             with suppress(ClaimedError), runs.claim(item.run), runs.open(item.run) as journal:
                 if journal.last("run") is not None:
                     cancel(journal, user())
-    store.cancel()
 
 
 def _has_probes(runs: RunIndex, item: BatchItem) -> bool:

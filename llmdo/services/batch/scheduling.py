@@ -7,17 +7,21 @@ from dataclasses import dataclass, field
 from decimal import Decimal  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
 
+from llmdo.journal.items import Result
+from llmdo.services.batch.queueing import has
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from llmdo.journal.batches import BatchStore
-    from llmdo.journal.items import BatchItem, Result
+    from llmdo.journal.items import BatchItem
 
     Work = Callable[[BatchItem], Awaitable[Result | None]]
-    """What becomes of an item that was taken; None where another process works on its run."""
+    """What becomes of an item that was taken; None where another process has it by now, or its run."""
     OnResult = Callable[[BatchItem, Result], None]
 
 
+LATER = 1.0  # seconds until an item is looked at again whose run another process has
 MOST_TRIES = 5
 """How often an item is taken whose run the store interrupts, before nothing more is begun."""
 
@@ -64,34 +68,58 @@ class Draining:
 class _AtWork:
     tasks: dict[asyncio.Task[Result | None], BatchItem] = field(default_factory=dict)
     begun: int = 0
+    failure: Exception | None = None
+    """The first of what went wrong, because of which nothing more is begun."""
+
+    def fail(self, error: Exception, draining: Draining) -> None:
+        """Has nothing more begin; what others have begun is not cut off within their calls."""
+        self.failure = self.failure or error
+        draining(str(error))
 
 
 async def work_off(
-    store: BatchStore, work: Work, bounds: BatchBounds, draining: Draining, on_result: OnResult
+    store: BatchStore,
+    work: Work,
+    bounds: BatchBounds,
+    draining: Draining,
+    on_result: OnResult,
+    look: Callable[[], None],
 ) -> None:
     """Returns when no item is queued any more, or `draining` says why nothing more begins and all that had is over.
 
-    `on_result` is called with each item once its outcome is on record.
+    `on_result` is called with each item once its outcome is on record. `look` queues what others have left, where
+    nothing else is to be done.
+
+    Raises:
+        Exception: What the store or `work` raises, once what had begun by then is over.
     """
-    running = _AtWork()
+    running, has_looked = _AtWork(), False
     try:
         while True:
-            _begin(store, work, bounds, draining, running)
+            try:
+                _begin(store, work, bounds, draining, running)
+                if not running.tasks and draining.reason is None and not has_looked:
+                    await asyncio.to_thread(look)
+                    has_looked = True
+                    continue
+            except Exception as error:
+                running.fail(error, draining)
             if not running.tasks:
-                return
+                break
+            has_looked = False
             over, _ = await asyncio.wait(running.tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in over:
-                item, result = running.tasks.pop(task), task.result()
-                if result is None:
-                    continue
-                if ended := store.end(item, result):
-                    on_result(ended, result)
-                if result.out_of_quota or (result.state == "queued" and item.tries >= MOST_TRIES):
-                    draining(f"{result.error}, so nothing more is begun")
+                item = running.tasks.pop(task)
+                try:
+                    _end(store, item, task.result(), draining, on_result)
+                except Exception as error:
+                    running.fail(error, draining)
     finally:
         for task in running.tasks:
             task.cancel()
         await asyncio.gather(*running.tasks, return_exceptions=True)
+    if running.failure is not None:
+        raise running.failure
 
 
 def _begin(store: BatchStore, work: Work, bounds: BatchBounds, draining: Draining, running: _AtWork) -> None:
@@ -104,11 +132,31 @@ def _begin(store: BatchStore, work: Work, bounds: BatchBounds, draining: Drainin
         if item is None:
             return
         running.begun += 1
-        running.tasks[asyncio.create_task(_worked(work, item))] = item
+        running.tasks[asyncio.create_task(_worked(store, work, item, draining))] = item
 
 
-async def _worked(work: Work, item: BatchItem) -> Result | None:
-    return await work(item)
+async def _worked(store: BatchStore, work: Work, item: BatchItem, draining: Draining) -> Result | None:
+    """What becomes of an item; None where another process has taken it since.
+
+    One whose run another process has is looked at until that one is through with it.
+    """
+    while (result := await work(item)) is None and await asyncio.to_thread(has, store, item):
+        if draining.reason is not None:
+            return Result(state="queued", error=f"another process has run `{item.run}`")
+        await asyncio.sleep(LATER)
+    return result
+
+
+def _end(
+    store: BatchStore, item: BatchItem, result: Result | None, draining: Draining, on_result: OnResult
+) -> None:
+    """Keeps what became of an item, and has nothing more begin where that says so."""
+    if result is None:
+        return
+    if ended := store.end(item, result):
+        on_result(ended, result)
+    if result.out_of_quota or (result.state == "queued" and item.tries >= MOST_TRIES):
+        draining(f"{result.error}, so nothing more is begun")
 
 
 def reached(store: BatchStore, bounds: BatchBounds, begun: int = 0) -> str | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.binding import binding_of, differences
 from llmdo.journal.items import ENDED
-from llmdo.journal.naming import first_run
 from llmdo.journal.opening import STORE, batches_of, runs_of, workers_of
 from llmdo.journal.secrets import Known
 from llmdo.services.basis import require_accepted
@@ -21,11 +20,12 @@ from llmdo.services.batch.commands import (
     put_in,
     rows_of,
 )
-from llmdo.services.batch.queueing import cancel_all, queue_again
+from llmdo.services.batch.queueing import cancel_all, queue_again, take_up
 from llmdo.services.batch.scheduling import Draining, reached
 from llmdo.services.fleet.code import lock_digest
 from llmdo.services.fleet.items import bounds_of
-from llmdo.services.fleet.queue import PRIORITY, Queue
+from llmdo.services.fleet.putting import enqueue_again, put_in_left
+from llmdo.services.fleet.queue import PRIORITY, Queue, first_name
 from llmdo.services.run import EntryRequest, prepare
 
 if TYPE_CHECKING:
@@ -63,13 +63,16 @@ def begin(request: BatchRequest, handing: Handing, host: BatchHost) -> BatchOutc
     working = request.working
     with closing(Queue(working.environ[STORE])) as queue:
         bounds = _bounds_kept(working.bounds)
-        settings = {"fleet": True, "approvals": handing.approvals, **bounds}
         start = replace(request.start, locked=True)
-        prepared, store = put_in(replace(request, start=start, settings=settings), host)
+        prepared = request.prepared or prepare(start, host.tell, host.consent)
+        lock = lock_digest(prepared.root)
+        kept = {"fleet": True, "approvals": handing.approvals, "priority": handing.priority, "locked": lock}
+        _, store = put_in(replace(request, start=start, settings={**kept, **bounds}, prepared=prepared), host)
         with store:
-            lock, entry = lock_digest(prepared.root), prepared.entry
             for item in store.items("queued"):
-                queue.enqueue(f"{item.first}@1", entry=entry, lock=lock, priority=handing.priority)
+                queue.enqueue(
+                    first_name(item.first), entry=prepared.entry, lock=lock, priority=handing.priority
+                )
             return _followed(store, working.out, working.environ, host)
 
 
@@ -101,14 +104,10 @@ def go_on(request: ContinuedBatch, approvals: Json, host: BatchHost) -> BatchOut
     ):
         _require_handed(store)
         store.keep({**store.batch.settings, "approvals": approvals, **_bounds_kept(request.working.bounds)})
-        known = {each.run for each in (*queue.waiting(), *queue.at_work())}
         runs = runs_of(request.root, environ)
-        left = (item for item in store.items("running") if item.first not in known)
-        store.queue(item for item in left if not runs.is_claimed(item.run))
         queue_again(store, runs, failed=request.failed, items=request.items, unsure=request.unsure)
-        for item in store.items("queued"):
-            if item.first not in known:
-                _enqueue_again(queue, store, runs, item.run, lock_digest(request.root))
+        take_up(store, runs, store.items("waiting"))
+        put_in_left(queue, store, runs, lock_digest(request.root))
         return _followed(store, request.working.out, environ, host)
 
 
@@ -163,13 +162,15 @@ def rebind(
         runs = runs_of(root, environ)
         left = {item.first: item for item in store.items("queued", "running", "waiting", "unsure")}
         started = {first for first, item in left.items() if item.has_begun or item.state != "queued"}
+        settings = {**which.settings, "locked": lock}
         if allow_drift:
             _require_accepted(
                 runs, (left[first].run for first in started), prepared.graph, environ, allow_drift
             )
             at_work = {each.run for each in queue.at_work()}
             started &= at_work
-            store.keep({**which.settings, "allow_drift": [*allow_drift], "moved": lock})
+            settings |= {"allow_drift": [*allow_drift], "moved": lock}
+        store.keep(settings)
         store.rebind(lock_of(prepared.graph, which.entry, which.settings["models"]))
         moved = left.keys() - started
         for each in queue.waiting():
@@ -199,16 +200,11 @@ def _require_accepted(
 
 def put_in_answered(store: BatchStore, root: Path, run: str, environ: Mapping[str, str]) -> None:
     """Puts a run of a batch in again that waited for answers which are there."""
-    store.queue((item for item in store.items("waiting") if item.run == run), "resume")
+    items = [item for item in store.items("queued", "running", "waiting") if item.run == run]
+    take_up(store, runs_of(root, environ), items)
     with closing(Queue(environ[STORE])) as queue:
-        _enqueue_again(queue, store, runs_of(root, environ), run, lock_digest(root))
-
-
-def _enqueue_again(queue: Queue, store: BatchStore, runs: RunIndex, run: str, lock: str) -> None:
-    """Puts a run in once more; one that has started for the lock to which `rebind` moved it, where it did."""
-    batch = store.batch
-    moved = batch.settings.get("moved") if runs.has(run) else None
-    queue.enqueue_again(first_run(run), entry=batch.entry, lock=lock, moved=moved)
+        for item in items:  # where it is still at work, whoever takes it next finds that it goes on
+            enqueue_again(queue, store.batch, item, lock_digest(root))
 
 
 def _require_handed(store: BatchStore) -> None:

@@ -15,6 +15,7 @@ from llmdo.journal.items import Result
 from llmdo.journal.opening import batches_of, runs_of
 from llmdo.services.batch.commands import lock_of, require_consent
 from llmdo.services.batch.item_run import basis_of, carry_out
+from llmdo.services.batch.queueing import take_up
 from llmdo.services.batch.scheduling import BatchBounds, reached
 from llmdo.services.run import EntryRequest, prepare
 from llmdo.services.soundness import tell_nobody
@@ -69,7 +70,7 @@ class FleetItems:
             LlmdoError: The store cannot be used.
         """
         self._root, self._answering, self._consent, self._environ = root, answering, consent, environ
-        self._batches, self._runs = batches_of(root, environ), runs_of(root, environ)
+        self.batches, self.runs = batches_of(root, environ), runs_of(root, environ)
         self._stores: dict[str, BatchStore] = {}
         self._bases: dict[str, BatchBasis] = {}  # by batch, and what was said about its questions
         self._opening = asyncio.Lock()
@@ -85,7 +86,7 @@ class FleetItems:
         Raises:
             JournalError: The store cannot be used now.
         """
-        batch = await asyncio.to_thread(self._batches.of_run, run)
+        batch = await asyncio.to_thread(self.batches.of_run, run)
         if batch is None:
             return CarriedOut()
         async with self._opening:
@@ -98,8 +99,8 @@ class FleetItems:
         if result is None:
             return CarriedOut(again=LATER)
         ended = await asyncio.to_thread(store.end, item, result)
-        if ended is None:
-            return CarriedOut()  # somebody has taken it since
+        if ended is None:  # somebody has taken it since, or the store has lost that this worker did
+            return CarriedOut(again=LATER)
         again = None
         if result.state == "queued" and not paused:
             again = QUOTA if result.out_of_quota else STORE
@@ -117,7 +118,7 @@ class FleetItems:
 
     def _store(self, batch: str) -> BatchStore:
         if batch not in self._stores:
-            self._stores[batch] = self._batches.open(batch)
+            self._stores[batch] = self.batches.open(batch)
         return self._stores[batch]
 
     def _basis(self, store: BatchStore) -> BatchBasis:
@@ -145,15 +146,10 @@ class FleetItems:
         )
 
     def _taken(self, store: BatchStore, run: str) -> tuple[BatchItem | None, bool]:
-        """The item, which is taken now, or None and whether another process has it.
-
-        One that is at work nowhere was left by a worker that is dead.
-        """
-        if (item := store.take(run)) is not None:
-            return item, False
-        at_work = [item for item in store.items("running") if item.first == run]
-        if not at_work or self._runs.is_claimed(at_work[0].run):
-            return None, bool(at_work)
-        # What a person said about calls held for the attempt that was cut off, and not for calls of that attempt
-        store.queue(at_work, "resume" if at_work[0].retry else "")
-        return store.take(run), True
+        """The item, which is taken now, or None and whether another process has it."""
+        if (item := store.take(run)) is None:
+            open_items = (each for each in store.items("running", "waiting") if each.first == run)
+            take_up(store, self.runs, open_items)
+            item = store.take(run)
+        is_others = item is None and any(each.first == run for each in store.items("running"))
+        return item, is_others

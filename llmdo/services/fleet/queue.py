@@ -10,8 +10,10 @@ configured, so that who can write rows could run code on every worker: here noth
 from __future__ import annotations
 
 import logging
+import time
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import dbos
 from dbos import DBOS, DBOSClient, DBOSConfig
@@ -22,14 +24,24 @@ from llmdo.base.diagnostic import LlmdoError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+Result = TypeVar("Result")
+
 SCHEMA = "llmdo_queue"
 """Of the tables of DBOS, in the database of the journals."""
 POLL = 1.0  # seconds between two looks for something to do
 LOOKING, TAKING = 2, 3
 """Connections of who puts in and looks, and of a worker that takes, of which one listens."""
+AT_ONCE = 500  # runs that are looked for in one statement
 PRIORITY = 1000
 """Of what is put in without one; what has a lower number is taken first."""
 
+LEAST = 8
+"""Connections that a worker needs, with those of its journals and its lease."""
+PATIENCE = 15.0  # seconds for which whoever connects tries again where a connection breaks
+_PAUSE = 0.2  # seconds between two attempts
+
+_NO_MORE = ("too many connections", "too many clients", "connection slots")
+"""What a server says that gives no further connection."""
 _APPLICATION = "llmdo"
 _WORKFLOW = "llmdo_item"
 _QUEUES = "llmdo."
@@ -81,6 +93,11 @@ def run_of(name: str) -> str:
 def number_of(name: str) -> int:
     """How often the run of an entry of the queue was put in by then."""
     return int(name.rpartition("@")[2])
+
+
+def first_name(run: str) -> str:
+    """The name under which a run is put in for the first time."""
+    return f"{run}@1"
 
 
 def next_name(name: str) -> str:
@@ -150,67 +167,62 @@ class Queue:
         }
         if is_later:
             options["delay_seconds"] = _FOR_EVER
-        with _translated():
-            self._client.enqueue(options, name)
+        _patiently(lambda: self._client.enqueue(options, name))
 
-    def enqueue_again(self, run: str, *, entry: str, lock: str, moved: str | None = None) -> None:
+    def enqueue_again(
+        self, run: str, *, entry: str, lock: str, moved: str | None = None, priority: int = PRIORITY
+    ) -> None:
         """Puts a run in once more, whatever became of it before: for workers with the lock that it was in for last.
 
-        `moved` is the lock that it was moved to since, where it was; `lock` is for one that never was in.
+        `moved` is the lock that it was moved to since, where it was; `lock` and `priority` count where it never was in.
         """
-        with _translated():
-            known = self._client.list_workflows(
-                workflow_id_prefix=f"{run}@", load_input=False, load_output=False
-            )
+        known = self._found(workflow_id_prefix=f"{run}@")
         last = max(known, key=lambda each: number_of(each.workflow_id), default=None)
         self.enqueue(
             f"{run}@{number_of(last.workflow_id) + 1 if last else 1}",
             entry=entry,
             lock=moved or (last.app_version if last else None) or lock,
-            priority=(last.priority if last else None) or PRIORITY,
+            priority=(last.priority if last else None) or priority,
         )
 
     def follow(self, name: str, *, is_later: bool = False) -> None:
-        """Puts the run of this entry in once more under the next number; twice is once."""
-        with _translated():
-            (known,) = self._client.list_workflows(workflow_ids=[name], load_input=False, load_output=False)
-        self.enqueue(
-            next_name(name),
-            entry=(known.queue_name or "").removeprefix(_QUEUES),
-            lock=known.app_version or "",
-            priority=known.priority or PRIORITY,
-            is_later=is_later,
-        )
+        """Puts the run of this entry in once more under the next number; twice is once.
+
+        Nothing of one that was forgotten: all of its batch is over.
+        """
+        for known in self._found(workflow_ids=[name]):
+            self.enqueue(
+                next_name(name),
+                entry=(known.queue_name or "").removeprefix(_QUEUES),
+                lock=known.app_version or "",
+                priority=known.priority or PRIORITY,
+                is_later=is_later,
+            )
 
     def release(self, names: Sequence[str]) -> tuple[str, ...]:
         """Has these be taken now that were put in for later; those of them that have been put in by now."""
         if not names:
             return ()
-        with _translated():
-            known = self._client.list_workflows(workflow_ids=[*names], load_input=False, load_output=False)
-            for each in known:
-                self._client.set_workflow_delay(each.workflow_id, delay_until_epoch_ms=0)
-        return tuple(each.workflow_id for each in known)
+        known = tuple(each.workflow_id for each in self._found(workflow_ids=[*names]))
+        for name in known:
+            _patiently(partial(self._client.set_workflow_delay, name, delay_until_epoch_ms=0))
+        return known
 
     def rebind(self, waiting: QueuedRun, lock: str) -> None:
         """Has what waits be taken by workers with another lock."""
-        self.cancel([waiting.name])
-        name = f"{waiting.run}@{number_of(waiting.name) + 1}"
+        name = next_name(waiting.name)
         self.enqueue(name, entry=waiting.entry, lock=lock, priority=waiting.priority)
+        self.cancel([waiting.name])  # last: whoever is killed in between has lost nothing
 
     def cancel(self, names: Sequence[str]) -> None:
         """Takes these out; what a worker has of them it goes on with."""
-        with _translated():
-            self._client.cancel_workflows([*names])
+        _patiently(lambda: self._client.cancel_workflows([*names]))
 
     def forget(self, runs: Iterable[str]) -> None:
         """Removes what is held of these runs, all of which are over."""
-        with _translated():
-            for run in runs:
-                known = self._client.list_workflows(
-                    workflow_id_prefix=f"{run}@", load_input=False, load_output=False
-                )
-                self._client.delete_workflows([each.workflow_id for each in known])
+        for run in runs:
+            names = [each.workflow_id for each in self._found(workflow_id_prefix=f"{run}@")]
+            _patiently(partial(self._client.delete_workflows, names))
 
     def reap(self, alive: Collection[str]) -> tuple[QueuedRun, ...]:
         """Has what workers had that are not among those `alive` be taken by others, and returns it.
@@ -226,9 +238,8 @@ class Queue:
         by_entry: dict[str, list[str]] = {}
         for each in taken:
             by_entry.setdefault(each.entry, []).append(each.name)
-        with _translated():
-            for entry, names in by_entry.items():
-                self._client.resume_workflows(names, queue_name=f"{_QUEUES}{entry}")
+        for entry, names in by_entry.items():
+            _patiently(partial(self._client.resume_workflows, names, queue_name=f"{_QUEUES}{entry}"))
 
     def at_work(self) -> tuple[QueuedRun, ...]:
         """What workers have."""
@@ -238,11 +249,21 @@ class Queue:
         """What no worker has taken yet, in the order in which it was put in."""
         return self._listed(*_WAITING)
 
+    def runs(self) -> frozenset[str]:
+        """The runs that wait, or that workers have."""
+        return frozenset(each.run for each in self._listed(*_WAITING, _AT_WORK))
+
+    def earlier(self, runs: Sequence[str]) -> frozenset[str]:
+        """Those of these runs that were put in before, whatever became of that."""
+        names = [*map(first_name, runs)]
+        parts = (names[at : at + AT_ONCE] for at in range(0, len(names), AT_ONCE))
+        return frozenset(run_of(row.workflow_id) for part in parts for row in self._found(workflow_ids=part))
+
+    def is_idle(self) -> bool:
+        """Whether nothing can be taken now."""
+        return not self._found(status=_WAITING[0], name=_WORKFLOW, limit=1)
+
     def _listed(self, *states: str) -> tuple[QueuedRun, ...]:
-        with _translated():
-            rows = self._client.list_workflows(
-                status=[*states], name=_WORKFLOW, load_input=False, load_output=False
-            )
         return tuple(
             QueuedRun(
                 name=row.workflow_id,
@@ -252,8 +273,12 @@ class Queue:
                 since=((row.dequeued_at if row.status == _AT_WORK else row.created_at) or 0) / 1000,
                 priority=row.priority or PRIORITY,
             )
-            for row in rows
+            for row in self._found(status=[*states], name=_WORKFLOW)
         )
+
+    def _found(self, **wanted: Any) -> list[dbos.WorkflowStatus]:
+        """The rows that are so, without what they hold."""
+        return _patiently(lambda: self._client.list_workflows(load_input=False, load_output=False, **wanted))
 
 
 @contextmanager
@@ -276,23 +301,65 @@ def work(
     Raises:
         LlmdoError: There is no queue.
     """
-    engine = DBOS(config=_configuration(address, worker, lock))
+    try:
+        _patiently(
+            lambda: _launch(_configuration(address, worker, lock), jobs, entries, carry_out),
+            lambda: DBOS.destroy(destroy_registry=True),
+        )
+        yield lambda: DBOS.destroy(workflow_completion_timeout_sec=10**9)
+    finally:
+        DBOS.destroy(destroy_registry=True)
+
+
+def _patiently(work: Callable[[], Result], clean_up: Callable[[], None] = lambda: None) -> Result:
+    """What `work` returns, which is done again after `clean_up` where a connection broke: twice is once of all of it.
+
+    Raises:
+        LlmdoError: The queue is not there, or not in time.
+    """
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            with _translated():
+                return work()
+        except LlmdoError as error:
+            if time.monotonic() > end or error.hint is not None or "closed" not in error.message:
+                raise
+            clean_up()
+            time.sleep(_PAUSE)
+
+
+def _launch(
+    configuration: DBOSConfig,
+    jobs: int,
+    entries: Iterable[tuple[str, int | None]],
+    carry_out: Callable[[str], None],
+) -> None:
+    engine = DBOS(config=configuration)
     DBOS.workflow(name=_WORKFLOW, max_recovery_attempts=None)(_named(carry_out))
     for entry, most in entries:
         # A queue that its table describes has one `worker_concurrency` for all workers, whatever their `jobs`
         engine._registry._register_internal_queue(  # noqa: SLF001
             f"{_QUEUES}{entry}", worker_concurrency=jobs, concurrency=most, polling_interval_sec=POLL
         )
+    with _silent():
+        DBOS.launch()
+        with ExitStack() as opened:
+            # At once, as the journals of runs may take what connections the server has left
+            for _ in range(TAKING - 1):
+                opened.enter_context(engine._sys_db.engine.connect())  # noqa: SLF001
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Has the engine write no trace of what is raised anyway."""
+    logger = logging.getLogger("dbos")
+    level = logger.level
+    logger.setLevel("CRITICAL")
     try:
-        with _translated():
-            DBOS.launch()
-            with ExitStack() as opened:
-                # At once, as the journals of runs may take what connections the server has left
-                for _ in range(TAKING - 1):
-                    opened.enter_context(engine._sys_db.engine.connect())  # noqa: SLF001
-        yield lambda: DBOS.destroy(workflow_completion_timeout_sec=10**9)
+        yield
     finally:
-        DBOS.destroy(destroy_registry=True)
+        logger.setLevel(level)
 
 
 def _configuration(address: str, worker: str, lock: str) -> DBOSConfig:
@@ -335,4 +402,6 @@ def _failure(error: Exception) -> LlmdoError:
         return error
     text = str(getattr(error, "orig", None) or error)
     hint = "`llmdo store migrate` makes its tables" if "does not exist" in text or "version" in text else None
+    if any(sign in text for sign in _NO_MORE):
+        hint = f"a worker needs at least {LEAST} connections"
     return LlmdoError(f"the queue failed: {next(iter(text.splitlines()), type(error).__name__)}", hint=hint)

@@ -1,4 +1,4 @@
-"""What dead workers had is taken by others: each worker looks for it now and then, one at a time."""
+"""What dead workers had is taken by others, and what nobody put in is put in: each worker looks for it now and then."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 RELEASE = 2.0  # seconds between two looks for what is due
 PAUSE = 10.0  # seconds between two looks of one worker
+IDLE = 60.0  # seconds between two looks for what is in no queue, where nothing waits
 
 
 def reap(queue: Queue, workers: FleetWorkers) -> tuple[QueuedRun, ...]:
@@ -42,12 +43,14 @@ class Reaper:
         on_reaped: Callable[[QueuedRun], None],
         own: Callable[[tuple[QueuedRun, ...]], tuple[QueuedRun, ...]],
         delays: FleetWorkers,
+        put_in_lost: Callable[[], None],
     ) -> None:
         """`on_reaped` is given each run that was taken from a dead worker; `own` picks what this worker gives back.
 
-        `delays` says what is due of what was put in for later, by the clock of the store.
+        `delays` says what is due of what was put in for later, by the clock of the store; `put_in_lost` puts in what is
+        in no queue.
         """
-        self._delays = delays
+        self._delays, self._put_in_lost = delays, put_in_lost
         self._queue, self._workers, self._on_reaped, self._own = queue, workers, on_reaped, own
         self._over = Event()
         self._thread = Thread(target=self._reaping, name="llmdo reaper", daemon=True)
@@ -60,18 +63,22 @@ class Reaper:
         self._thread.join()
 
     def _reaping(self) -> None:
-        last = 0.0
+        last = looked = -IDLE
         while True:
             self._release()
             if self._over.wait(min(PAUSE, RELEASE)):
                 return
-            if time.monotonic() < last + PAUSE:
+            now = time.monotonic()
+            if now < last + PAUSE:
                 continue
-            last = time.monotonic()
+            last = now
             try:
                 for taken in reap(self._queue, self._workers):
                     self._on_reaped(taken)
                 self._queue.give_back(self._own(self._queue.at_work()))
+                if now >= looked + IDLE and self._queue.is_idle():
+                    looked = now
+                    self._put_in_lost()
             except LlmdoError:  # the database is away; whoever looks next finds the same
                 pass
 

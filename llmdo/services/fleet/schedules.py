@@ -20,6 +20,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.items import NewItem
 from llmdo.journal.opening import batches_of
 from llmdo.services.batch.commands import BatchRequest, Working, lock_of, put_in
+from llmdo.services.fleet.queue import first_name
 from llmdo.services.run import EntryRequest, prepare
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ class Timetable:
             if (
                 store.batch.settings.get("locked") == self._lock
             ):  # else a worker with that lock puts it in, if there is one
-                self._queue.enqueue(f"{name}@1", entry=schedule.entry.name, lock=self._lock)
+                self._queue.enqueue(first_name(name), entry=schedule.entry.name, lock=self._lock)
             else:
                 self._others.add((schedule, at))
 

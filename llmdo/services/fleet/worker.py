@@ -18,6 +18,7 @@ from llmdo.services.fleet.code import ReviewedCode
 from llmdo.services.fleet.housekeeping import Housekeeper
 from llmdo.services.fleet.items import LATER, FleetItems
 from llmdo.services.fleet.presence import Presence
+from llmdo.services.fleet.putting import put_in_lost
 from llmdo.services.fleet.queue import Queue, next_name, run_of
 from llmdo.services.fleet.reaping import Reaper
 from llmdo.services.fleet.schedules import Timetable
@@ -112,7 +113,14 @@ def work(request: WorkerRequest, host: WorkerHost) -> WorkerOutcome:
         items = FleetItems(request.root, host.approving, host.consent, request.environ)
         stack.enter_context(closing(items))
         serving = _Serving(host, queue, presence, items, code, draining, request, delays)
-        stack.enter_context(Reaper(queue, reaping, serving.report_taken, own=serving.strays, delays=delays))
+        stack.enter_context(
+            Reaper(
+                *(queue, reaping, serving.report_taken),
+                own=serving.strays,
+                delays=delays,
+                put_in_lost=partial(put_in_lost, queue, items.batches, items.runs),
+            )
+        )
         if request.schedules:
             stack.enter_context(Housekeeper(request, workers_of(request.address), queue, host.tell))
             stack.enter_context(
@@ -152,6 +160,8 @@ class _Serving:
         self._code, self._draining, self._jobs, self._address = code, draining, request.jobs, request.address
         self._slots, self._looking = asyncio.Semaphore(request.jobs), asyncio.Lock()
         self._at_work: set[str] = set()
+        self._has_declared = False
+        """Whether this worker said that the store was put back."""
         self._strays: frozenset[str] = frozenset()
 
     async def serve(self, engine_of: Callable[..., AbstractContextManager[Callable[[], None]]]) -> None:
@@ -201,8 +211,7 @@ class _Serving:
         try:
             done = await self._items.carry_out(run_of(name))
         except PutBackError as error:
-            await self._put_back(error)
-            return None  # it waits for a person now
+            return await self._put_back(error)
         except OtherTablesError as error:
             self._draining(error.message)
             return 0.0
@@ -217,12 +226,18 @@ class _Serving:
         self._tell(done)
         return done.again
 
-    async def _put_back(self, error: PutBackError) -> None:
-        """Has what is open be unsure, once, and this worker take nothing more."""
+    async def _put_back(self, error: PutBackError) -> float | None:
+        """Has what is open be unsure, once, and this worker take nothing more; as `_carried_out`."""
+        self._draining(error.message)
         async with self._looking:
-            if self._draining(error.message):
-                items, _ = await asyncio.to_thread(declare_restored, self._address)
+            if not self._has_declared:
+                try:
+                    items, _ = await asyncio.to_thread(declare_restored, self._address)
+                except LlmdoError:  # another worker finds the same
+                    return 0.0
+                self._has_declared = True
                 self._host.tell(f"warning: {error.message}; {items} items wait for a person now")
+        return None  # it waits for a person now
 
     def _tell(self, done: CarriedOut) -> None:
         if done.item is None or done.result is None:
