@@ -16,7 +16,7 @@ from llmdo.runtime import AskLater
 from llmdo.runtime.models.choice import named
 from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.telemetry.events import discard
-from llmdo.services import approve as approving
+from llmdo.services import inbox as approving
 from llmdo.services import replay as replaying
 from llmdo.services.embedding import (
     mode_of,

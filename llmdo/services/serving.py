@@ -14,10 +14,9 @@ from llmdo.base.diagnostic import LlmdoError, shown
 from llmdo.runtime import Answer, AskLater, ModelChoice, RunOptions, consented
 from llmdo.runtime.approvals.drawing import describe
 from llmdo.runtime.approvals.postponed import question_in
-from llmdo.services.client_progress import ClientProgress
 from llmdo.services.offers import offers_of
 from llmdo.services.root import root_folder
-from llmdo.services.served import ServedTeam
+from llmdo.services.served import ClientProgress, ServedTeam
 from llmdo.services.soundness import require_sound, resolved_with_lock
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.version import __version__

@@ -199,12 +199,12 @@ def export(
     ] = False,
 ) -> int:
     """Write a run, with the code that it needs, to a file that another machine can replay and go on with."""
-    from llmdo.services import carrying
+    from llmdo.services import export_import
 
     root = root_folder(project)
-    request = carrying.ExportRequest(root=root, run=run, file=file, with_sources=not no_sources)
-    number = carrying.export(request)
-    say(f"wrote {file}" + (f" with {carrying.counted_sources(number)}" if number else ""))
+    request = export_import.ExportRequest(root=root, run=run, file=file, with_sources=not no_sources)
+    number = export_import.export(request)
+    say(f"wrote {file}" + (f" with {export_import.counted_sources(number)}" if number else ""))
     return FINE
 
 
@@ -215,9 +215,9 @@ def import_run(
     store: options.Store = None,  # noqa: ARG001  # its callback reads it
 ) -> int:
     """Take an exported run among those of this workspace. It brings its answers: trust it as you trust code."""
-    from llmdo.services import carrying
+    from llmdo.services import export_import
 
-    imported = carrying.take_in(root_folder(project), file)
+    imported = export_import.take_in(root_folder(project), file)
     put(imported.run)
     for note in imported.notes:
         say(note)

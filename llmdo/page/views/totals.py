@@ -9,7 +9,7 @@ from llmdo.journal.totals import By
 from llmdo.page.endpoints import Endpoint, Inquiry, RequestError
 from llmdo.render.totals import record
 from llmdo.services import runs as service
-from llmdo.services.over_time import NotableCall, over_time
+from llmdo.services.runs import NotableCall, metrics
 
 if TYPE_CHECKING:
     from llmdo.base.values import Json
@@ -34,7 +34,7 @@ def notable(subject: Subject, inquiry: Inquiry) -> Json:
     """Decisions by rule, and the slowest and the dearest calls."""
     notes: list[str] = []
     since = service.moment(inquiry.parameters.get("since", SINCE))
-    outcome = over_time(subject.with_runs, since, notes.append)
+    outcome = metrics(subject.with_runs, since, notes.append)
     return {
         "runs": outcome.runs,
         "decisions": [
