@@ -36,8 +36,8 @@ PARTS = {
     "services about runs": tuple(
         f"services/{name}.py"
         for name in (
-            "audit", "basis", "chat", "continuing", "export_import", "host", "inbox", "past", "plan", "replay",
-            "resume", "run", "run_processes", "runs", "served", "watching",
+            "audit", "basis", "chat", "continuing", "export_import", "host", "inbox", "past", "plan",
+            "resume_replay", "run", "run_processes", "runs", "served", "watching",
         )
     ),
     "services of batches and fleets": ("services/batch", "services/fleet"),

@@ -1,43 +1,19 @@
-"""`audit`: the decisions of a run as its audit has them, and how the audit of a run ends."""
+"""`audit`: the decisions of a run as its audit has them."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass, replace
-from llmdo.journal import SUFFIX, read_journal
+from llmdo.journal import SUFFIX
 from llmdo.journal import audit as audits
 from llmdo.journal.entries import JournalError
-from llmdo.journal.opening import runs_of
+from llmdo.journal.opening import read_run
 from llmdo.services.root import root_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from llmdo.journal.stored import JournalStore
-    from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.services.root import Tell
 
 LINES = ".jsonl"
 """Of a file with the lines of an audit, as `--format jsonl` prints them."""
-
-
-@contextmanager
-def auditing(recorder: Recorder | None, tell: Tell) -> Iterator[None]:
-    """Around the work of a run that keeps a journal, if it does: tells how its audit ends then."""
-    try:
-        yield
-    finally:
-        if recorder and recorder.has_begun:
-            try:
-                last = audits.read(recorder.journal.lines()).last
-            except JournalError as error:  # the run has ended all the same
-                tell(f"audit: {error.message}")
-            else:
-                tell(f"audit: {last.number} records, head {last.head}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +57,8 @@ def audit(request: AuditRequest) -> AuditOutcome:
             raise LlmdoError(f"cannot read `{path}`: {error.strerror}") from error
         name = path.name.removesuffix(LINES)
         return AuditOutcome(run=name, lines=tuple(lines), audit=audits.read(lines, request.head))
-    if path.suffix == SUFFIX:
-        opened: JournalStore = read_journal(path)
-    else:
-        runs = runs_of(root_folder(request.project))
-        opened = runs.read(runs.find(request.run))
-    with opened as journal:
+    root = Path() if path.suffix == SUFFIX else root_folder(request.project)
+    with read_run(root, request.run) as journal:
         run = journal.run
         lines, faults = [], []
         try:

@@ -19,7 +19,7 @@ from llmdo.base.values import fields, replace
 from llmdo.graph import offers
 from llmdo.graph.keys import Reference
 from llmdo.graph.resolved import Limits
-from llmdo.runtime import ModelChoice, RunOptions, new_run
+from llmdo.runtime import ModelChoice
 from llmdo.runtime.attached import attached_of
 from llmdo.runtime.listening import listening
 from llmdo.runtime.models.choice import named
@@ -29,7 +29,7 @@ from llmdo.runtime.recording.keeping import keeping_aside
 from llmdo.runtime.telemetry.events import discard, each
 from llmdo.services import locking
 from llmdo.services.basis import Basis
-from llmdo.services.continuing import continuation
+from llmdo.services.continuing import continuing
 from llmdo.services.entries import with_entry
 from llmdo.services.invalid import InvalidTeamError
 from llmdo.services.own_policy import policy_for
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.graph.offers import Offer
     from llmdo.graph.resolved import Entry, Graph
-    from llmdo.journal.conversation import Earlier
     from llmdo.runtime import Approver, RunOutcome, RunPolicy, Stop
     from llmdo.runtime.attached import AttachmentResolver
     from llmdo.runtime.recording.recorder import Recorder
@@ -185,13 +184,13 @@ class TeamEntry:
     ) -> RunOutcome:
         approver, limits = settings.get("approver"), settings.get("limits")
         person = policy_for(approver, self.graph)
-        history, end = await self._before(input, settings)
         folders = Folders(self.root, self.graph.settings.root)
-        options = RunOptions(
-            run=new_run(),
+        graph = self.graph if limits is None else _limited(self.graph, self.name, limits)
+        history, run = settings.get("message_history"), settings.get("continue_from")
+        plan = RunPlan.begin(
+            *(Basis(graph=graph, prompts=self.prompts), self.root, self.name),
             input=input if input is None or isinstance(input, str) else json.dumps(input),
-            history=history,
-            continues=end,
+            history=require_messages(history or ()),
             paths=settings.get("paths") or {},
             attachments=attached_of(settings.get("attachments", ()), folders.root),
             attachment_resolver=settings.get("attachment_resolver"),
@@ -206,30 +205,15 @@ class TeamEntry:
             stop=stop,
             locked=settings.get("locked", False),
         )
-        graph = self.graph if limits is None else _limited(self.graph, self.name, limits)
-        basis = Basis(graph=graph, prompts=self.prompts)
-        plan = RunPlan(basis=basis, root=self.root, entry=self.name, options=options)
-        keeps = settings.get("journal", end is not None)
-        async with self._journal(options.run or "", keeps=keeps) as recorder:
+        keeps = settings.get("journal", run is not None)
+        if run is not None:
+            if history is not None:
+                raise LlmdoError(
+                    "`continue_from` brings the messages of that run; leave out `message_history`"
+                )
+            plan = await asyncio.to_thread(continuing, plan, run, os.environ, keeps=keeps)
+        async with self._journal(plan.options.run or "", keeps=keeps) as recorder:
             return told_to_programs(await plan.saying(recorder=recorder).outcome())
-
-    async def _before(
-        self, value: object, settings: RunSettings
-    ) -> tuple[tuple[ModelMessage, ...], Earlier | None]:
-        """The messages that a run starts from, and the end of the run whose they are."""
-        history, run = settings.get("message_history"), settings.get("continue_from")
-        if run is None:
-            return require_messages(history or ()), None
-        if history is not None:
-            raise LlmdoError("`continue_from` brings the messages of that run; leave out `message_history`")
-        if value is None:
-            raise LlmdoError("a run that goes on from another needs an input", hint="say what comes next")
-        if not settings.get("journal", True):
-            raise LlmdoError("a run that goes on from another keeps a journal", hint="leave out `journal`")
-        earlier = await asyncio.to_thread(
-            continuation, self.root, run, self.graph.entries[self.name], os.environ
-        )
-        return earlier.messages, earlier.end
 
     def _journal(self, run: str, *, keeps: bool) -> AbstractAsyncContextManager[Recorder | None]:
         if not keeps:

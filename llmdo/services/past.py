@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from llmdo.base.values import fields
+from llmdo.journal import SUFFIX
 from llmdo.journal.answers import WEEK, Answers
-from llmdo.journal.opening import runs_of
+from llmdo.journal.opening import claimed
 from llmdo.runtime import AskLater
 from llmdo.runtime.models.choice import named
 from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.telemetry.events import discard
 from llmdo.services import inbox as approving
-from llmdo.services import replay as replaying
+from llmdo.services import resume_replay as replaying
 from llmdo.services.embedding import (
     mode_of,
     naming,
@@ -26,7 +27,7 @@ from llmdo.services.embedding import (
     streams_of,
 )
 from llmdo.services.own_policy import policy_for
-from llmdo.services.resume import ResumeRequest, completed, going_on
+from llmdo.services.plan import ResumeRequest, completed, going_on
 from llmdo.services.soundness import tell_nobody
 from llmdo.workspace.root import find_root
 
@@ -105,11 +106,9 @@ async def resume_async(
         sources=settings.get("sources", "workspace"),
         accepting="`allow_drift={names}`",
     )
-    runs = runs_of(request.root)
-    name = runs.find(run)
-    with runs.claim(name), runs.open(name) as journal:
-        if (outcome := completed(journal, request)) is not None:
-            return told_to_programs(outcome)
+    with claimed(request.root, run) as journal:
+        if (ended := completed(journal, request.environ)) is not None:
+            return told_to_programs(ended.outcome)
         plan = await asyncio.to_thread(going_on, journal, request, tell_nobody)
         policy_for(approver, plan.basis.graph)
         instances = _by_name(settings.get("models", ()))
@@ -144,7 +143,7 @@ def replay(
         LlmdoError: It cannot be repeated, or it was called where an event loop runs.
     """
     require_no_loop("`await asyncio.to_thread(llmdo.replay, ...)`")
-    root = Path(workspace) if replaying.is_exported(run) else find_root(Path(workspace))
+    root = Path(workspace) if run.endswith(SUFFIX) else find_root(Path(workspace))
     request = replaying.ReplayRequest(run=run, root=root, until=until, sources=sources)
     return told_to_programs(replaying.replay(request, lambda _run, _entry: nullcontext(on_event)).outcome)
 

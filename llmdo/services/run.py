@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,15 +14,13 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.graph import offers
 from llmdo.graph.models import near_provider, problem_of
 from llmdo.services.basis import Basis
-from llmdo.services.continuing import continuation, entry_of
+from llmdo.services.continuing import continuing, entry_of
 from llmdo.services.entries import with_entry
-from llmdo.services.host import carry_out
 from llmdo.services.model_keys import require_keys
-from llmdo.services.plan import RunPlan
+from llmdo.services.plan import RunPlan, carry_out
 from llmdo.services.root import root_folder
 from llmdo.services.soundness import require_sound, resolved_with_lock
 from llmdo.syntax.globs import is_pattern
-from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
 from llmdo.workspace.root import LOCK, MANIFEST, WORKER_ENDINGS, manifest_of
@@ -38,8 +35,8 @@ if TYPE_CHECKING:
     from llmdo.runtime import ModelChoice
     from llmdo.runtime.attached import Attached
     from llmdo.services.basis import Origin
-    from llmdo.services.continuing import Continuation
-    from llmdo.services.host import EndedRun, Host
+    from llmdo.services.host import Host
+    from llmdo.services.plan import EndedRun
     from llmdo.services.relocking import StaleLock
     from llmdo.services.root import Tell
     from llmdo.workspace.project import Project
@@ -121,11 +118,9 @@ class PreparedRun:
 
     def plan(self, **options: object) -> RunPlan:
         """A run of it that begins, with these options of `RunOptions`, by name."""
-        from llmdo.runtime import RunOptions  # which takes a second
-
         basis = Basis(graph=self.graph, prompts=self.prompts, code=self.code)
-        usual = RunOptions(input=self.input, locked=self.locked)
-        return RunPlan(basis=basis, root=self.root, entry=self.entry, options=usual).saying(**options)
+        usual = {"input": self.input, "locked": self.locked}
+        return RunPlan.begin(basis, self.root, self.entry, **{**usual, **options})
 
 
 def run(request: RunRequest, host: Host) -> EndedRun:
@@ -136,25 +131,19 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         LlmdoError: It cannot be started.
     """
     prepared = prepare(_start(request), host.tell, host.consent, partial(_require_all, request))
-    from llmdo import runtime  # only for what does run
-    from llmdo.runtime.recording.keeping import keeping
-
-    hide_from_children()
     graph, root = prepared.graph, prepared.root
     keeps = (root / MANIFEST).is_file() and request.journal
     worked_on = prepared.folders.root
     mapped = path_maps([_pair(path, "--path") for path in request.paths], worked_on)
-    earlier = _earlier(prepared, request, keeps=keeps)
     plan = prepared.plan(
-        run=runtime.new_run(),
-        history=earlier.messages if earlier else (),
-        continues=earlier.end if earlier else None,
         models=chosen_models(graph, request.models, request.start.environ),
         paths=mapped.inside,
         attachments=mapped.attached(request.attachments, worked_on),
         max_depth=request.max_depth,
         debug=request.debug,
     )
+    if request.continues is not None:
+        plan = continuing(plan, request.continues, request.start.environ, keeps=keeps)
     answering = host.approving(graph)
     if not request.journal:
         host.tell("no journal is kept: this run cannot be resumed, replayed or audited")
@@ -162,12 +151,10 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         raise LlmdoError("`--approvals later` needs a journal, in which the questions wait")
     if request.paged and not keeps:
         raise LlmdoError("`--page` needs a journal, which the page reads")
-    recording = keeping(root, plan.options.run or "", request.start.environ) if keeps else nullcontext()
-    plan = plan.saying(consent=host.consent)
-    plan.require_consent()
+    plan.saying(consent=host.consent).require_consent()
     prepared.take_lock_in(host.tell, request.start.environ)
-    with recording as recorder:
-        return carry_out(plan.saying(recorder=recorder), answering, host)
+    with plan.kept(request.start.environ, keeps=keeps) as kept:
+        return carry_out(kept, answering, host)
 
 
 def _require_all(request: RunRequest, prepared: PreparedRun) -> None:
@@ -192,18 +179,6 @@ def _start(request: RunRequest) -> EntryRequest:
         return request.start
     root = root_folder(request.start.project)
     return replace(request.start, otherwise=entry_of(root, request.continues))
-
-
-def _earlier(prepared: PreparedRun, request: RunRequest, *, keeps: bool) -> Continuation | None:
-    """What the run goes on from, if anything."""
-    if request.continues is None:
-        return None
-    if not keeps:
-        raise LlmdoError("a run that goes on from another keeps a journal, which this one could not")
-    if prepared.input is None:
-        raise LlmdoError("a run that goes on from another needs an input", hint="say what comes next")
-    entry = prepared.graph.entries[prepared.entry]
-    return continuation(prepared.root, request.continues, entry, request.start.environ)
 
 
 def list_tools(request: EntryRequest, tell: Tell, consent: Consent | None = None) -> tuple[Offer, ...]:

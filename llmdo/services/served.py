@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.answers import Answers, give
-from llmdo.journal.opening import runs_of
+from llmdo.journal.opening import claimed, runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.records import records_of
 from llmdo.journal.secrets import Known
 from llmdo.journal.summary import ending
 from llmdo.runtime import new_run
-from llmdo.runtime.recording.keeping import keeping
 from llmdo.runtime.telemetry.events import (
     ModelResponded,
     StreamBroken,
@@ -26,11 +25,9 @@ from llmdo.runtime.telemetry.events import (
     WorkerFinished,
     WorkerStarted,
 )
-from llmdo.services.audit import auditing
 from llmdo.services.basis import Basis
-from llmdo.services.continuing import continuation
-from llmdo.services.plan import RunPlan
-from llmdo.services.resume import ResumeRequest, completed, going_on
+from llmdo.services.continuing import continuing
+from llmdo.services.plan import EndedRun, ResumeRequest, RunPlan, completed, going_on
 from llmdo.services.soundness import tell_nobody
 
 if TYPE_CHECKING:
@@ -42,22 +39,13 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.journal.questions import Waiting
     from llmdo.journal.stored import JournalStore
-    from llmdo.runtime import Approver, RunOptions, RunOutcome
+    from llmdo.runtime import Approver, RunOptions
     from llmdo.runtime.telemetry.events import Event, Sink
     from llmdo.services.root import Tell
 
 
 MODE = "client"
 """How the audit names that whoever uses a client answers; no other run may be gone on with by a client."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServedRun:
-    """A run that ended, or that waits."""
-
-    outcome: RunOutcome
-    questions: Mapping[str, Waiting] = field(default_factory=dict)
-    """Those that wait for an answer, by call path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,48 +70,48 @@ class ServedTeam:
         on_event: Sink,
         *,
         earlier: str | None = None,
-    ) -> ServedRun:
+    ) -> EndedRun:
         """How a new run of `entry` ended, or that it waits; `earlier` is the run that it goes on from.
 
         Raises:
             LlmdoError: It cannot begin, or not go on from that.
         """
-        name, options = new_run(), replace(self.options, input=text)
+        plan = RunPlan(
+            basis=Basis(graph=self.graph, prompts=self.prompts),
+            root=self.root,
+            entry=entry,
+            options=replace(self.options, run=new_run(), input=text),
+        )
         if earlier is not None:
-            if text is None:
-                raise LlmdoError("a run that goes on from another needs an input", hint="say what comes next")
             self.entry_of(earlier, [entry])
-            before = await asyncio.to_thread(
-                continuation, self.root, earlier, self.graph.entries[entry], self.environ
-            )
-            options = replace(options, history=before.messages, continues=before.end)
-        with (
-            keeping(self.root, name, self.environ) if self.keeps else nullcontext() as recorder,
-            auditing(recorder, self.tell),
-        ):
-            options = replace(self._options(options, approver, on_event), run=name, recorder=recorder)
-            basis = Basis(graph=self.graph, prompts=self.prompts)
-            outcome = await RunPlan(basis=basis, root=self.root, entry=entry, options=options).outcome()
-            return ServedRun(
-                outcome=outcome, questions=waiting(recorder.journal) if recorder is not None else {}
-            )
+            plan = await asyncio.to_thread(continuing, plan, earlier, self.environ, keeps=self.keeps)
+        with plan.kept(self.environ, keeps=self.keeps) as kept:
+            return await self._ended(kept, approver, on_event)
 
-    async def go_on(self, name: str, approver: Approver | None, on_event: Sink) -> ServedRun:
+    async def go_on(self, name: str, approver: Approver | None, on_event: Sink) -> EndedRun:
         """How the run of that id ended that waited; of a complete one, how it did.
 
         Raises:
             LlmdoError: It cannot go on.
         """
         request = ResumeRequest(root=self.root, run=name, environ=self.environ)
-        runs = runs_of(self.root)
-        with runs.claim(name), runs.open(name) as journal:
-            if (outcome := completed(journal, request)) is not None:
-                return ServedRun(outcome=outcome)
+        with claimed(self.root, name, self.environ) as journal:
+            if (ended := completed(journal, self.environ)) is not None:
+                return ended
             plan = await asyncio.to_thread(going_on, journal, request, self.tell, self.options.consent)
-            plan = replace(plan, options=self._options(plan.options, approver, on_event))
-            with auditing(plan.options.recorder, self.tell):
-                outcome = await plan.outcome()
-            return ServedRun(outcome=outcome, questions=waiting(journal))
+            return await self._ended(plan, approver, on_event)
+
+    async def _ended(self, plan: RunPlan, approver: Approver | None, on_event: Sink) -> EndedRun:
+        plan = plan.saying(
+            approver=approver,
+            mode=MODE,
+            tightening=self.options.tightening,
+            consent=self.options.consent,
+            on_event=on_event,
+            streams="entry",
+        )
+        with plan.audited(self.tell):
+            return EndedRun(outcome=await plan.outcome(), questions=plan.questions)
 
     def entry_of(self, name: str, offered: Collection[str]) -> str:
         """The entry of the run of that very id, one of `offered`, which a client began and may go on with.
@@ -157,27 +145,13 @@ class ServedTeam:
         Raises:
             LlmdoError: Only a person at a terminal may say so.
         """
-        runs = runs_of(self.root)
-        with runs.claim(name), runs.open(name) as journal:
-            journal.know(Known.of(self.environ))
+        with claimed(self.root, name, self.environ) as journal:
             records = [
                 {"path": path, "digest": question.key, "allowed": answers[path]}
                 for path, question in waiting(journal).items()
                 if path in answers and digests.get(path) == question.key
             ]
             give(journal, Answers(records=records, by=MODE))
-
-    def _options(self, options: RunOptions, approver: Approver | None, on_event: Sink) -> RunOptions:
-        tightening = self.options.tightening
-        return replace(
-            options,
-            approver=approver,
-            mode=MODE,
-            tightening=tightening,
-            consent=self.options.consent,
-            on_event=on_event,
-            streams="entry",
-        )
 
 
 def _is_of_client(journal: JournalStore) -> bool:

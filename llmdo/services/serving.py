@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from llmdo.runtime import Approver, Question
     from llmdo.services.host import Host
     from llmdo.services.offers import OfferedEntry
-    from llmdo.services.served import ServedRun
+    from llmdo.services.plan import EndedRun
 
 COLUMNS = 100  # of a question
 LONGEST_QUESTION = (
@@ -158,7 +158,7 @@ class Service:
         """Whether a call may go on from an earlier run."""
         return self.team.keeps and offer.goes_on
 
-    def _result(self, client: _Client, served: ServedRun) -> ToolReply:
+    def _result(self, client: _Client, served: EndedRun) -> ToolReply:
         """What a client is given of a run: what it came to, questions for its person, or that it waits."""
         outcome = served.outcome
         if outcome.status == "waiting":

@@ -36,8 +36,7 @@ from llmdo.services.batch.doubt import (
     elsewhere,
 )
 from llmdo.services.batch.files import KeptFiles, attached_of
-from llmdo.services.plan import RunPlan
-from llmdo.services.resume import ResumeRequest, going_on
+from llmdo.services.plan import ResumeRequest, RunPlan, going_on
 from llmdo.services.soundness import tell_nobody
 from llmdo.toolsets.confinement import Root
 

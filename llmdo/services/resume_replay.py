@@ -1,23 +1,25 @@
-"""`replay` and `test`: runs repeated from their journals alone, as they were or against the workspace of today."""
+"""`resume`, `replay` and `test`: runs of the past resumed, repeated, and repeated against the workspace of today."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.graph.keys import names_of
+from llmdo.graph.resolved import Limits
 from llmdo.journal import SUFFIX, read_journal
-from llmdo.journal.binding import binding_of
-from llmdo.journal.opening import runs_of
+from llmdo.journal.opening import claimed, read_run
 from llmdo.journal.questions import waiting
 from llmdo.journal.rejudging import flips
 from llmdo.journal.summary import ending, require_place
-from llmdo.services import basis as bases
-from llmdo.services.resume import once_more
+from llmdo.services.basis import Basis, BegunRun, of_run, to_repeat
+from llmdo.services.plan import EndedRun, carry_out, completed, going_on, once_more
 from llmdo.services.root import root_folder
 from llmdo.services.soundness import require_sound, resolved, tell_nobody
 from llmdo.workspace import personal
@@ -26,25 +28,61 @@ from llmdo.workspace.evals import RECORDINGS
 from llmdo.workspace.trust import Consent, UntrustedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from llmdo.journal.questions import Waiting
-    from llmdo.journal.stored import JournalStore
-    from llmdo.runtime import RunOutcome
+    from llmdo.graph.resolved import Graph
+    from llmdo.journal.rejudging import Flip
     from llmdo.runtime.telemetry.events import Sink
     from llmdo.services.basis import Origin
+    from llmdo.services.host import Host
+    from llmdo.services.plan import ResumeRequest, RunPlan
     from llmdo.services.root import Tell
+    from llmdo.workspace.project import Project
 
     Watching = Callable[[str, str], AbstractContextManager[Sink]]
     """Given the id of a run and its entry: where its events go while it lasts."""
-    from collections.abc import Iterator
 
-    from llmdo.graph.resolved import Graph
-    from llmdo.journal.binding import Binding
-    from llmdo.journal.rejudging import Flip
-    from llmdo.runtime.telemetry.redaction import Redaction
-    from llmdo.workspace.project import Project
+
+def resume(request: ResumeRequest, host: Host) -> EndedRun:
+    """How the run ended that went on; of one that is complete, how it did. Nothing is asked or executed twice.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        LlmdoError: It cannot go on, or not without a word about a tool or about something that changed.
+    """
+    with claimed(request.root, request.run, request.environ) as journal:
+        if (ended := completed(journal, request.environ)) is not None:
+            host.tell(f"run {journal.run} is complete; this is what it said")
+            return ended
+        personal.read(request.environ)  # first: what it might forbid must not begin
+        plan = going_on(journal, request, host.tell, host.consent)
+        answering = host.approving(plan.basis.graph)
+        return carry_out(plan.saying(limits=request.limits, debug=request.debug), answering, host)
+
+
+def limits_of(texts: Sequence[str]) -> dict[str, float]:
+    """The limits that `texts` set, `NAME=N` each.
+
+    Raises:
+        LlmdoError: One is no limit, or not set to a number above 0.
+    """
+    known = names_of(Limits, "lock")
+    limits: dict[str, float] = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        if name not in known:
+            raise LlmdoError(f"`{name}` is not a limit", hint=did_you_mean(name, known))
+        is_whole = name not in ("cost-usd", "seconds")
+        try:
+            value = int(number) if is_whole else float(number)
+        except ValueError:
+            value = 0
+        if not 0 < value < math.inf:
+            kind = "a whole number" if is_whole else "a number"
+            raise LlmdoError(f"`--limit {text}` does not set `{name}` to {kind} above 0")
+        limits[name] = value
+    return limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,76 +100,38 @@ class ReplayRequest:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayOutcome:
-    """How a run ended that was repeated."""
-
-    outcome: RunOutcome
-    differences: tuple[str, ...] = ()
-    """Where a tool that ran once more did not end as it did."""
-    is_there: bool = False
-    """Whether it stopped where it was asked to."""
-    questions: Mapping[str, Waiting] = field(default_factory=dict)
-    """Those that wait for an answer."""
-
-
-def is_exported(run: str) -> bool:
-    """Whether this names the file of an exported run."""
-    return run.endswith(SUFFIX)
-
-
 def replay(
     request: ReplayRequest, watching: Watching, tell: Tell = tell_nobody, consent: Consent | None = None
-) -> ReplayOutcome:
+) -> EndedRun:
     """How the run ends that is repeated: as it ended, or where it comes to do something else.
 
     Raises:
         UntrustedError: It would execute what `consent` does not let through.
         LlmdoError: It cannot be repeated.
     """
-    if is_exported(request.run):
-        read: JournalStore = read_journal(Path(request.run), whole=True)
-    else:
-        runs = runs_of(request.root, request.environ)
-        read = runs.read(runs.find(request.run), whole=True)
-    with read as journal, TemporaryDirectory(prefix="llmdo-") as folder:
-        return _replay(journal, Path(folder), request, watching, tell, consent or Consent(request.environ))
+    from llmdo.runtime.recording.replay_mode import ReplayMode  # which takes a second
 
-
-def _replay(
-    journal: JournalStore,
-    folder: Path,
-    request: ReplayRequest,
-    watching: Watching,
-    tell: Tell,
-    consent: Consent,
-) -> ReplayOutcome:
-    """`folder` is for the code that the run brings."""
-    from llmdo.runtime.recording.recorder import Recorder  # which takes a second
-    from llmdo.runtime.recording.replay_mode import ReplayMode
-    from llmdo.runtime.telemetry.redaction import Redaction
-
-    redaction = Redaction.of(request.environ)
-    journal.know(redaction.known)
-    binding = binding_of(journal)
-    if request.until is not None:
-        require_place(journal, request.until)
-    reruns = request.rerun_tools
-    basis = bases.to_repeat(
-        request.root, journal, binding, folder, tell, sources=request.sources, reruns=reruns
-    )
-    recorder = Recorder(journal, redaction, ReplayMode(live=False, until=request.until, reruns=reruns))
-    tightening = personal.read(request.environ).rules if reruns else ()
-    plan = once_more(binding, basis, request.root, recorder).saying(tightening=tightening, consent=consent)
-    plan.require_consent()
-    with watching(journal.run, binding.entry) as sink:
-        outcome = asyncio.run(plan.saying(on_event=sink).outcome())
-    return ReplayOutcome(
-        outcome=outcome,
-        differences=tuple(recorder.differences),
-        is_there=recorder.is_there,
-        questions=waiting(journal, ending(journal)) if outcome.status == "waiting" else {},
-    )
+    root, reruns = request.root, request.rerun_tools
+    with (
+        read_run(root, request.run, request.environ, whole=True) as journal,
+        TemporaryDirectory(prefix="llmdo-") as folder,  # for the code that the run brings
+    ):
+        begun = BegunRun.of(journal, request.environ)
+        if request.until is not None:
+            require_place(journal, request.until)
+        basis = to_repeat(begun, root, Path(folder), tell, sources=request.sources, reruns=reruns)
+        plan = once_more(begun, basis, root, ReplayMode(live=False, until=request.until, reruns=reruns))
+        tightening = personal.read(request.environ).rules if reruns else ()
+        plan = plan.saying(tightening=tightening, consent=consent or Consent(request.environ))
+        plan.require_consent()
+        with watching(journal.run, plan.entry) as sink:
+            outcome = asyncio.run(plan.saying(on_event=sink).outcome())
+        return EndedRun(
+            outcome=outcome,
+            differences=tuple(plan.recorder.differences),
+            is_there=plan.recorder.is_there,
+            questions=waiting(journal, ending(journal)) if outcome.status == "waiting" else {},
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ class RecordingsRequest:
     project: str | None = None
     decisions: bool = False
     """Whether the recorded calls are judged by the rules of today, instead of repeated."""
-    sources: bases.Origin = "workspace"
+    sources: Origin = "workspace"
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
@@ -170,7 +170,7 @@ class Repeated:
 
 
 def repeat(request: RecordingsRequest, tell: Tell, consent: Consent | None = None) -> tuple[Repeated, ...]:
-    """What each recording shows.
+    """What each recording shows, without a key and without effects.
 
     Raises:
         UntrustedError: Something would be executed that `consent` does not let through.
@@ -203,58 +203,39 @@ def repeat(request: RecordingsRequest, tell: Tell, consent: Consent | None = Non
 def _repeated(
     file: Path, graph: Graph, project: Project, request: RecordingsRequest, tell: Tell, consent: Consent
 ) -> Repeated:
-    from llmdo.runtime.telemetry.redaction import Redaction  # which takes a second
+    from llmdo.runtime.recording.replay_mode import ReplayMode
 
+    root = project.workspace.root
     try:
         with read_journal(file, whole=True) as journal, TemporaryDirectory(prefix="llmdo-") as folder:
-            redaction = Redaction.of(request.environ)
-            journal.know(redaction.known)
-            binding = binding_of(journal)
-            flipped = flips(journal, graph, binding.entry) if request.decisions else ()
-            diverged: Iterator[str] = iter(())
-            if not request.decisions:
-                basis = bases.Basis(graph=graph, prompts=project.prompts)
-                if request.sources == "run":
-                    basis = bases.of_run(journal, binding, project, Path(folder), tell)
-                    consent.require(basis.graph, project.workspace.root, basis.code)
-                diverged = _diverged(journal, binding, basis, project.workspace.root, redaction, consent)
-            return Repeated(
-                file=file.name,
-                run=journal.run,
-                entry=binding.entry,
-                divergences=tuple(diverged),
-                flips=tuple(flipped),
-            )
+            begun = BegunRun.of(journal, request.environ)
+            shown = Repeated(file=file.name, run=journal.run, entry=begun.binding.entry)
+            if request.decisions:
+                return replace(shown, flips=tuple(flips(journal, graph, begun.binding.entry)))
+            basis = Basis(graph=graph, prompts=project.prompts)
+            if request.sources == "run":
+                basis = of_run(journal, begun.binding, project, Path(folder), tell)
+                consent.require(basis.graph, root, basis.code)
+            plan = once_more(begun, basis, root, ReplayMode(live=False, shows_tools=True))
+            return replace(shown, divergences=tuple(_diverged(plan.saying(consent=consent))))
     except UntrustedError:
         raise
     except LlmdoError as error:
         return Repeated(file=file.name, problem=error.message)
 
 
-def _diverged(
-    journal: JournalStore,
-    binding: Binding,
-    basis: bases.Basis,
-    root: Path,
-    redaction: Redaction,
-    consent: Consent,
-) -> Iterator[str]:
+def _diverged(plan: RunPlan) -> Iterator[str]:
     """Where what runs does something else than it did when it was recorded."""
-    from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.runtime.recording.replay_mode import EndedError, ReplayMode
+    from llmdo.runtime.recording.replay_mode import EndedError
 
-    recorder = Recorder(journal, redaction, ReplayMode(live=False, shows_tools=True))
-    plan = once_more(binding, basis, root, recorder).saying(consent=consent)
     try:
         outcome = asyncio.run(plan.outcome())
     except LlmdoError as error:
         yield f"it cannot begin: {error.message}"
         return
-    last, reason = journal.last("end"), recorder.brake.reason
+    journal, reason = plan.recorder.journal, plan.recorder.brake.reason
+    last = journal.last("end")
     if reason is not None and not isinstance(reason, EndedError):
         yield reason.message
-    elif last is not None and (outcome.status, outcome.output) != (
-        last.outcome,
-        journal.whole(last)["output"],
-    ):
+    elif last and (outcome.status, outcome.output) != (last.outcome, journal.whole(last)["output"]):
         yield f"it ends differently: {outcome.status}, it was {last.outcome}"
