@@ -14,19 +14,18 @@ from llmdo.base.values import dataclass, field
 from llmdo.journal import JournalError
 from llmdo.journal.answers import (
     Answers,
-    GoesOnError,
     StaleError,
     give,
     require_hours,
     require_open,
     require_unanswered,
+    user,
     waiting_so_far,
 )
 from llmdo.journal.binding import binding_of
 from llmdo.journal.entries import lineage
-from llmdo.journal.opening import STORE, address_of, batches_of, runs_of
+from llmdo.journal.opening import STORE, address_of, batches_of, claimed, runs_of
 from llmdo.journal.questions import add_answer, waiting
-from llmdo.journal.secrets import Known
 from llmdo.journal.summary import summary
 from llmdo.services.proposed import proposed_change
 from llmdo.workspace.tools_root import Folders
@@ -120,9 +119,7 @@ class Inbox:
         name = runs.find(run)
         with runs.read(name) as journal:
             summed = summary(journal, is_running=runs.is_claimed(name))
-            questions = (
-                {} if summed is None else {each.question.path: each for each in _pending(journal, summed)}
-            )
+            questions = {each.question.path: each for each in _pending(journal, summed)} if summed else {}
             if path not in questions:
                 raise StaleError(f"no question waits at `{path}`", hint=did_you_mean(path, questions))
             change = proposed_change(questions[path].question.record, _folders(self.root, journal))
@@ -178,28 +175,21 @@ class GivenAnswer:
     def record(self) -> dict[str, object]:
         """The answer as `llmdo approve --answers` reads it; not of one that ends the run."""
         common = {"path": self.path, "digest": self.digest, "reason": self.reason, "by": self.by}
-        match self.verb:
-            case "edit":
-                return {**common, "instead": self.instead}
-            case "always":
-                return {**common, "allowed": True, "lasts": True}
-        return {**common, "allowed": self.verb == "allow"}
+        if self.verb == "edit":
+            return {**common, "instead": self.instead}
+        lasts = {"lasts": True} if self.verb == "always" else {}
+        return {**common, "allowed": self.verb in ("allow", "always"), **lasts}
 
     @property
     def name(self) -> str:
         """Who answers."""
-        return str(Answers(by=self.by).as_kept({"allowed": False})["by"])
+        return self.by or user()
 
     @property
     def as_sent(self) -> dict[str, object]:
         """The answer as a run takes it that goes on."""
-        return {
-            "digest": self.digest,
-            "verb": self.verb,
-            "reason": self.reason,
-            "instead": self.instead,
-            "by": self.name,
-        }
+        names = ("digest", "verb", "reason", "instead")
+        return {**{name: getattr(self, name) for name in names}, "by": self.name}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,10 +210,10 @@ class AnswerRequest:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def answer(request: AnswerRequest, beside: LiveRun | None = None) -> AnswerOutcome:
+def answer(request: AnswerRequest, live_run: LiveRun | None = None) -> AnswerOutcome:
     """Keeps the answer for whoever goes on with the run, or ends the run.
 
-    The run `beside` takes an answer as it goes on. Workers of a fleet go on once nothing waits any more.
+    A `live_run` takes an answer as it goes on. Workers of a fleet go on once nothing waits any more.
 
     Raises:
         StaleError: The question is not the one any more that was shown, or waits no more.
@@ -236,28 +226,21 @@ def answer(request: AnswerRequest, beside: LiveRun | None = None) -> AnswerOutco
         raise LlmdoError("the arguments of another call belong to an edit, and an edit has some")
     runs = runs_of(request.root, request.environ)
     run = runs.find(sent.run)
-    if beside is not None and beside.run == run and not beside.is_over:
+    if live_run is not None and live_run.run == run and not live_run.is_over:
         with runs.read(run) as journal:
             _require_shown(journal, sent)
-        beside.answer(sent.path, sent.as_sent)
+        live_run.answer(sent.path, sent.as_sent)
         return AnswerOutcome(run=run, goes_on="itself")
-    if runs.is_claimed(run):
-        with runs.read(run) as journal:
-            require_unanswered(journal, [sent.path])
-        raise GoesOnError(f"run `{run}` goes on, and can be answered once it has stopped")
-    with runs.claim(run), runs.open(run) as journal:
-        journal.know(Known.of(request.environ))
+    waiting_so_far(runs, run, Answers(records=[sent.record]))
+    with claimed(request.root, run, request.environ) as journal:
         _require_shown(journal, sent)
         if sent.verb == "stop":
             _end(journal, sent, request)
             return AnswerOutcome(run=run, goes_on="no")
         give(journal, Answers(records=[sent.record]))
         has_more = bool(waiting(journal))
-    if not is_of_workers(request.root, run, request.environ):
-        return AnswerOutcome(run=run, goes_on="here")
-    if not has_more:
-        hand_over(request.root, run, request.environ)
-    return AnswerOutcome(run=run, goes_on="no" if has_more else "workers")
+    is_theirs = _is_of_workers(request.root, run, request.environ, has_more=has_more)
+    return AnswerOutcome(run=run, goes_on="here" if not is_theirs else "no" if has_more else "workers")
 
 
 def _require_shown(journal: JournalStore, sent: GivenAnswer) -> None:
@@ -279,17 +262,15 @@ def _require_shown(journal: JournalStore, sent: GivenAnswer) -> None:
 def _end(journal: JournalStore, sent: GivenAnswer, request: AnswerRequest) -> None:
     """Keeps that a person ended the run: its questions wait for whoever goes on with it."""
     from llmdo.runtime.recording.recorder import Recorder  # which takes a second
-    from llmdo.runtime.telemetry.redaction import Redaction
+    from llmdo.services.basis import BegunRun
 
-    by = sent.name
-    recorder = Recorder(journal, Redaction.of(request.environ))
-    binding = binding_of(journal)
+    begun = BegunRun.of(journal, request.environ)
+    recorder, binding = Recorder(journal, begun.redaction), begun.binding
+    ending = {"error": f"{sent.name} ended the run at `{sent.path}`", "hint": None}
 
     async def work() -> None:
         await recorder.begin(binding, "nobody", None, {}, request.root)
-        await recorder.end(
-            binding.entry, "interrupted", {"error": f"{by} ended the run at `{sent.path}`", "hint": None}
-        )
+        await recorder.end(binding.entry, "interrupted", ending)
 
     asyncio.run(work())
 
@@ -353,8 +334,7 @@ def approve(request: ApproveRequest, ask: Asker | None = None) -> ApproveOutcome
     run = runs.find(request.run)
     if (so_far := waiting_so_far(runs, run, answers)) is not None:
         return ApproveOutcome(run=run, questions=so_far, goes_on=True)
-    with runs.claim(run), runs.open(run) as journal:
-        journal.know(Known.of(request.environ))
+    with claimed(request.root, run, request.environ) as journal:
         sentences = tuple(
             f"{question.path}: {'allowed' if answer['allowed'] else 'refused'}, by {answer['by']}"
             for question, answer in give(journal, answers)
@@ -362,9 +342,8 @@ def approve(request: ApproveRequest, ask: Asker | None = None) -> ApproveOutcome
         if ask and not sentences:
             _ask(journal, answers, ask)
         questions = waiting(journal)
-    is_handed = not questions and is_of_workers(request.root, run, request.environ)
-    if is_handed:
-        hand_over(request.root, run, request.environ)
+    is_theirs = _is_of_workers(request.root, run, request.environ, has_more=bool(questions))
+    is_handed = is_theirs and not questions
     return ApproveOutcome(run=run, questions=questions, sentences=sentences, is_handed=is_handed)
 
 
@@ -378,25 +357,18 @@ def _ask(journal: JournalStore, answers: Answers, ask: Asker) -> None:
         add_answer(journal, question, record, at_terminal=True)
 
 
-def is_of_workers(root: Path, run: str, environ: Mapping[str, str]) -> bool:
-    """Whether the run is of a batch that was put in for workers."""
-    if not address_of(root, environ):
+def _is_of_workers(root: Path, run: str, environ: Mapping[str, str], *, has_more: bool) -> bool:
+    """Whether the run is of a batch that workers of a fleet carry out; they get it where no question is left in it."""
+    address = address_of(root, environ)
+    if not address:
         return False
     batches = batches_of(root, environ)
-    batch = batches.of_run(run)
-    if batch is None:
+    if (batch := batches.of_run(run)) is None:
         return False
     with batches.open(batch) as store:
-        return bool(store.batch.settings.get("fleet"))
+        is_theirs = bool(store.batch.settings.get("fleet"))
+        if is_theirs and not has_more:
+            from llmdo.services.fleet.batches import put_in_answered  # which few need, and takes its time
 
-
-def hand_over(root: Path, run: str, environ: Mapping[str, str]) -> None:
-    """Puts such a run in again, of which nothing waits any more."""
-    from llmdo.services.fleet.batches import put_in_answered  # which few need, and takes its time
-
-    address = address_of(root, environ)
-    batches = batches_of(root, environ)
-    batch = batches.of_run(run)
-    if address and batch is not None:
-        with batches.open(batch) as store:
             put_in_answered(store, root, run, {**environ, STORE: address})
+    return is_theirs
