@@ -19,13 +19,7 @@ from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.telemetry.events import discard
 from llmdo.services import inbox as approving
 from llmdo.services import resume_replay as replaying
-from llmdo.services.embedding import (
-    mode_of,
-    naming,
-    require_limits,
-    require_no_loop,
-    streams_of,
-)
+from llmdo.services.embedding import mode_of, naming, require_limits, require_no_loop, streams_of
 from llmdo.services.own_policy import policy_for
 from llmdo.services.plan import ResumeRequest, completed, going_on
 from llmdo.services.soundness import tell_nobody

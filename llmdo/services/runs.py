@@ -1,33 +1,35 @@
-"""`runs`: the runs of the past, listed, looked into, added up and removed."""
+"""`runs` and `audit`: the runs of the past, listed, looked into, audited, added up and removed."""
 
 from __future__ import annotations
 
-import heapq
 import re
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from decimal import Decimal
+from heapq import nlargest
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, excerpt
-from llmdo.base.values import dataclass
-from llmdo.journal import JournalError
+from llmdo.base.values import dataclass, replace
+from llmdo.journal import SUFFIX, JournalError
+from llmdo.journal import audit as audits
 from llmdo.journal.answers import user
 from llmdo.journal.cancelling import cancel as call_off
 from llmdo.journal.entries import CANCELLED
 from llmdo.journal.kept_sources import sweep
-from llmdo.journal.opening import batches_of, runs_of
+from llmdo.journal.opening import batches_of, claimed, read_run, runs_of
 from llmdo.journal.requests import shown_requests
 from llmdo.journal.summary import summaries, summary
 from llmdo.journal.totals import totals
 from llmdo.journal.tree import full_tree, tree, walk
+from llmdo.services.root import root_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping
 
     from llmdo.journal.batches import Batches
     from llmdo.journal.ports import RunIndex
@@ -88,16 +90,6 @@ class ShownRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatsRequest:
-    """Which runs are added up, and by what."""
-
-    root: Path
-    by: By = "entry"
-    since: str | None = None
-    """A day, as in 2026-11-23, or how long ago, as in 12h or 30d; None for all."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PruneRequest:
     """Which journals are removed: those of some runs, or of all that are over but the last ones."""
 
@@ -152,14 +144,15 @@ def show(root: Path, run: str, detail: Detail = TREE) -> ShownRun:
         return ShownRun(summary=summed, tree=calls, requests=requests, skipped=skipped)
 
 
-def stats(request: StatsRequest, tell: Tell) -> list[Total]:
+def stats(root: Path, by: By, since: str | None, tell: Tell) -> list[Total]:
     """What runs used together, by name; tells of journals that cannot be read.
+
+    `since` is a day, as in 2026-11-23, or how long ago, as in 12h or 30d; None for all.
 
     Raises:
         LlmdoError: Nobody knows when the runs are to have begun.
     """
-    since = float("-inf") if request.since is None else moment(request.since)
-    return totals(runs_of(request.root), request.by, since, _telling(tell))
+    return totals(runs_of(root), by, float("-inf") if since is None else moment(since), _telling(tell))
 
 
 def moment(text: str) -> float:
@@ -218,10 +211,8 @@ def cancel(root: Path, run: str) -> tuple[str, bool]:
     Raises:
         LlmdoError: A process works on it, or there is no such run.
     """
-    runs = runs_of(root)
-    name = runs.find(run)
-    with runs.claim(name), runs.open(name) as journal:
-        return name, call_off(journal, user())
+    with claimed(root, run) as journal:
+        return journal.run, call_off(journal, user())
 
 
 def _over(runs: RunIndex, request: PruneRequest, tell: Tell) -> Iterator[str]:
@@ -277,6 +268,7 @@ class Metrics:
 
     runs: int
     decisions: tuple[DecisionCount, ...]
+    """The most frequent reason first."""
     slowest: tuple[NotableCall, ...]
     """Calls of tools alone: a worker takes as long as what is below it."""
     dearest: tuple[NotableCall, ...]
@@ -285,84 +277,115 @@ class Metrics:
 
 def metrics(root: Path, since: float, tell: Tell) -> Metrics:
     """What stands out in the runs that began at or after `since`; tells of journals that cannot be read."""
-    number, counted, calls = 0, Counter[tuple[str, str, bool]](), list[NotableCall]()
+    number, decided = 0, defaultdict[tuple[str, str], Counter[bool]](Counter)
+    slowest, dearest = list[NotableCall](), list[NotableCall]()
     for name in (runs := runs_of(root)).names():
         try:
             with runs.read(name) as journal:
-                if not _began(journal, since):
+                first = next(journal.entries("run"), None)
+                if first is None or first.at < since:
                     continue
                 number += 1
-                counted.update(_decisions(journal))
-                calls = [*_most(calls, _seconds), *_most(calls, _cost), *_calls(journal)]
+                for reason, word, is_allowed in _decisions(journal):
+                    decided[reason, word][is_allowed] += 1
+                calls = [*_calls(journal)]
         except JournalError as error:
             tell(f"warning: {error.message}")
-    return Metrics(
-        runs=number,
-        decisions=_counts(counted),
-        slowest=_most((call for call in calls if call.worker is None), _seconds),
-        dearest=_most((call for call in calls if call.cost_usd), _cost),
-    )
-
-
-def _began(journal: JournalStore, since: float) -> bool:
-    first = next(journal.entries("run"), None)
-    return first is not None and first.at >= since
-
-
-def _decisions(journal: JournalStore) -> Iterable[tuple[str, str, bool]]:
-    """Each decision: its first reason, what the rules said, and whether the call ran."""
-    for entry in journal.entries("decision"):
-        data = entry.data
-        reason = next(iter(data["reasons"]), "no capability was raised")
-        yield _without_scope(reason), data["decision"], bool(data["allowed"])
-
-
-def _without_scope(reason: str) -> str:
-    """What a rule or the default says of all calls alike: without the path or the worker that one of them was about."""
-    return _SCOPE.sub(r"`\1`", _RAISED.sub("", reason))
-
-
-def _counts(counted: Counter[tuple[str, str, bool]]) -> tuple[DecisionCount, ...]:
-    """One line a reason, the most frequent first."""
-    kinds = dict.fromkeys((reason, decision) for reason, decision, _ in counted)
-    lines = [
-        DecisionCount(
-            reason=reason,
-            decision=decision,
-            allowed=counted[reason, decision, True],
-            denied=counted[reason, decision, False],
-        )
-        for reason, decision in kinds
+            continue
+        tools = [call for call in calls if call.worker is None]
+        slowest = nlargest(MOST, [*slowest, *tools], key=lambda call: call.seconds)
+        priced = [call for call in calls if call.cost_usd]
+        dearest = nlargest(MOST, [*dearest, *priced], key=lambda call: call.cost_usd or Decimal())
+    counts = [
+        DecisionCount(reason=reason, decision=word, allowed=count[True], denied=count[False])
+        for (reason, word), count in decided.items()
     ]
-    return tuple(sorted(lines, key=lambda line: (-line.allowed - line.denied, line.reason)))
+    counts.sort(key=lambda count: (-count.allowed - count.denied, count.reason))
+    return Metrics(runs=number, decisions=(*counts,), slowest=(*slowest,), dearest=(*dearest,))
 
 
-def _calls(journal: JournalStore) -> Iterable[NotableCall]:
+def _decisions(journal: JournalStore) -> Iterator[tuple[str, str, bool]]:
+    """Each decision: its first reason, what the rules said, and whether the call ran.
+
+    The reason is the one of all calls alike: without the path or the worker that one of them was about.
+    """
+    for entry in journal.entries("decision"):
+        reason = next(iter(entry.data["reasons"]), "no capability was raised")
+        alike = _SCOPE.sub(r"`\1`", _RAISED.sub("", reason))
+        yield alike, entry.data["decision"], bool(entry.data["allowed"])
+
+
+def _calls(journal: JournalStore) -> Iterator[NotableCall]:
     for node in walk(tree(journal)):
         if not node.only_decided:
+            seconds, cost = max(0.0, node.ended - node.began), node.cost_usd
             yield NotableCall(
-                run=journal.run,
-                path=node.path,
-                worker=node.worker,
-                seconds=_took(node),
-                cost_usd=node.cost_usd,
+                run=journal.run, path=node.path, worker=node.worker, seconds=seconds, cost_usd=cost
             )
 
 
-def _took(node: Node) -> float:
-    return max(0.0, node.ended - node.began)
+LINES = ".jsonl"
+"""Of a file with the lines of an audit, as `--format jsonl` prints them."""
 
 
-def _seconds(call: NotableCall) -> float:
-    return call.seconds
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRequest:
+    """Which audit is read, and what it is held against."""
+
+    run: str
+    """An id, an exported run, or the lines of an audit in a file."""
+    project: str | None = None
+    verify: bool = False
+    head: str | None = None
+    """What the chain has to end with; that it does is verified as well."""
+
+    @property
+    def verifies(self) -> bool:
+        """Whether the chain and its journal are compared."""
+        return self.verify or self.head is not None
 
 
-def _cost(call: NotableCall) -> Decimal:
-    return call.cost_usd or Decimal(0)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOutcome:
+    """An audit that was read."""
+
+    run: str
+    lines: tuple[str, ...]
+    """Without their ends."""
+    audit: audits.Audit
 
 
-def _most(
-    calls: Iterable[NotableCall], amount: Callable[[NotableCall], float | Decimal]
-) -> tuple[NotableCall, ...]:
-    """Those with the most, the first of them first; each once."""
-    return tuple(heapq.nlargest(MOST, dict.fromkeys(calls), key=amount))
+def audit(request: AuditRequest) -> AuditOutcome:
+    """The decisions of a run, held against its journal where that was asked for.
+
+    Raises:
+        LlmdoError: There is no such run, or it cannot be read.
+    """
+    path = Path(request.run)
+    if path.suffix == LINES:
+        try:
+            lines = path.read_text("ascii", "replace").splitlines()
+        except OSError as error:
+            raise LlmdoError(f"cannot read `{path}`: {error.strerror}") from error
+        name = path.name.removesuffix(LINES)
+        return AuditOutcome(run=name, lines=tuple(lines), audit=audits.read(lines, request.head))
+    root = Path() if path.suffix == SUFFIX else root_folder(request.project)
+    with read_run(root, request.run) as journal:
+        run = journal.run
+        lines, faults = [], []
+        try:
+            lines.extend(journal.lines())
+        except JournalError as error:
+            if not request.verifies:
+                raise
+            faults.append(error.message)
+        read = audits.read(lines, request.head)
+        if request.verifies:
+            faults.extend(journal.faults())
+            read = replace(
+                read,
+                faults=(*read.faults, *(audits.Fault(0, message) for message in dict.fromkeys(faults))),
+                entries=journal.entry_link,
+                redacted=journal.redacted(),
+            )
+    return AuditOutcome(run=run, lines=tuple(lines), audit=read)

@@ -137,8 +137,7 @@ def stats(
     from llmdo.render import totals as render
     from llmdo.services import runs as service
 
-    request = service.StatsRequest(root=root_folder(project), by=by.value, since=since)
-    totals = service.stats(request, say)
+    totals = service.stats(root_folder(project), by.value, since, say)
     write = render.as_json if form == "json" else render.as_text
     put(write(totals, by.value), end="", as_json=form == "json")
     return FINE

@@ -24,10 +24,9 @@ def totals(subject: Subject, inquiry: Inquiry) -> Json:
     if by not in get_args(By):
         raise RequestError(400, f"totals cannot be grouped by `{by}`", hint=", ".join(get_args(By)))
     notes: list[str] = []
-    request = service.StatsRequest(
-        root=subject.with_runs, by=cast("By", by), since=inquiry.parameters.get("since", SINCE)
-    )
-    return {"totals": [record(total) for total in service.stats(request, notes.append)], "notes": notes}
+    since = inquiry.parameters.get("since", SINCE)
+    stats = service.stats(subject.with_runs, cast("By", by), since, notes.append)
+    return {"totals": [record(total) for total in stats], "notes": notes}
 
 
 def notable(subject: Subject, inquiry: Inquiry) -> Json:
