@@ -9,7 +9,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from llmdo.base.values import fields
 from llmdo.journal import SUFFIX
 from llmdo.journal.answers import WEEK, Answers
 from llmdo.journal.opening import claimed
@@ -19,7 +18,7 @@ from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.telemetry.events import discard
 from llmdo.services import inbox as approving
 from llmdo.services import resume_replay as replaying
-from llmdo.services.embedding import mode_of, naming, require_limits, require_no_loop, streams_of
+from llmdo.services.embedding import limits_set, naming, options_of, require_no_loop
 from llmdo.services.own_policy import policy_for
 from llmdo.services.plan import ResumeRequest, completed, going_on
 from llmdo.services.soundness import tell_nobody
@@ -87,10 +86,8 @@ async def resume_async(
         InvalidTeamError: `check` finds errors.
         LlmdoError: It cannot go on, or not without a word about a tool or about something that changed.
     """
-    approver, limits = settings.get("approver"), settings.get("limits")
-    person = policy_for(approver)
-    if limits is not None:
-        require_limits(limits)
+    policy_for(settings.get("approver"))  # first: what the person forbids must not begin
+    limits = limits_set(settings.get("limits"))
     request = ResumeRequest(
         root=find_root(Path(workspace)),
         run=run,
@@ -104,19 +101,12 @@ async def resume_async(
         if (ended := completed(journal, request.environ)) is not None:
             return told_to_programs(ended.outcome)
         plan = await asyncio.to_thread(going_on, journal, request, tell_nobody)
-        policy_for(approver, plan.basis.graph)
-        instances = _by_name(settings.get("models", ()))
-        plan = plan.saying(
-            models=dataclasses.replace(plan.options.models, instances=instances),
-            limits=_named(limits),
-            approver=approver or AskLater(),
-            mode="later" if approver is None else mode_of(approver),
-            tightening=person.rules,
-            policy=settings.get("policy"),
-            on_event=settings.get("on_event", discard),
-            streams=streams_of(settings),
-        )
-        return told_to_programs(await plan.outcome())
+        usual = options_of(settings, plan.basis.graph, AskLater(), "later")
+        instances: dict[str, Model] = {}
+        for model in settings.get("models", ()):
+            named(model, instances)
+        models = dataclasses.replace(plan.options.models, instances=instances)
+        return told_to_programs(await plan.saying(**usual, models=models, limits=limits).outcome())
 
 
 @naming()
@@ -181,20 +171,5 @@ def approve(
     return tuple(approving.approve(request).questions.values())
 
 
-def _by_name(models: Iterable[Model]) -> dict[str, Model]:
-    instances: dict[str, Model] = {}
-    for model in models:
-        named(model, instances)
-    return instances
-
-
 def _several(names: Names) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _named(limits: Limits | None) -> dict[str, float]:
-    """The limits that are set, by their names in the manifest."""
-    if limits is None:
-        return {}
-    values = {limit.name.replace("_", "-"): getattr(limits, limit.name) for limit in fields(type(limits))}
-    return {name: value for name, value in values.items() if value is not None}

@@ -62,7 +62,7 @@ class RunPlan:
     options: RunOptions
 
     @classmethod
-    def begin(cls, basis: Basis, root: Path, entry: str, **options: object) -> RunPlan:
+    def begin(cls, basis: Basis, root: Path, entry: str, /, **options: object) -> RunPlan:
         """A new run, with these options of `RunOptions`, by name."""
         from llmdo.runtime import RunOptions, new_run  # which takes a second
 

@@ -16,15 +16,7 @@ from llmdo.journal.records import records_of
 from llmdo.journal.secrets import Known
 from llmdo.journal.summary import ending
 from llmdo.runtime import new_run
-from llmdo.runtime.telemetry.events import (
-    ModelResponded,
-    StreamBroken,
-    TextDelta,
-    ToolCalled,
-    ToolFinished,
-    WorkerFinished,
-    WorkerStarted,
-)
+from llmdo.runtime.telemetry import events
 from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuing
 from llmdo.services.plan import EndedRun, ResumeRequest, RunPlan, completed, going_on
@@ -177,7 +169,7 @@ class ClientProgress:
 
     def __call__(self, event: Event) -> None:
         """Takes in one event; the log and the audit have what is left out here."""
-        if isinstance(event, TextDelta):
+        if isinstance(event, events.TextDelta):
             self._text = f"{self._text}{event.text}"[-LONGEST_PIECE:]
             if self._is_text and self._waiting:
                 self._waiting.pop()
@@ -187,7 +179,7 @@ class ClientProgress:
             self._waiting.append(message)
         else:
             return
-        self._is_text = isinstance(event, TextDelta)
+        self._is_text = isinstance(event, events.TextDelta)
         self._more.set()
 
     @asynccontextmanager
@@ -217,18 +209,18 @@ class ClientProgress:
 
 def _step(event: Event) -> str | None:
     match event:
-        case StreamBroken():
-            return f"{event.path}: the answer broke off"
-        case WorkerStarted():
-            return f"{event.path} ..."
-        case ToolCalled():
-            return f"{event.path}"
-        case ToolFinished():
-            return f"{event.path}: {event.outcome}"
-        case ModelResponded():
-            return f"{event.path}: {event.model} answers"
-        case WorkerFinished():
-            return (
-                f"{event.path}: {'failed' if event.error else 'stopped' if event.output is None else 'done'}"
-            )
-    return None
+        case events.StreamBroken():
+            step = ": the answer broke off"
+        case events.WorkerStarted():
+            step = " ..."
+        case events.ToolCalled():
+            step = ""
+        case events.ToolFinished():
+            step = f": {event.outcome}"
+        case events.ModelResponded():
+            step = f": {event.model} answers"
+        case events.WorkerFinished():
+            step = ": failed" if event.error else ": stopped" if event.output is None else ": done"
+        case _:
+            return None
+    return f"{event.path}{step}"

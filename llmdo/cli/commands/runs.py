@@ -200,9 +200,7 @@ def export(
     """Write a run, with the code that it needs, to a file that another machine can replay and go on with."""
     from llmdo.services import export_import
 
-    root = root_folder(project)
-    request = export_import.ExportRequest(root=root, run=run, file=file, with_sources=not no_sources)
-    number = export_import.export(request)
+    number = export_import.export(root_folder(project), run, file, with_sources=not no_sources)
     say(f"wrote {file}" + (f" with {export_import.counted_sources(number)}" if number else ""))
     return FINE
 
