@@ -27,7 +27,7 @@ from llmdo.workspace.root import LOCK, MANIFEST, WORKER_ENDINGS, manifest_of
 from llmdo.workspace.tools_root import Folders
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from llmdo.base.source import Source
     from llmdo.graph.offers import Offer
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from llmdo.services.plan import EndedRun
     from llmdo.services.relocking import StaleLock
     from llmdo.services.root import Tell
-    from llmdo.workspace.project import Project
     from llmdo.workspace.trust import Consent
 
 
@@ -130,21 +129,22 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: It cannot be started.
     """
-    prepared = prepare(_start(request), host.tell, host.consent, partial(_require_all, request))
-    graph, root = prepared.graph, prepared.root
-    keeps = (root / MANIFEST).is_file() and request.journal
-    worked_on = prepared.folders.root
-    mapped = path_maps([_pair(path, "--path") for path in request.paths], worked_on)
+    start, environ = request.start, request.start.environ
+    if request.continues is not None and start.entry is None:
+        start = replace(start, otherwise=entry_of(root_folder(start.project), request.continues))
+    prepared = prepare(start, host.tell, host.consent, partial(_require_all, request))
+    keeps = (prepared.root / MANIFEST).is_file() and request.journal
+    paths, attached = _files(request, prepared.folders.root)
     plan = prepared.plan(
-        models=chosen_models(graph, request.models, request.start.environ),
-        paths=mapped.inside,
-        attachments=mapped.attached(request.attachments, worked_on),
+        models=chosen_models(prepared.graph, request.models, environ),
+        paths=paths,
+        attachments=attached,
         max_depth=request.max_depth,
         debug=request.debug,
     )
     if request.continues is not None:
-        plan = continuing(plan, request.continues, request.start.environ, keeps=keeps)
-    answering = host.approving(graph)
+        plan = continuing(plan, request.continues, environ, keeps=keeps)
+    answering = host.approving(prepared.graph)
     if not request.journal:
         host.tell("no journal is kept: this run cannot be resumed, replayed or audited")
     if request.later and not keeps:
@@ -152,33 +152,23 @@ def run(request: RunRequest, host: Host) -> EndedRun:
     if request.paged and not keeps:
         raise LlmdoError("`--page` needs a journal, which the page reads")
     plan.saying(consent=host.consent).require_consent()
-    prepared.take_lock_in(host.tell, request.start.environ)
-    with plan.kept(request.start.environ, keeps=keeps) as kept:
+    prepared.take_lock_in(host.tell, environ)
+    with plan.kept(environ, keeps=keeps) as kept:
         return carry_out(kept, answering, host)
 
 
 def _require_all(request: RunRequest, prepared: PreparedRun) -> None:
-    """Nothing, where all is there that the run needs and that can be known without running anything.
+    """Check that all is there that the run needs, as far as that can be known without running anything.
 
     Raises:
         LlmdoError: A file that is handed over, or a key of a model, is not there.
     """
-    folder = prepared.folders.root
-    maps = path_maps([_pair(path, "--path") for path in request.paths], folder)
-    aliases = (*maps.inside, *maps.outside, *prepared.graph.paths)
-    for attached in maps.attached(request.attachments, folder):
-        if not attached.name.startswith(aliases) and not (folder / attached.name).exists():
-            raise LlmdoError(f"there is no file `{attached.name}` to attach")
-    choice = chosen_models(prepared.graph, request.models, request.start.environ)
-    require_keys(prepared.graph, prepared.entry, choice, request.start.environ)
-
-
-def _start(request: RunRequest) -> EntryRequest:
-    """What is to be started: where no entry is named, that of the run which it goes on from."""
-    if request.continues is None or request.start.entry is not None:
-        return request.start
-    root = root_folder(request.start.project)
-    return replace(request.start, otherwise=entry_of(root, request.continues))
+    graph, folder, environ = prepared.graph, prepared.folders.root, request.start.environ
+    paths, attached = _files(request, folder)
+    for name in (file.name for file in attached if file.outside is None):
+        if not name.startswith((*paths, *graph.paths)) and not (folder / name).exists():
+            raise LlmdoError(f"there is no file `{name}` to attach")
+    require_keys(graph, prepared.entry, chosen_models(graph, request.models, environ), environ)
 
 
 def list_tools(request: EntryRequest, tell: Tell, consent: Consent | None = None) -> tuple[Offer, ...]:
@@ -206,42 +196,29 @@ def prepare(
         LlmdoError: There is no such entry, or it is not clear which is meant.
     """
     personal.read(request.environ)  # first: what it might forbid must not begin
-    opened = _opened(request)
-    project = opened.project
+    root, manifest, words = _opened(request)
+    project = projects.read(root, manifest)
     locked = request.locked and project.workspace.has_lock
     require_sound(project, tell, locked=locked)
-    named = request.entry
-    if opened.manifest and (named := _wanted(project.graph, request)):
-        project = with_entry(project, opened.root, opened.manifest, named)
-    name, text = _entry(project.graph, opened, named, request)
+    if manifest and (named := _wanted(project.graph, request)):
+        project, request = with_entry(project, root, manifest, named), replace(request, entry=named)
+    name, text = _entry(project.graph, words, request, of_files=manifest is not None)
     prepared = PreparedRun(
-        root=opened.root, graph=project.graph, prompts=project.prompts, entry=name, input=text, locked=locked
+        root=root, graph=project.graph, prompts=project.prompts, entry=name, input=text, locked=locked
     )
     judge(prepared)
     graph, stale = resolved_with_lock(project, consent)
     return replace(prepared, graph=graph, stale=stale)
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """What is to be run."""
-
-    root: Path
-    project: Project
-    words: tuple[str, ...]
-    """Those that are not files."""
-    manifest: Source | None = None
-    """Of a run of files alone: it names them."""
-
-
-def _opened(request: EntryRequest) -> _Opened:
+def _opened(request: EntryRequest) -> tuple[Path, Source | None, tuple[str, ...]]:
+    """The root of what is run, the manifest of files alone, and the words that are not files."""
     words = request.words
     files = [word for word in words if word.endswith(FILES) and Path(word).is_file()]
     if words and words[0].endswith(FILES) and words[0] not in files:
         raise _no_file(words[0])
     if not files or words[0] not in files:
-        root = root_folder(request.project)
-        return _Opened(root, projects.read(root), words)
+        return root_folder(request.project), None, words
     if not request.of_files:
         raise LlmdoError("`--locked` needs a workspace", hint=f"a run of files alone has no `{LOCK}`")
     cwd = Path.cwd()
@@ -256,8 +233,7 @@ def _opened(request: EntryRequest) -> _Opened:
     rest = tuple(word for word in words if word not in files)
     if misspelt := next((word for word in rest if word.endswith(FILES) and not re.search(r"\s", word)), None):
         raise _no_file(misspelt)
-    manifest = manifest_of(paths)
-    return _Opened(cwd, projects.read(cwd, manifest), rest, manifest)
+    return cwd, manifest_of(paths), rest
 
 
 def _no_file(name: str) -> LlmdoError:
@@ -279,13 +255,15 @@ def _wanted(graph: Graph, request: EntryRequest) -> str | None:
     return "main" if "main" in graph.workers else None
 
 
-def _entry(graph: Graph, opened: _Opened, named: str | None, request: EntryRequest) -> tuple[str, str | None]:
+def _entry(
+    graph: Graph, words: tuple[str, ...], request: EntryRequest, *, of_files: bool
+) -> tuple[str, str | None]:
     """The entry's name and its input, None where the entry's own holds."""
-    rest = list(opened.words)
-    is_named = opened.manifest is None and request.otherwise is None
+    rest = list(words)
+    is_named = not of_files and request.otherwise is None
     comes_first = bool(rest) and (rest[0] in graph.entries or is_named)
-    name = named or (rest.pop(0) if comes_first else request.otherwise)
-    name = name or _only_entry(graph, of_files=opened.manifest is not None)
+    name = request.entry or (rest.pop(0) if comes_first else request.otherwise)
+    name = name or _only_entry(graph, of_files=of_files)
     if name not in graph.entries:
         raise LlmdoError(f"there is no entry `{name}`", hint=near_or_all(name, graph.entries, "entry"))
     if len(rest) > 1 or (rest and request.input is not None):
@@ -347,48 +325,17 @@ def _pair(text: str, flag: str) -> tuple[str, str]:
     return left, right
 
 
-@dataclass(frozen=True, slots=True)
-class PathMaps:
-    """The path maps of one run."""
+def _files(request: RunRequest, root: Path) -> tuple[dict[str, str], tuple[Attached, ...]]:
+    """The path maps to files of the workspace, which hold for all of the run, and the files that the entry is handed.
 
-    inside: Mapping[str, str]
-    """To files and folders of the workspace: they hold for all of the run."""
-    outside: Mapping[str, Path]
-    """To files elsewhere: they hold for what the entry is handed, and for nothing else."""
-
-    def attached(self, names: Sequence[str], root: Path) -> tuple[Attached, ...]:
-        """What an entry is handed that is given files by these names.
-
-        Raises:
-            LlmdoError: One lies outside of the workspace and has no path map, or such a map is for nothing.
-        """
-        if unused := next((alias for alias in self.outside if alias not in names), None):
-            raise LlmdoError(
-                f"`--path {unused}={self.outside[unused]}`: the file lies outside of the workspace, where only "
-                "what is attached may",
-                hint=f"add `--attach {unused}`",
-            )
-        if not names:
-            return ()
-        from llmdo.runtime.attached import Attached, in_workspace  # only for what does run
-
-        return tuple(
-            Attached(name=name, kind="outside", outside=self.outside[name])
-            if name in self.outside
-            else Attached(name=name if name in self.inside else in_workspace(_from_here(name, root), root))
-            for name in names
-        )
-
-
-def path_maps(pairs: Iterable[tuple[str, str]], root: Path) -> PathMaps:
-    """The path maps that these aliases and files are, each to something that is there.
+    A path map to a file elsewhere is for what the entry is handed, and for nothing else.
 
     Raises:
-        LlmdoError: There is no such file.
+        LlmdoError: There is no such file, or one lies outside of the workspace and is not handed over by a path map.
     """
     inside: dict[str, str] = {}
     outside: dict[str, Path] = {}
-    for alias, file in pairs:
+    for alias, file in (_pair(text, "--path") for text in request.paths):
         path = Path(os.path.normpath(root.absolute() / file))
         if not path.exists():
             raise LlmdoError(
@@ -400,7 +347,22 @@ def path_maps(pairs: Iterable[tuple[str, str]], root: Path) -> PathMaps:
             outside[alias] = path
         else:
             raise LlmdoError(f"`--path {alias}={file}` lies outside of the workspace, and is not a file")
-    return PathMaps(inside, outside)
+    if unused := next((alias for alias in outside if alias not in request.attachments), None):
+        raise LlmdoError(
+            f"`--path {unused}={outside[unused]}`: the file lies outside of the workspace, where only what is attached "
+            "may",
+            hint=f"add `--attach {unused}`",
+        )
+    if not request.attachments:
+        return inside, ()
+    from llmdo.runtime.attached import Attached, in_workspace  # only for what does run
+
+    return inside, tuple(
+        Attached(name=name, kind="outside", outside=outside[name])
+        if name in outside
+        else Attached(name=name if name in inside else in_workspace(_from_here(name, root), root))
+        for name in request.attachments
+    )
 
 
 def _from_here(name: str, root: Path) -> str:
