@@ -36,7 +36,7 @@ PARTS = {
     "services about runs": tuple(
         f"services/{name}.py"
         for name in (
-            "basis", "chat", "continuing", "export_import", "host", "inbox", "past", "plan",
+            "basis", "chat", "continuing", "export_import", "inbox", "past", "plan",
             "resume_replay", "run", "run_processes", "runs", "served", "watching",
         )
     ),

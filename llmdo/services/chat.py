@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from llmdo.journal.spending import Spending
     from llmdo.journal.summary import Summary
     from llmdo.runtime.recording.history import Turn
-    from llmdo.services.host import Host
-    from llmdo.services.plan import EndedRun
+    from llmdo.services.plan import EndedRun, Host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

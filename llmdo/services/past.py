@@ -159,14 +159,8 @@ def approve(
         if isinstance(answered, Mapping)
         for path, digest in answered.items()
     ]
-    answers = Answers(
-        yes=() if isinstance(yes, Mapping) else _several(yes),
-        no=() if isinstance(no, Mapping) else _several(no),
-        records=records,
-        reason=reason,
-        by=by,
-        hours=hours,
-    )
+    allowed, refused = (() if isinstance(paths, Mapping) else _several(paths) for paths in (yes, no))
+    answers = Answers(yes=allowed, no=refused, records=records, reason=reason, by=by, hours=hours)
     request = approving.ApproveRequest(root=find_root(Path(workspace)), run=run, answers=answers)
     return tuple(approving.approve(request).questions.values())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from llmdo.journal import JournalError, audit
 from llmdo.journal.cancelling import require_going
@@ -19,18 +19,76 @@ from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import project as projects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from pydantic_ai.capabilities import AbstractCapability
+
+    from llmdo.graph.resolved import Graph
     from llmdo.journal.questions import Waiting
     from llmdo.journal.stored import JournalStore
-    from llmdo.runtime import RunOptions, RunOutcome
+    from llmdo.policy.authority import Rule
+    from llmdo.runtime import Approver, RunOptions, RunOutcome, Stop
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.recording.replay_mode import ReplayMode
+    from llmdo.runtime.telemetry.events import Sink, Streams
     from llmdo.services.basis import Basis, Origin
-    from llmdo.services.host import Approving, Host
     from llmdo.services.root import Tell
     from llmdo.workspace.trust import Consent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approving:
+    """Who answers, and in which manner."""
+
+    approver: Approver
+    mode: str
+    """In words for the person: `prompt`, `approve-all`, `reject-all`, `later`, perhaps `approve fs.write` before it."""
+    unasked: bool = False
+    """Whether questions find nobody, though nobody said that they should not."""
+    tightening: tuple[Rule, ...] = ()
+    """The rules of the person's own policy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """Where the events of a run go, and what watches its agents."""
+
+    sink: Sink
+    abandon: Callable[[], None]
+    """Gives the terminal back, where the program ends at once."""
+    instruments: tuple[AbstractCapability[object], ...] = field(default=())
+    streams: Streams = "nothing"
+    """Whose answers the sink takes piece by piece."""
+    has_shown: Callable[[str | None], bool] = field(default=lambda _: False)
+    """Whether the person has seen this answer already, as it arrived."""
+
+
+class Host(Protocol):
+    """The program around a run."""
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether a run is one turn of many, whose id and audit are not told each time."""
+
+    def tell(self, line: str) -> None:
+        """Takes a line for the person who waits."""
+
+    @property
+    def consent(self) -> Consent:
+        """Who answers for what a run would execute."""
+
+    def approving(self, graph: Graph) -> Approving:
+        """Who answers the questions of a run of `graph`."""
+
+    def watching(self, *, run: str, entry: str, approvals: str) -> AbstractContextManager[Watch]:
+        """What watches the run of that id."""
+
+    def wait_for(
+        self, work: Coroutine[object, object, RunOutcome], abandon: Callable[[], None], stop: Stop
+    ) -> RunOutcome:
+        """What `work` returns, which `stop` ends early."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from llmdo.journal.rejudging import Flip
     from llmdo.runtime.telemetry.events import Sink
     from llmdo.services.basis import Origin
-    from llmdo.services.host import Host
-    from llmdo.services.plan import ResumeRequest, RunPlan
+    from llmdo.services.plan import Host, ResumeRequest, RunPlan
     from llmdo.services.root import Tell
     from llmdo.workspace.project import Project
 

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from llmdo.runtime import ModelChoice
     from llmdo.runtime.attached import Attached
     from llmdo.services.basis import Origin
-    from llmdo.services.host import Host
-    from llmdo.services.plan import EndedRun
+    from llmdo.services.plan import EndedRun, Host
     from llmdo.services.relocking import StaleLock
     from llmdo.services.root import Tell
     from llmdo.workspace.trust import Consent

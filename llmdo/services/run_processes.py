@@ -18,13 +18,12 @@ import tempfile
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
-from threading import RLock, Thread
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from llmdo.base.diagnostic import LlmdoError, unsteering
 from llmdo.journal.answers import GoesOnError, StaleError
 from llmdo.journal.opening import STORE, address_of, runs_of
-from llmdo.journal.summary import summary
+from llmdo.journal.summary import ending
 from llmdo.workspace.trust.consent import REQUIRED, VARIABLE, is_given
 
 if TYPE_CHECKING:
@@ -69,9 +68,9 @@ class ResumeProcesses:
     root: Path
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     _started: dict[str, _Started] = field(default_factory=dict)
-    _following: dict[str, Thread] = field(default_factory=dict)
+    _following: dict[str, threading.Thread] = field(default_factory=dict)
     """By run: what starts the next process once that of ours has ended."""
-    _lock: RLock = field(default_factory=RLock)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
     _is_closed: bool = False
 
     def __enter__(self) -> Self:
@@ -101,8 +100,9 @@ class ResumeProcesses:
                 self._resume(run)
             elif run not in self._following or not self._following[run].is_alive():
                 process = self._started[run].process
-                self._following[run] = Thread(target=self._follow, args=(run, process), daemon=True)
-                self._following[run].start()
+                thread = threading.Thread(target=self._follow, args=(run, process), daemon=True)
+                self._following[run] = thread
+                thread.start()
 
     def _resume(self, run: str) -> None:
         self._start(run, ["resume", run, "--approvals", "later"])
@@ -115,12 +115,10 @@ class ResumeProcesses:
 
     def _waits(self, run: str) -> bool:
         """Whether the run stopped for questions: so it still does where nobody has gone on with answers."""
-        try:
-            with runs_of(self.root, self.environ).read(run) as journal:
-                run_so_far = summary(journal, is_running=False)
-        except LlmdoError:
-            return False
-        return run_so_far is not None and run_so_far.status == "waiting"
+        with suppress(LlmdoError), runs_of(self.root, self.environ).read(run) as journal:
+            last = ending(journal)
+            return last is not None and last.outcome == "waiting"
+        return False
 
     def batch(self, batch: str) -> str:
         """The name by which a batch is asked about here."""
@@ -175,10 +173,9 @@ class ResumeProcesses:
 
     def stop(self, run: str) -> bool:
         """Ends the process that goes on with the run, as Ctrl-C does; whether there was one of ours."""
-        started = self._started.get(run)
-        if started is None or started.is_over:
+        if not self.is_at_work(run):
             return False
-        started.process.send_signal(signal.SIGINT)
+        self._started[run].process.send_signal(signal.SIGINT)
         return True
 
     def at_work(self) -> tuple[str, ...]:

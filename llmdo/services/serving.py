@@ -43,9 +43,8 @@ if TYPE_CHECKING:
 
     from llmdo.journal.questions import Waiting
     from llmdo.runtime import Approver, Question
-    from llmdo.services.host import Host
     from llmdo.services.offers import OfferedEntry
-    from llmdo.services.plan import EndedRun
+    from llmdo.services.plan import EndedRun, Host
 
 COLUMNS = 100  # of a question
 LONGEST_QUESTION = (

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Capability
     from llmdo.runtime import AttachmentResolver, RunOutcome
     from llmdo.services.basis import Origin
-    from llmdo.services.host import Approving
+    from llmdo.services.plan import Approving
     from llmdo.services.run import PreparedRun
     from llmdo.workspace.trust import Consent
 
