@@ -132,8 +132,8 @@ class RunPlan:
 
     @property
     def recorder(self) -> Recorder:
-        """Its journal, of one that keeps or repeats it."""
-        assert self.options.recorder is not None, "it goes on, or is repeated"  # noqa: S101
+        """What keeps its journal, of a run that has one."""
+        assert self.options.recorder is not None, "it keeps a journal"  # noqa: S101
         return self.options.recorder
 
     @property
