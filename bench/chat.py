@@ -23,7 +23,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from llmdo.journal import Runs
 from llmdo.runtime.approvals.approver import RejectAll
 from llmdo.services.chat import Chat, ChatRequest, open_chat
-from llmdo.services.host import Approving, Watch
+from llmdo.services.plan import Approving, Watch
 from llmdo.services.run import EntryRequest
 from llmdo.workspace.trust import Consent
 

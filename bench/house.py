@@ -36,9 +36,8 @@ PARTS = {
     "services about runs": tuple(
         f"services/{name}.py"
         for name in (
-            "answering", "approve", "attaching", "audit", "basis", "beside", "carrying", "chat", "client_progress",
-            "continuing", "going_on", "handing", "host", "inbox", "over_time", "past", "plan", "recordings", "replay",
-            "resume", "run", "runs", "served", "watching",
+            "basis", "chat", "continuing", "export_import", "inbox", "past", "plan",
+            "resume_replay", "run", "run_processes", "runs", "served", "watching",
         )
     ),
     "services of batches and fleets": ("services/batch", "services/fleet"),

@@ -10,7 +10,7 @@ from llmdo.base.values import dataclass
 from llmdo.formats.schema import accepts_part
 from llmdo.graph.toolkit import known_capabilities
 from llmdo.policy.authority import Capability
-from llmdo.services.host import Approving
+from llmdo.services.plan import Approving
 from llmdo.workspace import personal
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llmdo.journal.items import BatchItem, Result
     from llmdo.services.batch.commands import BatchOutcome, BatchRequest, ContinuedBatch, Working
     from llmdo.services.batch.scheduling import BatchBounds, Draining
-    from llmdo.services.host import Approving
+    from llmdo.services.plan import Approving
     from llmdo.workspace.trust import Consent
 
 

@@ -11,7 +11,7 @@ from llmdo.render.questions import described, question_record
 
 if TYPE_CHECKING:
     from llmdo.runtime import RunOutcome
-    from llmdo.services.host import EndedRun
+    from llmdo.services.plan import EndedRun
 
 
 def report(ended: EndedRun, *, as_json: bool, is_brief: bool = False) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from llmdo.cli.terminal import Terminal
     from llmdo.graph.resolved import Graph
     from llmdo.runtime import Approver, RunOutcome, Stop
-    from llmdo.services.host import Approving, Watch
+    from llmdo.services.plan import Approving, Watch
     from llmdo.workspace.trust import Consent
 
 LAST = 5  # seconds that the page may take to end

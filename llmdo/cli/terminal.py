@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from llmdo.graph.resolved import Graph
     from llmdo.runtime import RunOutcome, Stop
-    from llmdo.services.host import Approving, Watch
+    from llmdo.services.plan import Approving, Watch
     from llmdo.workspace.trust import Consent
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.cli.console import say
-from llmdo.services.host import Watch
+from llmdo.services.plan import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llmdo.journal.items import BatchItem, Result
     from llmdo.services.batch.scheduling import Draining
     from llmdo.services.fleet.worker import WorkerOutcome
-    from llmdo.services.host import Approving
+    from llmdo.services.plan import Approving
     from llmdo.workspace.trust import Consent
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import tomllib
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, excerpt
-from llmdo.journal import FileBatches, Runs
+from llmdo.journal import SUFFIX, FileBatches, Runs, read_journal
+from llmdo.journal.secrets import Known
 from llmdo.workspace.root import MANIFEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
     from llmdo.journal.batches import Batches
-    from llmdo.journal.stored import RunIndex
+    from llmdo.journal.stored import JournalStore, RunIndex
     from llmdo.journal.workers import FleetWorkers
 
 STORE = "LLMDO_STORE"
@@ -37,6 +39,35 @@ def runs_of(root: Path, environ: Mapping[str, str] = os.environ) -> RunIndex:
     from llmdo.journal.postgres.runs import PostgresRuns
 
     return PostgresRuns(root, address)
+
+
+@contextmanager
+def claimed(root: Path, run: str, environ: Mapping[str, str] = os.environ) -> Iterator[JournalStore]:
+    """The journal of a run, by a reference as `find` takes it, that no other process works on while the block runs.
+
+    Raises:
+        ClaimedError: Another process has it.
+        LlmdoError: There is no such run, or it cannot be read.
+    """
+    runs = runs_of(root, environ)
+    name = runs.find(run)
+    with runs.claim(name), runs.open(name) as journal:
+        journal.know(Known.of(environ))
+        yield journal
+
+
+def read_run(
+    root: Path, run: str, environ: Mapping[str, str] = os.environ, *, whole: bool = False
+) -> JournalStore:
+    """The journal of a run of the workspace, or the exported run in the file of that name, to read.
+
+    Raises:
+        LlmdoError: There is none, or it cannot be read.
+    """
+    if run.endswith(SUFFIX):
+        return read_journal(Path(run), whole=whole)
+    runs = runs_of(root, environ)
+    return runs.read(runs.find(run), whole=whole)
 
 
 def address_of(root: Path, environ: Mapping[str, str]) -> str | None:

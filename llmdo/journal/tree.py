@@ -127,7 +127,7 @@ def _take(node: Node, entry: JournalEntry, arguments: Arguments | None) -> None:
         case "finished" | "invalid":
             node.outcome = entry.outcome
             node.answer = _text(data)
-            node.result, node.hint = _result(data), data.get("hint")
+            node.result, node.hint = result_in(data), data.get("hint")
             node.frames = frames_in(data)
         case "return":
             node.outcome = entry.outcome
@@ -167,14 +167,14 @@ def _take_request(node: Node, data: Mapping[str, Any]) -> None:
         node.models.append(model)
 
 
-def _result(data: Mapping[str, Any]) -> object:
-    """What a tool gave."""
+def result_in(data: Mapping[str, Any]) -> object:
+    """The result of a tool, or why its arguments did not fit, in the body of an entry."""
     return next((data[key] for key in ("message", "content", "return_value", "errors") if key in data), None)
 
 
 def _text(data: Mapping[str, Any]) -> str:
     """The same as text."""
-    result = _result(data)
+    result = result_in(data)
     return "" if result is None else result if isinstance(result, str) else repr(result)
 
 

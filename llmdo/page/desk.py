@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from llmdo.services.going_on import GoingOn
 from llmdo.services.inbox import Inbox
+from llmdo.services.run_processes import ResumeProcesses
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from llmdo.services.beside import RunBeside
+    from llmdo.services.run_processes import LiveRun
 
 
 @dataclass(slots=True)
@@ -19,8 +19,8 @@ class Desk:
     """Where the runs of workspaces are looked at and answered."""
 
     _inboxes: dict[Path, Inbox] = field(default_factory=dict)
-    _going: dict[Path, GoingOn] = field(default_factory=dict)
-    beside: RunBeside | None = None
+    _going: dict[Path, ResumeProcesses] = field(default_factory=dict)
+    live_run: LiveRun | None = None
     """The run that the page was opened beside."""
     is_ending: bool = False
     """Whether the server ends, so that streams do as well."""
@@ -29,9 +29,9 @@ class Desk:
         """What waits in the workspace at `root`."""
         return self._inboxes.setdefault(root, Inbox(root=root))
 
-    def going_on(self, root: Path) -> GoingOn:
+    def processes(self, root: Path) -> ResumeProcesses:
         """The processes that go on with its runs."""
-        return self._going.setdefault(root, GoingOn(root=root))
+        return self._going.setdefault(root, ResumeProcesses(root=root))
 
     def close(self) -> tuple[str, ...]:
         """Leaves all processes alone; the ids of the runs that go on."""

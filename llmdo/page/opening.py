@@ -69,15 +69,15 @@ def _end_with_signals() -> None:
 
 async def _while_wanted(serving: Coroutine[object, object, None], desk: Desk) -> None:
     """Serves until it is cancelled, or the run is over that the page was opened beside."""
-    if desk.beside is None:
+    if desk.live_run is None:
         await serving
         return
     task = asyncio.ensure_future(serving)
-    over = asyncio.ensure_future(asyncio.to_thread(desk.beside.wait))
+    over = asyncio.ensure_future(asyncio.to_thread(desk.live_run.wait))
     try:
         await asyncio.wait({task, over}, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        desk.beside.close()  # else the thread that waits for the run would keep this process
+        desk.live_run.close()  # else the thread that waits for the run would keep this process
         task.cancel()
     with suppress(asyncio.CancelledError):
         await task

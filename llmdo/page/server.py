@@ -60,7 +60,7 @@ class ServerRequest:
 
     def address(self, port: int) -> str:
         """Where the page is, once the server listens at `port`; the token is in the part that no request holds."""
-        beside = self.subject.desk.beside
+        beside = self.subject.desk.live_run
         at = f"&at=/run/{beside.run}" if beside else ""
         return (
             f"http://{'127.0.0.1' if self.name in EVERYWHERE else self.name}:{port}/#token={self.token}{at}"

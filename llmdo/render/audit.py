@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.journal.audit import Audit
-    from llmdo.services.audit import AuditOutcome
+    from llmdo.services.runs import AuditOutcome
 
 
 def rendered(

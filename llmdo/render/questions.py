@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import shown
 if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.journal.questions import Waiting
-    from llmdo.services.approve import ApproveOutcome
+    from llmdo.services.inbox import ApproveOutcome
 
 
 def described(question: Waiting) -> str:

@@ -12,7 +12,7 @@ from llmdo.base.diagnostic import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from llmdo.services.recordings import Repeated
+    from llmdo.services.resume_replay import Repeated
 
 
 def _sentences(repeated: Repeated) -> tuple[str, ...]:

@@ -10,12 +10,12 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass, replace
 from llmdo.graph.inventory import Inventory
 from llmdo.journal import JournalError
-from llmdo.journal.binding import differences
+from llmdo.journal.binding import binding_of, differences
 from llmdo.journal.commands import doubt
 from llmdo.journal.sources import prompts_as_text, sources_of, unpack
 from llmdo.journal.summary import failed, unfinished
 from llmdo.journal.unsettled import in_words, unsettled
-from llmdo.services.soundness import resolved
+from llmdo.services.soundness import require_sound, resolved
 from llmdo.workspace import project as projects
 from llmdo.workspace.trust import Consent
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.journal.binding import Binding
     from llmdo.journal.stored import JournalStore
+    from llmdo.runtime.telemetry.redaction import Redaction
     from llmdo.services.root import Tell
     from llmdo.workspace.project import Project
 
@@ -48,18 +49,27 @@ class Basis:
     """What differs from what the run began with, a sentence each, and may."""
 
 
-def of_workspace(
-    binding: Binding, project: Project, graph: Graph, accepted: Sequence[str], remedies: Sequence[str]
-) -> Basis:
-    """The workspace, whose graph is `graph`; `remedies` are other ways to go on where it is not what it was.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BegunRun:
+    """A run that has begun, as its journal has it."""
 
-    Raises:
-        DriftError: Something differs that was not accepted; says what, all of it.
-        LlmdoError: Something is accepted that does not differ.
-    """
-    changed = differences(binding, graph)
-    require_accepted(changed, accepted, remedies)
-    return Basis(graph=graph, prompts=project.prompts, accepted=tuple(changed.values()))
+    journal: JournalStore
+    redaction: Redaction
+    """Of the secrets that may stand in it."""
+    binding: Binding
+
+    @classmethod
+    def of(cls, journal: JournalStore, environ: Mapping[str, str]) -> BegunRun:
+        """The run of `journal`.
+
+        Raises:
+            JournalError: It did not begin, or its journal does not say with what.
+        """
+        from llmdo.runtime.telemetry.redaction import Redaction  # which takes a second
+
+        redaction = Redaction.of(environ)
+        journal.know(redaction.known)
+        return cls(journal=journal, redaction=redaction, binding=binding_of(journal))
 
 
 def require_accepted(changed: Mapping[str, str], accepted: Sequence[str], remedies: Sequence[str]) -> None:
@@ -85,55 +95,66 @@ def require_accepted(changed: Mapping[str, str], accepted: Sequence[str], remedi
 
 
 def to_go_on(
-    journal: JournalStore,
-    binding: Binding,
+    begun: BegunRun,
     project: Project,
-    graph: Graph,
+    folder: Path,
+    tell: Tell,
+    consent: Consent | None,
+    *,
+    sources: Origin,
     accepted: Sequence[str],
     accepting: str,
-    tell: Tell,
 ) -> Basis:
-    """The workspace for a run that goes on; `accepting` says how to accept a difference; `tell` gets those accepted.
+    """The workspace for a run that goes on, or what it brings, written to `folder`.
+
+    `accepting` says how to accept a difference; `tell` gets those that were `accepted`.
 
     Raises:
-        LlmdoError: As `of_workspace`.
+        InvalidTeamError: `check` finds errors that stand in the way.
+        UntrustedError: Something would be imported that `consent` does not let through.
+        DriftError: Something differs that was not accepted; says what, all of it.
+        LlmdoError: Something is accepted that does not differ, or the run brings nothing.
     """
+    journal, binding = begun.journal, begun.binding
+    if sources == "run":
+        if accepted:
+            raise LlmdoError(
+                "`--allow-drift` is about the workspace, and `--sources run` goes on without it",
+                hint="leave one of them out",
+            )
+        return of_run(journal, binding, project, folder, tell)
+    require_sound(project, tell)
+    graph = resolved(project, tell, consent)
     remedies = [f"accept it: {accepting}"]
     if brings_sources(journal, binding):
         remedies.append(
             "`--sources run` runs the code that it began with, which you should have read where it was brought"
         )
-    basis = of_workspace(binding, project, graph, accepted, remedies)
-    for drift in basis.accepted:
+    changed = differences(binding, graph)
+    require_accepted(changed, accepted, remedies)
+    for drift in changed.values():
         tell(f"warning: accepted: {drift}")
-    return basis
+    return Basis(graph=graph, prompts=project.prompts, accepted=tuple(changed.values()))
 
 
 def to_repeat(
-    root: Path,
-    journal: JournalStore,
-    binding: Binding,
-    folder: Path,
-    tell: Tell,
-    *,
-    sources: Origin,
-    reruns: bool,
+    begun: BegunRun, root: Path, folder: Path, tell: Tell, *, sources: Origin, reruns: bool
 ) -> Basis:
     """What a replay needs beside the journal: code of the workspace, or of the run, written to `folder`; mostly none.
 
     Raises:
         LlmdoError: That differs from what ran.
     """
-    basis = Basis(graph=binding.graph, prompts=binding.prompts)
+    journal, binding = begun.journal, begun.binding
     if sources == "run":
         return of_run(journal, binding, projects.read(root), folder, tell)
+    basis = Basis(graph=binding.graph, prompts=binding.prompts)
     if not (reruns or _has_code(binding.graph, binding.entry)):
         return basis
-    project = projects.read(root)
+    now = projects.read(root).graph
     remedies = ["`--sources run` runs the code that the run began with"] * brings_sources(journal, binding)
-    of_workspace(binding, project, project.graph, (), remedies)
+    require_accepted(differences(binding, now), (), remedies)
     # A lock names what it reviewed by toolset and entry; which files that is, only the workspace tells.
-    now = project.graph
     return replace(basis, graph=replace(basis.graph, code=now.code, governing=now.governing))
 
 
@@ -183,19 +204,6 @@ def _differing(binding: Binding, project: Project) -> str:
         return "; ".join(differences(binding, graph).values())
     except LlmdoError as error:  # the workspace of today cannot be resolved, which does not matter here
         return error.message
-
-
-def require_no_drift(accepted: Collection[str]) -> None:
-    """Nothing, where no difference of the workspace is accepted, with which a run with its own sources has no business.
-
-    Raises:
-        LlmdoError: Some is.
-    """
-    if accepted:
-        raise LlmdoError(
-            "`--allow-drift` is about the workspace, and `--sources run` goes on without it",
-            hint="leave one of them out",
-        )
 
 
 class Word(NamedTuple):

@@ -12,11 +12,10 @@ from llmdo.journal.secrets import Known
 from llmdo.journal.summary import ending, summary, unfinished
 from llmdo.journal.unsettled import unsettled
 from llmdo.services.continuing import end_of, entry_of
-from llmdo.services.host import carry_out
-from llmdo.services.resume import ResumeRequest, resume
+from llmdo.services.plan import ResumeRequest, carry_out
+from llmdo.services.resume_replay import resume
 from llmdo.services.root import root_folder
 from llmdo.services.run import EntryRequest, PreparedRun, chosen_models, prepare
-from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace.root import MANIFEST
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from llmdo.graph.offers import Offer
     from llmdo.journal.summary import Summary
     from llmdo.runtime.recording.history import Turn
-    from llmdo.services.host import EndedRun, Host
+    from llmdo.services.plan import EndedRun, Host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +70,11 @@ class Chat:
         Raises:
             LlmdoError: It cannot be started.
         """
-        from llmdo import runtime
         from llmdo.runtime.recording.history import Turn
-        from llmdo.runtime.recording.keeping import keeping
 
         prepared = self.prepared
         end = self.turns[-1].end if self.turns else None
         plan = prepared.plan(
-            run=runtime.new_run(),
             input=text,
             history=self.messages,
             continues=end,
@@ -86,11 +82,11 @@ class Chat:
             debug=self._is_debugged,
         )
         answering = host.approving(prepared.graph)
-        with keeping(prepared.root, plan.options.run or "", self._environ) as recorder:
-            ended = carry_out(plan.saying(recorder=recorder), answering, host)
+        with plan.kept(self._environ) as kept:
+            ended = carry_out(kept, answering, host)
             self.runs.append(ended.outcome.run)
             try:
-                end = end_of(recorder.journal)
+                end = end_of(kept.recorder.journal)
             except LlmdoError as problem:
                 host.tell(f"the model does not see this turn: {problem.message}")
                 return ended
@@ -188,7 +184,6 @@ def open_chat(request: ChatRequest, host: Host) -> Chat:
         raise LlmdoError(
             "a chat takes what is said at its prompt, and no input", hint="`llmdo run` takes one"
         )
-    hide_from_children()
     chat = Chat(prepared, request)
     prepared.plan(models=chat.models, consent=host.consent).require_consent()
     prepared.take_lock_in(host.tell, request.start.environ)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.values import dataclass
 from llmdo.journal.conversation import Earlier, goes_on_from
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
@@ -17,18 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pydantic_ai.messages import ModelMessage
-
-    from llmdo.graph.resolved import Entry
     from llmdo.journal.stored import JournalStore
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Continuation:
-    """What a run goes on from."""
-
-    end: Earlier
-    messages: tuple[ModelMessage, ...]
+    from llmdo.services.plan import RunPlan
 
 
 def entry_of(root: Path, run: str) -> str:
@@ -85,17 +74,22 @@ def end_of(journal: JournalStore) -> Earlier:
     return Earlier(run=run, number=link.number, head=link.head, first=first, turn=turn)
 
 
-def continuation(root: Path, run: str, entry: Entry, environ: Mapping[str, str]) -> Continuation:
-    """What a run of `entry` goes on from, where that is the run `run`.
+def continuing(plan: RunPlan, run: str, environ: Mapping[str, str], *, keeps: bool) -> RunPlan:
+    """`plan`, of a new run that goes on from the run `run`; `keeps` says whether it keeps a journal.
 
     Raises:
-        LlmdoError: There is no such run, it is not over, or its messages are not there any more.
+        LlmdoError: It has no journal or no input, or there is no such run, it is not over, or its messages are not
+            there any more.
     """
     from llmdo.runtime.recording.history import history_of, new_messages  # which takes a second
 
-    runs, known = runs_of(root, environ), Known.of(environ)
-    name = runs.find(run)
-    if (began := entry_of(root, name)) != entry.name:
+    if not keeps:
+        raise LlmdoError("a run that goes on from another keeps a journal, which this one would not")
+    if plan.options.input is None:
+        raise LlmdoError("a run that goes on from another needs an input", hint="say what comes next")
+    runs, known = runs_of(plan.root, environ), Known.of(environ)
+    name, entry = runs.find(run), plan.basis.graph.entries[plan.entry]
+    if (began := entry_of(plan.root, name)) != entry.name:
         raise LlmdoError(
             f"run `{name}` is one of entry `{began}`, and another entry does not go on from it",
             hint="give it what it needs in its input",
@@ -103,6 +97,5 @@ def continuation(root: Path, run: str, entry: Entry, environ: Mapping[str, str])
     if runs.is_claimed(name):
         raise LlmdoError(f"run `{name}` still goes on", hint="wait until it is over, or stop it")
     with runs.read(name, whole=True) as journal:
-        return Continuation(
-            end=end_of(journal), messages=(*history_of(journal, known), *new_messages(journal, known))
-        )
+        history = (*history_of(journal, known), *new_messages(journal, known))
+        return plan.saying(history=history, continues=end_of(journal))

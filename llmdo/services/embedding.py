@@ -12,14 +12,14 @@ from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, ParamSpec, TypeAlias, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypedDict, TypeVar, cast
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.base.values import fields, replace
 from llmdo.graph import offers
 from llmdo.graph.keys import Reference
 from llmdo.graph.resolved import Limits
-from llmdo.runtime import ModelChoice, RunOptions, new_run
+from llmdo.runtime import ModelChoice
 from llmdo.runtime.attached import attached_of
 from llmdo.runtime.listening import listening
 from llmdo.runtime.models.choice import named
@@ -29,7 +29,7 @@ from llmdo.runtime.recording.keeping import aside, keeping
 from llmdo.runtime.telemetry.events import discard, each
 from llmdo.services import locking
 from llmdo.services.basis import Basis
-from llmdo.services.continuing import continuation
+from llmdo.services.continuing import continuing
 from llmdo.services.entries import with_entry
 from llmdo.services.invalid import InvalidTeamError
 from llmdo.services.own_policy import policy_for
@@ -52,11 +52,10 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.graph.offers import Offer
     from llmdo.graph.resolved import Entry, Graph
-    from llmdo.journal.conversation import Earlier
     from llmdo.runtime import Approver, RunOutcome, RunPolicy, Stop
     from llmdo.runtime.attached import AttachmentResolver
     from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.runtime.telemetry.events import Event, Sink, Streams
+    from llmdo.runtime.telemetry.events import Event, Sink
 
     ModelNamed: TypeAlias = str | Model | dict[str, str | Model] | None
 
@@ -183,53 +182,32 @@ class TeamEntry:
         settings: RunSettings,
         stop: Stop | None = None,
     ) -> RunOutcome:
-        approver, limits = settings.get("approver"), settings.get("limits")
-        person = policy_for(approver, self.graph)
-        history, end = await self._before(input, settings)
+        usual = options_of(settings, self.graph, None, "reject-all")
         folders = Folders(self.root, self.graph.settings.root)
-        options = RunOptions(
-            run=new_run(),
+        graph = _limited(self.graph, self.name, settings.get("limits"))
+        history, run = settings.get("message_history"), settings.get("continue_from")
+        plan = RunPlan.begin(
+            *(Basis(graph=graph, prompts=self.prompts), self.root, self.name),
             input=input if input is None or isinstance(input, str) else json.dumps(input),
-            history=history,
-            continues=end,
+            history=require_messages(history or ()),
             paths=settings.get("paths") or {},
             attachments=attached_of(settings.get("attachments", ()), folders.root),
             attachment_resolver=settings.get("attachment_resolver"),
             models=self.models,
             max_depth=settings.get("max_depth"),
-            policy=settings.get("policy"),
-            approver=approver,
-            mode="reject-all" if approver is None else mode_of(approver),
-            tightening=person.rules,
-            on_event=settings.get("on_event", discard),
-            streams=streams_of(settings),
             stop=stop,
             locked=settings.get("locked", False),
+            **usual,
         )
-        graph = self.graph if limits is None else _limited(self.graph, self.name, limits)
-        basis = Basis(graph=graph, prompts=self.prompts)
-        plan = RunPlan(basis=basis, root=self.root, entry=self.name, options=options)
-        keeps = settings.get("journal", end is not None)
-        async with self._journal(options.run or "", keeps=keeps) as recorder:
+        keeps = settings.get("journal", run is not None)
+        if run is not None:
+            if history is not None:
+                raise LlmdoError(
+                    "`continue_from` brings the messages of that run; leave out `message_history`"
+                )
+            plan = await asyncio.to_thread(continuing, plan, run, os.environ, keeps=keeps)
+        async with self._journal(plan.options.run or "", keeps=keeps) as recorder:
             return told_to_programs(await plan.saying(recorder=recorder).outcome())
-
-    async def _before(
-        self, value: object, settings: RunSettings
-    ) -> tuple[tuple[ModelMessage, ...], Earlier | None]:
-        """The messages that a run starts from, and the end of the run whose they are."""
-        history, run = settings.get("message_history"), settings.get("continue_from")
-        if run is None:
-            return require_messages(history or ()), None
-        if history is not None:
-            raise LlmdoError("`continue_from` brings the messages of that run; leave out `message_history`")
-        if value is None:
-            raise LlmdoError("a run that goes on from another needs an input", hint="say what comes next")
-        if not settings.get("journal", True):
-            raise LlmdoError("a run that goes on from another keeps a journal", hint="leave out `journal`")
-        earlier = await asyncio.to_thread(
-            continuation, self.root, run, self.graph.entries[self.name], os.environ
-        )
-        return earlier.messages, earlier.end
 
     def _journal(self, run: str, *, keeps: bool) -> AbstractAsyncContextManager[Recorder | None]:
         if not keeps:
@@ -322,9 +300,24 @@ def _with_sink(tell: Sink, settings: RunSettings) -> RunSettings:
     return {**settings, "on_event": each(sinks)}
 
 
-def streams_of(settings: Mapping[str, object]) -> Streams:
-    """Whose answers are reported piece by piece: everybody's, where somebody listens who does not say otherwise."""
-    return "everything" if "on_event" in settings and settings.get("stream", True) else "nothing"
+def options_of(
+    settings: Mapping[str, Any], graph: Graph, otherwise: Approver | None, mode: str
+) -> dict[str, object]:
+    """The options about questions, rules and events, by name; `otherwise` answers as `mode` where no approver is given.
+
+    Raises:
+        LlmdoError: The approver may not answer here.
+    """
+    approver = settings.get("approver")
+    listens = "on_event" in settings and settings.get("stream", True)
+    return {
+        "approver": otherwise if approver is None else approver,
+        "mode": mode if approver is None else f"{type(approver).__name__}, from Python",
+        "tightening": policy_for(approver, graph).rules,
+        "policy": settings.get("policy"),
+        "on_event": settings.get("on_event", discard),
+        "streams": "everything" if listens else "nothing",
+    }
 
 
 @naming()
@@ -489,31 +482,27 @@ def require_no_loop(hint: str) -> None:
     raise LlmdoError("cannot be called from a running event loop", hint=hint)
 
 
-def require_limits(limits: Limits) -> None:
-    """Nothing, where these are limits.
+def limits_set(limits: Limits | None) -> dict[str, float]:
+    """The limits that are set, by their names in the manifest.
 
     Raises:
         TypeError: They are something else.
         LlmdoError: One is not a number above 0.
     """
-    if not isinstance(limits, Limits):
+    if not isinstance(limits, Limits | None):
         raise TypeError("`limits` is a `llmdo.Limits`, such as `llmdo.Limits(requests=10)`")
-    for limit in fields(Limits):
-        value = getattr(limits, limit.name)
+    values = {} if limits is None else {each.name: getattr(limits, each.name) for each in fields(Limits)}
+    for name, value in values.items():
         if value is not None and not 0 < value < math.inf:
-            raise LlmdoError(f"`limits` does not set `{limit.name}` to a number above 0")
+            raise LlmdoError(f"`limits` does not set `{name}` to a number above 0")
+    return {name.replace("_", "-"): value for name, value in values.items() if value is not None}
 
 
-def mode_of(approver: Approver) -> str:
-    """Who answers, in words for the audit."""
-    return f"{type(approver).__name__}, from Python"
-
-
-def _limited(graph: Graph, name: str, limits: Limits) -> Graph:
+def _limited(graph: Graph, name: str, limits: Limits | None) -> Graph:
     """The graph with the limits of an entry lowered to `limits` where those are lower."""
-    require_limits(limits)
-    entry = graph.entries[name]
-    lower = {}
+    if not limits_set(limits):
+        return graph
+    entry, lower = graph.entries[name], {}
     for limit in fields(Limits):
         both = (getattr(entry.limits, limit.name), getattr(limits, limit.name))
         lower[limit.name] = min((value for value in both if value is not None), default=None)

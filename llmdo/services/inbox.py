@@ -1,31 +1,48 @@
-"""What waits for a person, over all runs of a store, and all that there is to know of one such question."""
+"""Questions that wait for a person: listed over all runs, shown whole, and answered at a terminal or in a page."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, field
 from llmdo.journal import JournalError
-from llmdo.journal.answers import StaleError
+from llmdo.journal.answers import (
+    Answers,
+    StaleError,
+    give,
+    require_hours,
+    require_open,
+    user,
+    waiting_so_far,
+)
 from llmdo.journal.binding import binding_of
 from llmdo.journal.entries import lineage
-from llmdo.journal.opening import runs_of
-from llmdo.journal.questions import waiting
+from llmdo.journal.opening import STORE, address_of, batches_of, claimed, runs_of
+from llmdo.journal.questions import add_answer, waiting
 from llmdo.journal.summary import COMPLETE, summary
 from llmdo.services.proposed import proposed_change
 from llmdo.workspace.tools_root import Folders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping
 
     from llmdo.journal.questions import Waiting
     from llmdo.journal.stored import JournalStore, RunIndex
     from llmdo.journal.summary import Summary
+    from llmdo.runtime import Answer
     from llmdo.services.proposed import ProposedChange
     from llmdo.services.root import Tell
+    from llmdo.services.run_processes import LiveRun
+
+    Asker = Callable[[Waiting], Answer]
+    """The answer of a person who is asked."""
+
 
 OPEN = frozenset({"waiting", "running", "stopped"})
 """The runs whose questions wait: one that failed, or that a person ended, goes on only where somebody says so."""
@@ -100,9 +117,7 @@ class Inbox:
         name = runs.find(run)
         with runs.read(name) as journal:
             summed = summary(journal, is_running=runs.is_claimed(name))
-            questions = (
-                {} if summed is None else {each.question.path: each for each in _pending(journal, summed)}
-            )
+            questions = {each.question.path: each for each in _pending(journal, summed)} if summed else {}
             if path not in questions:
                 raise StaleError(f"no question waits at `{path}`", hint=did_you_mean(path, questions))
             change = proposed_change(questions[path].question.record, _folders(self.root, journal))
@@ -125,3 +140,232 @@ def _folders(root: Path, journal: JournalStore) -> Folders | None:
         return Folders(root, binding_of(journal).graph.settings.root)
     except LlmdoError:
         return None
+
+
+GoesOn = Literal["no", "here", "itself", "workers"]
+"""Who goes on with a run after an answer: nobody, a process that is to be started, its own, or workers of a fleet."""
+
+Verb = Literal["allow", "always", "edit", "refuse", "stop"]
+"""`always`: this very call, until the run ends; `edit`: another call instead, which is decided on anew."""
+
+
+class NotWholeError(LlmdoError):
+    """A call cannot be allowed where not all of it can be shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenAnswer:
+    """What somebody says to one question."""
+
+    run: str
+    path: str
+    digest: str
+    """That of the question that was shown."""
+    verb: Verb
+    instead: Mapping[str, object] | None = None
+    """The arguments of the other call."""
+    reason: str = ""
+    """Why not, for the model."""
+    by: str | None = None
+    """None: the user of this machine."""
+
+    @property
+    def record(self) -> dict[str, object]:
+        """The answer as `llmdo approve --answers` reads it; not of one that ends the run."""
+        common = {"path": self.path, "digest": self.digest, "reason": self.reason, "by": self.by}
+        if self.verb == "edit":
+            return {**common, "instead": self.instead}
+        lasts = {"lasts": True} if self.verb == "always" else {}
+        return {**common, "allowed": self.verb in ("allow", "always"), **lasts}
+
+    @property
+    def name(self) -> str:
+        """Who answers."""
+        return self.by or user()
+
+    @property
+    def as_sent(self) -> dict[str, object]:
+        """The answer as a run takes it that goes on."""
+        names = ("digest", "verb", "reason", "instead")
+        return {**{name: getattr(self, name) for name in names}, "by": self.name}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOutcome:
+    """What came of an answer."""
+
+    run: str
+    """The id of the run."""
+    goes_on: GoesOn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRequest:
+    """An answer, and the workspace whose runs it is for."""
+
+    root: Path
+    answer: GivenAnswer
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+def answer(request: AnswerRequest, live_run: LiveRun | None = None) -> AnswerOutcome:
+    """Keeps the answer for whoever goes on with the run, or ends the run.
+
+    A `live_run` takes an answer as it goes on. Workers of a fleet go on once nothing waits any more.
+
+    Raises:
+        StaleError: The question is not the one any more that was shown, or waits no more.
+        GoesOnError: A process works on the run, which would not see the answer.
+        NotWholeError: It allows a call that cannot be shown whole.
+        LlmdoError: It does not fit: only a person at a terminal may give it, or it contradicts itself.
+    """
+    sent = request.answer
+    if (sent.verb == "edit") != (sent.instead is not None):
+        raise LlmdoError("the arguments of another call belong to an edit, and an edit has some")
+    runs = runs_of(request.root, request.environ)
+    run = runs.find(sent.run)
+    if live_run is not None and live_run.run == run and not live_run.is_over:
+        with runs.read(run) as journal:
+            _require_shown(journal, sent)
+        live_run.answer(sent.path, sent.as_sent)
+        return AnswerOutcome(run=run, goes_on="itself")
+    waiting_so_far(runs, run, Answers(records=[sent.record]))
+    with claimed(request.root, run, request.environ) as journal:
+        _require_shown(journal, sent)
+        if sent.verb == "stop":
+            _end(journal, sent, request)
+            return AnswerOutcome(run=run, goes_on="no")
+        give(journal, Answers(records=[sent.record]))
+        has_more = bool(waiting(journal))
+    is_theirs = _is_of_workers(request.root, run, request.environ, has_more=has_more)
+    return AnswerOutcome(run=run, goes_on="here" if not is_theirs else "no" if has_more else "workers")
+
+
+def _require_shown(journal: JournalStore, sent: GivenAnswer) -> None:
+    """Nothing, where the question that waits is the one that was shown, all of it where the answer allows it.
+
+    Raises:
+        StaleError: It is another one, or none waits.
+        NotWholeError: Not all of it can be shown.
+    """
+    require_open(journal, [sent.path])
+    question = waiting(journal).get(sent.path)
+    if question is None or question.key != sent.digest:
+        raise StaleError(f"{sent.path}: the answer is for another question than the one that waits")
+    if sent.verb in ("allow", "always") and not question.is_whole:
+        raise NotWholeError(f"{sent.path}: {NOT_WHOLE}", hint=f"`llmdo approve {journal.run}` at a terminal")
+
+
+def _end(journal: JournalStore, sent: GivenAnswer, request: AnswerRequest) -> None:
+    """Keeps that a person ended the run: its questions wait for whoever goes on with it."""
+    from llmdo.runtime.recording.recorder import Recorder  # which takes a second
+    from llmdo.services.basis import BegunRun
+
+    begun = BegunRun.of(journal, request.environ)
+    recorder, binding = Recorder(journal, begun.redaction), begun.binding
+    ending = {"error": f"{sent.name} ended the run at `{sent.path}`", "hint": None}
+
+    async def work() -> None:
+        await recorder.begin(binding, "nobody", None, {}, request.root)
+        await recorder.end(binding.entry, "interrupted", ending)
+
+    asyncio.run(work())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApproveRequest:
+    """Whose questions are answered, and how."""
+
+    root: Path
+    run: str
+    answers: Answers = field(default_factory=Answers)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApproveOutcome:
+    """What was answered, and what waits still."""
+
+    run: str
+    questions: Mapping[str, Waiting]
+    """Those that wait."""
+    sentences: tuple[str, ...] = ()
+    """A sentence on each answer of the request."""
+    goes_on: bool = False
+    """Whether the run goes on, so that nothing can be answered yet."""
+    is_handed: bool = False
+    """Whether a worker of a fleet goes on with it now."""
+
+
+def read_answers(name: str) -> list[Mapping[str, object]]:
+    """The answers in a JSON file, or on standard input where its name is `-`.
+
+    Raises:
+        LlmdoError: They cannot be read, or are none.
+    """
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        document = json.loads(text)
+    except (OSError, ValueError) as error:
+        raise LlmdoError(f"the answers in `{name}` cannot be read: {error}") from error
+    answers = document.get("answers") if isinstance(document, dict) else document
+    if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
+        raise LlmdoError(
+            f"`{name}` holds no answers",
+            hint='a list of {"path": ..., "digest": ..., "allowed": true, "by": ...}',
+        )
+    return answers
+
+
+def approve(request: ApproveRequest, ask: Asker | None = None) -> ApproveOutcome:
+    """The questions of the run, once they are answered; where no answer is given, `ask` is asked.
+
+    What only a person at a terminal may allow, this alone does not.
+
+    Raises:
+        LlmdoError: An answer does not fit, or the run goes on or is complete.
+    """
+    answers = request.answers
+    require_hours(answers.hours)
+    runs = runs_of(request.root, request.environ)
+    run = runs.find(request.run)
+    if (so_far := waiting_so_far(runs, run, answers)) is not None:
+        return ApproveOutcome(run=run, questions=so_far, goes_on=True)
+    with claimed(request.root, run, request.environ) as journal:
+        sentences = tuple(
+            f"{question.path}: {'allowed' if answer['allowed'] else 'refused'}, by {answer['by']}"
+            for question, answer in give(journal, answers)
+        )
+        if ask and not sentences:
+            _ask(journal, answers, ask)
+        questions = waiting(journal)
+    is_theirs = _is_of_workers(request.root, run, request.environ, has_more=bool(questions))
+    is_handed = is_theirs and not questions
+    return ApproveOutcome(run=run, questions=questions, sentences=sentences, is_handed=is_handed)
+
+
+def _ask(journal: JournalStore, answers: Answers, ask: Asker) -> None:
+    """Asks one question after the other, as a run would."""
+    for question in waiting(journal).values():
+        answer = ask(question)
+        if answer.stops:
+            return
+        record = answers.as_kept({"allowed": answer.allowed, "reason": answer.message})
+        add_answer(journal, question, record, at_terminal=True)
+
+
+def _is_of_workers(root: Path, run: str, environ: Mapping[str, str], *, has_more: bool) -> bool:
+    """Whether the run is of a batch that workers of a fleet carry out; they get it where no question is left in it."""
+    address = address_of(root, environ)
+    if not address:
+        return False
+    batches = batches_of(root, environ)
+    if (batch := batches.of_run(run)) is None:
+        return False
+    with batches.open(batch) as store:
+        is_theirs = bool(store.batch.settings.get("fleet"))
+        if is_theirs and not has_more:
+            from llmdo.services.fleet.batches import put_in_answered  # which few need, and takes its time
+
+            put_in_answered(store, root, run, {**environ, STORE: address})
+    return is_theirs

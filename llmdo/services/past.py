@@ -9,24 +9,18 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from llmdo.base.values import fields
+from llmdo.journal import SUFFIX
 from llmdo.journal.answers import WEEK, Answers
-from llmdo.journal.opening import runs_of
+from llmdo.journal.opening import claimed
 from llmdo.runtime import AskLater
 from llmdo.runtime.models.choice import named
 from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.telemetry.events import discard
-from llmdo.services import approve as approving
-from llmdo.services import replay as replaying
-from llmdo.services.embedding import (
-    mode_of,
-    naming,
-    require_limits,
-    require_no_loop,
-    streams_of,
-)
+from llmdo.services import inbox as approving
+from llmdo.services import resume_replay as replaying
+from llmdo.services.embedding import limits_set, naming, options_of, require_no_loop
 from llmdo.services.own_policy import policy_for
-from llmdo.services.resume import ResumeRequest, completed, going_on
+from llmdo.services.plan import ResumeRequest, completed, going_on
 from llmdo.services.soundness import tell_nobody
 from llmdo.workspace.root import find_root
 
@@ -92,10 +86,8 @@ async def resume_async(
         InvalidTeamError: `check` finds errors.
         LlmdoError: It cannot go on, or not without a word about a tool or about something that changed.
     """
-    approver, limits = settings.get("approver"), settings.get("limits")
-    person = policy_for(approver)
-    if limits is not None:
-        require_limits(limits)
+    policy_for(settings.get("approver"))  # first: what the person forbids must not begin
+    limits = limits_set(settings.get("limits"))
     request = ResumeRequest(
         root=find_root(Path(workspace)),
         run=run,
@@ -105,25 +97,16 @@ async def resume_async(
         sources=settings.get("sources", "workspace"),
         accepting="`allow_drift={names}`",
     )
-    runs = runs_of(request.root)
-    name = runs.find(run)
-    with runs.claim(name), runs.open(name) as journal:
-        if (outcome := completed(journal, request)) is not None:
-            return told_to_programs(outcome)
+    with claimed(request.root, run) as journal:
+        if (ended := completed(journal, request.environ)) is not None:
+            return told_to_programs(ended.outcome)
         plan = await asyncio.to_thread(going_on, journal, request, tell_nobody)
-        policy_for(approver, plan.basis.graph)
-        instances = _by_name(settings.get("models", ()))
-        plan = plan.saying(
-            models=dataclasses.replace(plan.options.models, instances=instances),
-            limits=_named(limits),
-            approver=approver or AskLater(),
-            mode="later" if approver is None else mode_of(approver),
-            tightening=person.rules,
-            policy=settings.get("policy"),
-            on_event=settings.get("on_event", discard),
-            streams=streams_of(settings),
-        )
-        return told_to_programs(await plan.outcome())
+        usual = options_of(settings, plan.basis.graph, AskLater(), "later")
+        instances: dict[str, Model] = {}
+        for model in settings.get("models", ()):
+            named(model, instances)
+        models = dataclasses.replace(plan.options.models, instances=instances)
+        return told_to_programs(await plan.saying(**usual, models=models, limits=limits).outcome())
 
 
 @naming()
@@ -144,7 +127,7 @@ def replay(
         LlmdoError: It cannot be repeated, or it was called where an event loop runs.
     """
     require_no_loop("`await asyncio.to_thread(llmdo.replay, ...)`")
-    root = Path(workspace) if replaying.is_exported(run) else find_root(Path(workspace))
+    root = Path(workspace) if run.endswith(SUFFIX) else find_root(Path(workspace))
     request = replaying.ReplayRequest(run=run, root=root, until=until, sources=sources)
     return told_to_programs(replaying.replay(request, lambda _run, _entry: nullcontext(on_event)).outcome)
 
@@ -176,32 +159,11 @@ def approve(
         if isinstance(answered, Mapping)
         for path, digest in answered.items()
     ]
-    answers = Answers(
-        yes=() if isinstance(yes, Mapping) else _several(yes),
-        no=() if isinstance(no, Mapping) else _several(no),
-        records=records,
-        reason=reason,
-        by=by,
-        hours=hours,
-    )
+    allowed, refused = (() if isinstance(paths, Mapping) else _several(paths) for paths in (yes, no))
+    answers = Answers(yes=allowed, no=refused, records=records, reason=reason, by=by, hours=hours)
     request = approving.ApproveRequest(root=find_root(Path(workspace)), run=run, answers=answers)
     return tuple(approving.approve(request).questions.values())
 
 
-def _by_name(models: Iterable[Model]) -> dict[str, Model]:
-    instances: dict[str, Model] = {}
-    for model in models:
-        named(model, instances)
-    return instances
-
-
 def _several(names: Names) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _named(limits: Limits | None) -> dict[str, float]:
-    """The limits that are set, by their names in the manifest."""
-    if limits is None:
-        return {}
-    values = {limit.name.replace("_", "-"): getattr(limits, limit.name) for limit in fields(type(limits))}
-    return {name: value for name, value in values.items() if value is not None}

@@ -1,15 +1,113 @@
-"""A run that may take place: what runs, in which workspace, from which entry, and what its caller says."""
+"""Plans of runs: how one begins, goes on or is repeated, and how its host has it carried out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+import os
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from llmdo.journal import JournalError, audit
+from llmdo.journal.cancelling import require_going
+from llmdo.journal.commands import require_ended
+from llmdo.journal.location import require_here
+from llmdo.journal.opening import runs_of
+from llmdo.journal.questions import waiting
+from llmdo.journal.secrets import Known
+from llmdo.services.basis import BegunRun, to_go_on, word_on
+from llmdo.toolsets.processes import hide_from_children
+from llmdo.workspace import project as projects
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from llmdo.runtime import RunOptions, RunOutcome
-    from llmdo.services.basis import Basis
+    from pydantic_ai.capabilities import AbstractCapability
+
+    from llmdo.graph.resolved import Graph
+    from llmdo.journal.questions import Waiting
+    from llmdo.journal.stored import JournalStore
+    from llmdo.policy.authority import Rule
+    from llmdo.runtime import Approver, RunOptions, RunOutcome, Stop
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.recording.replay_mode import ReplayMode
+    from llmdo.runtime.telemetry.events import Sink, Streams
+    from llmdo.services.basis import Basis, Origin
+    from llmdo.services.root import Tell
+    from llmdo.workspace.trust import Consent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approving:
+    """Who answers, and in which manner."""
+
+    approver: Approver
+    mode: str
+    """In words for the person: `prompt`, `approve-all`, `reject-all`, `later`, perhaps `approve fs.write` before it."""
+    unasked: bool = False
+    """Whether questions find nobody, though nobody said that they should not."""
+    tightening: tuple[Rule, ...] = ()
+    """The rules of the person's own policy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """Where the events of a run go, and what watches its agents."""
+
+    sink: Sink
+    abandon: Callable[[], None]
+    """Gives the terminal back, where the program ends at once."""
+    instruments: tuple[AbstractCapability[object], ...] = field(default=())
+    streams: Streams = "nothing"
+    """Whose answers the sink takes piece by piece."""
+    has_shown: Callable[[str | None], bool] = field(default=lambda _: False)
+    """Whether the person has seen this answer already, as it arrived."""
+
+
+class Host(Protocol):
+    """The program around a run."""
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether a run is one turn of many, whose id and audit are not told each time."""
+
+    def tell(self, line: str) -> None:
+        """Takes a line for the person who waits."""
+
+    @property
+    def consent(self) -> Consent:
+        """Who answers for what a run would execute."""
+
+    def approving(self, graph: Graph) -> Approving:
+        """Who answers the questions of a run of `graph`."""
+
+    def watching(self, *, run: str, entry: str, approvals: str) -> AbstractContextManager[Watch]:
+        """What watches the run of that id."""
+
+    def wait_for(
+        self, work: Coroutine[object, object, RunOutcome], abandon: Callable[[], None], stop: Stop
+    ) -> RunOutcome:
+        """What `work` returns, which `stop` ends early."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedRun:
+    """How a run ended."""
+
+    outcome: RunOutcome
+    questions: Mapping[str, Waiting] = field(default_factory=dict)
+    """Those that wait for an answer, by call path."""
+    unasked: bool = False
+    """Whether questions found nobody, though nobody said that they should not."""
+    is_shown: bool = False
+    """Whether the person has seen its output already."""
+    is_recorded: bool = False
+    """Whether it had ended before, and nothing ran now."""
+    differences: tuple[str, ...] = ()
+    """Where a tool that ran once more in a replay did not end as it did."""
+    is_there: bool = False
+    """Whether a replay stopped where it was asked to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +119,34 @@ class RunPlan:
     entry: str
     options: RunOptions
 
+    @classmethod
+    def begin(cls, basis: Basis, root: Path, entry: str, /, **options: object) -> RunPlan:
+        """A new run, with these options of `RunOptions`, by name."""
+        from llmdo.runtime import RunOptions, new_run  # which takes a second
+
+        return cls(basis=basis, root=root, entry=entry, options=RunOptions(run=new_run())).saying(**options)
+
     def saying(self, **options: object) -> RunPlan:
         """The same with these options of `RunOptions`, by name, in place of its own."""
         return replace(self, options=replace(self.options, **options))  # type: ignore[arg-type]
 
+    @property
+    def recorder(self) -> Recorder:
+        """What keeps its journal, of a run that has one."""
+        assert self.options.recorder is not None, "it keeps a journal"  # noqa: S101
+        return self.options.recorder
+
+    @property
+    def questions(self) -> dict[str, Waiting]:
+        """Those in its journal that wait."""
+        return waiting(self.options.recorder.journal) if self.options.recorder else {}
+
+    @property
+    def _complete(self) -> RunOptions:
+        return replace(self.options, code=self.basis.code)
+
     def require_consent(self) -> None:
-        """Nothing, where somebody has answered for all that it would execute.
+        """Check that somebody has answered for all that it would execute.
 
         The run asks as well, and nothing passes that. A person is asked here: before anything is drawn around the
         question, and outside the event loop, which waits for nobody. What is granted is not asked about again.
@@ -34,9 +154,36 @@ class RunPlan:
         Raises:
             UntrustedError: Nobody has.
         """
-        from llmdo.runtime import consented  # which takes a second
+        from llmdo.runtime import consented
 
-        consented(self.basis.graph, self.root, replace(self.options, code=self.basis.code))
+        consented(self.basis.graph, self.root, self._complete)
+
+    @contextmanager
+    def kept(self, environ: Mapping[str, str], *, keeps: bool = True) -> Iterator[RunPlan]:
+        """The same with the journal of a new run while the block runs, where it keeps one.
+
+        Raises:
+            JournalError: It cannot be written.
+        """
+        from llmdo.runtime.recording.keeping import keeping
+
+        with keeping(self.root, self.options.run or "", environ) if keeps else nullcontext() as recorder:
+            yield self.saying(recorder=recorder)
+
+    @contextmanager
+    def audited(self, tell: Tell) -> Iterator[None]:
+        """Around its work: tells afterwards how the audit of a run with a journal ends."""
+        try:
+            yield
+        finally:
+            recorder = self.options.recorder
+            if recorder and recorder.has_begun:
+                try:
+                    last = audit.read(recorder.journal.lines()).last
+                except JournalError as error:  # the run has ended all the same
+                    tell(f"audit: {error.message}")
+                else:
+                    tell(f"audit: {last.number} records, head {last.head}")
 
     async def outcome(self) -> RunOutcome:
         """How it ended.
@@ -47,8 +194,141 @@ class RunPlan:
         """
         from llmdo.runtime import run
 
-        options = replace(self.options, code=self.basis.code)
         basis = self.basis
         return await run(
-            basis.graph, root=self.root, prompts=basis.prompts, entry=self.entry, options=options
+            basis.graph, root=self.root, prompts=basis.prompts, entry=self.entry, options=self._complete
         )
+
+
+def carry_out(plan: RunPlan, answering: Approving, host: Host) -> EndedRun:
+    """How the run ended that is planned, with all that the host has to do with it.
+
+    Raises:
+        UntrustedError: It would execute what the host does not let through.
+        LlmdoError: It cannot start.
+    """
+    from llmdo.runtime import Stop
+
+    hide_from_children()
+    plan, stop = plan.saying(consent=host.consent), Stop()
+    plan.require_consent()
+    with (
+        nullcontext() if host.is_brief else plan.audited(host.tell),
+        host.watching(run=plan.options.run or "", entry=plan.entry, approvals=answering.mode) as watch,
+    ):
+        plan = plan.saying(
+            approver=answering.approver,
+            mode=answering.mode,
+            tightening=answering.tightening,
+            on_event=watch.sink,
+            streams=watch.streams,
+            instruments=watch.instruments,
+            stop=stop,
+        )
+        outcome = host.wait_for(plan.outcome(), watch.abandon, stop)
+        return EndedRun(
+            outcome=outcome,
+            questions=plan.questions,
+            unasked=answering.unasked,
+            is_shown=watch.has_shown(outcome.output),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeRequest:
+    """Which run goes on, and how what stopped it is answered."""
+
+    root: Path
+    run: str
+    allow_drift: tuple[str, ...] = ()
+    """What differs from what the run began with, and may."""
+    sources: Origin = "workspace"
+    again: tuple[str, ...] = ()
+    """Calls that did not finish, or that ended the run, to run once more; `*` stands for any text."""
+    give_up: tuple[str, ...] = ()
+    """Calls that did not finish, of which nobody knows what they did; `*` stands for any text."""
+    retried: tuple[str, ...] = ()
+    """Calls that ended the run, to run once more unless a probe says that they took effect."""
+    limits: Mapping[str, float] = field(default_factory=dict)
+    """Set anew for the rest of the run, by their names in the manifest."""
+    accepting: str = "{flags}"
+    """How a difference is accepted, in words for the person."""
+    debug: bool = False
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+def completed(journal: JournalStore, environ: Mapping[str, str]) -> EndedRun | None:
+    """How the run ended, where it is complete."""
+    last = journal.last("end")
+    if last is None or last.outcome != "completed":
+        return None
+    from llmdo.runtime.recording.history import history_of, new_messages
+    from llmdo.runtime.recording.keeping import outcome_in
+
+    known = Known.of(environ)
+    journal.know(known)
+    new = new_messages(journal, known)
+    outcome = replace(outcome_in(last, journal.for_output(last)), new_messages=new)
+    with suppress(JournalError):  # what it said is known all the same
+        outcome = replace(outcome, messages=(*history_of(journal, known), *new))
+    return EndedRun(outcome=outcome, is_recorded=True)
+
+
+def going_on(
+    journal: JournalStore, request: ResumeRequest, tell: Tell, consent: Consent | None = None
+) -> RunPlan:
+    """The run as it goes on, once its commands have ended.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        UntrustedError: Something would be imported that `consent` does not let through.
+        LlmdoError: It cannot go on, or not without a word about a tool or about something that changed.
+    """
+    from llmdo.runtime.recording.replay_mode import ReplayMode  # which takes a second
+
+    require_going(journal)
+    require_ended(journal)
+    begun, project = BegunRun.of(journal, request.environ), projects.read(request.root)
+    basis = to_go_on(
+        *(begun, project, runs_of(request.root, request.environ).sources(journal.run), tell, consent),
+        sources=request.sources,
+        accepted=request.allow_drift,
+        accepting=request.accepting,
+    )
+    if not project.graph.settings.shared:
+        require_here(journal, request.root, basis.graph)
+    word = word_on(journal, request.again, request.give_up)
+    mode = ReplayMode(
+        drifted=bool(basis.accepted),
+        again=word.again,
+        given_up=word.given_up,
+        retried=frozenset(request.retried),
+    )
+    basis = replace(basis, graph=replace(basis.graph, notify=project.graph.notify))
+    return once_more(begun, basis, request.root, mode)
+
+
+def once_more(begun: BegunRun, basis: Basis, root: Path, mode: ReplayMode) -> RunPlan:
+    """The same run, for whoever goes on with it or repeats it.
+
+    Raises:
+        LlmdoError: The messages that it started from are not there any more.
+    """
+    from llmdo.runtime import ModelChoice, RunOptions
+    from llmdo.runtime.attached import Attached
+    from llmdo.runtime.recording.history import history_of
+    from llmdo.runtime.recording.recorder import Recorder
+
+    binding = begun.binding
+    options = RunOptions(
+        run=begun.journal.run,
+        input=binding.input,
+        history=history_of(begun.journal, begun.redaction.known),
+        continues=binding.continues,
+        attachments=tuple(Attached(name=name, kind=kind) for name, kind in binding.attachments),
+        paths=binding.paths,
+        models=ModelChoice(by_worker=binding.models, source="journal"),
+        max_depth=binding.max_depth,
+        recorder=Recorder(begun.journal, begun.redaction, mode),
+    )
+    return RunPlan(basis=basis, root=root, entry=binding.entry, options=options)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,17 +13,14 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.graph import offers
 from llmdo.graph.models import near_provider, problem_of
-from llmdo.services.attaching import path_maps
 from llmdo.services.basis import Basis
-from llmdo.services.continuing import continuation, entry_of
+from llmdo.services.continuing import continuing, entry_of
 from llmdo.services.entries import with_entry
-from llmdo.services.host import carry_out
 from llmdo.services.model_keys import require_models
-from llmdo.services.plan import RunPlan
+from llmdo.services.plan import RunPlan, carry_out
 from llmdo.services.root import root_folder
 from llmdo.services.soundness import require_sound, resolved_with_lock
 from llmdo.syntax.globs import is_pattern
-from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
 from llmdo.workspace.root import LOCK, MANIFEST, WORKER_ENDINGS, manifest_of
@@ -37,13 +33,13 @@ if TYPE_CHECKING:
     from llmdo.graph.offers import Offer
     from llmdo.graph.resolved import Graph
     from llmdo.runtime import ModelChoice
+    from llmdo.runtime.attached import Attached
     from llmdo.services.basis import Origin
-    from llmdo.services.continuing import Continuation
-    from llmdo.services.host import EndedRun, Host
+    from llmdo.services.plan import EndedRun, Host
     from llmdo.services.relocking import StaleLock
     from llmdo.services.root import Tell
-    from llmdo.workspace.project import Project
     from llmdo.workspace.trust import Consent
+
 
 FILES = (*WORKER_ENDINGS, ".py")
 
@@ -120,11 +116,9 @@ class PreparedRun:
 
     def plan(self, **options: object) -> RunPlan:
         """A run of it that begins, with these options of `RunOptions`, by name."""
-        from llmdo.runtime import RunOptions  # which takes a second
-
         basis = Basis(graph=self.graph, prompts=self.prompts, code=self.code)
-        usual = RunOptions(input=self.input, locked=self.locked)
-        return RunPlan(basis=basis, root=self.root, entry=self.entry, options=usual).saying(**options)
+        usual = {"input": self.input, "locked": self.locked}
+        return RunPlan.begin(basis, self.root, self.entry, **{**usual, **options})
 
 
 def run(request: RunRequest, host: Host) -> EndedRun:
@@ -134,75 +128,46 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: It cannot be started.
     """
-    prepared = prepare(_start(request), host.tell, host.consent, partial(_require_all, request))
-    from llmdo import runtime  # only for what does run
-    from llmdo.runtime.recording.keeping import keeping
-
-    hide_from_children()
-    graph, root = prepared.graph, prepared.root
-    keeps = (root / MANIFEST).is_file() and request.journal
-    worked_on = prepared.folders.root
-    mapped = path_maps([_pair(path, "--path") for path in request.paths], worked_on)
-    earlier = _earlier(prepared, request, keeps=keeps)
+    start, environ = request.start, request.start.environ
+    if request.continues is not None and start.entry is None:
+        start = replace(start, otherwise=entry_of(root_folder(start.project), request.continues))
+    prepared = prepare(start, host.tell, host.consent, partial(_require_all, request))
+    keeps = (prepared.root / MANIFEST).is_file() and request.journal
+    paths, attached = _files(request, prepared.folders.root)
     plan = prepared.plan(
-        run=runtime.new_run(),
-        history=earlier.messages if earlier else (),
-        continues=earlier.end if earlier else None,
-        models=chosen_models(graph, request.models, request.start.environ),
-        paths=mapped.inside,
-        attachments=mapped.attached(request.attachments, worked_on),
+        models=chosen_models(prepared.graph, request.models, environ),
+        paths=paths,
+        attachments=attached,
         max_depth=request.max_depth,
         debug=request.debug,
     )
-    answering = host.approving(graph)
+    if request.continues is not None:
+        plan = continuing(plan, request.continues, environ, keeps=keeps)
+    answering = host.approving(prepared.graph)
     if not request.journal:
         host.tell("no journal is kept: this run cannot be resumed, replayed or audited")
     if request.later and not keeps:
         raise LlmdoError("`--approvals later` needs a journal, in which the questions wait")
     if request.paged and not keeps:
         raise LlmdoError("`--page` needs a journal, which the page reads")
-    recording = keeping(root, plan.options.run or "", request.start.environ) if keeps else nullcontext()
-    plan = plan.saying(consent=host.consent)
-    plan.require_consent()
-    prepared.take_lock_in(host.tell, request.start.environ)
-    with recording as recorder:
-        return carry_out(plan.saying(recorder=recorder), answering, host)
+    plan.saying(consent=host.consent).require_consent()
+    prepared.take_lock_in(host.tell, environ)
+    with plan.kept(environ, keeps=keeps) as kept:
+        return carry_out(kept, answering, host)
 
 
 def _require_all(request: RunRequest, prepared: PreparedRun) -> None:
-    """Nothing, where all is there that the run needs and that can be known without running anything.
+    """Check that all is there that the run needs, as far as that can be known without running anything.
 
     Raises:
         LlmdoError: A file that is handed over, or a key of a model, is not there.
     """
-    folder = prepared.folders.root
-    maps = path_maps([_pair(path, "--path") for path in request.paths], folder)
-    aliases = (*maps.inside, *maps.outside, *prepared.graph.paths)
-    for attached in maps.attached(request.attachments, folder):
-        if not attached.name.startswith(aliases) and not (folder / attached.name).exists():
-            raise LlmdoError(f"there is no file `{attached.name}` to attach")
-    choice = chosen_models(prepared.graph, request.models, request.start.environ)
-    require_models(prepared.graph, prepared.entry, choice, request.start.environ)
-
-
-def _start(request: RunRequest) -> EntryRequest:
-    """What is to be started: where no entry is named, that of the run which it goes on from."""
-    if request.continues is None or request.start.entry is not None:
-        return request.start
-    root = root_folder(request.start.project)
-    return replace(request.start, otherwise=entry_of(root, request.continues))
-
-
-def _earlier(prepared: PreparedRun, request: RunRequest, *, keeps: bool) -> Continuation | None:
-    """What the run goes on from, if anything."""
-    if request.continues is None:
-        return None
-    if not keeps:
-        raise LlmdoError("a run that goes on from another keeps a journal, which this one could not")
-    if prepared.input is None:
-        raise LlmdoError("a run that goes on from another needs an input", hint="say what comes next")
-    entry = prepared.graph.entries[prepared.entry]
-    return continuation(prepared.root, request.continues, entry, request.start.environ)
+    graph, folder, environ = prepared.graph, prepared.folders.root, request.start.environ
+    paths, attached = _files(request, folder)
+    for name in (file.name for file in attached if file.outside is None):
+        if not name.startswith((*paths, *graph.paths)) and not (folder / name).exists():
+            raise LlmdoError(f"there is no file `{name}` to attach")
+    require_models(graph, prepared.entry, chosen_models(graph, request.models, environ), environ)
 
 
 def list_tools(request: EntryRequest, tell: Tell, consent: Consent | None = None) -> tuple[Offer, ...]:
@@ -230,42 +195,29 @@ def prepare(
         LlmdoError: There is no such entry, or it is not clear which is meant.
     """
     personal.read(request.environ)  # first: what it might forbid must not begin
-    opened = _opened(request)
-    project = opened.project
+    root, manifest, words = _opened(request)
+    project = projects.read(root, manifest)
     locked = request.locked and project.workspace.has_lock
     require_sound(project, tell, locked=locked)
-    named = request.entry
-    if opened.manifest and (named := _wanted(project.graph, request)):
-        project = with_entry(project, opened.root, opened.manifest, named)
-    name, text = _entry(project.graph, opened, named, request)
+    if manifest and (named := _wanted(project.graph, request)):
+        project, request = with_entry(project, root, manifest, named), replace(request, entry=named)
+    name, text = _entry(project.graph, words, request, of_files=manifest is not None)
     prepared = PreparedRun(
-        root=opened.root, graph=project.graph, prompts=project.prompts, entry=name, input=text, locked=locked
+        root=root, graph=project.graph, prompts=project.prompts, entry=name, input=text, locked=locked
     )
     judge(prepared)
     graph, stale = resolved_with_lock(project, consent)
     return replace(prepared, graph=graph, stale=stale)
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """What is to be run."""
-
-    root: Path
-    project: Project
-    words: tuple[str, ...]
-    """Those that are not files."""
-    manifest: Source | None = None
-    """Of a run of files alone: it names them."""
-
-
-def _opened(request: EntryRequest) -> _Opened:
+def _opened(request: EntryRequest) -> tuple[Path, Source | None, tuple[str, ...]]:
+    """The root of what is run, the manifest of files alone, and the words that are not files."""
     words = request.words
     files = [word for word in words if word.endswith(FILES) and Path(word).is_file()]
     if words and words[0].endswith(FILES) and words[0] not in files:
         raise _no_file(words[0])
     if not files or words[0] not in files:
-        root = root_folder(request.project)
-        return _Opened(root, projects.read(root), words)
+        return root_folder(request.project), None, words
     if not request.of_files:
         raise LlmdoError("`--locked` needs a workspace", hint=f"a run of files alone has no `{LOCK}`")
     cwd = Path.cwd()
@@ -280,8 +232,7 @@ def _opened(request: EntryRequest) -> _Opened:
     rest = tuple(word for word in words if word not in files)
     if misspelt := next((word for word in rest if word.endswith(FILES) and not re.search(r"\s", word)), None):
         raise _no_file(misspelt)
-    manifest = manifest_of(paths)
-    return _Opened(cwd, projects.read(cwd, manifest), rest, manifest)
+    return cwd, manifest_of(paths), rest
 
 
 def _no_file(name: str) -> LlmdoError:
@@ -303,13 +254,15 @@ def _wanted(graph: Graph, request: EntryRequest) -> str | None:
     return "main" if "main" in graph.workers else None
 
 
-def _entry(graph: Graph, opened: _Opened, named: str | None, request: EntryRequest) -> tuple[str, str | None]:
+def _entry(
+    graph: Graph, words: tuple[str, ...], request: EntryRequest, *, of_files: bool
+) -> tuple[str, str | None]:
     """The entry's name and its input, None where the entry's own holds."""
-    rest = list(opened.words)
-    is_named = opened.manifest is None and request.otherwise is None
+    rest = list(words)
+    is_named = not of_files and request.otherwise is None
     comes_first = bool(rest) and (rest[0] in graph.entries or is_named)
-    name = named or (rest.pop(0) if comes_first else request.otherwise)
-    name = name or _only_entry(graph, of_files=opened.manifest is not None)
+    name = request.entry or (rest.pop(0) if comes_first else request.otherwise)
+    name = name or _only_entry(graph, of_files=of_files)
     if name not in graph.entries:
         raise LlmdoError(f"there is no entry `{name}`", hint=near_or_all(name, graph.entries, "entry"))
     if len(rest) > 1 or (rest and request.input is not None):
@@ -369,3 +322,51 @@ def _pair(text: str, flag: str) -> tuple[str, str]:
     if not (left and equals and right):
         raise LlmdoError(f"`{flag} {text}` is not of the form NAME=VALUE")
     return left, right
+
+
+def _files(request: RunRequest, root: Path) -> tuple[dict[str, str], tuple[Attached, ...]]:
+    """The path maps to files of the workspace, which hold for all of the run, and the files that the entry is handed.
+
+    A path map to a file elsewhere is for what the entry is handed, and for nothing else.
+
+    Raises:
+        LlmdoError: There is no such file, or one lies outside of the workspace and is not handed over by a path map.
+    """
+    inside: dict[str, str] = {}
+    outside: dict[str, Path] = {}
+    for alias, file in (_pair(text, "--path") for text in request.paths):
+        path = Path(os.path.normpath(root.absolute() / file))
+        if not path.exists():
+            raise LlmdoError(
+                f"`--path {alias}={file}`: there is no `{file}`", hint="its path is relative to the workspace"
+            )
+        if path.is_relative_to(root.absolute()):
+            inside[alias] = file
+        elif path.is_file():
+            outside[alias] = path
+        else:
+            raise LlmdoError(f"`--path {alias}={file}` lies outside of the workspace, and is not a file")
+    if unused := next((alias for alias in outside if alias not in request.attachments), None):
+        raise LlmdoError(
+            f"`--path {unused}={outside[unused]}`: the file lies outside of the workspace, where only what is attached "
+            "may",
+            hint=f"add `--attach {unused}`",
+        )
+    if not request.attachments:
+        return inside, ()
+    from llmdo.runtime.attached import Attached, in_workspace  # only for what does run
+
+    return inside, tuple(
+        Attached(name=name, kind="outside", outside=outside[name])
+        if name in outside
+        else Attached(name=name if name in inside else in_workspace(_from_here(name, root), root))
+        for name in request.attachments
+    )
+
+
+def _from_here(name: str, root: Path) -> str:
+    """The path of a file of the workspace that is named from a folder below it, as a shell completes names."""
+    cwd = Path.cwd()
+    if cwd != root.absolute() and (cwd / name).is_file() and not (root / name).is_file():
+        return str(cwd / name)
+    return name

@@ -1,4 +1,4 @@
-"""`runs`: the runs of the past, listed, looked into and removed."""
+"""`runs` and `audit`: the runs of the past, listed, looked into, audited, added up and removed."""
 
 from __future__ import annotations
 
@@ -6,31 +6,36 @@ import os
 import re
 import sys
 import time
+from collections import Counter, defaultdict
 from datetime import UTC, datetime
+from decimal import Decimal
+from heapq import nlargest
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, excerpt
-from llmdo.base.values import dataclass, field
-from llmdo.journal import JournalError
+from llmdo.base.values import dataclass, field, replace
+from llmdo.journal import SUFFIX, JournalError
+from llmdo.journal import audit as audits
 from llmdo.journal.answers import user
 from llmdo.journal.cancelling import cancel as call_off
 from llmdo.journal.entries import CANCELLED
 from llmdo.journal.kept_sources import sweep
-from llmdo.journal.opening import batches_of, runs_of
+from llmdo.journal.opening import batches_of, claimed, read_run, runs_of
 from llmdo.journal.requests import shown_requests
 from llmdo.journal.summary import COMPLETE, summaries, summary
 from llmdo.journal.totals import totals
-from llmdo.journal.tree import full_tree, tree
+from llmdo.journal.tree import full_tree, tree, walk
 from llmdo.services.retention import DAY, retention
+from llmdo.services.root import root_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     from llmdo.journal.batches import Batches
     from llmdo.journal.requests import ShownRequest
-    from llmdo.journal.stored import RunIndex
+    from llmdo.journal.stored import JournalStore, RunIndex
     from llmdo.journal.summary import Summary
     from llmdo.journal.totals import By, Total
     from llmdo.journal.tree import Node
@@ -80,16 +85,6 @@ class ShownRun:
     """Those whose messages are wanted."""
     skipped: tuple[str, ...] = ()
     """The runs after it whose journals hold none, where it is shown as the last one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatsRequest:
-    """Which runs are added up, and by what."""
-
-    root: Path
-    by: By = "entry"
-    since: str | None = None
-    """A day, as in 2026-11-23, or how long ago, as in 12h or 30d; None for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,14 +143,15 @@ def show(root: Path, run: str, detail: Detail = TREE) -> ShownRun:
         return ShownRun(summary=summed, tree=calls, requests=requests, skipped=skipped)
 
 
-def stats(request: StatsRequest, tell: Tell) -> list[Total]:
+def stats(root: Path, by: By, since: str | None, tell: Tell) -> list[Total]:
     """What runs used together, by name; tells of journals that cannot be read.
+
+    `since` is a day, as in 2026-11-23, or how long ago, as in 12h or 30d; None for all.
 
     Raises:
         LlmdoError: Nobody knows when the runs are to have begun.
     """
-    since = float("-inf") if request.since is None else moment(request.since)
-    return totals(runs_of(request.root), request.by, since, _telling(tell))
+    return totals(runs_of(root), by, float("-inf") if since is None else moment(since), _telling(tell))
 
 
 def moment(text: str) -> float:
@@ -214,10 +210,8 @@ def cancel(root: Path, run: str) -> tuple[str, bool]:
     Raises:
         LlmdoError: A process works on it, or there is no such run.
     """
-    runs = runs_of(root)
-    name = runs.find(run)
-    with runs.claim(name), runs.open(name) as journal:
-        return name, call_off(journal, user())
+    with claimed(root, run) as journal:
+        return journal.run, call_off(journal, user())
 
 
 def _over(runs: RunIndex, request: PruneRequest, tell: Tell) -> list[str]:
@@ -238,3 +232,163 @@ def _over(runs: RunIndex, request: PruneRequest, tell: Tell) -> list[str]:
 
 def _telling(tell: Tell) -> Callable[[JournalError], None]:
     return lambda error: tell(f"warning: {error.message}")
+
+
+_RAISED = re.compile(r"^`[^`]*`: ")
+_SCOPE = re.compile(r"`([a-z][a-z0-9]*(?:\.[a-z0-9]+)+):[^`]*`")
+
+MOST = 20
+"""Calls of each kind that are listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionCount:
+    """How often calls were decided on for one reason."""
+
+    reason: str
+    """As the gate said it: the rule with its place, or why another than the rules had the last word."""
+    decision: str
+    """What the rules said."""
+    allowed: int
+    denied: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotableCall:
+    """A call that took long or cost much."""
+
+    run: str
+    path: str
+    worker: str | None
+    """None for a tool."""
+    seconds: float
+    cost_usd: Decimal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """What stands out in the runs of some time."""
+
+    runs: int
+    decisions: tuple[DecisionCount, ...]
+    """The most frequent reason first."""
+    slowest: tuple[NotableCall, ...]
+    """Calls of tools alone: a worker takes as long as what is below it."""
+    dearest: tuple[NotableCall, ...]
+    """Calls of workers, each with its own requests."""
+
+
+def metrics(root: Path, since: float, tell: Tell) -> Metrics:
+    """What stands out in the runs that began at or after `since`; tells of journals that cannot be read."""
+    number, decided = 0, defaultdict[tuple[str, str], Counter[bool]](Counter)
+    slowest, dearest = list[NotableCall](), list[NotableCall]()
+    for name in (runs := runs_of(root)).names():
+        try:
+            with runs.read(name) as journal:
+                first = next(journal.entries("run"), None)
+                if first is None or first.at < since:
+                    continue
+                number += 1
+                for reason, word, is_allowed in _decisions(journal):
+                    decided[reason, word][is_allowed] += 1
+                calls = [*_calls(journal)]
+        except JournalError as error:
+            tell(f"warning: {error.message}")
+            continue
+        tools = [call for call in calls if call.worker is None]
+        slowest = nlargest(MOST, [*slowest, *tools], key=lambda call: call.seconds)
+        priced = [call for call in calls if call.cost_usd]
+        dearest = nlargest(MOST, [*dearest, *priced], key=lambda call: call.cost_usd or Decimal())
+    counts = [
+        DecisionCount(reason=reason, decision=word, allowed=count[True], denied=count[False])
+        for (reason, word), count in decided.items()
+    ]
+    counts.sort(key=lambda count: (-count.allowed - count.denied, count.reason))
+    return Metrics(runs=number, decisions=(*counts,), slowest=(*slowest,), dearest=(*dearest,))
+
+
+def _decisions(journal: JournalStore) -> Iterator[tuple[str, str, bool]]:
+    """Each decision: its first reason, what the rules said, and whether the call ran.
+
+    The reason is the one of all calls alike: without the path or the worker that one of them was about.
+    """
+    for entry in journal.entries("decision"):
+        reason = next(iter(entry.data["reasons"]), "no capability was raised")
+        alike = _SCOPE.sub(r"`\1`", _RAISED.sub("", reason))
+        yield alike, entry.data["decision"], bool(entry.data["allowed"])
+
+
+def _calls(journal: JournalStore) -> Iterator[NotableCall]:
+    for node in walk(tree(journal)):
+        if not node.only_decided:
+            seconds, cost = max(0.0, node.ended - node.began), node.cost_usd
+            yield NotableCall(
+                run=journal.run, path=node.path, worker=node.worker, seconds=seconds, cost_usd=cost
+            )
+
+
+LINES = ".jsonl"
+"""Of a file with the lines of an audit, as `--format jsonl` prints them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRequest:
+    """Which audit is read, and what it is held against."""
+
+    run: str
+    """An id, an exported run, or the lines of an audit in a file."""
+    project: str | None = None
+    verify: bool = False
+    head: str | None = None
+    """What the chain has to end with; that it does is verified as well."""
+
+    @property
+    def verifies(self) -> bool:
+        """Whether the chain and its journal are compared."""
+        return self.verify or self.head is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOutcome:
+    """An audit that was read."""
+
+    run: str
+    lines: tuple[str, ...]
+    """Without their ends."""
+    audit: audits.Audit
+
+
+def audit(request: AuditRequest) -> AuditOutcome:
+    """The decisions of a run, held against its journal where that was asked for.
+
+    Raises:
+        LlmdoError: There is no such run, or it cannot be read.
+    """
+    path = Path(request.run)
+    if path.suffix == LINES:
+        try:
+            lines = path.read_text("ascii", "replace").splitlines()
+        except OSError as error:
+            raise LlmdoError(f"cannot read `{path}`: {error.strerror}") from error
+        name = path.name.removesuffix(LINES)
+        return AuditOutcome(run=name, lines=tuple(lines), audit=audits.read(lines, request.head))
+    root = Path() if path.suffix == SUFFIX else root_folder(request.project)
+    with read_run(root, request.run) as journal:
+        run = journal.run
+        lines, faults = [], []
+        try:
+            lines.extend(journal.lines())
+        except JournalError as error:
+            if not request.verifies:
+                raise
+            faults.append(error.message)
+        read = audits.read(lines, request.head)
+        if request.verifies:
+            faults.extend(journal.faults())
+            read = replace(
+                read,
+                faults=(*read.faults, *(audits.Fault(0, message) for message in dict.fromkeys(faults))),
+                entries=journal.entry_link,
+                redacted=journal.redacted(),
+            )
+    return AuditOutcome(run=run, lines=tuple(lines), audit=read)

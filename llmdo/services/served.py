@@ -1,51 +1,43 @@
-"""Runs for the clients of a server: begun, gone on with, and the questions that wait in them."""
+"""Runs for the clients of a server: begun, resumed, their questions answered, and their steps reported."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.answers import Answers, give
-from llmdo.journal.opening import runs_of
+from llmdo.journal.opening import claimed, runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.records import records_of
 from llmdo.journal.secrets import Known
 from llmdo.journal.summary import ending
 from llmdo.runtime import new_run
-from llmdo.runtime.recording.keeping import keeping
-from llmdo.services.audit import auditing
+from llmdo.runtime.telemetry import events
 from llmdo.services.basis import Basis
-from llmdo.services.continuing import continuation
-from llmdo.services.plan import RunPlan
-from llmdo.services.resume import ResumeRequest, completed, going_on
+from llmdo.services.continuing import continuing
+from llmdo.services.plan import EndedRun, ResumeRequest, RunPlan, completed, going_on
 from llmdo.services.soundness import tell_nobody
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import AsyncIterator, Collection, Mapping
     from pathlib import Path
+
+    from mcp.server.session import ServerSession
 
     from llmdo.graph.resolved import Graph
     from llmdo.journal.questions import Waiting
     from llmdo.journal.stored import JournalStore
-    from llmdo.runtime import Approver, RunOptions, RunOutcome
-    from llmdo.runtime.telemetry.events import Sink
+    from llmdo.runtime import Approver, RunOptions
+    from llmdo.runtime.telemetry.events import Event, Sink
     from llmdo.services.root import Tell
+
 
 MODE = "client"
 """How the audit names that whoever uses a client answers; no other run may be gone on with by a client."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServedRun:
-    """A run that ended, or that waits."""
-
-    outcome: RunOutcome
-    questions: Mapping[str, Waiting] = field(default_factory=dict)
-    """Those that wait for an answer, by call path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,48 +62,48 @@ class ServedTeam:
         on_event: Sink,
         *,
         earlier: str | None = None,
-    ) -> ServedRun:
+    ) -> EndedRun:
         """How a new run of `entry` ended, or that it waits; `earlier` is the run that it goes on from.
 
         Raises:
             LlmdoError: It cannot begin, or not go on from that.
         """
-        name, options = new_run(), replace(self.options, input=text)
+        plan = RunPlan(
+            basis=Basis(graph=self.graph, prompts=self.prompts),
+            root=self.root,
+            entry=entry,
+            options=replace(self.options, run=new_run(), input=text),
+        )
         if earlier is not None:
-            if text is None:
-                raise LlmdoError("a run that goes on from another needs an input", hint="say what comes next")
             self.entry_of(earlier, [entry])
-            before = await asyncio.to_thread(
-                continuation, self.root, earlier, self.graph.entries[entry], self.environ
-            )
-            options = replace(options, history=before.messages, continues=before.end)
-        with (
-            keeping(self.root, name, self.environ) if self.keeps else nullcontext() as recorder,
-            auditing(recorder, self.tell),
-        ):
-            options = replace(self._options(options, approver, on_event), run=name, recorder=recorder)
-            basis = Basis(graph=self.graph, prompts=self.prompts)
-            outcome = await RunPlan(basis=basis, root=self.root, entry=entry, options=options).outcome()
-            return ServedRun(
-                outcome=outcome, questions=waiting(recorder.journal) if recorder is not None else {}
-            )
+            plan = await asyncio.to_thread(continuing, plan, earlier, self.environ, keeps=self.keeps)
+        with plan.kept(self.environ, keeps=self.keeps) as kept:
+            return await self._ended(kept, approver, on_event)
 
-    async def go_on(self, name: str, approver: Approver | None, on_event: Sink) -> ServedRun:
+    async def go_on(self, name: str, approver: Approver | None, on_event: Sink) -> EndedRun:
         """How the run of that id ended that waited; of a complete one, how it did.
 
         Raises:
             LlmdoError: It cannot go on.
         """
         request = ResumeRequest(root=self.root, run=name, environ=self.environ)
-        runs = runs_of(self.root)
-        with runs.claim(name), runs.open(name) as journal:
-            if (outcome := completed(journal, request)) is not None:
-                return ServedRun(outcome=outcome)
+        with claimed(self.root, name, self.environ) as journal:
+            if (ended := completed(journal, self.environ)) is not None:
+                return ended
             plan = await asyncio.to_thread(going_on, journal, request, self.tell, self.options.consent)
-            plan = replace(plan, options=self._options(plan.options, approver, on_event))
-            with auditing(plan.options.recorder, self.tell):
-                outcome = await plan.outcome()
-            return ServedRun(outcome=outcome, questions=waiting(journal))
+            return await self._ended(plan, approver, on_event)
+
+    async def _ended(self, plan: RunPlan, approver: Approver | None, on_event: Sink) -> EndedRun:
+        plan = plan.saying(
+            approver=approver,
+            mode=MODE,
+            tightening=self.options.tightening,
+            consent=self.options.consent,
+            on_event=on_event,
+            streams="entry",
+        )
+        with plan.audited(self.tell):
+            return EndedRun(outcome=await plan.outcome(), questions=plan.questions)
 
     def entry_of(self, name: str, offered: Collection[str]) -> str:
         """The entry of the run of that very id, one of `offered`, which a client began and may go on with.
@@ -145,9 +137,7 @@ class ServedTeam:
         Raises:
             LlmdoError: Only a person at a terminal may say so.
         """
-        runs = runs_of(self.root)
-        with runs.claim(name), runs.open(name) as journal:
-            journal.know(Known.of(self.environ))
+        with claimed(self.root, name, self.environ) as journal:
             records = [
                 {"path": path, "digest": question.key, "allowed": answers[path]}
                 for path, question in waiting(journal).items()
@@ -155,19 +145,82 @@ class ServedTeam:
             ]
             give(journal, Answers(records=records, by=MODE))
 
-    def _options(self, options: RunOptions, approver: Approver | None, on_event: Sink) -> RunOptions:
-        tightening = self.options.tightening
-        return replace(
-            options,
-            approver=approver,
-            mode=MODE,
-            tightening=tightening,
-            consent=self.options.consent,
-            on_event=on_event,
-            streams="entry",
-        )
-
 
 def _is_of_client(journal: JournalStore) -> bool:
     """Whether a client began the run, as its audit says."""
     return next(records_of(journal), {}).get("mode") == MODE
+
+
+LONGEST_PIECE = 200  # characters of an answer, the last ones that arrived
+
+
+class ClientProgress:
+    """Tells the client of each step of a run, in its own time."""
+
+    def __init__(self, session: ServerSession) -> None:
+        self._session = session
+        self._waiting: list[str] = []
+        self._text = ""
+        """What has arrived of the answer that the entry's worker is giving."""
+        self._is_text = False
+        """Whether the last message that waits shows that text: the next piece takes its place."""
+        self._is_over = False
+        self._more = asyncio.Event()
+
+    def __call__(self, event: Event) -> None:
+        """Takes in one event; the log and the audit have what is left out here."""
+        if isinstance(event, events.TextDelta):
+            self._text = f"{self._text}{event.text}"[-LONGEST_PIECE:]
+            if self._is_text and self._waiting:
+                self._waiting.pop()
+            self._waiting.append(f"{event.path}: {self._text}")
+        elif message := _step(event):
+            self._text = ""
+            self._waiting.append(message)
+        else:
+            return
+        self._is_text = isinstance(event, events.TextDelta)
+        self._more.set()
+
+    @asynccontextmanager
+    async def reporting(self) -> AsyncIterator[ClientProgress]:
+        """Around the run: all that was taken in is sent before the result."""
+        sending = asyncio.ensure_future(self._report())
+        try:
+            yield self
+            self._is_over = True
+            self._more.set()
+            await asyncio.wait(
+                [sending]
+            )  # a client that hears nothing of the steps may still hear of the result
+        finally:
+            sending.cancel()
+
+    async def _report(self) -> None:
+        steps = 0
+        while self._waiting or not self._is_over:
+            if not self._waiting:
+                self._more.clear()
+                await self._more.wait()
+                continue
+            steps += 1
+            await self._session.report_progress(steps, message=self._waiting.pop(0))
+
+
+def _step(event: Event) -> str | None:
+    match event:
+        case events.StreamBroken():
+            step = ": the answer broke off"
+        case events.WorkerStarted():
+            step = " ..."
+        case events.ToolCalled():
+            step = ""
+        case events.ToolFinished():
+            step = f": {event.outcome}"
+        case events.ModelResponded():
+            step = f": {event.model} answers"
+        case events.WorkerFinished():
+            step = ": failed" if event.error else ": stopped" if event.output is None else ": done"
+        case _:
+            return None
+    return f"{event.path}{step}"

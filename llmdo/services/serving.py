@@ -14,10 +14,9 @@ from llmdo.base.diagnostic import LlmdoError, shown
 from llmdo.runtime import Answer, AskLater, ModelChoice, RunOptions, consented
 from llmdo.runtime.approvals.drawing import describe
 from llmdo.runtime.approvals.postponed import question_in
-from llmdo.services.client_progress import ClientProgress
 from llmdo.services.offers import offers_of
 from llmdo.services.root import root_folder
-from llmdo.services.served import ServedTeam
+from llmdo.services.served import ClientProgress, ServedTeam
 from llmdo.services.soundness import require_sound, resolved_with_lock
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.version import __version__
@@ -44,9 +43,8 @@ if TYPE_CHECKING:
 
     from llmdo.journal.questions import Waiting
     from llmdo.runtime import Approver, Question
-    from llmdo.services.host import Host
     from llmdo.services.offers import OfferedEntry
-    from llmdo.services.served import ServedRun
+    from llmdo.services.plan import EndedRun, Host
 
 COLUMNS = 100  # of a question
 LONGEST_QUESTION = (
@@ -159,7 +157,7 @@ class Service:
         """Whether a call may go on from an earlier run."""
         return self.team.keeps and offer.goes_on
 
-    def _result(self, client: _Client, served: ServedRun) -> ToolReply:
+    def _result(self, client: _Client, served: EndedRun) -> ToolReply:
         """What a client is given of a run: what it came to, questions for its person, or that it waits."""
         outcome = served.outcome
         if outcome.status == "waiting":

@@ -10,11 +10,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from llmdo.base.diagnostic import LlmdoError, excerpt
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass
 from llmdo.journal.opening import runs_of
 from llmdo.journal.requests import shown_requests
 from llmdo.journal.summary import ended_as, ending, summary
-from llmdo.journal.tree import call_at
+from llmdo.journal.tree import call_at, result_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,26 +131,6 @@ class Watched:
         return shown_requests(self.journal, path)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchRequest:
-    """Which run is looked at, from where on."""
-
-    root: Path
-    run: str
-    after: int = 0
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
-
-
-def grown(request: WatchRequest) -> Growth:
-    """What happened in a run since a place in its journal.
-
-    Raises:
-        LlmdoError: There is no such run, or it cannot be read.
-    """
-    with Watched.open(request.root, request.run, request.environ) as watched:
-        return watched.growth(request.after)
-
-
 def _event(number: int, entry: JournalEntry) -> RunEvent:
     return RunEvent(
         number=number,
@@ -224,10 +204,7 @@ def _of_decision(data: Mapping[str, Any]) -> dict[str, Json]:
 
 def _of_execution(data: Mapping[str, Any]) -> dict[str, Json]:
     """What a tool came to, or why its arguments did not fit."""
-    result = next(
-        (data[key] for key in ("message", "content", "return_value", "errors") if key in data), None
-    )
-    return {"text": _quoted(result), "frames": len(data.get("frames") or ())}
+    return {"text": _quoted(result_in(data)), "frames": len(data.get("frames") or ())}
 
 
 def _first(reasons: list[str]) -> str:

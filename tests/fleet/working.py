@@ -19,7 +19,7 @@ from llmdo.graph.resolved import Graph
 from llmdo.journal.items import BatchItem, Result
 from llmdo.services.batch.scheduling import Draining
 from llmdo.services.fleet.worker import WorkerOutcome, WorkerRequest, work
-from llmdo.services.host import Approving
+from llmdo.services.plan import Approving
 from llmdo.workspace.trust import Consent
 from tests import forking
 from tests.fleet.conftest import LONGEST, until

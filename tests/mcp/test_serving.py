@@ -21,7 +21,7 @@ from llmdo.journal import Runs
 from llmdo.journal.answers import Answers
 from llmdo.journal.opening import runs_of
 from llmdo.runtime import AskLater, RunOptions
-from llmdo.services import approve as approving
+from llmdo.services import inbox as approving
 from llmdo.services.offers import offers_of
 from llmdo.services.served import ServedTeam
 from llmdo.services.serving import Service

@@ -10,7 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from llmdo.journal import Runs
-from llmdo.services.over_time import over_time
+from llmdo.journal.tree import tree, walk
+from llmdo.services.runs import metrics
 from tests import commands
 from tests.page.conftest import Served, go
 from tests.page.test_runs import SLOW, allowing, api, llmdo_elsewhere
@@ -72,7 +73,7 @@ def test_only_items_that_failed_are_taken_once_more(serve: Serve, tmp_path: Path
 def test_decisions_are_counted_by_rule_and_calls_by_time(tmp_path: Path) -> None:
     root = allowing(tmp_path, 3)
     assert commands.llmdo(root, "run", "main").returncode == 0
-    outcome = over_time(root, 0, pytest.fail)
+    outcome = metrics(root, 0, pytest.fail)
     assert outcome.runs == 1
     counted = {line.reason: (line.decision, line.allowed, line.denied) for line in outcome.decisions}
     assert counted == {
@@ -85,7 +86,19 @@ def test_decisions_are_counted_by_rule_and_calls_by_time(tmp_path: Path) -> None
     seconds = [call.seconds for call in outcome.slowest]
     assert seconds == sorted(seconds, reverse=True)
     assert outcome.dearest == ()
-    assert over_time(root, 4e12, pytest.fail).runs == 0
+    assert metrics(root, 4e12, pytest.fail).runs == 0
+
+
+def test_the_slowest_calls_of_tools_are_those_of_all_runs_however_long_workers_took(tmp_path: Path) -> None:
+    root = allowing(tmp_path, 30)
+    for _ in range(2):
+        assert commands.llmdo(root, "run", "main").returncode == 0
+    tools: dict[tuple[str, str], float] = {}
+    for journal in Runs(root).each():
+        calls = (node for node in walk(tree(journal)) if node.worker is None and not node.only_decided)
+        tools.update({(journal.run, node.path): node.ended - node.began for node in calls})
+    slowest = metrics(root, 0, pytest.fail).slowest
+    assert [call.seconds for call in slowest] == sorted(tools.values(), reverse=True)[:20]
 
 
 @pytest.mark.long

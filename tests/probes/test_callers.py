@@ -11,7 +11,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.approving import ApprovalOptions
 from llmdo.cli.terminal import Terminal
 from llmdo.services.chat import ChatRequest, open_chat
-from llmdo.services.going_on import GoingOn
+from llmdo.services.run_processes import ResumeProcesses
 from llmdo.services.run import EntryRequest
 from tests.cli.conftest import Llmdo
 
@@ -50,7 +50,7 @@ def test_a_chat_where_the_last_process_said_how_it_ended(root: Path, llmdo: Llmd
 
 
 def test_a_process_of_the_page(stopped: Path) -> None:
-    with GoingOn(root=stopped) as going:
+    with ResumeProcesses(root=stopped) as going:
         run = next(stopped.glob(".llmdo/runs/*.sqlite")).stem
         going.start(run)
         going.wait(run, 60)

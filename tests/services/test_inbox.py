@@ -19,9 +19,17 @@ from llmdo.journal.questions import waiting
 from llmdo.journal.summary import summary
 from llmdo.journal.tree import tree, walk
 from llmdo.render import inbox as render
-from llmdo.services.answering import AnswerRequest, GivenAnswer, NotWholeError, answer
-from llmdo.services.going_on import GoingOn
-from llmdo.services.inbox import AT_TERMINAL, NOT_WHOLE, Inbox, Pending
+from llmdo.services.inbox import (
+    AT_TERMINAL,
+    NOT_WHOLE,
+    AnswerRequest,
+    GivenAnswer,
+    Inbox,
+    NotWholeError,
+    Pending,
+    answer,
+)
+from llmdo.services.run_processes import ResumeProcesses
 from tests.commands import llmdo
 
 from .asking import asked, files, path_of, workspace
@@ -60,7 +68,7 @@ def until(holds: Callable[[], object]) -> None:
 
 def go_on(root: Path, run: str) -> str:
     """Goes on with a run until its process ends; why it could not, where it could not."""
-    with GoingOn(root=root) as going:
+    with ResumeProcesses(root=root) as going:
         going.start(run)
         going.wait(run, ENDS)
         return going.fault(run) or ""
@@ -86,7 +94,7 @@ def test_an_answer_is_gone_on_with_that_comes_as_the_process_before_is_about_to_
     (tmp_path / "slow/sitecustomize.py").write_text("import atexit, time\natexit.register(time.sleep, 2)\n")
     run = give(root, path_of(1), "allow")
     runs = Runs(root)
-    with GoingOn(root=root, environ={**os.environ, "PYTHONPATH": str(tmp_path / "slow")}) as going:
+    with ResumeProcesses(root=root, environ={**os.environ, "PYTHONPATH": str(tmp_path / "slow")}) as going:
         going.start(run)
         until(lambda: files(root) == {"0.txt": "0"} and not runs.is_claimed(run))
         assert going.is_at_work(run)

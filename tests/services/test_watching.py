@@ -13,7 +13,7 @@ from llmdo.journal import Runs
 from llmdo.journal.entries import JournalEntry, pack
 from llmdo.journal.tree import full_tree, walk
 from llmdo.services import watching
-from llmdo.services.watching import RunEvent, Watched, WatchRequest, grown
+from llmdo.services.watching import Growth, RunEvent, Watched
 from tests import forking
 from tests.commands import llmdo
 
@@ -30,12 +30,17 @@ def allowing(root: Path, **more: int) -> Path:
     return team_root
 
 
+def grown(root: Path, run: str, after: int = 0) -> Growth:
+    with Watched.open(root, run) as watched:
+        return watched.growth(after)
+
+
 def everything(root: Path, run: str = "last") -> list[RunEvent]:
     events: list[RunEvent] = []
-    growth = grown(WatchRequest(root=root, run=run))
+    growth = grown(root, run)
     events += growth.events
     while growth.has_more:
-        growth = grown(WatchRequest(root=root, run=run, after=growth.position))
+        growth = grown(root, run, after=growth.position)
         events += growth.events
     return events
 
@@ -101,7 +106,7 @@ def test_long_runs_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert llmdo(root, "run", "main").returncode == 0
     whole = everything(root)
     monkeypatch.setattr(watching, "MOST", 4)
-    first = grown(WatchRequest(root=root, run="last"))
+    first = grown(root, "last")
     assert (first.has_more, first.status, len(first.events) <= 4) == (True, None, True)
     assert everything(root) == whole
 
@@ -130,13 +135,13 @@ def test_a_run_whose_process_was_killed_has_no_status_and_goes_on_growing(tmp_pa
     root = workspace(tmp_path, number=1)
     asked(root)
     run = Runs(root).names()[-1]
-    assert grown(WatchRequest(root=root, run=run)).status == "waiting"
+    assert grown(root, run).status == "waiting"
     with Runs(root).claim(run), Runs(root).open(run) as journal:
-        before = grown(WatchRequest(root=root, run=run))
+        before = grown(root, run)
         assert (before.is_running, before.status) == (True, None)
         journal.add(JournalEntry(path="main", kind="session", step=2, body=pack({"llmdo": "0"})))
         journal.commit()
-        after = grown(WatchRequest(root=root, run=run, after=before.position))
+        after = grown(root, run, after=before.position)
         assert [event.kind for event in after.events] == ["session"]
-    left = grown(WatchRequest(root=root, run=run, after=after.position))
+    left = grown(root, run, after=after.position)
     assert (left.events, left.is_running, left.status) == ((), False, None)

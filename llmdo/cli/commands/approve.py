@@ -13,7 +13,7 @@ from llmdo.cli import options  # typer reads the annotations
 from llmdo.cli.console import FINE, WAITING, put, say
 
 if TYPE_CHECKING:
-    from llmdo.services.approve import ApproveOutcome, Asker
+    from llmdo.services.inbox import ApproveOutcome, Asker
 
 PLACE = 140
 
@@ -51,7 +51,7 @@ def approve(
 ) -> int:
     """Show the questions of a run that waits, and answer them: at a terminal one by one, else by --yes and --no."""
     from llmdo.journal.answers import Answers
-    from llmdo.services import approve as service
+    from llmdo.services import inbox as service
     from llmdo.services.root import root_folder
 
     records = service.read_answers(answers) if answers else ()

@@ -39,7 +39,7 @@ def audit(
 ) -> int:
     """Show every decision of a run: who let what through, by which rule or answer."""
     from llmdo.render import audit as render
-    from llmdo.services import audit as service
+    from llmdo.services import runs as service
 
     request = service.AuditRequest(run=run, project=project, verify=verify, head=head)
     outcome = service.audit(request)

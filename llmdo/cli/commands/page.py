@@ -65,9 +65,9 @@ def _attach(subject: Subject, descriptor: int) -> None:
     """Has the page be that of a run which goes on at the other end of a connection."""
     import socket
 
-    from llmdo.services.beside import RunBeside
+    from llmdo.services.run_processes import LiveRun
 
-    subject.desk.beside = RunBeside(socket.socket(fileno=descriptor))
+    subject.desk.live_run = LiveRun(socket.socket(fileno=descriptor))
 
 
 def _require_file(revisions: str | None, run: str | None) -> None:

@@ -11,13 +11,15 @@ import typer
 
 from llmdo.cli import options  # typer reads the annotations
 from llmdo.cli.console import FINDINGS, FINE, say
+from llmdo.journal import SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.cli.watch import WatchOptions
     from llmdo.runtime.telemetry.events import Sink
-    from llmdo.services.replay import ReplayOutcome, Watching
+    from llmdo.services.plan import EndedRun
+    from llmdo.services.resume_replay import Watching
 
 PLACE = 130
 
@@ -44,10 +46,10 @@ def replay(
 ) -> int:
     """Repeat a run from its journal alone: no key, no network, no effects."""
     from llmdo.cli.trusting import consent_here
-    from llmdo.services import replay as service
+    from llmdo.services import resume_replay as service
     from llmdo.services.root import root_folder
 
-    root = Path.cwd() if service.is_exported(run) else root_folder(project)
+    root = Path.cwd() if run.endswith(SUFFIX) else root_folder(project)
     request = service.ReplayRequest(
         run=run, root=root, until=until, rerun_tools=rerun_tools, sources=sources.value
     )
@@ -70,15 +72,13 @@ def _watching(watch: WatchOptions) -> Watching:
     return watched
 
 
-def _report(replayed: ReplayOutcome, *, as_json: bool) -> int:
+def _report(replayed: EndedRun, *, as_json: bool) -> int:
     """Prints how the run ended, and where it did not as it had; returns the exit code."""
     from llmdo.cli import outcome
-    from llmdo.services.host import EndedRun
 
     for difference in replayed.differences:
         say(f"error: {difference}")
-    ended = EndedRun(outcome=replayed.outcome, questions=replayed.questions)
-    code = outcome.report(ended, as_json=as_json)
+    code = outcome.report(replayed, as_json=as_json)
     return FINDINGS if replayed.differences else code
 
 

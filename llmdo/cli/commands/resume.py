@@ -62,11 +62,12 @@ def resume(
 ) -> int:
     """Go on with a run where it stopped; nothing recorded is asked or executed again."""
     from llmdo.cli import outcome
-    from llmdo.services import resume as service
+    from llmdo.services import resume_replay as service
+    from llmdo.services.plan import ResumeRequest
     from llmdo.services.root import root_folder
 
     limits = service.limits_of(limit or ())
-    request = service.ResumeRequest(root=root_folder(project), run=run, limits=limits, debug=debug)
+    request = ResumeRequest(root=root_folder(project), run=run, limits=limits, debug=debug)
     drift, calls, lost = tuple(allow_drift or ()), tuple(again or ()), tuple(give_up or ())
     request = replace(request, allow_drift=drift, again=calls, give_up=lost, sources=sources.value)
     answers = options.answered(approvals, approve, approve_all=approve_all, reject_all=reject_all)

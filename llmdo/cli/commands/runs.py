@@ -139,8 +139,7 @@ def stats(
     from llmdo.render import totals as render
     from llmdo.services import runs as service
 
-    request = service.StatsRequest(root=root_folder(project), by=by.value, since=since)
-    totals = service.stats(request, say)
+    totals = service.stats(root_folder(project), by.value, since, say)
     write = render.as_json if form == "json" else render.as_text
     put(write(totals, by.value), end="", as_json=form == "json")
     return FINE
@@ -208,12 +207,10 @@ def export(
     ] = False,
 ) -> int:
     """Write a run, with the code that it needs, to a file that another machine can replay and go on with."""
-    from llmdo.services import carrying
+    from llmdo.services import export_import
 
-    root = root_folder(project)
-    request = carrying.ExportRequest(root=root, run=run, file=file, with_sources=not no_sources)
-    number = carrying.export(request)
-    say(f"wrote {file}" + (f" with {carrying.counted_sources(number)}" if number else ""))
+    number = export_import.export(root_folder(project), run, file, with_sources=not no_sources)
+    say(f"wrote {file}" + (f" with {export_import.counted_sources(number)}" if number else ""))
     return FINE
 
 
@@ -224,9 +221,9 @@ def import_run(
     store: options.Store = None,  # noqa: ARG001  # its callback reads it
 ) -> int:
     """Take an exported run among those of this workspace. It brings its answers: trust it as you trust code."""
-    from llmdo.services import carrying
+    from llmdo.services import export_import
 
-    imported = carrying.take_in(root_folder(project), file)
+    imported = export_import.take_in(root_folder(project), file)
     put(imported.run)
     for note in imported.notes:
         say(note)

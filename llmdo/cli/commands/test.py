@@ -38,7 +38,7 @@ def repeat_recordings(
     from llmdo.cli.trusting import consent_here
     from llmdo.render import recordings as render
     from llmdo.render.amounts import counted
-    from llmdo.services import recordings as service
+    from llmdo.services import resume_replay as service
 
     request = service.RecordingsRequest(
         files=tuple(files or ()), project=project, decisions=decisions, sources=sources.value

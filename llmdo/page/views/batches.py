@@ -31,7 +31,7 @@ def about(subject: Subject, inquiry: Inquiry) -> Json:
     """One batch with all its items."""
     root = subject.with_runs
     outcome, items = service.show(root, inquiry.text("batch"))
-    going = subject.desk.going_on(root)
+    going = subject.desk.processes(root)
     name = going.batch(outcome.batch.id)
     return {
         "batch": as_json(outcome_record(outcome)),
@@ -75,7 +75,7 @@ def retried(subject: Subject, inquiry: Inquiry) -> Json:
     outcome, items = service.show(root, str(body["batch"]))
     require_failed(items, [str(key) for key in keys])
     by_workers = bool(outcome.batch.settings.get("fleet"))
-    going = subject.desk.going_on(root)
+    going = subject.desk.processes(root)
     going.retry(outcome.batch.id, [str(key) for key in keys], by_workers=by_workers)
     return {"batch": outcome.batch.id}
 

@@ -9,7 +9,7 @@ from llmdo.journal.answers import GoesOnError, StaleError
 from llmdo.journal.entries import ClaimedError
 from llmdo.page.endpoints import Endpoint, Inquiry, RequestError
 from llmdo.render import inbox as render
-from llmdo.services.answering import AnswerRequest, GivenAnswer, Verb, answer
+from llmdo.services.inbox import AnswerRequest, GivenAnswer, Verb, answer
 
 if TYPE_CHECKING:
     from llmdo.base.values import Json
@@ -45,11 +45,11 @@ def answered(subject: Subject, inquiry: Inquiry) -> Json:
     """
     root = subject.with_runs
     sent = _given(inquiry)
-    going = subject.desk.going_on(root)
+    going = subject.desk.processes(root)
     if sent.verb == "stop" and going.stop(sent.run):
         return {"run": sent.run, "goes_on": "no"}
     try:
-        outcome = answer(AnswerRequest(root=root, answer=sent), subject.desk.beside)
+        outcome = answer(AnswerRequest(root=root, answer=sent), subject.desk.live_run)
     except StaleError as error:
         raise RequestError(409, error.message, hint="look at what waits now") from error
     except (GoesOnError, ClaimedError) as error:

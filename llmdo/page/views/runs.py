@@ -59,7 +59,7 @@ def about(subject: Subject, inquiry: Inquiry) -> Json:
         summary = watched.summary()
         if summary is None:
             raise RequestError(404, "this run never began")
-    going = subject.desk.going_on(root)
+    going = subject.desk.processes(root)
     return _about(summary, goes_on=going.is_at_work(summary.run), fault=going.fault(summary.run))
 
 

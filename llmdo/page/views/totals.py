@@ -9,7 +9,7 @@ from llmdo.journal.totals import By
 from llmdo.page.endpoints import Endpoint, Inquiry, RequestError
 from llmdo.render.totals import record
 from llmdo.services import runs as service
-from llmdo.services.over_time import NotableCall, over_time
+from llmdo.services.runs import NotableCall, metrics
 
 if TYPE_CHECKING:
     from llmdo.base.values import Json
@@ -24,17 +24,16 @@ def totals(subject: Subject, inquiry: Inquiry) -> Json:
     if by not in get_args(By):
         raise RequestError(400, f"totals cannot be grouped by `{by}`", hint=", ".join(get_args(By)))
     notes: list[str] = []
-    request = service.StatsRequest(
-        root=subject.with_runs, by=cast("By", by), since=inquiry.parameters.get("since", SINCE)
-    )
-    return {"totals": [record(total) for total in service.stats(request, notes.append)], "notes": notes}
+    since = inquiry.parameters.get("since", SINCE)
+    stats = service.stats(subject.with_runs, cast("By", by), since, notes.append)
+    return {"totals": [record(total) for total in stats], "notes": notes}
 
 
 def notable(subject: Subject, inquiry: Inquiry) -> Json:
     """Decisions by rule, and the slowest and the dearest calls."""
     notes: list[str] = []
     since = service.moment(inquiry.parameters.get("since", SINCE))
-    outcome = over_time(subject.with_runs, since, notes.append)
+    outcome = metrics(subject.with_runs, since, notes.append)
     return {
         "runs": outcome.runs,
         "decisions": [

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from llmdo.services.batch.item_run import ItemRefusal
     from llmdo.services.batch.queueing import Unsure
     from llmdo.services.batch.rows import Rows
-    from llmdo.services.host import Approving
+    from llmdo.services.plan import Approving
     from llmdo.services.run import PreparedRun
     from llmdo.workspace.trust import Consent
 

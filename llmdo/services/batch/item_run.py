@@ -37,8 +37,7 @@ from llmdo.services.batch.doubt import (
     elsewhere,
 )
 from llmdo.services.batch.files import KeptFiles, attached_of
-from llmdo.services.plan import RunPlan
-from llmdo.services.resume import ResumeRequest, going_on
+from llmdo.services.plan import ResumeRequest, RunPlan, going_on
 from llmdo.services.soundness import tell_nobody
 from llmdo.toolsets.confinement import Root
 
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
     from llmdo.runtime import AttachmentResolver, RunOutcome
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.services.basis import Origin
-    from llmdo.services.host import Approving
+    from llmdo.services.plan import Approving
     from llmdo.services.run import PreparedRun
     from llmdo.workspace.trust import Consent
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from llmdo.journal.batches import BatchStore
     from llmdo.journal.items import Batch, BatchItem
     from llmdo.services.batch.item_run import BatchBasis
-    from llmdo.services.host import Approving
+    from llmdo.services.plan import Approving
     from llmdo.workspace.trust import Consent
 
     Answering = Callable[[Graph, Json], Approving]

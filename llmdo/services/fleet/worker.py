@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from llmdo.journal.workers import FleetWorkers
     from llmdo.services.fleet.items import CarriedOut
     from llmdo.services.fleet.queue import QueuedRun
-    from llmdo.services.host import Approving
+    from llmdo.services.plan import Approving
     from llmdo.workspace.trust import Consent
 
 WATCH = 1.0  # seconds between two looks at the code and at whether to stop

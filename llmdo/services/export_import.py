@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -34,18 +34,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExportRequest:
-    """Which run is written to which file."""
-
-    root: Path
-    run: str
-    file: Path
-    """Where nothing may be."""
-    with_sources: bool = True
-    """Whether the code goes with it that it needs to go on elsewhere."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedRun:
     """A run that was taken in, and what going on with it would mean here."""
 
@@ -53,8 +41,10 @@ class ImportedRun:
     notes: tuple[str, ...]
 
 
-def export(request: ExportRequest) -> int:
-    """Writes the run, and returns the number of its source files that went with it.
+def export(root: Path, run: str, file: Path, *, with_sources: bool = True) -> int:
+    """Writes the run to `file`, where nothing may be, and returns the number of its source files that went with it.
+
+    `with_sources` says whether the code goes with it that it needs to go on elsewhere.
 
     Raises:
         LlmdoError: There is no such run, something is in the way, or its sources cannot go with it.
@@ -62,14 +52,13 @@ def export(request: ExportRequest) -> int:
     from llmdo.runtime.recording.encoding import Encoding  # which takes a second
     from llmdo.runtime.telemetry.redaction import Redaction
 
-    runs = runs_of(request.root)
-    redaction = Redaction.of(os.environ)
+    runs, redaction = runs_of(root), Redaction.of(os.environ)
     encoding = Encoding(redaction)
-    with runs.read(runs.find(request.run)) as journal:
+    with runs.read(runs.find(run)) as journal:
         journal.know(redaction.known)
-        sources = _sources(request.root, journal, redaction) if request.with_sources else None
+        sources = _sources(root, journal, redaction) if with_sources else None
         history = _history(journal, encoding)
-        bundle.export(journal, request.file, sources, encoding.without_secrets, history)
+        bundle.export(journal, file, sources, encoding.without_secrets, history)
     return len(sources.texts) if sources else 0
 
 
@@ -160,18 +149,11 @@ def _versions(then: Mapping[str, str]) -> Iterator[str]:
     versions = {
         "llmdo": __version__,
         "python": platform.python_version(),
-        "pydantic-ai": _installed("pydantic-ai-slim"),
+        "pydantic-ai": version("pydantic-ai-slim"),
     }
     for name, before in then.items():
         if name in versions and versions[name] != before:
             yield f"it ran with {name} {before}, and here is {versions[name]}"
-
-
-def _installed(distribution: str) -> str:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return "none"
 
 
 def _missing(sources: Sources | None) -> Iterator[str]:

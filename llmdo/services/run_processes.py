@@ -1,28 +1,35 @@
-"""Processes that go on with runs and batches: in them runs code of the workspace, not in the caller.
+"""Other processes that work on runs: those that are started to resume them, and that of a run which a page watches.
 
-Each is `llmdo resume RUN --approvals later`, so it stops when nothing but questions is left, and what came of it is in
-the journal. It outlives whoever started it.
+Code of the workspace runs in them, not in the caller. What is started is `llmdo resume RUN --approvals later`: it stops
+when nothing but questions is left, its journal says what came of it, and it outlives whoever started it.
 """
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
+import queue
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
-from threading import RLock, Thread
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from llmdo.base.diagnostic import LlmdoError, unsteering
+from llmdo.journal.answers import GoesOnError, StaleError
 from llmdo.journal.opening import STORE, address_of, runs_of
-from llmdo.journal.summary import summary
+from llmdo.journal.summary import ending
 from llmdo.workspace.trust.consent import REQUIRED, VARIABLE, is_given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
 
 LAST = 2_000  # bytes of what a process says that are told of one which could not go on
 ENDING = 2.0  # seconds for a process that is about to end
@@ -55,15 +62,15 @@ class _Started:
 
 
 @dataclass(slots=True, kw_only=True)
-class GoingOn:
+class ResumeProcesses:
     """The runs of one workspace that go on, one process each."""
 
     root: Path
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     _started: dict[str, _Started] = field(default_factory=dict)
-    _following: dict[str, Thread] = field(default_factory=dict)
+    _following: dict[str, threading.Thread] = field(default_factory=dict)
     """By run: what starts the next process once that of ours has ended."""
-    _lock: RLock = field(default_factory=RLock)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
     _is_closed: bool = False
 
     def __enter__(self) -> Self:
@@ -93,8 +100,9 @@ class GoingOn:
                 self._resume(run)
             elif run not in self._following or not self._following[run].is_alive():
                 process = self._started[run].process
-                self._following[run] = Thread(target=self._follow, args=(run, process), daemon=True)
-                self._following[run].start()
+                thread = threading.Thread(target=self._follow, args=(run, process), daemon=True)
+                self._following[run] = thread
+                thread.start()
 
     def _resume(self, run: str) -> None:
         self._start(run, ["resume", run, "--approvals", "later"])
@@ -107,12 +115,10 @@ class GoingOn:
 
     def _waits(self, run: str) -> bool:
         """Whether the run stopped for questions: so it still does where nobody has gone on with answers."""
-        try:
-            with runs_of(self.root, self.environ).read(run) as journal:
-                run_so_far = summary(journal, is_running=False)
-        except LlmdoError:
-            return False
-        return run_so_far is not None and run_so_far.status == "waiting"
+        with suppress(LlmdoError), runs_of(self.root, self.environ).read(run) as journal:
+            last = ending(journal)
+            return last is not None and last.outcome == "waiting"
+        return False
 
     def batch(self, batch: str) -> str:
         """The name by which a batch is asked about here."""
@@ -167,10 +173,9 @@ class GoingOn:
 
     def stop(self, run: str) -> bool:
         """Ends the process that goes on with the run, as Ctrl-C does; whether there was one of ours."""
-        started = self._started.get(run)
-        if started is None or started.is_over:
+        if not self.is_at_work(run):
             return False
-        started.process.send_signal(signal.SIGINT)
+        self._started[run].process.send_signal(signal.SIGINT)
         return True
 
     def at_work(self) -> tuple[str, ...]:
@@ -189,3 +194,78 @@ class GoingOn:
                 started.process.wait(seconds)
             except subprocess.TimeoutExpired as error:
                 raise TimeoutError(run) from error
+
+
+PATIENCE = 30  # seconds that a run may take to say whether it took an answer
+STALE = "stale"
+
+
+class LiveRun:
+    """The run of the process at the other end of a connection."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        """Waits until it says which run it is.
+
+        Raises:
+            LlmdoError: It does not.
+        """
+        self._connection = connection
+        self._lines = connection.makefile("r", encoding="utf-8")
+        try:
+            self.run = str(json.loads(self._lines.readline())["run"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise LlmdoError("the run beside which the page was to be opened is gone") from error
+        self._numbers = itertools.count(1)
+        self._replies: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
+        self._sending = threading.Lock()
+        self._over = threading.Event()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its process is gone."""
+        return self._over.is_set()
+
+    def wait(self) -> None:
+        """Returns once it is."""
+        self._over.wait()
+
+    def close(self) -> None:
+        """Leaves the run, which hears of it."""
+        with suppress(OSError):  # it is gone already
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+    def answer(self, path: str, answer: Mapping[str, object]) -> None:
+        """Has the run take an answer to the question at a call path.
+
+        Raises:
+            StaleError: It is for another question than the one that waits.
+            GoesOnError: The run is busy, or its process is gone.
+            LlmdoError: The question does not take it.
+        """
+        number = next(self._numbers)
+        replies = self._replies[number] = queue.SimpleQueue()
+        sent = {**answer, "id": number, "path": path}
+        try:
+            with self._sending:
+                self._connection.sendall(json.dumps(sent).encode() + b"\n")
+            reply = replies.get(timeout=PATIENCE)
+        except (OSError, queue.Empty) as error:
+            raise GoesOnError(f"run `{self.run}` does not take answers now") from error
+        finally:
+            del self._replies[number]
+        if reply.get("ok"):
+            return
+        message = f"{path}: {reply.get('message')}"
+        raise StaleError(message) if reply.get("error") == STALE else LlmdoError(message)
+
+    def _read(self) -> None:
+        try:
+            for line in self._lines:
+                reply = json.loads(line)
+                if replies := self._replies.get(reply.get("id")):
+                    replies.put(reply)
+        except (OSError, ValueError, AttributeError):
+            pass
+        finally:
+            self._over.set()
