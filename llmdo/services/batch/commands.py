@@ -197,7 +197,7 @@ def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, Batch
         LlmdoError: It cannot be put in.
     """
     prepared = request.prepared or prepare(
-        request.start, host.tell, host.consent, partial(_require_models, request)
+        request.start, host.tell, host.consent, partial(require_batch_models, request)
     )
     from llmdo.runtime import new_run
 
@@ -232,7 +232,7 @@ def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, Batch
     return prepared, store
 
 
-def _require_models(request: BatchRequest, prepared: PreparedRun) -> None:
+def require_batch_models(request: BatchRequest, prepared: PreparedRun) -> None:
     """Check the models of the batch, as far as this machine can: the keys of a fleet are with its workers."""
     environ = request.working.environ
     choice = chosen_models(prepared.graph, request.models, environ)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
@@ -18,6 +19,7 @@ from llmdo.services.batch.commands import (
     lock_of,
     outcome_of,
     put_in,
+    require_batch_models,
     rows_of,
 )
 from llmdo.services.batch.queueing import cancel_all, queue_again, take_up
@@ -64,7 +66,10 @@ def begin(request: BatchRequest, handing: Handing, host: BatchHost) -> BatchOutc
     with closing(Queue(working.environ[STORE])) as queue:
         bounds = _bounds_kept(working.bounds)
         start = replace(request.start, locked=True)
-        prepared = request.prepared or prepare(start, host.tell, host.consent)
+        in_fleet = replace(request, settings={"fleet": True})
+        prepared = request.prepared or prepare(
+            start, host.tell, host.consent, partial(require_batch_models, in_fleet)
+        )
         lock = lock_digest(prepared.root)
         kept = {"fleet": True, "approvals": handing.approvals, "priority": handing.priority, "locked": lock}
         _, store = put_in(replace(request, start=start, settings={**kept, **bounds}, prepared=prepared), host)
