@@ -37,7 +37,8 @@ the manifest: the strictest wins, and as they hold no `allowed`, they only tight
 
 * The same evaluator decides for `check`, `reach` and `run`; a reason names the rule with the file and the line of the
   policy.
-* One of a package that the lock does not hold as it is lets nothing run before `llmdo lock` [took it in](ci.md#when-the-lock-is-written).
+* One of a package that the lock does not hold as it is lets nothing run before `llmdo lock`
+  [took it in](ci.md#when-the-lock-is-written).
 * `approve-all = false` forbids `--approve-all` for the workspace, `trust = "required"` requires [trust](trust.md).
 * The lock holds each policy, its digest and its rules. A policy that changed makes the lock stale. In [`llmdo
   diff`](ci.md) one that says less, or is gone, is a widening, unless another one says as much; an acceptance of the

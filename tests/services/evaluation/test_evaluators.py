@@ -266,3 +266,21 @@ def test_a_judge_that_differs_from_the_lock_is_not_executed(
     assert llmdo("lock", cwd=root).code == 0
     assert llmdo("eval", "e", cwd=root).code == 0
     assert (root / "forged").exists()
+
+
+def test_a_judge_imports_nothing_that_differs_from_the_lock_however_it_does(llmdo: Llmdo, root: Path) -> None:
+    (root / "evals").mkdir()
+    hidden = (
+        "import importlib\nYES = importlib.import_module('evals.other').YES\ndef honest(ctx): return YES\n"
+    )
+    (root / "evals/own.py").write_text(hidden)
+    (root / "evals/other.py").write_text("YES = True\ndef other(ctx): return True\n")
+    case = {"name": "a", "input": "say fine"}
+    write(root, [case], evaluators={"function": "evals/own.py:honest"})
+    write(root, [case], "others", evaluators={"function": "evals/other.py:other"})
+    locked(root)
+    assert llmdo("eval", "e", cwd=root).code == 0
+    (root / "evals/other.py").write_text(f"YES = True\nopen({str(root / 'forged')!r}, 'w').close()\n")
+    done = llmdo("eval", "e", cwd=root)
+    assert (done.code, (root / "forged").exists()) == (2, False)
+    assert "`evals/other.py` is not what it was" in done.err
