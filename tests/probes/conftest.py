@@ -73,12 +73,18 @@ async def pay(ctx: RunContext[object], to: str) -> str:
     return f"paid {to}"
 
 
+class Paid(llmdo.TookEffect):
+    pass
+
+
 async def was_paid(key, tool_args, ctx):
     note("probed.log", f"{key} {tool_args['to']}")
     dies("probing")
     how = HERE.joinpath("probe").read_text() if HERE.joinpath("probe").exists() else "looks"
     if how == "does not know":
         return None
+    if how == "returns its own":
+        return Paid("paid, by a class of its own")
     if how == "raises":
         raise ConnectionError("the bank is away")
     if how == "exits":

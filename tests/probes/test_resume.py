@@ -263,6 +263,13 @@ def test_a_probe_that_is_gone_leaves_it_to_a_person(llmdo: Llmdo, root: Path) ->
     assert lines(root, "paid") == ["ada"]
 
 
+def test_an_answer_may_be_of_a_class_of_the_author(llmdo: Llmdo, root: Path) -> None:
+    killed(root, "after", "run", "main")
+    (root / "probe").write_text("returns its own")
+    assert llmdo("resume", "last", cwd=root).out == "paid, by a class of its own\n"
+    assert [entry.outcome for entry in probed(root)] == ["took effect"]
+
+
 def test_what_a_probe_does_to_its_arguments_changes_no_call(llmdo: Llmdo, root: Path) -> None:
     killed(root, "before", "run", "main")
     (root / "probe").write_text("spoils its arguments")

@@ -137,5 +137,5 @@ class Execution:
     """Whether it goes on in a thread when its caller is cancelled."""
     may_rerun: Callable[[], Awaitable[bool]]
     """Whether it may run once more in a replay."""
-    probe: OfferedProbe | None
+    probe: OfferedProbe | None = None
     """Settles whether an execution at this place took effect; None where the tool offers none."""
