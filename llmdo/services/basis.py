@@ -238,7 +238,7 @@ def word_on(journal: JournalStore, again: Collection[str], given_up: Collection[
     left = unsettled(journal, asks_again=True)
     if waiting := {path: tool for path, tool in left.items() if path not in decided}:
         calls = ", ".join(in_words(journal, waiting))
-        path = next(iter(waiting)) if len(waiting) == 1 else f"'{_entry_of(waiting)}/*'"
+        path = _pattern(waiting, open_calls)
         raise LlmdoError(
             f"{calls}: started and not finished when the run stopped, so it may have taken effect",
             hint=f"{doubt(journal, waiting.values())}look, then say `--again {path}` to run it again, or "
@@ -256,5 +256,9 @@ def _matched(texts: Collection[str], calls: Mapping[str, str], others: Collectio
     return frozenset(paths)
 
 
-def _entry_of(calls: Mapping[str, str]) -> str:
-    return next(iter(calls)).partition("/")[0]
+def _pattern(calls: Mapping[str, str], open_calls: Mapping[str, str]) -> str:
+    """What a flag says of these `calls`, or of those of one tool: a probe settles others of the `open_calls`."""
+    path, tool = next(iter(calls.items()))
+    if len(calls) == 1:
+        return path
+    return f"'{path.partition('/')[0]}/*'" if len(calls) == len(open_calls) else f"'*/{tool}#*'"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from subprocess import PIPE
+from subprocess import DEVNULL, PIPE
 
 import pytest
 
 from tests import commands, forking
+from tests.alive import waited_for
 from tests.cli.conftest import Done, Llmdo
 from tests.locks import locked
 
@@ -73,12 +74,18 @@ async def pay(ctx: RunContext[object], to: str) -> str:
     return f"paid {to}"
 
 
+class Paid(llmdo.TookEffect):
+    pass
+
+
 async def was_paid(key, tool_args, ctx):
     note("probed.log", f"{key} {tool_args['to']}")
     dies("probing")
     how = HERE.joinpath("probe").read_text() if HERE.joinpath("probe").exists() else "looks"
     if how == "does not know":
         return None
+    if how == "returns its own":
+        return Paid("paid, by a class of its own")
     if how == "raises":
         raise ConnectionError("the bank is away")
     if how == "exits":
@@ -104,6 +111,14 @@ async def was_paid(key, tool_args, ctx):
     return llmdo.TookEffect(f"paid {tool_args['to']}, says the bank") if f"{key} {tool_args['to']}" in paid else llmdo.NoEffect()
 
 
+@bank.tool(metadata={"capabilities": ["x.bank.give"]})
+async def give(ctx: RunContext[object], to: str) -> str:
+    note("given.log", f"{ctx.deps.call_key} {to}")
+    while HERE.joinpath("hold").exists():
+        await asyncio.sleep(0.01)
+    return f"gave {to}"
+
+
 @bank.tool_plain(metadata={"capabilities": []})
 async def look() -> str:
     note("looked.log", "x")
@@ -121,7 +136,9 @@ async def answer(messages, info):
     results = [part.content for part in messages[-1].parts if isinstance(part, ToolReturnPart)]
     if results or not text.startswith("pay "):
         return ModelResponse(parts=[TextPart("; ".join(map(str, results)) or f"echo {text}")])
-    return ModelResponse(parts=[ToolCallPart("pay", {"to": name}) for name in text.split()[1:]])
+    tool, _, names = text.partition(" ")
+    calls = [(word if ":" in word else f"pay:{word}").split(":") for word in names.split()]
+    return ModelResponse(parts=[ToolCallPart(tool, {"to": name}) for tool, name in calls])
 
 
 rules = FunctionModel(answer)
@@ -171,6 +188,18 @@ def killed(root: Path, moment: str, *words: str) -> None:
     )
     _, printed = child.communicate()
     assert child.returncode == -9, printed
+
+
+def killed_within(root: Path, calls: int, *words: str) -> None:
+    """A command whose process is killed when so many calls have begun and none is over."""
+    (root / "hold").touch()
+    child = forking.Popen([sys.executable, "-m", "llmdo", *words], cwd=root, stdout=DEVNULL, stderr=DEVNULL)
+    try:
+        assert waited_for(lambda: len(lines(root, "begun")) + len(lines(root, "given")) == calls)
+    finally:
+        child.kill()
+        child.wait()
+    (root / "hold").unlink()
 
 
 def records(llmdo: Llmdo, root: Path, kind: str) -> list[dict[str, object]]:

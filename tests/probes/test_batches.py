@@ -11,7 +11,7 @@ from tests.cli.conftest import Llmdo
 from tests.services.batch.conftest import inputs
 from tests.services.batch.test_stores import expire
 
-from .conftest import killed, lines
+from .conftest import killed, killed_within, lines
 
 START = ("batch", "main", "--inputs", "in.jsonl", "--out", "out.jsonl")
 
@@ -120,3 +120,21 @@ def test_a_call_that_ended_the_run_is_repeated_where_it_took_no_effect(llmdo: Ll
     assert len(lines(root, "probed")) == 2
     keys = {line.split()[0] for line in (root / "begun.log").read_text().splitlines()}
     assert len(keys) == 3, "each execution has a key of its own"
+
+
+@pytest.mark.parametrize("word", ["again", "give-up"])
+def test_a_word_is_about_what_was_asked_and_not_about_what_a_probe_can_settle(
+    llmdo: Llmdo, root: Path, word: str
+) -> None:
+    inputs(root, "pay ada give:eve")
+    killed_within(root, 2, *START)
+    assert llmdo("batch", "resume", "last", cwd=root).code == 1
+    (item,) = items(llmdo, root)
+    assert (item["state"], "pay" in str(item["error"])) == ("unsure", False)
+    (root / "probe").write_text("does not know")
+    assert llmdo("batch", "retry", "last", "--unsure", word, cwd=root).code == 1
+    (item,) = items(llmdo, root)
+    assert (item["state"], "`pay` at main/pay#1 (its probe" in str(item["error"])) == ("unsure", True)
+    (root / "probe").unlink()
+    assert llmdo("batch", "retry", "last", cwd=root).code == 0
+    assert (lines(root, "paid"), len(lines(root, "given"))) == (["ada"], 2 if word == "again" else 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ from tests.cli.conftest import Llmdo
 
 from .conftest import TOOLS, killed, lines
 
-METHOD = TOOLS.replace(
-    "bank = FunctionToolset(id=\"bank\")\n",
+METHOD = re.sub(r"(?m)^@bank\.tool.*\n", "", TOOLS).replace(
+    'bank = FunctionToolset(id="bank")\n',
     """
 class Bank(FunctionToolset):
     def __init__(self, city: str = "here") -> None:
@@ -23,9 +24,7 @@ class Bank(FunctionToolset):
         note("cities.log", self.city)
         return await was_paid(key, tool_args, ctx)
 """,
-).replace('@bank.tool(metadata={"capabilities": ["x.bank.pay"], "probe": "was_paid"})\n', "").replace(
-    '@bank.tool_plain(metadata={"capabilities": []})\n', ""
-)  # fmt: skip
+)
 
 
 def given(llmdo: Llmdo, root: Path, tools: str) -> str:
@@ -40,7 +39,7 @@ def test_a_method_of_the_toolset(llmdo: Llmdo, root: Path) -> None:
     manifest = (root / "llmdo.toml").read_text()
     (root / "llmdo.toml").write_text(manifest.replace(':bank"', ':Bank"\nprefix = "my"'))
     models = (root / "models.py").read_text()
-    (root / "models.py").write_text(models.replace('ToolCallPart("pay"', 'ToolCallPart("my_pay"'))
+    (root / "models.py").write_text(models.replace('f"pay:', 'f"my_pay:'))
     assert given(llmdo, root, METHOD) == ""
     killed(root, "after", "run", "main")
     assert llmdo("resume", "last", cwd=root).out == "paid ada, says the bank\n"
@@ -55,7 +54,7 @@ from models import rules
 
 clerk = Agent(rules, toolsets=[bank], name="clerk")
 """
-    (root / "tools.py").write_text((TOOLS + agent).replace("x.bank.pay", "net.connect"))
+    (root / "tools.py").write_text(re.sub(r"x\.bank\.\w+", "net.connect", TOOLS + agent))
     (root / "main.worker").unlink()
     text = (root / "llmdo.toml").read_text()
     head, _, rest = text.replace('"x.bank"', '"net.connect"').partition("[toolsets.bank]")

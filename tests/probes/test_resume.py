@@ -13,10 +13,9 @@ from llmdo.journal import Runs
 from llmdo.journal.entries import JournalEntry
 from llmdo.journal.summary import unfinished
 from tests import forking
-from tests.alive import waited_for
 from tests.cli.conftest import Llmdo
 
-from .conftest import killed, lines, records
+from .conftest import killed, killed_within, lines, records
 
 BOTH = pytest.mark.parametrize("moment", ["before", "after"])
 
@@ -144,16 +143,8 @@ def test_probes_that_are_being_asked_answer_before_the_run_stops(llmdo: Llmdo, r
     (root / "tools.py").write_text(
         tools.replace('    if how == "raises":\n', f'{slow}    if how == "raises":\n')
     )
-    (root / "main.worker").write_text("---\nname: main\ntoolsets: [bank]\n---\nGo.\n")
-    manifest = (root / "llmdo.toml").read_text()
-    (root / "llmdo.toml").write_text(manifest.replace('"pay ada"', '"pay ada bob"'))
     assert llmdo("lock", cwd=root).code == 0
-    (root / "hold").touch()
-    process = forking.Popen([sys.executable, "-m", "llmdo", "run", "main"], cwd=root, stderr=PIPE, text=True)
-    assert waited_for(lambda: lines(root, "begun") == ["ada", "bob"])
-    process.kill()
-    process.communicate()
-    (root / "hold").unlink()
+    killed_within(root, 2, "run", "main", "pay ada bob")
     (root / "probe").write_text("ada is not known")
     assert llmdo("resume", "last", cwd=root).code == 130
     answers = {entry.path: entry.outcome for entry in probed(root)}
@@ -187,35 +178,14 @@ def test_a_process_that_is_killed_as_it_probes_changes_nothing(llmdo: Llmdo, roo
 
 
 def test_calls_without_a_probe_are_asked_about_and_the_others_are_not(llmdo: Llmdo, root: Path) -> None:
-    plain = """
-
-@bank.tool(metadata={"capabilities": ["x.bank.pay"]})
-async def give(ctx: RunContext[object], to: str) -> str:
-    note("given.log", to)
-    while HERE.joinpath("hold").exists():
-        await asyncio.sleep(0.01)
-    return f"gave {to}"
-"""
-    (root / "tools.py").write_text((root / "tools.py").read_text() + plain)
-    (root / "models.py").write_text(
-        (root / "models.py")
-        .read_text()
-        .replace(
-            "for name in text.split()[1:]]",
-            'for name in text.split()[1:]] + [ToolCallPart("give", {"to": "eve"})]',
-        )
-    )
-    assert llmdo("lock", cwd=root).code == 0
-    killed(root, "after", "run", "main")
-    with Runs(root).read(Runs(root).find("last")) as journal:
-        is_given = journal.get("main/give#1", "started") is not None
+    killed_within(root, 4, "run", "main", "pay ada give:eve bob give:kim")
     asked = llmdo("resume", "last", cwd=root)
-    assert (asked.code == 2) is is_given
-    if is_given:
-        assert "`give` at main/give#1: started and not finished" in asked.err
-        assert "pay" not in asked.err
-        assert llmdo("resume", "last", "--again", "main/give#1", cwd=root).code == 0
-    assert lines(root, "paid") == ["ada"]
+    assert (asked.code, "pay" in asked.err) == (2, False), asked
+    assert "`give` at main/give#1, `give` at main/give#2: started and not finished" in asked.err
+    assert "say `--again '*/give#*'`" in asked.err, "which is not about those with a probe"
+    assert llmdo("resume", "last", "--again", "*/give#*", cwd=root).code == 0
+    assert (lines(root, "paid"), lines(root, "given")) == (["ada", "bob"], ["eve", "eve", "kim", "kim"])
+    assert lines(root, "probed") == ["ada", "bob"]
 
 
 def test_the_probe_of_a_call_that_the_gate_does_not_let_through_is_not_asked(
@@ -261,6 +231,13 @@ def test_a_probe_that_is_gone_leaves_it_to_a_person(llmdo: Llmdo, root: Path) ->
     asked = llmdo("resume", "last", "--allow-drift", "bank", cwd=root)
     assert "it offers no probe any more" in asked.err, asked
     assert lines(root, "paid") == ["ada"]
+
+
+def test_an_answer_may_be_of_a_class_of_the_author(llmdo: Llmdo, root: Path) -> None:
+    killed(root, "after", "run", "main")
+    (root / "probe").write_text("returns its own")
+    assert llmdo("resume", "last", cwd=root).out == "paid, by a class of its own\n"
+    assert [entry.outcome for entry in probed(root)] == ["took effect"]
 
 
 def test_what_a_probe_does_to_its_arguments_changes_no_call(llmdo: Llmdo, root: Path) -> None:
@@ -314,13 +291,10 @@ def test_a_call_below_one_that_is_over_is_not_asked_about(llmdo: Llmdo, root: Pa
     """The call of a tool by another tool's code, which does not come to it any more."""
     nested = NESTED.replace('"probe": "was_paid"', '"probe": "was_settled"')
     (root / "tools.py").write_text((root / "tools.py").read_text() + nested)
-    (root / "models.py").write_text(
-        (root / "models.py").read_text().replace('ToolCallPart("pay"', 'ToolCallPart("settle"')
-    )
     manifest = (root / "llmdo.toml").read_text()
     (root / "llmdo.toml").write_text(manifest.replace(':bank"\n', ':bank"\ncalls = ["bank.pay"]\n'))
     assert llmdo("lock", cwd=root).code == 0
-    killed(root, "after", "run", "main")
+    killed(root, "after", "run", "main", "pay settle:ada")
     with Runs(root).read(Runs(root).find("last")) as journal:
         assert len(unfinished(journal)) == 2
     resumed = llmdo("resume", "last", *([word, "main/*"] if word else []), cwd=root)

@@ -82,7 +82,7 @@ class Playback:
             return None
         if self._journal.get(path, "started", step):
             return None if path in mode.again | mode.given_up else step
-        if path not in mode.retried:
+        if path in mode.again or path not in mode.retried:
             return None
         while (
             before := self._journal.get(path, "finished", step := step - 1)

@@ -10,7 +10,7 @@ from llmdo.base.values import replace
 from llmdo.journal.entries import NOT_KNOWN, JournalEntry
 from llmdo.runtime.recording.encoding import end_again
 from llmdo.runtime.recording.replay_mode import UnfinishedError
-from llmdo.toolsets.probes import NoEffect, NotKnown, TookEffect
+from llmdo.toolsets.probes import NotKnown, TookEffect
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from llmdo.runtime.recording.playback import Playback
     from llmdo.runtime.recording.replay_mode import Execution, ReplayMode
     from llmdo.toolsets.probes import Answer
-
-_OUTCOMES = {TookEffect: "took effect", NoEffect: "no effect", NotKnown: NOT_KNOWN}
-"""The outcome of the entry that keeps an answer of a probe."""
 
 
 class Settlement:
@@ -80,7 +77,7 @@ class Settlement:
                 packed = self._encoding.result(answer.result)
             except PydanticSerializationError as error:
                 answer = NotKnown(f"the result of its probe cannot be written as JSON: {error}")
-        outcome, number = _OUTCOMES[type(answer)], self._playback.take_new(path, "probed")
+        outcome, number = _outcome_of(answer), self._playback.take_new(path, "probed")
         why = answer.why if isinstance(answer, NotKnown) else None
         data = {"execution": doubted, "probe": probe and probe.name, "why": why}
         body = self._encoding.plain(data).body
@@ -91,3 +88,9 @@ class Settlement:
         ended = replace(kept, kind="finished", step=step, outcome="success", digest=digest, body=packed.body)
         await self._record((kept, {}), (ended, packed.contents))
         return answer
+
+
+def _outcome_of(answer: Answer) -> str:
+    if isinstance(answer, NotKnown):
+        return NOT_KNOWN
+    return "took effect" if isinstance(answer, TookEffect) else "no effect"

@@ -69,7 +69,7 @@ def doubtful(item: BatchItem, journal: JournalStore, *, were_asked: bool = False
     """
     if item.retry != "again" and (item.is_behind or journal.last("imported") is not None):
         return _earlier(journal, is_behind=item.is_behind, is_given_up=item.retry == "give-up")
-    if item.retry in ("again", "give-up"):
+    if item.retry in ("again", "give-up") and not were_asked:
         return None
     look = "look, then `llmdo batch retry BATCH --unsure again`, or `--unsure give-up`"
     asks_again = bool(item.retry) and not were_asked

@@ -19,7 +19,8 @@ from llmdo.journal.location import ElsewhereError
 from llmdo.journal.naming import later_run
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
-from llmdo.journal.summary import ending, failed, unfinished
+from llmdo.journal.summary import ending, failed
+from llmdo.journal.unsettled import probing, unsettled
 from llmdo.runtime import RefuseSome, RunOptions
 from llmdo.runtime.attached import WorkspaceFiles
 from llmdo.runtime.models.choice import ModelChoice
@@ -361,8 +362,8 @@ async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) ->
     Raises:
         StuckRunError: It did something else than its journal says.
     """
-    open_calls = tuple(unfinished(journal))
-    crashed = tuple(failed(journal)) if item.retry else ()
+    open_calls, crashed = tuple(unsettled(journal)), tuple(failed(journal)) if item.retry else ()
+    doubted = (*open_calls, *(path for path in crashed if path not in probing(journal)))
     journal.know(basis.redaction.known)
     changed = differences(binding_of(journal), basis.graph) if basis.allow_drift else {}
     request = ResumeRequest(
@@ -370,8 +371,8 @@ async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) ->
         run=item.run,
         sources=basis.sources,
         allow_drift=tuple(name for name in basis.allow_drift if name in changed),
-        again=(*open_calls, *crashed) if item.retry == "again" else (),
-        retried=crashed if item.retry == "resume" else (),
+        again=doubted if item.retry == "again" else (),
+        retried=() if item.retry == "give-up" else crashed,
         give_up=open_calls if item.retry == "give-up" else (),
         accepting=f"`llmdo resume {item.run} {{flags}}`",
         environ=basis.environ,
