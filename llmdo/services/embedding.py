@@ -25,7 +25,7 @@ from llmdo.runtime.listening import listening
 from llmdo.runtime.models.choice import named
 from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.recording.history import require_messages
-from llmdo.runtime.recording.keeping import aside, keeping
+from llmdo.runtime.recording.keeping import keeping_aside
 from llmdo.runtime.telemetry.events import discard, each
 from llmdo.services import locking
 from llmdo.services.basis import Basis
@@ -216,7 +216,7 @@ class TeamEntry:
             raise LlmdoError(
                 "a run of files alone keeps no journal", hint=f"write an `{MANIFEST}`, or leave out `journal`"
             )
-        return aside(keeping(self.root, run, os.environ))
+        return keeping_aside(self.root, run, os.environ)
 
 
 class BuiltEntry(NamedTuple):

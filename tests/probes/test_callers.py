@@ -11,8 +11,8 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.approving import ApprovalOptions
 from llmdo.cli.terminal import Terminal
 from llmdo.services.chat import ChatRequest, open_chat
-from llmdo.services.run_processes import ResumeProcesses
 from llmdo.services.run import EntryRequest
+from llmdo.services.run_processes import ResumeProcesses
 from tests.cli.conftest import Llmdo
 
 from .conftest import killed, lines
