@@ -16,7 +16,7 @@ from llmdo.render import narration
 from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.telemetry.events import AnswerTruncated, Event
 from llmdo.runtime.telemetry.redaction import Redaction
-from llmdo.services.watching import WatchRequest, grown
+from llmdo.services.watching import Watched
 from tests import commands
 
 from .building import go, graph, script, worker
@@ -135,7 +135,8 @@ def test_whoever_looks_at_a_run_is_told_that_its_answer_was_cut(tmp_path: Path, 
         shown = commands.llmdo(root, "runs", "show", run, "--format", form).stdout
         assert "truncated" in shown.splitlines()[0]
         assert f"the output is not complete: {WHY[reason]}" in shown
-    growth = grown(WatchRequest(root=root, run=run))
+    with Watched.open(root, run) as watched:
+        growth = watched.growth(0)
     end = growth.events[-1]
     assert (growth.status, end.outcome, end.facts["truncated"]) == ("truncated", "truncated", WHY[reason])
     assert [event.facts["truncated"] for event in growth.events if event.kind == "request"] == [True]
