@@ -270,8 +270,8 @@ def test_many_runs_at_once_leave_a_whole_lock(team: Path) -> None:
     assert not [*team.glob(".llmdo.lock*")]
 
 
-def test_a_lock_that_is_written_while_a_run_reads_is_not_overwritten(team: Path, tmp_path: Path) -> None:
-    gate = tmp_path / "gate"
+def test_a_lock_that_is_written_while_a_run_reads_is_not_overwritten(team: Path) -> None:
+    gate = team / "gate"  # where an isolated import sees it as well
     os.mkfifo(gate)
     waiting = f"import os\nif os.path.exists({str(gate)!r}):\n    open({str(gate)!r}).read()\n"
     (team / "tools/kit.py").write_text(f"{waiting}{TOOLS}")
