@@ -88,7 +88,7 @@ UNFIT = "---\nname: main\ntoolsets: [effects]\ncompatible_models: ['openai:*']\n
 
 
 @pytest.mark.parametrize(
-    ("files", "words", "told"),
+    ("files", "words", "message"),
     [
         (
             {},
@@ -101,7 +101,7 @@ UNFIT = "---\nname: main\ntoolsets: [effects]\ncompatible_models: ['openai:*']\n
     ],
 )
 def test_a_model_that_no_worker_could_ask_is_refused_where_it_is_put_in(
-    fleet: str, workspace: Path, rows: Rows, files: dict[str, str], words: list[str], told: str
+    fleet: str, workspace: Path, rows: Rows, files: dict[str, str], words: list[str], message: str
 ) -> None:
     for name, text in files.items():
         (workspace / name).write_text(text, encoding="utf-8")
@@ -111,7 +111,7 @@ def test_a_model_that_no_worker_could_ask_is_refused_where_it_is_put_in(
     locked(workspace)
     inputs(workspace, "effect 1")
     code, stderr = batch(workspace, fleet, *words)
-    assert (code, told in stderr) == (2, True), stderr
+    assert (code, message in stderr) == (2, True), stderr
     assert rows("SELECT count(*) FROM llmdo.item") == [(0,)]
 
 
