@@ -180,12 +180,10 @@ async def _carried_out(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> Re
         _LostError: Another process has taken the item since.
         StuckRunError: Its run has begun, and cannot go on.
     """
-    if await asyncio.to_thread(runs.has, item.run):
+    if item.has_begun or await asyncio.to_thread(runs.has, item.run):
         ended = await _continued(basis, item, runs)
         if ended is not None:
             return ended if isinstance(ended, Result) else result_of(ended, basis.redaction)
-    elif item.has_begun:
-        raise StuckRunError(LlmdoError(f"run `{item.run}` has begun, and its journal is gone"), None)
     if not basis.is_bound:
         return Result(state="refused", error=UNBOUND, hint=REBIND)
     try:
@@ -222,7 +220,7 @@ def result_of(outcome: RunOutcome, redaction: Redaction) -> Result:
 
 
 async def _continued(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> RunOutcome | Result | None:
-    """What became of an item whose run has a journal; None where no run began in it, and nothing is left of it.
+    """What became of an item whose run may have begun; None where it has not, and nothing is left of it.
 
     Raises:
         ClaimedError: Another process works on its run.
@@ -233,6 +231,8 @@ async def _continued(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> RunO
     held, journal = ExitStack(), None
     try:
         journal = await asyncio.to_thread(_taken, held, runs, item)
+        if journal is None:
+            return None
         if await asyncio.to_thread(journal.last, "run") is None:  # whoever made it was killed before that
             return await asyncio.to_thread(_discarded, basis, item, runs)
         await asyncio.to_thread(
@@ -281,15 +281,22 @@ def _noted(basis: BatchBasis, item: BatchItem, *, has_begun: bool = True) -> Non
         raise _LostError
 
 
-def _taken(held: ExitStack, runs: RunIndex, item: BatchItem) -> JournalStore:
-    """The journal of an item's run, which this process has for as long as `held` is open.
+def _taken(held: ExitStack, runs: RunIndex, item: BatchItem) -> JournalStore | None:
+    """The journal of an item's run, which this process has for as long as `held` is open; None where it has none yet.
+
+    Only whoever has the run knows: another process takes a journal away again that it made, and lost the item.
 
     Raises:
+        StuckRunError: It has none any more.
         ClaimedError: Another process works on it.
         NotOpenError: It does not go on by itself, and no person has decided that it does.
     """
     held.enter_context(runs.claim(item.run, by="person" if item.retry else "worker"))
-    return held.enter_context(runs.open(item.run))
+    if runs.has(item.run):
+        return held.enter_context(runs.open(item.run))
+    if item.has_begun:
+        raise StuckRunError(LlmdoError(f"run `{item.run}` has begun, and its journal is gone"), None)
+    return None
 
 
 def _standing(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result | None:

@@ -32,7 +32,8 @@ def take_up(store: BatchStore, runs: RunIndex, items: Iterable[BatchItem] | None
     """
     for item in (*store.items("running", "waiting"),) if items is None else items:
         if item.state == "running" and not runs.is_claimed(item.run):
-            store.queue([item], "resume" if item.retry else "")
+            with suppress(ClaimedError), runs.claim(item.run):  # by whoever took the item a moment ago
+                store.queue([item], "resume" if item.retry else "")
         elif item.state == "waiting" and _is_answered(runs, item):
             store.queue([item])
 

@@ -347,7 +347,8 @@ def test_two_processes_share_a_batch(llmdo: Llmdo, root: Path) -> None:
     processes = [forking.Popen(words, cwd=root, stdout=-3, stderr=-1) for _ in range(2)]
     errors = [process.communicate()[1] for process in processes]
     assert all(process.returncode in (0, 1) for process in processes), errors
-    assert llmdo("batch", "resume", "last", cwd=root).code == 0
+    ended = llmdo("batch", "resume", "last", cwd=root)
+    assert ended.code == 0, llmdo("batch", "show", "last", "--state", "failed", cwd=root).out
     assert effects(root) == sorted(map(str, range(20)))
     assert len({row["key"] for row in rows(root)}) == 20
 

@@ -18,6 +18,7 @@ from llmdo.journal import FileBatches, Runs
 from llmdo.journal.items import BatchItem, Result
 from llmdo.journal.sqlite.batches import FileBatch
 from llmdo.services.batch.item_run import BatchBasis, basis_of, carry_out
+from llmdo.services.batch.queueing import take_up
 from llmdo.services.run import EntryRequest, prepare
 from llmdo.workspace.trust import Consent
 from tests.alive import waited_for
@@ -60,6 +61,13 @@ def basis(root: Path, store: FileBatch) -> Iterator[BatchBasis]:
 CONNECTED: list[str] | None = None
 
 
+class LateRuns(Runs):
+    """The runs as somebody sees them who looked a moment ago, when none was claimed."""
+
+    def is_claimed(self, run: str) -> bool:
+        return False
+
+
 def _hear(event: str, arguments: tuple[object, ...]) -> None:
     if CONNECTED is not None and event == "sqlite3.connect":
         CONNECTED.append(str(arguments[0]))
@@ -83,6 +91,53 @@ def test_an_item_whose_run_another_process_has_is_waited_for(llmdo: Llmdo, root:
         assert thread.is_alive(), "it left an item that it has"
     thread.join(60)
     assert (only_item(root).state, effects(root)) == ("completed", ["a"])
+
+
+def test_a_journal_that_whoever_lost_an_item_takes_away_again_was_never_begun(
+    llmdo: Llmdo, root: Path
+) -> None:
+    global CONNECTED
+    put_in(llmdo, root, "effect a")
+    sys.addaudithook(_hear)
+    runs, results = Runs(root), list[Result | None]()
+    with only_batch(root) as store, basis(root, store) as made:
+        item = store.take()
+        assert item is not None
+        thread = threading.Thread(target=lambda: results.append(asyncio.run(carry_out(made, item))))
+        with runs.claim(item.run), runs.create(item.run) as journal:
+            CONNECTED = []
+            thread.start()
+            waits = waited_for(lambda: any(f"{item.run}.lock" in each for each in CONNECTED or ()))
+            CONNECTED = None
+            journal.close()
+            runs.discard(item.run)
+        thread.join(60)
+        assert waits
+        result = results[0]
+        if result is None:  # it gave up before the claim was given back, and asks again
+            result = asyncio.run(carry_out(made, item))
+        assert result is not None
+        assert (result.state, result.error, effects(root)) == ("completed", None, ["a"])
+
+
+def test_an_item_is_put_back_by_nobody_while_another_process_has_its_run(llmdo: Llmdo, root: Path) -> None:
+    """Whoever reads that it is at work, and looks whether its run is claimed, is late for both by then."""
+    put_in(llmdo, root, "effect a")
+    runs = Runs(root)
+    with only_batch(root) as store:
+        item = store.take()
+        assert item is not None
+
+        def seen() -> Iterator[BatchItem]:
+            yield item
+
+        taken = runs.claim(item.run)
+        runs_late = LateRuns(root)
+        take_up(store, runs_late, seen())
+        assert only_item(root).state == "running"
+        taken.give_back()
+        take_up(store, runs_late, seen())
+        assert only_item(root).state == "queued"
 
 
 def test_whoever_lost_an_item_to_another_does_not_go_on_with_its_run(llmdo: Llmdo, root: Path) -> None:
