@@ -443,7 +443,7 @@ def _respelt_rule(project: Project, capability: Capability, place: Place, known:
     which admit what they name, and a declaration decides which rules have a say: those are left to people.
     """
     meant = only_match(capability.name, known)
-    if meant is None:
+    if meant is None or place.route[-2:-1] in (("flows",), ("sources",)):  # of whose keys it is a part
         return None
     decision = place.data if place.route[-2:-1] in (("rules",), ("approvals",)) else None
     safe = decision == "blocked"
@@ -465,6 +465,7 @@ def _capabilities(project: Project) -> Iterator[tuple[Capability, Place]]:
             yield from ((rule.capability, rule.at) for rule in holder.approvals if rule.at)
         if holder.may:
             yield from _ceiling(holder.may, holder.may_at)
+    yield from _in_flows(graph, holders)
     document = project.workspace.document
     for name, table in project.workspace.tables("toolsets").items():
         for tool, texts in servers.declared_in(table).items():
@@ -476,6 +477,19 @@ def _capabilities(project: Project) -> Iterator[tuple[Capability, Place]]:
     for toolset in graph.toolsets.values():
         for declared in toolset.tools.values():
             yield from _metadata(declared, toolset.name, toolset.at)
+
+
+def _in_flows(graph: Graph, holders: Iterable[Entry | Worker]) -> Iterator[tuple[Capability, Place]]:
+    """Those of flow rules, of labelled sources, and of what toolsets say that only reads."""
+    for flow in (rule for holder in (graph, *holders) for rule in holder.flows.rules):
+        if flow.at:
+            yield from ((capability, flow.at) for capability in (*flow.sources, flow.to))
+    for source in graph.sources:
+        if source.at:
+            yield source.capability, source.at
+            yield source.label, Place(source.at.document, source.at.route)
+    for toolset in graph.toolsets.values():
+        yield from ((capability, toolset.at) for capability in toolset.reads)
 
 
 def _metadata(tool: Tool, toolset: str, place: Place) -> Iterator[tuple[Capability, Place]]:

@@ -378,6 +378,34 @@ class Toolset:
     )
     """The tools that its code may call, TOOLSET.TOOL each."""
     configure: Mapping[str, Json] = field(default_factory=dict, metadata=CONFIGURE)
+    reads: tuple[Capability, ...] = field(
+        default=(),
+        metadata=written(
+            CAPABILITIES,
+            file=Key(
+                "reads",
+                "list[ScopedCapability]",
+                "Those of its own capabilities that only read: presets of [flows] take them for no effect.",
+            ),
+            lock=Key("reads", "list[ScopedCapability]", "Those of its capabilities that only read."),
+        ),
+    )
+    """Those of its own capabilities that only read."""
+    keeps: bool = field(
+        default=True,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "keeps",
+                "bool",
+                "Whether its tools may return later what they were called with; false, where they keep nothing.",
+            ),
+            lock=Key(
+                "keeps", "bool", "Whether its tools may return what they were called with; true if left out."
+            ),
+        ),
+    )
+    """Whether its tools may return later in a run what they were called with."""
     is_class: bool = field(
         default=False,
         metadata=written(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass, field
 from llmdo.graph.keys import (
     CAPABILITIES,
+    FLOWS,
     PLAIN,
     REFERENCE,
     RULES,
@@ -20,6 +21,7 @@ from llmdo.graph.keys import (
     table_of,
     written,
 )
+from llmdo.policy.flow import NO_FLOWS, Flows
 from llmdo.syntax.unchanged import DESCRIPTION_CHANGED, PROMPT_CHANGED
 
 if TYPE_CHECKING:
@@ -276,6 +278,16 @@ class Worker:
                 "Rules for its own calls. They may only tighten.",
             ),
             lock=Key("approvals", "dict[ScopedCapability, Decision]", "Its rules."),
+            gives_nothing=True,
+        ),
+    )
+    flows: Flows = field(
+        default=NO_FLOWS,
+        metadata=written(
+            FLOWS,
+            file=Key("flows", "Flows", "Flow rules for this worker's own calls. They may only tighten."),
+            agent=Key("flows", "Flows", "Flow rules for its own calls. They may only tighten."),
+            lock=Key("flows", "Flows", "Its flow rules."),
             gives_nothing=True,
         ),
     )

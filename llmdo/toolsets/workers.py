@@ -34,6 +34,7 @@ class PythonWorker:
     native_tools: Sequence[str] | Mapping[str, Mapping[str, object]] | None = None
     may: Sequence[str] | None = None
     approvals: Mapping[str, Decision] | None = None
+    flows: Mapping[str, str] | None = None
     schema_in_ref: str | None = None
     schema_out_ref: str | None = None
     recursive: bool | None = None

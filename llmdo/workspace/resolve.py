@@ -12,7 +12,17 @@ from llmdo.base.values import replace
 from llmdo.graph import servers
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.facts import ToolFacts, ToolsetFacts
-from llmdo.graph.keys import NOWHERE, Reference, ValueOrigin, ceiling, decoded, reference, rules
+from llmdo.graph.keys import (
+    NOWHERE,
+    Reference,
+    ValueOrigin,
+    ceiling,
+    decoded,
+    flows,
+    labelled_sources,
+    reference,
+    rules,
+)
 from llmdo.graph.models import recording_file
 from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry, Graph, Limits
@@ -70,6 +80,8 @@ def resolve(
         rules=rules(
             parts.table(approvals, "rules"), ValueOrigin(document, ("approvals", "rules"), "llmdo.toml")
         ),
+        flows=flows(workspace.table("flows"), ValueOrigin(document, ("flows",), "llmdo.toml")),
+        sources=labelled_sources(workspace.table("sources"), ValueOrigin(document, ("sources",))),
         policies=workspace.policies,
         models=models,
         python_models=_python_models(workspace, sources, settings, models, entries, workers),
