@@ -109,14 +109,16 @@ class Labelling:
         return self.of((Capability(UNTRUSTED),))
 
 
-def written_by(raised: Iterable[Capability]) -> tuple[str | None, ...]:
-    """The scopes of files that a call which raises these may change; None for any."""
+def written_by(raised: Iterable[Capability], declared: Iterable[Capability]) -> tuple[str | None, ...]:
+    """The scopes of files that a call which raises these may change; None for any.
+
+    Of an unknown scope, those that its tool declared.
+    """
     raised = tuple(raised)
     if any(map(_does_anything, raised)):
         return (None,)
-    return tuple(
-        dict.fromkeys(each.scope for each in raised if each.name.startswith(("fs.write", "fs.delete")))
-    )
+    scopes = _scopes(raised, ("fs.write", "fs.delete"))
+    return _scopes(declared, ("fs.write", "fs.delete")) if None in scopes else scopes
 
 
 def read_by(raised: Iterable[Capability]) -> tuple[str | None, ...]:
@@ -124,7 +126,11 @@ def read_by(raised: Iterable[Capability]) -> tuple[str | None, ...]:
     raised = tuple(raised)
     if any(map(_does_anything, raised)):
         return (None,)
-    return tuple(dict.fromkeys(each.scope for each in raised if each.name.startswith(("fs.read", "fs.list"))))
+    return _scopes(raised, ("fs.read", "fs.list"))
+
+
+def _scopes(capabilities: Iterable[Capability], names: tuple[str, ...]) -> tuple[str | None, ...]:
+    return tuple(dict.fromkeys([each.scope for each in capabilities if each.name.startswith(names)]))
 
 
 def _does_anything(raised: Capability) -> bool:

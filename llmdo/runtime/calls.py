@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import capture_run_messages
@@ -28,10 +29,11 @@ from llmdo.runtime.gate.numbering import call_path
 from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, objection_to_output, spawned
 from llmdo.runtime.gate.provider_side import offered
 from llmdo.runtime.gate.toolset import Gate
+from llmdo.runtime.labels import Context, context_of_code, labels_for, opened
 from llmdo.runtime.models.failure import explained, failure_text
 from llmdo.runtime.models.reporting import cut_off
 from llmdo.runtime.models.retries import persistent
-from llmdo.runtime.place import not_calling, place_of, require_no_probe
+from llmdo.runtime.place import code_at, not_calling, place_of, require_no_probe
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.requests import RecordedModel
 from llmdo.runtime.recording.stub import StubToolset
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from llmdo.graph.worker import Use, Worker
     from llmdo.policy.authority import Capability
     from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.labels import Labels
     from llmdo.runtime.place import CallPlace
     from llmdo.runtime.signatures import Signature
 
@@ -82,7 +85,7 @@ class AgentRuntime:
             ToolFailed: `name` is not one of the caller's delegates, or the call is blocked, needs an approval, for
                 which nobody can be asked here, or a policy is against it.
         """
-        callee = _callee(self, name)
+        callee, context = _callee(self, name), context_of_code(self.frame)
         call = Call(
             path=path_at(self.config, place_of(self.frame, None, name), name, input),
             toolset=name,
@@ -90,9 +93,14 @@ class AgentRuntime:
             arguments={"input": input},
             raised=(delegating(name),),
             declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
+            labels=labels_for(self.config, context),
         )
         require_unasked(self.config, self.frame, call)
-        return below(self, callee, input=input, path=call.path)
+        child = below(self, callee, input=input, path=call.path, labels=call.labels)
+        # Whoever runs the agent itself sees at once what comes into it, and asks its model without our knowing.
+        inside = Context(is_code=True, into=context)
+        inside.carry(call.labels)
+        return replace(child, frame=replace(child.frame, context=inside))
 
     def call_agent(
         self,
@@ -114,10 +122,11 @@ class AgentRuntime:
         """
         above = None if ctx is None else call_path(self.frame.path, self.config.ledger.numbers, ctx)
         place = place_of(self.frame, above, name, key)
-        return self._called(place, name, input, ctx, attachments)
+        return self._called(context_of_code(self.frame), place, name, input, ctx, attachments)
 
     async def _called(
         self,
+        context: Context,
         place: CallPlace,
         name: str,
         input: str | Mapping[str, object] | BaseModel,  # noqa: A002
@@ -137,9 +146,15 @@ class AgentRuntime:
                     arguments=arguments,
                     raised=_raised(self.config, name, arguments.get(FILES) or ()),
                     declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
+                    labels=labels_for(self.config, context),
                 )
                 await judge(self.config, self.frame, call, ctx, ends="return")
-                output = await _enter(self, callee, arguments, path, ctx)
+                inside = opened(self.config, self.frame, call)
+                try:
+                    output = await _enter(self, callee, arguments, path, ctx, inside)
+                finally:
+                    if inside:
+                        context.carry(inside.end)
                 await self.config.log.require_known(path, output.text)
                 return output.value
         except ToolFailed as failed:
@@ -189,6 +204,7 @@ class AgentRuntime:
         worker = self.frame.worker
         if worker is None:
             raise LlmdoError("a function gives attachments to `call_agent` by their paths")
+        context = context_of_code(self.frame)
         call = Call(
             path=f"{self.frame.path}/load_attachment",
             toolset=worker.name,
@@ -196,8 +212,11 @@ class AgentRuntime:
             arguments={"path": path},
             raised=tuple(files.raised_by(path, self.config.paths)),
             declared=(READ,),
+            labels=labels_for(self.config, context),
         )
         await judge(self.config, self.frame, call)
+        if inside := opened(self.config, self.frame, call):
+            context.carry(inside.end)
         return await files.load_one(worker, path, self.config.paths, self.config.attachments)
 
     def _make(self, use: Use) -> AbstractToolset[object]:
@@ -213,8 +232,15 @@ class AgentRuntime:
         return self.config.resolver.make(use, self.frame.authority)
 
 
-def below(runtime: AgentRuntime, callee: Worker, *, input: str, path: str) -> AgentRuntime:  # noqa: A002
-    """The runtime of a call from `runtime` that is decided on already."""
+def below(
+    runtime: AgentRuntime,
+    callee: Worker,
+    *,
+    input: str,  # noqa: A002
+    path: str,
+    labels: Labels = MappingProxyType({}),
+) -> AgentRuntime:
+    """The runtime of a call from `runtime` that is decided on already; `labels` are those of what it is handed."""
     config, frame = runtime.config, runtime.frame
     try:
         policies = spawned(frame.policies)
@@ -230,6 +256,7 @@ def below(runtime: AgentRuntime, callee: Worker, *, input: str, path: str) -> Ag
         layers=layers,
         policies=policies,
     )
+    child.context.carry(labels)
     return AgentRuntime(config, child)
 
 
@@ -256,8 +283,12 @@ async def _enter(
     arguments: Mapping[str, object],
     path: str,
     ctx: RunContext[object] | None,
+    context: Context | None,
 ) -> Output:
-    """The output of `callee`, whose call is decided on already; a failure of any kind is told to the caller."""
+    """The output of `callee`, whose call is decided on already; a failure of any kind is told to the caller.
+
+    `context` is that of the call: what comes out of it carries what the callee has read by its end.
+    """
     config = runtime.config
     try:
         order = config.signatures[callee.name].takes.order(arguments)
@@ -265,7 +296,9 @@ async def _enter(
         raise ToolFailed(
             f"`{callee.name}` was not called: {failure_text(error, config.backtrace)}"
         ) from error
-    child = below(runtime, callee, input=order.text, path=path)
+    child = below(
+        runtime, callee, input=order.text, path=path, labels=context.end if context else MappingProxyType({})
+    )
     content = await _handed(config, callee, order.attachments, path)
     try:
         with not_calling():
@@ -278,6 +311,9 @@ async def _enter(
         frames = frames_of(explained(error, backtrace=config.backtrace))
         why = config.log.returned(path, None, why, frames) or why
         raise ToolFailed(f"`{callee.name}` failed: {why}") from error
+    finally:
+        if context:
+            context.carry(child.frame.context.end)
     withheld = await _kept_from_caller(runtime, callee, path, output.text, None)
     withheld = config.log.returned(path, None if withheld else output.text, withheld)
     if withheld:
@@ -390,12 +426,16 @@ def _incomplete(runtime: AgentRuntime, answer: Output, reason: str) -> Output:
 def entry_frame(config: RuntimeConfig, text: str) -> CallFrame:
     """The frame of the entry itself, above its worker's."""
     policies = () if config.policy is None else (config.policy,)
+    context = Context(is_code=True)
+    if config.is_untrusted:
+        context.carry(dict.fromkeys(config.base.labelling.of_strangers, "the input"))
     return CallFrame(
         worker=None,
         input=text,
         depth=-1,
         path=config.entry.name,
         authority=authority_of(config.base, Layer.of_entry(config.entry)),
+        context=context,
         policies=(*policies, DepthLimit(longest=config.max_depth), BudgetLimit(budget=config.budget)),
     )
 
@@ -443,7 +483,9 @@ class WorkerToolset(AbstractToolset[object]):
         """The output of the worker."""
         runtime: AgentRuntime = ctx.deps
         path = call_path(runtime.frame.path, runtime.config.ledger.numbers, ctx)
-        return (await _enter(runtime, _callee(runtime, name), tool_args, path, ctx)).text
+        scope = code_at(runtime.frame)
+        context = scope.context if scope else None
+        return (await _enter(runtime, _callee(runtime, name), tool_args, path, ctx, context)).text
 
     def get_capabilities(
         self,

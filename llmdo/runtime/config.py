@@ -61,6 +61,8 @@ class RuntimeConfig:
     """Finds where the workspace's own code failed."""
     paths: PathMap
     max_depth: int
+    is_untrusted: bool = False
+    """Whether a stranger may have written the input."""
     budget: Budget
     limits: UsageLimits
     """The budget in pydantic-ai's terms."""

@@ -98,6 +98,7 @@ def configure(
         attachments=options.attachment_resolver or WorkspaceFiles(confined),
         backtrace=Backtrace(modules.root, options.debug),
         paths=paths,
+        is_untrusted=options.untrusted_input if entry.untrusted_input is None else entry.untrusted_input,
         max_depth=depth if options.max_depth is None else min(depth, options.max_depth),
         policy=options.policy,
         budget=budget,

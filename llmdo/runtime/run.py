@@ -26,6 +26,7 @@ from llmdo.runtime.calls import (
     run_worker,
 )
 from llmdo.runtime.dependencies import dependencies
+from llmdo.runtime.labels import everything
 from llmdo.runtime.models.failure import OutOfQuotaError, explained, failure_text
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, usage_of
@@ -54,7 +55,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.graph.resolved import Entry, Graph
+    from llmdo.policy.flow import Labelling
     from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.labels import Labels
     from llmdo.runtime.signatures import Order
     from llmdo.runtime.telemetry.events import Status
 
@@ -354,14 +357,24 @@ async def _start_worker(name: str, order: Order, options: RunOptions, start: Age
     worker = start.config.graph.workers[name]
     child = below(start, worker, input=order.text, path=name)
     handed = await handed_at_start(start.config, start.frame, worker, options.attachments)
+    child.frame.context.carry(start.frame.context.end)
+    if options.history:
+        child.frame.context.carry(_labels_of_history(start.config.base.labelling, options))
     own = replace(child, frame=replace(child.frame, history=options.history))
     return await run_worker(own, [*order.parts, *handed])
+
+
+def _labels_of_history(labelling: Labelling, options: RunOptions) -> Labels:
+    """The labels of the messages that a run starts from; of earlier runs, all that there are."""
+    if options.continues is not None:
+        return everything(labelling, "the conversation")
+    return dict.fromkeys(labelling.of_strangers, "the history")
 
 
 async def _call_function(function: EntryFunction, text: str, start: AgentRuntime) -> Output:
     try:
         await start.config.log.require_known(start.frame.path, text)
-        with calling(start.frame, start.frame.path):
+        with calling(start.frame, start.frame.path, context=start.frame.context):
             value = await function(start, text)
     except (AgentRunError, LlmdoError):
         raise

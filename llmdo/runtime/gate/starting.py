@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from llmdo.graph.toolkit import START
@@ -19,18 +20,24 @@ if TYPE_CHECKING:
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.gate.call import Refused
+    from llmdo.runtime.labels import Labels
     from llmdo.toolsets.servers import Drifted
 
 [START_TOOL] = START.values()
 
 
 async def require_start(
-    config: RuntimeConfig, frame: CallFrame, use: Use, ctx: RunContext[object] | None = None
+    config: RuntimeConfig,
+    frame: CallFrame,
+    use: Use,
+    ctx: RunContext[object] | None = None,
+    labels: Labels = MappingProxyType({}),
 ) -> None:
     """Returns when this call of a worker may use the MCP server `use`; other toolsets need no start.
 
     Decided once for each call of a worker, before its first call of a tool of the server, also where another
-    worker has it running already: what a worker may do does not depend on who came first.
+    worker has it running already: what a worker may do does not depend on who came first. `labels` are those of the
+    call that needs it.
 
     Raises:
         Refused: The rules block it, or it needs an approval that was not given.
@@ -48,6 +55,7 @@ async def require_start(
             arguments=_description(server),
             raised=START_TOOL.capabilities,
             declared=START_TOOL.capabilities,
+            labels=labels,
         )
         starts[path] = asyncio.ensure_future(judge(config, frame, call, ctx))
     await asyncio.shield(starts[path])

@@ -402,6 +402,7 @@ def _of_item(options: RunOptions, basis: BatchBasis, item: BatchItem) -> RunOpti
     return replace(
         options,
         models=replace(options.models, source="fleet") if basis.is_fleet else options.models,
+        untrusted_input=True,
         attachments=attached,
         attachment_resolver=KeptFiles(basis.store, files, basis.files),
         approver=answering.approver,
