@@ -385,24 +385,19 @@ class Toolset:
             file=Key(
                 "reads",
                 "list[ScopedCapability]",
-                "Those of its own capabilities that only read: presets of [flows] take them for no effect.",
+                "Of its capabilities, those that presets take for no effect.",
             ),
-            lock=Key("reads", "list[ScopedCapability]", "Those of its capabilities that only read."),
+            lock=Key("reads", "list[ScopedCapability]", "Of its capabilities, those that only read."),
         ),
     )
-    """Those of its own capabilities that only read."""
     keeps: bool = field(
         default=True,
         metadata=written(
             PLAIN,
             file=Key(
-                "keeps",
-                "bool",
-                "Whether its tools may return later what they were called with; false, where they keep nothing.",
+                "keeps", "bool", "Whether its tools may return later what they got; true where left out."
             ),
-            lock=Key(
-                "keeps", "bool", "Whether its tools may return what they were called with; true if left out."
-            ),
+            lock=Key("keeps", "Literal[False]", "Whether its tools may return later what they got."),
         ),
     )
     """Whether its tools may return later in a run what they were called with."""

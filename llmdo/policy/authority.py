@@ -305,7 +305,9 @@ class FlowRule:
     """Who says so, in words for the user."""
     at: Place | None = field(default=None, compare=False)
     is_preset: bool = False
-    """Whether a preset says so: of it, what only reads is no effect, nor a way out what hands nothing over."""
+    """Whether a preset says so: for it, what only reads is no effect."""
+    if_sent: bool = False
+    """Whether it is about what hands something over: a call without arguments does not."""
 
     def applies(self, raised: Capability, of_call: Iterable[Capability], carried: Carried) -> bool:
         """Whether this rule has a say over `raised`, one of the capabilities `of_call`.
@@ -313,7 +315,7 @@ class FlowRule:
         What a stranger wrote counts where the call carries it: then he may have chosen the call. Anything else counts
         also where the call itself raises it, as that is what goes out.
         """
-        if not self.to.touches(raised) or (self.is_preset and self.to.name == "x" and not carried.sends):
+        if not self.to.touches(raised) or (self.if_sent and not carried.sends):
             return False
         return all(
             source in carried.labels

@@ -46,16 +46,17 @@ class Flows:
         if self.preset is None:
             return self.rules
         origin = f"preset `{self.preset}` of {self.owner}"
-        stated = (
+        stated = [
             FlowRule(
                 tuple(sorted(map(Capability, sources), key=str)),
                 Capability(to),
                 "needs_approval",
                 origin,
                 is_preset=True,
+                if_sent=to == "x" and self.preset == "rule-of-two",
             )
             for sources, to in PRESETS[self.preset]
-        )
+        ]
         return (*stated, *self.rules)
 
 

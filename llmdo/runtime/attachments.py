@@ -18,7 +18,7 @@ from llmdo.policy.secret_files import protected
 from llmdo.runtime.attached import Attached, read_outside
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge
-from llmdo.runtime.labels import labels_for, opened
+from llmdo.runtime.gate.labelling import labels_for, opened
 from llmdo.toolsets.media import endings_of, media_type, text_of
 from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.refusal import PathRefused

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import capture_run_messages
@@ -18,18 +17,17 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.toolkit import READ, delegating, delegation, hands_over, tools_of
 from llmdo.journal.naming import first_run
-from llmdo.policy.composition import Layer, authority_of
 from llmdo.runtime import attachments as files
-from llmdo.runtime.budget import BudgetLimit
 from llmdo.runtime.code_tools import call_of, path_at
-from llmdo.runtime.frame import CallFrame
+from llmdo.runtime.frames import frame_below
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge, require_unasked
+from llmdo.runtime.gate.labelling import context_of_code, labels_for, opened
 from llmdo.runtime.gate.numbering import call_path
-from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, objection_to_output, spawned
+from llmdo.runtime.gate.policy import objection_to_output
 from llmdo.runtime.gate.provider_side import offered
 from llmdo.runtime.gate.toolset import Gate
-from llmdo.runtime.labels import Context, context_of_code, labels_for, opened
+from llmdo.runtime.labels import NO_LABELS, Context
 from llmdo.runtime.models.failure import explained, failure_text
 from llmdo.runtime.models.reporting import cut_off
 from llmdo.runtime.models.retries import persistent
@@ -53,7 +51,7 @@ if TYPE_CHECKING:
     from llmdo.graph.worker import Use, Worker
     from llmdo.policy.authority import Capability
     from llmdo.runtime.config import RuntimeConfig
-    from llmdo.runtime.labels import Labels
+    from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.place import CallPlace
     from llmdo.runtime.signatures import Signature
 
@@ -96,11 +94,11 @@ class AgentRuntime:
             labels=labels_for(self.config, context),
         )
         require_unasked(self.config, self.frame, call)
-        child = below(self, callee, input=input, path=call.path, labels=call.labels)
+        child = frame_below(self.config, self.frame, callee, input=input, path=call.path)
         # Whoever runs the agent itself sees at once what comes into it, and asks its model without our knowing.
         inside = Context(is_code=True, into=context)
         inside.carry(call.labels)
-        return replace(child, frame=replace(child.frame, context=inside))
+        return AgentRuntime(self.config, replace(child, context=inside))
 
     def call_agent(
         self,
@@ -232,34 +230,6 @@ class AgentRuntime:
         return self.config.resolver.make(use, self.frame.authority)
 
 
-def below(
-    runtime: AgentRuntime,
-    callee: Worker,
-    *,
-    input: str,  # noqa: A002
-    path: str,
-    labels: Labels = MappingProxyType({}),
-) -> AgentRuntime:
-    """The runtime of a call from `runtime` that is decided on already; `labels` are those of what it is handed."""
-    config, frame = runtime.config, runtime.frame
-    try:
-        policies = spawned(frame.policies)
-    except PolicyRefusal as refusal:
-        raise ToolFailed(f"`{callee.name}` is blocked: {refusal}") from refusal
-    layers = (*frame.layers, Layer.of_worker(callee))
-    child = CallFrame(
-        worker=callee,
-        input=input,
-        depth=frame.depth + 1,
-        path=path,
-        authority=authority_of(config.base, Layer.of_entry(config.entry), layers),
-        layers=layers,
-        policies=policies,
-    )
-    child.context.carry(labels)
-    return AgentRuntime(config, child)
-
-
 def _callee(runtime: AgentRuntime, name: str) -> Worker:
     """The worker `name`, where it is one that the caller may call."""
     caller, graph = runtime.frame.worker, runtime.config.graph
@@ -296,13 +266,12 @@ async def _enter(
         raise ToolFailed(
             f"`{callee.name}` was not called: {failure_text(error, config.backtrace)}"
         ) from error
-    child = below(
-        runtime, callee, input=order.text, path=path, labels=context.end if context else MappingProxyType({})
-    )
+    labels = context.end if context else NO_LABELS
+    frame = frame_below(config, runtime.frame, callee, input=order.text, path=path, labels=labels)
     content = await _handed(config, callee, order.attachments, path)
     try:
         with not_calling():
-            output = await run_worker(child, [*order.parts, *content], ctx)
+            output = await run_worker(AgentRuntime(config, frame), [*order.parts, *content], ctx)
     except Exception as error:  # a callee may fail in any way; its caller's tree goes on
         why = failure_text(error, config.backtrace)
         if isinstance(error, UsageLimitExceeded):
@@ -313,7 +282,7 @@ async def _enter(
         raise ToolFailed(f"`{callee.name}` failed: {why}") from error
     finally:
         if context:
-            context.carry(child.frame.context.end)
+            context.carry(frame.context.end)
     withheld = await _kept_from_caller(runtime, callee, path, output.text, None)
     withheld = config.log.returned(path, None if withheld else output.text, withheld)
     if withheld:
@@ -420,23 +389,6 @@ def _incomplete(runtime: AgentRuntime, answer: Output, reason: str) -> Output:
         return replace(answer, cut=reason)
     return Output.of(
         f"{answer.value}\n\n[The answer of `{frame.name}` ends here and is not complete: {reason}.]"
-    )
-
-
-def entry_frame(config: RuntimeConfig, text: str) -> CallFrame:
-    """The frame of the entry itself, above its worker's."""
-    policies = () if config.policy is None else (config.policy,)
-    context = Context(is_code=True)
-    if config.is_untrusted:
-        context.carry(dict.fromkeys(config.base.labelling.of_strangers, "the input"))
-    return CallFrame(
-        worker=None,
-        input=text,
-        depth=-1,
-        path=config.entry.name,
-        authority=authority_of(config.base, Layer.of_entry(config.entry)),
-        context=context,
-        policies=(*policies, DepthLimit(longest=config.max_depth), BudgetLimit(budget=config.budget)),
     )
 
 

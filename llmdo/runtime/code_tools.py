@@ -17,9 +17,9 @@ from pydantic_core import PydanticSerializationError
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.code_calls import calls_of, codes_of
+from llmdo.runtime.gate.labelling import context_of_code
 from llmdo.runtime.gate.numbering import CodeContext
 from llmdo.runtime.gate.toolset import Gate
-from llmdo.runtime.labels import context_of_code
 from llmdo.runtime.place import code_at, not_calling, place_of
 from llmdo.runtime.recording.replay_mode import DivergenceError
 from llmdo.runtime.signatures import mistakes

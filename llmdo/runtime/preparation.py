@@ -16,6 +16,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import fields, replace
 from llmdo.graph.code_calls import own_uses, uses_with_calls
 from llmdo.graph.inventory import Inventory
+from llmdo.graph.keys import NOWHERE, decoded
 from llmdo.graph.models import python_reference, recording_file
 from llmdo.graph.resolved import Limits
 from llmdo.graph.toolkit import reachable
@@ -43,7 +44,6 @@ from llmdo.toolsets.resolver import ToolsetResolver
 from llmdo.toolsets.servers import require_client, servers_of
 from llmdo.workspace.modules import importable, text_digests
 from llmdo.workspace.reading import read_modules
-from llmdo.workspace.resolve import limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -199,7 +199,8 @@ def _with_limits(entry: Entry, options: RunOptions) -> Entry:
     recorder = options.recorder
     if recorder is None:
         return entry
-    changed = limits({**spent(recorder.journal).limits, **options.limits})
+    stated = {**spent(recorder.journal).limits, **options.limits}
+    changed = decoded(Limits, "lock", stated, NOWHERE)
     named: dict[str, Any] = {
         each.name: value for each in fields(Limits) if (value := getattr(changed, each.name)) is not None
     }

@@ -19,14 +19,10 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.journal.entries import ClaimedError, StoreError
 from llmdo.runtime.approvals.approver import GoneError
 from llmdo.runtime.attachments import handed_at_start
-from llmdo.runtime.calls import (
-    AgentRuntime,
-    below,
-    entry_frame,
-    run_worker,
-)
+from llmdo.runtime.calls import AgentRuntime, run_worker
 from llmdo.runtime.dependencies import dependencies
-from llmdo.runtime.labels import everything
+from llmdo.runtime.frames import entry_frame, frame_below
+from llmdo.runtime.gate.labelling import everything
 from llmdo.runtime.models.failure import OutOfQuotaError, explained, failure_text
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, usage_of
@@ -185,7 +181,7 @@ async def _start_servers(config: RuntimeConfig, text: str) -> None:
         LlmdoError: A server cannot be started, or is not what was locked.
     """
     try:
-        await start_servers(AgentRuntime(config, entry_frame(config, text)))
+        await start_servers(config, entry_frame(config, text))
     except (LlmdoError, asyncio.CancelledError) as error:
         reason = error if isinstance(error, LlmdoError) else LlmdoError("the run was interrupted")
         failed = RunOutcome(
@@ -355,13 +351,13 @@ async def _with_deps(
 
 async def _start_worker(name: str, order: Order, options: RunOptions, start: AgentRuntime) -> Output:
     worker = start.config.graph.workers[name]
-    child = below(start, worker, input=order.text, path=name)
+    frame = frame_below(start.config, start.frame, worker, input=order.text, path=name)
     handed = await handed_at_start(start.config, start.frame, worker, options.attachments)
-    child.frame.context.carry(start.frame.context.end)
+    frame.context.carry(start.frame.context.end)
     if options.history:
-        child.frame.context.carry(_labels_of_history(start.config.base.labelling, options))
-    own = replace(child, frame=replace(child.frame, history=options.history))
-    return await run_worker(own, [*order.parts, *handed])
+        frame.context.carry(_labels_of_history(start.config.base.labelling, options))
+    own = replace(frame, history=options.history)
+    return await run_worker(AgentRuntime(start.config, own), [*order.parts, *handed])
 
 
 def _labels_of_history(labelling: Labelling, options: RunOptions) -> Labels:

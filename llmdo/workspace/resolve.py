@@ -9,23 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base import digest, parts
 from llmdo.base.values import replace
-from llmdo.graph import servers
+from llmdo.graph import keys, servers
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.facts import ToolFacts, ToolsetFacts
-from llmdo.graph.keys import (
-    NOWHERE,
-    Reference,
-    ValueOrigin,
-    ceiling,
-    decoded,
-    flows,
-    labelled_sources,
-    reference,
-    rules,
-)
+from llmdo.graph.keys import NOWHERE, Reference, ValueOrigin, ceiling, decoded, reference, rules
 from llmdo.graph.models import recording_file
 from llmdo.graph.notify import Notify
-from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.schedule import Schedule
 from llmdo.graph.settings import DEFAULT_MAX_DEPTH, Acceptance, Settings
 from llmdo.graph.toolset import Tool, Toolset
@@ -70,18 +60,15 @@ def resolve(
         built_in=BUILT_IN_VERSION,
         default=approvals.get("default", "needs_approval"),
     )
-    models = {
-        alias: (chain,) if isinstance(chain, str) else parts.texts(chain)
-        for alias, chain in sorted(workspace.table("models").items())
-    }
+    models = _aliases(workspace)
     entries = _entries(document, workspace.tables("entries"), workers, sources)
     return Graph(
         settings=settings,
         rules=rules(
             parts.table(approvals, "rules"), ValueOrigin(document, ("approvals", "rules"), "llmdo.toml")
         ),
-        flows=flows(workspace.table("flows"), ValueOrigin(document, ("flows",), "llmdo.toml")),
-        sources=labelled_sources(workspace.table("sources"), ValueOrigin(document, ("sources",))),
+        flows=keys.flows(workspace.table("flows"), ValueOrigin(document, ("flows",), "llmdo.toml")),
+        sources=keys.labelled_sources(workspace.table("sources"), ValueOrigin(document, ("sources",))),
         policies=workspace.policies,
         models=models,
         python_models=_python_models(workspace, sources, settings, models, entries, workers),
@@ -101,6 +88,14 @@ def resolve(
         code=text_digests(workspace.modules),
         governing=workspace.governing,
     )
+
+
+def _aliases(workspace: Workspace) -> dict[str, tuple[str, ...]]:
+    """The aliases of models, each with its fallback chain."""
+    return {
+        alias: (chain,) if isinstance(chain, str) else parts.texts(chain)
+        for alias, chain in sorted(workspace.table("models").items())
+    }
 
 
 def schedules(
@@ -145,11 +140,6 @@ def with_facts(graph: Graph, workspace: Workspace, facts: Facts) -> Graph:
 
 
 _NOTHING: Mapping[str, Json] = {}
-
-
-def limits(table: Mapping[str, object]) -> Limits:
-    """The budgets of an entry."""
-    return decoded(Limits, "lock", table, NOWHERE)
 
 
 def provider_side(tools: Iterable[str], at: Place) -> Use:
@@ -369,7 +359,7 @@ def _toolset(
         module = workspace.modules.get(path or "")
         known = _outlined(module.outline.toolsets.get(python.rpartition(":")[2]) if module else None)
     declared = parts.table(table, "capabilities")
-    written = {key: table[key] for key in ("calls", "configure") if key in table}
+    written = {key: table[key] for key in ("calls", "configure", "reads", "keeps") if key in table}
     return decoded(
         Toolset,
         "file",

@@ -14,7 +14,7 @@ from llmdo.graph.toolkit import tools_of
 from llmdo.policy.authority import never_runs
 from llmdo.runtime.gate.call import Call, Refused
 from llmdo.runtime.gate.decisions import judge
-from llmdo.runtime.labels import labels_for, opened
+from llmdo.runtime.gate.labelling import labels_for, opened
 from llmdo.toolsets.adoption import tools_in
 
 if TYPE_CHECKING:

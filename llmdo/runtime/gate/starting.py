@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from llmdo.graph.toolkit import START
 from llmdo.policy.authority import decide
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge, refused
+from llmdo.runtime.labels import NO_LABELS
 from llmdo.runtime.telemetry.events import Decided
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ async def require_start(
     frame: CallFrame,
     use: Use,
     ctx: RunContext[object] | None = None,
-    labels: Labels = MappingProxyType({}),
+    labels: Labels = NO_LABELS,
 ) -> None:
     """Returns when this call of a worker may use the MCP server `use`; other toolsets need no start.
 

@@ -17,10 +17,10 @@ from llmdo.graph.worker import Attachments
 from llmdo.journal.naming import first_run
 from llmdo.runtime.gate.call import Attempt, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
+from llmdo.runtime.gate.labelling import declared, everything, labels_for, opened
 from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbered
 from llmdo.runtime.gate.probing import offered_probe
 from llmdo.runtime.gate.starting import may_start_unasked, refused_by_lock, require_start
-from llmdo.runtime.labels import declared, everything, labels_for, opened
 from llmdo.runtime.models.failure import failure_text
 from llmdo.runtime.place import calling
 from llmdo.runtime.recording.encoding import shown_outcome
