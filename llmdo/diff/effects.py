@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.values import Json
     from llmdo.diff.difference import Effect
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
 
 ISOLATIONS = ("require", "auto", "off")
 """From the strongest to the weakest."""

@@ -236,6 +236,10 @@ def _effect_on_flows(route: Route, before: Json, after: Json) -> Effect:
             return effects.more(before, after)
         case ("toolset", _, "keeps"):
             return "widens" if after is False else "narrows"
+        case ("toolset", _, "targets", _):
+            return effects.choice(after, before)
+        case ("worker", _, "output"):
+            return "narrows" if after == "sealed" else "widens"
     return "none"
 
 

@@ -5,7 +5,7 @@ A new key of a worker is a field here, and a parameter of `toolsets.workers.Work
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.values import dataclass, field
 from llmdo.graph.keys import (
@@ -219,6 +219,19 @@ class Worker:
             gives_nothing=True,
         ),
     )
+    output: Literal["sealed"] | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "output",
+                "Literal['sealed']",
+                "`sealed`: the models of its callers see the name and the size of its answer, and may pass it on.",
+            ),
+            lock=Key("output", "Literal['sealed']", "How its answer is handed over."),
+        ),
+    )
+    """How its callers are handed its answer; None as it is."""
     compatible_models: tuple[str, ...] | None = field(
         default=None,
         metadata=written(

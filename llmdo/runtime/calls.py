@@ -22,7 +22,13 @@ from llmdo.runtime.code_tools import call_of, path_at
 from llmdo.runtime.frames import frame_below
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge, require_unasked
-from llmdo.runtime.gate.labelling import context_of_code, labels_for, opened
+from llmdo.runtime.gate.labelling import (
+    context_of_code,
+    handed_over,
+    labels_for,
+    opened,
+    told_of_failure,
+)
 from llmdo.runtime.gate.numbering import call_path
 from llmdo.runtime.gate.policy import objection_to_output
 from llmdo.runtime.gate.provider_side import offered
@@ -35,6 +41,7 @@ from llmdo.runtime.place import code_at, not_calling, place_of, require_no_probe
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.requests import RecordedModel
 from llmdo.runtime.recording.stub import StubToolset
+from llmdo.runtime.seals import opened_in
 from llmdo.runtime.signatures import FILES, Output
 from llmdo.runtime.telemetry.events import WorkerFinished, WorkerStarted
 from llmdo.toolsets import call_key
@@ -134,7 +141,9 @@ class AgentRuntime:
         try:
             with not_calling():
                 callee = _callee(self, name)
-                arguments = _arguments(self.config.signatures[name], input, attachments)
+                given = _arguments(self.config.signatures[name], input, attachments)
+                sealed = opened_in(given, context.seals)
+                arguments = sealed.arguments
                 path = path_at(self.config, place, name, arguments)
                 await self.config.log.require_same(path, name, arguments)
                 call = Call(
@@ -145,14 +154,17 @@ class AgentRuntime:
                     raised=_raised(self.config, name, arguments.get(FILES) or ()),
                     declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
                     labels=labels_for(self.config, context),
+                    brought=sealed.labels,
                 )
                 await judge(self.config, self.frame, call, ctx, ends="return")
                 inside = opened(self.config, self.frame, call)
+                if inside:
+                    inside.into = context  # also of what is opened later
                 try:
                     output = await _enter(self, callee, arguments, path, ctx, inside)
                 finally:
                     if inside:
-                        context.carry(inside.end)
+                        context.take(inside)
                 await self.config.log.require_known(path, output.text)
                 return output.value
         except ToolFailed as failed:
@@ -279,15 +291,13 @@ async def _enter(
         await _kept_from_caller(runtime, callee, path, None, why)
         frames = frames_of(explained(error, backtrace=config.backtrace))
         why = config.log.returned(path, None, why, frames) or why
+        why = told_of_failure(config, frame, context, why, limit=isinstance(error, UsageLimitExceeded))
         raise ToolFailed(f"`{callee.name}` failed: {why}") from error
-    finally:
-        if context:
-            context.carry(frame.context.end)
     withheld = await _kept_from_caller(runtime, callee, path, output.text, None)
     withheld = config.log.returned(path, None if withheld else output.text, withheld)
     if withheld:
         raise ToolFailed(f"`{callee.name}` failed: {withheld}")
-    return output
+    return handed_over(config, runtime.frame, frame, context, output)
 
 
 async def _kept_from_caller(

@@ -75,6 +75,8 @@ class RuntimeConfig:
     """Where all that happens in the run is appended, and what is recorded of it is served from."""
     streams: Streams = "nothing"
     """Whose answers are reported piece by piece."""
+    is_labelled: bool = False
+    """Whether anything is labelled, or sealed."""
     never_runs: Callable[[tuple[Capability, ...], Authority, Least], bool] = field(
         default_factory=lambda: lru_cache(_REMEMBERED)(never_runs)
     )

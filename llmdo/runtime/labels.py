@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from llmdo.policy.authority import Capability
+    from llmdo.runtime.seals import Seal
 
     Labels = Mapping[Capability, str]
     """Each label to the call path at which it came in first."""
@@ -38,6 +39,8 @@ class Context:
     """What came to the code of its tools."""
     lost: dict[Capability, str] = field(default_factory=dict)
     """What came to code of which nobody knows whose it is."""
+    seals: dict[str, Seal] = field(default_factory=dict)
+    """The sealed texts that it was handed, by their names."""
 
     @property
     def end(self) -> Labels:
@@ -55,6 +58,11 @@ class Context:
     def ask(self) -> None:
         """Notes that a request leaves, with all that has come by now."""
         self.seen = {**self.read}
+
+    def take(self, other: Context) -> None:
+        """Adds all that came out of the code of a call: its labels, and the sealed texts that it was handed."""
+        self.carry(other.end)
+        self.seals.update(other.seals)
 
     def carry(self, labels: Labels) -> None:
         """Adds the labels of something that comes into this context."""

@@ -50,6 +50,8 @@ class Ledger:
     """Ends the run early."""
     labels: KeptLabels = field(default_factory=KeptLabels)
     """Of what outlives a call within the run."""
+    unsealed: set[tuple[str, str, str, str]] = field(default_factory=set)
+    """The sealed values that calls were let through with: toolset, tool, argument and value."""
     starts: dict[str, asyncio.Task[object]] = field(default_factory=dict)
     """The decisions on starting MCP servers, by call path."""
 

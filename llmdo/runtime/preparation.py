@@ -82,13 +82,14 @@ def configure(
     resolver = _resolver(graph, entry, folders, confined, modules, paths, options, log)
     agents = _agents(graph, entry, folders.workspace, modules, prompts, options)
     budget = _budget(entry, options, Ledger(stop=stop), log)
-    depth = graph.settings.max_depth
+    depth, base = graph.settings.max_depth, Base.of(graph, options.tightening)
     return RuntimeConfig(
         run=options.run or new_run(),
         graph=graph,
         folders=folders,
         entry=entry,
-        base=Base.of(graph, options.tightening),
+        base=base,
+        is_labelled=bool(base.labelling.labels) or any(worker.output for worker in graph.workers.values()),
         approver=options.approver or RejectAll(),
         agents=agents,
         signatures=agents.signatures,

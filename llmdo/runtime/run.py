@@ -37,6 +37,7 @@ from llmdo.runtime.recording.replay_mode import (
     UnfinishedError,
     WaitingError,
 )
+from llmdo.runtime.seals import opened_text
 from llmdo.runtime.servers_first import start_servers
 from llmdo.runtime.signatures import Output
 from llmdo.runtime.telemetry.events import RunFinished, RunStarted
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.policy.flow import Labelling
     from llmdo.runtime.config import RuntimeConfig
-    from llmdo.runtime.labels import Labels
+    from llmdo.runtime.labels import Context, Labels
     from llmdo.runtime.signatures import Order
     from llmdo.runtime.telemetry.events import Status
 
@@ -357,7 +358,16 @@ async def _start_worker(name: str, order: Order, options: RunOptions, start: Age
     if options.history:
         frame.context.carry(_labels_of_history(start.config.base.labelling, options))
     own = replace(frame, history=options.history)
-    return await run_worker(AgentRuntime(start.config, own), [*order.parts, *handed])
+    answer = await run_worker(AgentRuntime(start.config, own), [*order.parts, *handed])
+    return _opened(answer, frame.context)
+
+
+def _opened(answer: Output, context: Context) -> Output:
+    """An answer with the texts of the seals in it, for the person who reads it."""
+    if not isinstance(answer.value, str) or not context.seals:
+        return answer
+    text = opened_text(answer.value, context.seals)
+    return replace(answer, value=text, text=text)
 
 
 def _labels_of_history(labelling: Labelling, options: RunOptions) -> Labels:
@@ -385,7 +395,7 @@ async def _call_function(function: EntryFunction, text: str, start: AgentRuntime
         ) from error
     if value is None:
         raise LlmdoError(f"the function of entry `{start.config.entry.name}` returned nothing")
-    return Output.of(value)
+    return _opened(Output.of(value), start.frame.context)
 
 
 def _entry(graph: Graph, name: str) -> Entry:

@@ -359,7 +359,7 @@ def _toolset(
         module = workspace.modules.get(path or "")
         known = _outlined(module.outline.toolsets.get(python.rpartition(":")[2]) if module else None)
     declared = parts.table(table, "capabilities")
-    written = {key: table[key] for key in ("calls", "configure", "reads", "keeps") if key in table}
+    written = {key: table[key] for key in ("calls", "configure", "reads", "targets", "keeps") if key in table}
     return decoded(
         Toolset,
         "file",

@@ -45,6 +45,10 @@ class Call:
     """The configuration of the toolset."""
     labels: Labels = field(default_factory=dict)
     """What its caller has read by the words of flow rules, each with where that came in."""
+    brought: Labels = field(default_factory=dict)
+    """Those of the sealed texts in its arguments, wherever these stand."""
+    sends: bool = True
+    """Whether it hands anything over."""
     asks: str | None = None
     """Why a person is to be asked whatever the rules say; None where only the rules decide."""
     fault: str | None = None
@@ -53,7 +57,7 @@ class Call:
     @property
     def carried(self) -> Carried:
         """What flow rules ask about it."""
-        return Carried(frozenset(self.labels), sends=bool(self.arguments))
+        return Carried(frozenset(self.labels), sends=self.sends and bool(self.arguments))
 
     def decided(
         self,
@@ -131,6 +135,14 @@ class Attempt:
     """The folder that tools work on."""
     labels: Labels = field(default_factory=dict)
     """Those under which it is chosen."""
+    brought: Labels = field(default_factory=dict)
+    """Those of the sealed texts in its arguments."""
+    targets: frozenset[str] | None = None
+    """The arguments that say to whom or on what it acts; None where nobody says, so that each may."""
+    sealed: tuple[str, ...] = ()
+    """Those of them that a sealed text is."""
+    asks: str | None = None
+    """Why a person is to be asked whatever the rules say."""
 
     def draft(self, arguments: Mapping[str, Any]) -> Call:
         """The call with these arguments, as if it raised all that is declared."""
@@ -143,6 +155,9 @@ class Attempt:
             raised=declared,
             declared=declared,
             labels=self.labels,
+            brought=self.brought,
+            sends=self.targets != frozenset(),
+            asks=self.asks,
             config=copied(self.use.config),
         )
 

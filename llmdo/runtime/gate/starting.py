@@ -15,7 +15,7 @@ from llmdo.runtime.telemetry.events import Decided
 if TYPE_CHECKING:
     from pydantic_ai import RunContext
 
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
     from llmdo.graph.worker import Use
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame

@@ -20,12 +20,14 @@ from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
 from llmdo.runtime.gate.labelling import declared, everything, labels_for, opened
 from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbered
 from llmdo.runtime.gate.probing import offered_probe
+from llmdo.runtime.gate.sealing import answered, targets_of, unsealed
 from llmdo.runtime.gate.starting import may_start_unasked, refused_by_lock, require_start
 from llmdo.runtime.models.failure import failure_text
 from llmdo.runtime.place import calling
 from llmdo.runtime.recording.encoding import shown_outcome
 from llmdo.runtime.recording.faults import noting, without_notes
 from llmdo.runtime.recording.replay_mode import Execution, is_safe
+from llmdo.runtime.seals import opened_in
 from llmdo.runtime.telemetry.events import ToolCalled, ToolFinished
 from llmdo.toolsets import call_key
 from llmdo.toolsets.python import sentence_of
@@ -218,12 +220,16 @@ class Gate(WrapperToolset[object]):
             governing=self.config.resolver.governing,
             files=self.config.confined,
             labels=labels_for(self.config, self._labelled),
+            targets=targets_of(self.config.graph, self.use.name, tool.tool_def),
         )
+        if (sealed := opened_in(arguments, self._labelled.seals)).seals:
+            attempt, arguments = await unsealed(self.config, attempt, sealed)
         asks = name in self._asking
         try:
             if self.is_for_code:
                 await self.config.log.require_same(path, name, arguments)
             permit = await self._judged(attempt, arguments, asks=asks)
+            answered(self.config, attempt, permit.call)
             if asks:
                 attempt = replace(attempt, ctx=replace(ctx, tool_call_approved=True))
             try:
@@ -273,7 +279,7 @@ class Gate(WrapperToolset[object]):
             return await self._kept(attempt, permit, work)
         finally:
             if context:
-                self._labelled.carry(context.end)
+                self._labelled.take(context)
 
     @property
     def _may_have_called(self) -> bool:
@@ -313,7 +319,7 @@ class Gate(WrapperToolset[object]):
         return await log.execution(execution, work, self.config.ledger)
 
     async def _judged(self, attempt: Attempt, arguments: Mapping[str, Any], *, asks: bool) -> Permit:
-        call = replace(attempt.draft(arguments), asks=ASKS_ITSELF if asks else None)
+        call = replace(attempt.draft(arguments), asks=ASKS_ITSELF if asks else attempt.asks)
         return await judge(self.config, self.frame, call, attempt.ctx, attempt, self._ends)
 
     @property
