@@ -219,6 +219,20 @@ class Worker:
             gives_nothing=True,
         ),
     )
+    closed: int | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            lock=Key(
+                "closed",
+                "Annotated[int, Ge(0)]",
+                "The most bits that its answer carries, where its typed output lists or bounds each value.",
+            ),
+            drift="what its answer may carry",
+            effect="amount",
+        ),
+    )
+    """The most bits that its answer carries, where its typed output lists or bounds each value; else None."""
     output: Literal["sealed"] | None = field(
         default=None,
         metadata=written(

@@ -23,6 +23,7 @@ from llmdo.graph.worker import Use, Worker, own_toolset
 from llmdo.policy.authority import BUILT_IN_VERSION, Capability
 from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
+from llmdo.workspace.answers import with_bits
 from llmdo.workspace.modules import source_digests, text_digests
 from llmdo.workspace.references import package_files, python_file
 from llmdo.workspace.toolset_names import names_of_paths, toolset_references
@@ -157,18 +158,11 @@ def acceptances(tables: Iterable[Json], origin: ValueOrigin) -> tuple[Acceptance
         decoded(Acceptance, "lock", parts.table(table), origin, at=Place(document, (*route, number)))
         for number, table in enumerate(tables)
     ]
-    return tuple(
-        sorted(
-            read,
-            key=lambda acceptance: (
-                acceptance.code or "",
-                str(acceptance.capability or ""),
-                acceptance.entry or "",
-                acceptance.gated,
-                acceptance.reason,
-            ),
-        )
-    )
+
+    def order(each: Acceptance) -> tuple[str, str, str, bool, str]:
+        return each.code or "", str(each.capability or ""), each.entry or "", each.gated, each.reason
+
+    return tuple(sorted(read, key=order))
 
 
 def _workers(
@@ -186,7 +180,7 @@ def _workers(
             worker = _worker(file, sources, routes, paths)
             if remembered:
                 remembered.keep(path, file, worker)
-        workers.setdefault(file.name, worker)
+        workers.setdefault(file.name, with_bits(worker, workspace.modules))
     return dict(sorted(workers.items()))
 
 
