@@ -104,6 +104,11 @@ def after_strangers(analysis: Analysis, entry: Entry) -> tuple[FlowRow, ...]:
     return _Spread(analysis, entry).rows
 
 
+def labels_below(analysis: Analysis, entry: Entry) -> Mapping[str, frozenset[Capability]]:
+    """The labels that calls of each worker below `entry` may carry by their end; `ENTRY` is the code of the entry."""
+    return {name: frozenset(labels) for name, labels in _Spread(analysis, entry).labels.items()}
+
+
 class _Spread:
     """The labels that spread below one entry."""
 
@@ -122,6 +127,11 @@ class _Spread:
             there = {label: Entrance(ENTRY, "", "") for label in self._labelling.of_strangers}
             self._labels.add(self._labels.workers[ENTRY], there)
         self._spread()
+
+    @property
+    def labels(self) -> Mapping[str, Mapping[Capability, Entrance]]:
+        """The labels of each worker."""
+        return self._labels.workers
 
     def _calls_of(self, name: str) -> Iterator[_Call]:
         place = self._analysis.workers.places[name]
@@ -191,7 +201,7 @@ class _Spread:
                 continue
             for call in calls:
                 capability = call.shape.row
-                if capability.name in _NO_EFFECT or capability.name in self._analysis.base.reads:
+                if not (_NO_EFFECT | self._analysis.base.reads).isdisjoint(capability.names):
                     continue
                 row = self._row(name, call, origin)
                 known = best.get(capability)
