@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass, field
+from llmdo.graph import code_calls
 from llmdo.policy.authority import (
     STRICTNESS,
     UNTRUSTED,
@@ -159,8 +160,21 @@ class _Spread:
             for name, calls in self._calls.items():
                 for call in calls:
                     self._call(name, call)
+                for toolset in self._keeping(name):
+                    kept = labels.toolsets.setdefault(toolset, {})
+                    labels.add(kept, labels.workers[name])
+                    labels.add(labels.workers[name], kept)
                 for callee in self._delegates(name):
                     self._delegate(name, callee)
+
+    def _keeping(self, name: str) -> Iterable[str]:
+        """The toolsets that a worker or its code may call, and that keep what they get."""
+        graph = self._analysis.graph
+        if name == ENTRY:
+            uses = code_calls.own_uses(graph, self._entry)
+        else:
+            uses = code_calls.uses_with_calls(graph, graph.workers[name].uses)
+        return [use.name for use in uses if use.name in graph.toolsets and graph.toolsets[use.name].keeps]
 
     def _call(self, name: str, call: _Call) -> None:
         """Adds what a call brings to its worker, and leaves behind."""
@@ -174,11 +188,6 @@ class _Spread:
                 labels.add(mine, its)
         for scope in written_by(raised, call.shape.declared):
             labels.add(labels.files.setdefault(scope, {}), mine)
-        toolset = self._analysis.graph.toolsets.get(call.toolset)
-        if toolset is not None and toolset.keeps:
-            kept = labels.toolsets.setdefault(call.toolset, {})
-            labels.add(kept, mine)
-            labels.add(mine, kept)
 
     def _delegate(self, name: str, callee: str) -> None:
         """Passes labels with the input of a delegate, and back with its answer."""
