@@ -184,8 +184,8 @@ def test_no_call_runs_under_a_label_that_reach_did_not_say(
     )
     prompts = dict.fromkeys(graph.workers, "Go.")
     asyncio.run(run(graph, root=root, prompts=prompts, entry="e", options=options))
-    said = labels_below(Analysis(graph), entry)
+    by_worker = labels_below(Analysis(graph), entry)
     for event in events:
         if isinstance(event, Decided) and event.call.labels:
-            of_worker = said.get(event.call.worker, frozenset())
-            assert set(event.call.labels) <= set(map(str, of_worker)), (event.call, said)
+            of_worker = by_worker.get(event.call.worker, frozenset())
+            assert set(event.call.labels) <= set(map(str, of_worker)), (event.call, by_worker)
