@@ -13,7 +13,6 @@ from llmdo.journal.commands import require_ended
 from llmdo.journal.location import require_here
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
-from llmdo.journal.secrets import Known
 from llmdo.services.basis import BegunRun, to_go_on, word_on
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import project as projects
@@ -257,16 +256,15 @@ class ResumeRequest:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def completed(journal: JournalStore, environ: Mapping[str, str]) -> EndedRun | None:
-    """How the run ended, where it is complete."""
+def completed(journal: JournalStore) -> EndedRun | None:
+    """How the run ended, where it is complete; `journal` knows the secrets of the environment."""
     last = journal.last("end")
     if last is None or last.outcome != "completed":
         return None
     from llmdo.runtime.recording.history import history_of, new_messages
     from llmdo.runtime.recording.keeping import outcome_in
 
-    known = Known.of(environ)
-    journal.know(known)
+    known = journal.secrets.known
     new = new_messages(journal, known)
     outcome = replace(outcome_in(last, journal.for_output(last)), new_messages=new)
     with suppress(JournalError):  # what it said is known all the same

@@ -51,7 +51,7 @@ def resume(request: ResumeRequest, host: Host) -> EndedRun:
         LlmdoError: It cannot go on, or not without a word about a tool or about something that changed.
     """
     with claimed(request.root, request.run, request.environ) as journal:
-        if (ended := completed(journal, request.environ)) is not None:
+        if (ended := completed(journal)) is not None:
             host.tell(f"run {journal.run} is complete; this is what it said")
             return ended
         personal.read(request.environ)  # first: what it might forbid must not begin
