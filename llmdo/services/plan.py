@@ -144,18 +144,20 @@ class RunPlan:
     def _complete(self) -> RunOptions:
         return replace(self.options, code=self.basis.code)
 
-    def require_consent(self) -> None:
-        """Check that somebody has answered for all that it would execute.
+    def trusted_by(self, consent: Consent) -> RunPlan:
+        """The same, once `consent` lets through all that it would execute.
 
-        The run asks as well, and nothing passes that. A person is asked here: before anything is drawn around the
-        question, and outside the event loop, which waits for nobody. What is granted is not asked about again.
+        The run asks as well, and nothing passes that. A person is asked here: before anything is written for the run or
+        drawn around the question, and outside the event loop, in which Ctrl-C ends no question. What is granted is not
+        asked about again.
 
         Raises:
             UntrustedError: Nobody has.
         """
         from llmdo.runtime import consented
 
-        consented(self.basis.graph, self.root, self._complete)
+        consented(self.basis.graph, self.root, replace(self._complete, consent=consent))
+        return self.saying(consent=consent)
 
     @contextmanager
     def kept(self, environ: Mapping[str, str], *, keeps: bool = True) -> Iterator[RunPlan]:
@@ -209,8 +211,7 @@ def carry_out(plan: RunPlan, answering: Approving, host: Host) -> EndedRun:
     from llmdo.runtime import Stop
 
     hide_from_children()
-    plan, stop = plan.saying(consent=host.consent), Stop()
-    plan.require_consent()
+    plan, stop = plan.trusted_by(host.consent), Stop()
     with (
         nullcontext() if host.is_brief else plan.audited(host.tell),
         host.watching(run=plan.options.run or "", entry=plan.entry, approvals=answering.mode) as watch,

@@ -121,8 +121,7 @@ def replay(
         basis = to_repeat(begun, root, Path(folder), tell, sources=request.sources, reruns=reruns)
         plan = once_more(begun, basis, root, ReplayMode(live=False, until=request.until, reruns=reruns))
         tightening = personal.read(request.environ).rules if reruns else ()
-        plan = plan.saying(tightening=tightening, consent=consent or Consent(request.environ))
-        plan.require_consent()
+        plan = plan.saying(tightening=tightening).trusted_by(consent or Consent(request.environ))
         with watching(journal.run, plan.entry) as sink:
             outcome = asyncio.run(plan.saying(on_event=sink).outcome())
         return EndedRun(

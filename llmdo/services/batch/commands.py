@@ -380,7 +380,7 @@ def require_consent(
     from llmdo.runtime import ModelChoice
 
     choice = ModelChoice(by_worker=models, source="fleet" if is_fleet else "person")
-    prepared.plan(models=choice, consent=consent).require_consent()
+    prepared.plan(models=choice).trusted_by(consent)
 
 
 def _takes_files(graph: Graph, entry: Entry) -> bool:
