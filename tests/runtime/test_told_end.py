@@ -11,6 +11,7 @@ import pytest
 from llmdo.journal import Runs
 from llmdo.runtime.recording.keeping import keeping
 from llmdo.runtime.telemetry.events import Event, RunFinished
+from tests.commands import process
 
 from .building import go, graph, script, worker
 
@@ -70,3 +71,17 @@ def test_an_end_that_cannot_be_written_is_told_as_an_interruption(tmp_path: Path
     assert (outcome.status, outcome.output, looks.recorded) == ("interrupted", "done", [])
     assert (outcome.error or "").startswith("how the run ended is not recorded: ")
     assert looks.heard == [("interrupted", outcome.error)]
+
+
+def test_a_complete_run_is_shown_as_that_though_its_process_still_has_it(tmp_path: Path) -> None:
+    (tmp_path / "llmdo.toml").write_text('schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\n')
+    script(tmp_path, main=["done"])
+    run, shown = "20260101T000000000-00000001", []
+
+    def look(event: Event) -> None:
+        if isinstance(event, RunFinished):
+            shown.append(process(tmp_path, "runs", "show", "last").stdout)
+
+    with keeping(tmp_path, run, {}) as recorder:
+        go(graph(worker("main")), tmp_path, run=run, recorder=recorder, on_event=look)
+    assert "completed" in shown[0].splitlines()[0], shown
