@@ -29,6 +29,7 @@ def calling(team: Path) -> Path:  # noqa: F811  # a fixture
     """The workspace with a model that calls its tool, which asks: with a current lock."""
     sign = team.parent / "canary"
     code = CODE.format(canary=str(sign)).replace("TextPart\n", "TextPart, ToolCallPart\n")
+    code = code.replace("    return text\n", "    Path('noted').touch()\n    return text\n")
     before, _, after = code.partition("rules = ")
     (team / "tools.py").write_text(before + CALLS + after[after.index("\n") :])
     manifest = (team / "llmdo.toml").read_text().replace('"x.calc" = "allowed"', ASKS)
@@ -110,6 +111,24 @@ def test_nothing_is_imported_for_a_resume_under_a_policy_that_nobody_can_read(
         assert refused.returncode == 2
         assert "nobody knows what it forbids" in refused.stderr
     assert not sign.exists()
+
+
+@pytest.mark.parametrize("begins", [True, False], ids=["begins", "is resumed"])
+def test_an_item_of_a_batch_obeys_the_policy_of_the_person_who_works_it_off(
+    calling: Path, begins: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLMDO_TRUST", "1")
+    (calling / "in.jsonl").write_text('{"input": "x"}\n')
+    start, answer = ["batch", "main", "--inputs", "in.jsonl"], ["--approve", "x.calc"]
+    if not begins:
+        assert command(calling, *start).returncode == 3
+        assert command(calling, "approve", "last", "--yes", "main/note#1").returncode == 0
+    with_policy(calling, monkeypatch, 'schema = 1\n[approvals.rules]\n"x.calc" = "blocked"\n')
+    command(calling, *(start if begins else ["batch", "resume", "last"]), *answer)
+    assert not (calling / "noted").exists()
+    with_policy(calling, monkeypatch, "schema = 1\n")  # and only that was in the way
+    assert command(calling, *start, *answer).returncode == 0
+    assert (calling / "noted").exists()
 
 
 def test_a_replay_runs_no_tool_again_that_the_person_forbids(
