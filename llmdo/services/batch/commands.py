@@ -319,7 +319,9 @@ def _work(
     require_consent(prepared, store.batch.settings["models"], host.consent)
     hide_from_children()
     batch, draining = store.batch, Draining()
-    look = partial(take_up, store, runs_of(prepared.root, working.environ))
+    runs = runs_of(prepared.root, working.environ)
+    runs.prepare()  # where somebody removed all runs, items say so, one by one
+    look = partial(take_up, store, runs)
     look()  # first: what has begun goes on before more begins
     with ExitStack() as stack:
         rows = stack.enter_context(rows_of(store, working.out or batch.settings["out"]))
