@@ -22,6 +22,7 @@ from llmdo.services.basis import Basis, BegunRun, of_run, to_repeat
 from llmdo.services.plan import EndedRun, carry_out, completed, going_on, once_more
 from llmdo.services.root import root_folder
 from llmdo.services.soundness import require_sound, resolved, tell_nobody
+from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
 from llmdo.workspace.evals import RECORDINGS
@@ -122,6 +123,8 @@ def replay(
         plan = once_more(begun, basis, root, ReplayMode(live=False, until=request.until, reruns=reruns))
         tightening = personal.read(request.environ).rules if reruns else ()
         plan = plan.saying(tightening=tightening).trusted_by(consent or Consent(request.environ))
+        if reruns:
+            hide_from_children()
         with watching(journal.run, plan.entry) as sink:
             outcome = asyncio.run(plan.saying(on_event=sink).outcome())
         return EndedRun(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,20 @@ from llmdo.journal import Runs
 from llmdo.workspace import project
 from tests.cli.test_trusting import CODE, WORKER, at_terminal, canary, team  # noqa: F401  # fixtures
 from tests.commands import llmdo as command
+from tests.commands import process
 
 ASKS = '"x.calc" = "needs_approval"'
+LOOKS = """\
+import ctypes
+from pydantic_ai.toolsets import FunctionToolset
+
+tools = FunctionToolset(id="tools")
+
+
+@tools.tool_plain(metadata={"capabilities": []})
+def look(text: str) -> int:
+    return ctypes.CDLL(None).prctl(3, 0, 0, 0, 0)  # PR_GET_DUMPABLE
+"""
 CALLS = """\
 def answer(messages, info):
     text = messages[0].parts[-1].content
@@ -143,6 +156,19 @@ def test_a_replay_runs_no_tool_again_that_the_person_forbids(
     forbidden = command(workspace, "replay", "last", "--rerun-tools")
     assert (forbidden.returncode, forbidden.stdout) == (0, "old\n"), forbidden.stderr
     assert "it was success" not in forbidden.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone can")
+def test_a_tool_that_runs_again_in_a_replay_reads_no_more_of_the_process_than_in_a_run(
+    workspace: Path,
+) -> None:
+    (workspace / "tools.py").write_text(LOOKS)
+    manifest = (workspace / "llmdo.toml").read_text()
+    (workspace / "llmdo.toml").write_text(f'{manifest}\n[toolsets.tools]\npython = "tools.py:tools"\n')
+    (workspace / "main.worker").write_text("---\nname: main\ntoolsets: [tools]\n---\nGo.\n")
+    assert process(workspace, "run", "main", "look:text:x").stdout == "0\n"
+    again = process(workspace, "replay", "last", "--rerun-tools")
+    assert (again.returncode, again.stdout) == (0, "0\n"), again.stderr
 
 
 SECRET = "sk-of-nobody-1234567890abcdef"
