@@ -82,10 +82,11 @@ def test_a_lock_is_taken_in_by_the_very_run_in_which_a_person_answers_for_it(cal
     assert "wrote llmdo.lock (worker main)" in person.text()
 
 
-def test_a_run_that_nobody_answers_for_leaves_nothing_behind(calling: Path) -> None:
+@pytest.mark.parametrize("words", [("run", "main", "x", "--log-events", "e.jsonl"), ("chat", "main")])
+def test_what_nobody_answers_for_leaves_nothing_behind(calling: Path, words: tuple[str, ...]) -> None:
     before = edited(calling)
     files = sorted(calling.rglob("*"))
-    code, person = at_terminal(calling, "run", "main", "x", "--log-events", "e.jsonl", answers=("no\n",))
+    code, person = at_terminal(calling, *words, answers=("no\n",))
     assert (code, sorted(calling.rglob("*"))) == (2, files), person.text()
     assert (calling / "llmdo.lock").read_bytes() == before
 
