@@ -77,10 +77,19 @@ def _class(node: ast.ClassDef, known: set[str]) -> Schema:
             field = statement.target.id
             if not field.startswith("_") and field != "model_config":
                 properties[field] = _annotated(statement.annotation, statement.value, known)
-                required.append(field)
+                if not _has_default(statement.value):
+                    required.append(field)
         elif not _changes_nothing(statement):
             return {}
     return schema
+
+
+def _has_default(value: ast.expr | None) -> bool:
+    """Whether a field may be left out, which the schema of what is written says as well."""
+    if not isinstance(value, ast.Call) or last_name(value.func) != "Field":
+        return value is not None
+    named = {keyword.arg for keyword in value.keywords}
+    return bool(value.args or not named.isdisjoint({"default", "default_factory", None}))
 
 
 def _changes_nothing(statement: ast.stmt) -> bool:
