@@ -383,6 +383,8 @@ def private_data_way_out(project: Project) -> Iterator[Diagnostic]:
         reason = "the evaluator only sees decks that we wrote"
 
     With `gated = true` the acceptance holds only as long as somebody is asked on the way out.
+
+    A way out that a flow rule asks about once the other two were read does not count, as of the preset `rule-of-two`.
     """
     leak_of = leaks(project.analysis)
     for entry in project.graph.entries.values():
