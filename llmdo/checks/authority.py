@@ -393,7 +393,8 @@ def private_data_way_out(project: Project) -> Iterator[Diagnostic]:
                 "LDO510",
                 entry.at.location,
                 f"the entry `{entry.name}` reaches private data, untrusted input and a way out",
-                hint="take one of them away, or accept it in llmdo.toml with a reason: [[check.accept]]",
+                hint='have a flow rule ask (`preset = "rule-of-two"` in [flows]), take one of them away, or accept it '
+                "with a reason: [[check.accept]]",
                 related=leak.related(),
                 subject=entry.name,
                 gated=leak.is_gated,

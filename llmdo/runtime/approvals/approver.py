@@ -162,7 +162,10 @@ class RejectAll:
 
     async def ask(self, question: Question) -> Answer:
         """A no that names the rule or the flag which would allow the call."""
-        reason = "nobody can be asked here: " + ", or ".join((*question.advice, _flag(question)))
+        advice = (
+            (_flag(question), *question.advice) if question.is_flow else (*question.advice, _flag(question))
+        )
+        reason = "nobody can be asked here: " + ", or ".join(advice)
         return Answer(allowed=False, by="reject-all", reason=reason, is_standing=True)
 
 
@@ -171,7 +174,7 @@ def _flag(question: Question) -> str:
     if question.terminal_only:
         return "run at a terminal"
     if question.is_flow:
-        return "let a person answer: run at a terminal, or with --approvals later"
+        return "run at a terminal or with --approvals later"
     if question.by_tool or not question.asking:
         return "run with --approve-all"
     return "run with " + joined(
@@ -183,7 +186,7 @@ def advice_on(reason: Reason) -> str:
     """What to change so that the question which `reason` raised is never asked again."""
     rule = reason.rule
     if reason.flow is not None:
-        return f"let a worker make the call that has not read it, or remove `{reason.flow}` from {reason.flow.origin}"
+        return "let a worker make the call that has not read it"
     line = f"`{rule_line(reason.capability if rule is None else rule.capability)}`"
     if rule is None or rule.origin == "built in":
         return f"add {line} to [approvals.rules] in llmdo.toml"
