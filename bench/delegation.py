@@ -2,7 +2,8 @@
 
 All sides run the same scripted models, pass usage and limits on, and build each agent once. Ours besides decides
 about every call, and each side does more than the one before: the gate alone, with rules, ceilings and an approver;
-governed, with a policy, limits of every kind and an event for whatever happens as well; recording, with every entry
+governed, with a policy, limits of every kind and an event for whatever happens as well; with flows, under a preset of
+flow rules and with an input that a stranger wrote; recording, with every entry
 of a journal, encoded and chained, but none of them written; with a journal, which is on disk.
 """
 
@@ -40,6 +41,7 @@ from llmdo.journal import Journal
 from llmdo.journal.entries import Heads
 from llmdo.journal.sqlite.layout import lay_out
 from llmdo.policy.authority import Capability, Rule
+from llmdo.policy.flow import Flows
 from llmdo.runtime import ApproveAll, RunOptions, run
 from llmdo.runtime.preparation import new_run
 from llmdo.runtime.recording.keeping import aside, keeping
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
     from llmdo.runtime import Call, RunPolicy
     from llmdo.runtime.telemetry.events import Event
 
-Layer = Literal["the gate alone", "governed", "recording", "with a journal"]
+Layer = Literal["the gate alone", "governed", "with flows", "recording", "with a journal"]
 
 NOWHERE = Place(Document(Source("llmdo.toml", ""), {}, dict), ())
 LIMIT = 1_000_000
@@ -189,6 +191,8 @@ def governed(shape: Shape, root: Path, layer: Layer = "governed") -> Callable[[]
     (root / "models.py").write_text(text, encoding="utf-8")
     limits = Limits(requests=LIMIT) if layer == "the gate alone" else EVERY_LIMIT
     graph = replace(team(shape, limits), code={"models.py": digest.of_text(text)})
+    if layer == "with flows":
+        graph = replace(graph, flows=Flows("rule-of-two"))
     prompts = {worker: f"You are {worker}." for worker in graph.workers}
 
     async def work() -> int:
@@ -198,6 +202,8 @@ def governed(shape: Shape, root: Path, layer: Layer = "governed") -> Callable[[]
             options = RunOptions(approver=ApproveAll(), run=name, recorder=recorder)
             if layer != "the gate alone":
                 options = with_options(options, policy=Policy(), on_event=events.append)
+            if layer == "with flows":
+                options = with_options(options, untrusted_input=True)
             outcome = await run(graph, root=root, prompts=prompts, entry="go", options=options)
         if outcome.status != "completed" or outcome.denied:
             raise SystemExit(f"the run did not complete: {outcome.error or outcome.denied[0]}")

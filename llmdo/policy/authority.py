@@ -406,8 +406,13 @@ def decide(
     of_call = sorted(set(raised), key=str)
     for capability in of_call:
         reasons.extend(_reasons(capability, declared, authority))
+        if not authority.flows:
+            continue
+        names = capability.names  # as with rules, most flows are passed over by the name alone
         for flow in authority.flows:
-            is_spared = flow.is_preset and not authority.reads.isdisjoint(capability.names)
+            if flow.to.name not in names:
+                continue
+            is_spared = flow.is_preset and not authority.reads.isdisjoint(names)
             if not is_spared and flow.applies(capability, of_call, carried):
                 reasons.append(Reason(capability, flow.decision, flow=flow))
     decision = strictest(reason.decision for reason in reasons)

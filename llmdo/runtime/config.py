@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     Least = tuple[tuple[Capability, ...], ...] | None
 
-_REMEMBERED = 1_024  # verdicts on tools; a run in which more workers call each other works some out anew
+REMEMBERED = 1_024
+"""Verdicts on tools, and labels of calls, that a run keeps; where there are more, it works some out again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +76,11 @@ class RuntimeConfig:
     """Where all that happens in the run is appended, and what is recorded of it is served from."""
     streams: Streams = "nothing"
     """Whose answers are reported piece by piece."""
+    labels_of: Callable[[tuple[Capability, ...]], frozenset[Capability]]
+    """The labels of what a call returns that raises these, worked out once for each."""
     is_labelled: bool = False
     """Whether anything is labelled, or sealed."""
     never_runs: Callable[[tuple[Capability, ...], Authority, Least], bool] = field(
-        default_factory=lambda: lru_cache(_REMEMBERED)(never_runs)
+        default_factory=lambda: lru_cache(REMEMBERED)(never_runs)
     )
     """`never_runs`, worked out once for each tool and authority: of frozen values it is always the same."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     Labels = Mapping[Capability, str]
     """Each label to the call path at which it came in first."""
 
+
+MOST_HEARD = 50
+MOST_TEXT = 100_000  # characters of one result
 
 NO_LABELS: Labels = MappingProxyType({})
 
@@ -41,6 +46,8 @@ class Context:
     """What came to code of which nobody knows whose it is."""
     seals: dict[str, Seal] = field(default_factory=dict)
     """The sealed texts that it was handed, by their names."""
+    heard_last: deque[tuple[str, str]] = field(default_factory=partial(deque, maxlen=MOST_HEARD))
+    """The call path of each labelled result and what it said, the latest ones: for whoever is asked about a value."""
 
     @property
     def end(self) -> Labels:
@@ -63,6 +70,10 @@ class Context:
         """Adds all that came out of the code of a call: its labels, and the sealed texts that it was handed."""
         self.carry(other.end)
         self.seals.update(other.seals)
+
+    def hear(self, path: str, result: object) -> None:
+        """Keeps what a labelled call returned."""
+        self.heard_last.append((path, str(result)[:MOST_TEXT]))
 
     def carry(self, labels: Labels) -> None:
         """Adds the labels of something that comes into this context."""

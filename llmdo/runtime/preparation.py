@@ -6,7 +6,7 @@ import dataclasses
 import os
 import secrets
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.models import Model
@@ -27,7 +27,7 @@ from llmdo.runtime.agents import Agents
 from llmdo.runtime.approvals.approver import RejectAll
 from llmdo.runtime.attached import WorkspaceFiles
 from llmdo.runtime.budget import Budget, TreeLimits
-from llmdo.runtime.config import RuntimeConfig
+from llmdo.runtime.config import REMEMBERED, RuntimeConfig
 from llmdo.runtime.gate.provider_side import require_support
 from llmdo.runtime.in_python import agents_of, prompts_of
 from llmdo.runtime.ledger import Ledger
@@ -74,8 +74,7 @@ def configure(
     Raises:
         LlmdoError: A model cannot be made, a toolset cannot be loaded, or one is used that cannot be run yet.
     """
-    stop = options.stop or Stop()
-    log = options.recorder or RunLog()
+    stop, log = options.stop or Stop(), options.recorder or RunLog()
     log.tell = stop.guarding(options.on_event)
     paths = PathMap.of(graph.paths).with_overrides(options.paths)
     graph = replace(graph, paths={**graph.paths, **options.paths})  # what delegation declares follows the map
@@ -89,6 +88,7 @@ def configure(
         folders=folders,
         entry=entry,
         base=base,
+        labels_of=lru_cache(REMEMBERED)(base.labelling.of),
         is_labelled=bool(base.labelling.labels) or any(worker.output for worker in graph.workers.values()),
         approver=options.approver or RejectAll(),
         agents=agents,

@@ -299,7 +299,7 @@ def test_a_flag_answers_no_flow(root: Path) -> None:
     flag = ApproveSome((Capability("x.bank.send"),), RejectAll())
     outcome = go(root, approver=flag)
     assert sent(root) == []
-    assert "let a person answer" in " ".join(outcome.denied[0].why)
+    assert "run at a terminal or with --approvals later" in " ".join(outcome.denied[0].why)
     assert go(root, approver=ApproveAll()).status == "completed"
     assert sent(root) == ["US133"]
 
@@ -403,3 +403,20 @@ def test_whoever_goes_on_with_a_run_is_asked_the_same(way: str, root: Path) -> N
     assert outcome.status == "completed", outcome.error
     assert [question.path for question in second.asked] == [question.path for question in first.asked]
     assert sent(root) == []
+
+
+@pytest.mark.parametrize(
+    ("to", "more"),
+    [
+        ("text of mail", ["`to` stands in what main/read_file#1 returned, and not in the input"]),
+        ("US133", []),
+        ("go", []),
+        ("of", []),
+    ],
+)
+def test_a_question_says_where_a_value_stands(to: str, more: list[str], root: Path) -> None:
+    play(root, [READ], [("send", {"to": to})])
+    nobody = Nobody()
+    go(root, approver=nobody)
+    [question] = nobody.asked
+    assert list(question.reasons[1:]) == more

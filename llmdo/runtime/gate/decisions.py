@@ -21,6 +21,7 @@ from llmdo.policy.authority import UNDECLARED, decide
 from llmdo.runtime.approvals.approver import Answer, GoneError, Question, advice_on
 from llmdo.runtime.gate.call import Call, Permit, Refused, outside_of
 from llmdo.runtime.gate.identity import Unidentified, identity_of, key_of
+from llmdo.runtime.gate.labelling import found_in
 from llmdo.runtime.gate.policy import objection, objection_to_delegation
 from llmdo.runtime.recording.replay_mode import READ_ONLY
 from llmdo.runtime.telemetry.events import Asked, Decided
@@ -215,6 +216,8 @@ def _by_rules(frame: CallFrame, call: Call) -> tuple[DecidedCall, Verdict]:
             fault = outside or _undeclared(call)
         more = (fault, call.asks if decision == "needs_approval" else None)
         reasons = (*reasons, *filter(None, more))
+    if any(reason.flow for reason in verdict.reasons):
+        reasons = (*reasons, *found_in(frame, call.arguments))
     allowed = decision == "allowed"
     decided = call.decided(worker=frame.name, decision=decision, allowed=allowed, by="rules", reasons=reasons)
     return decided, verdict

@@ -11,7 +11,7 @@ from llmdo.runtime.seals import Seal, SealedText
 from llmdo.runtime.signatures import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from llmdo.policy.authority import Capability
     from llmdo.policy.flow import Labelling
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.gate.call import Call
     from llmdo.runtime.labels import Labels
+
+
+LEAST_WORD = 3  # characters: shorter ones stand anywhere by chance
 
 
 def labels_for(config: RuntimeConfig, context: Context) -> Labels:
@@ -42,18 +45,34 @@ def opened(config: RuntimeConfig, frame: CallFrame, call: Call) -> Context | Non
     """
     if not config.is_labelled:
         return None
-    labelling = config.base.labelling
     context, kept = Context(is_code=True, of=frame.context), config.ledger.labels
     context.carry(call.labels)
     context.carry(call.brought)
-    context.carry(_raised(labelling, call))
-    context.carry(kept.read(read_by(call.raised)))
+    context.carry(_raised(config, call))
+    if kept.files:
+        context.carry(kept.read(read_by(call.raised)))
     context.carry(kept.toolsets.get(call.toolset, {}))
-    kept.write(written_by(call.raised, call.declared), context.end)
+    if labels := context.end:
+        kept.write(written_by(call.raised, call.declared), labels)
     toolset = config.graph.toolsets.get(call.toolset)
     if toolset is not None and toolset.keeps:
         kept.toolsets.setdefault(call.toolset, {}).update(context.end)
     return context
+
+
+def found_in(frame: CallFrame, arguments: Mapping[str, object]) -> tuple[str, ...]:
+    """Where the words of a call come from that a flow rule asks about, a sentence for each that can be found.
+
+    It helps whoever is asked, and proves nothing: a stranger may have chosen what stands in the input as well.
+    """
+    sentences = []
+    for name, value in arguments.items():
+        text = value if isinstance(value, str) else str(value)
+        if not isinstance(value, bool) and len(text) >= LEAST_WORD and text not in frame.input:
+            path = next((path for path, words in frame.context.heard_last if text in words), None)
+            if path is not None:
+                sentences.append(f"`{name}` stands in what {path} returned, and not in the input")
+    return tuple(sentences)
 
 
 def handed_over(
@@ -108,5 +127,5 @@ def declared(labelling: Labelling, capabilities: Iterable[Capability], path: str
     return dict.fromkeys(labelling.of(capabilities), path)
 
 
-def _raised(labelling: Labelling, call: Call) -> Labels:
-    return declared(labelling, call.raised, call.path)
+def _raised(config: RuntimeConfig, call: Call) -> Labels:
+    return dict.fromkeys(config.labels_of(call.raised), call.path)

@@ -276,7 +276,10 @@ class Gate(WrapperToolset[object]):
                 raise self._crash(name, error, hint) from error
 
         try:
-            return await self._kept(attempt, permit, work)
+            result = await self._kept(attempt, permit, work)
+            if context and context.end:
+                self._labelled.hear(call.path, result)
+            return result
         finally:
             if context:
                 self._labelled.take(context)
