@@ -64,6 +64,7 @@ def test_all_sides_of_the_delegation_benchmark_do_the_same() -> None:
         "bare": 1,
         "the gate alone": 1,
         "governed": 1,
+        "with flows": 1,
         "recording": 1,
         "with a journal": 1,
     }
