@@ -81,6 +81,8 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO511": ("idle-acceptance", "warning"),
     "LDO512": ("shell-rule-example", "error"),
     "LDO513": ("open-launcher", "warning"),
+    "LDO514": ("open-answer", "warning"),
+    "LDO515": ("unlabelled-file", "warning"),
     "LDO531": ("hidden-text", "warning"),
     "LDO532": ("instructing-text", "warning"),
     "LDO533": ("foreign-tool-named", "warning"),

@@ -25,7 +25,7 @@ class Closure:
     bits: float
     """The most that a value may carry, as far as the type is closed."""
     problems: tuple[tuple[str, str], ...] = ()
-    """The place of each part that is open, and why."""
+    """The place of each part that is open, and why, in words that follow it."""
 
     @property
     def is_closed(self) -> bool:
@@ -79,13 +79,13 @@ class _Judge:
             case "object":
                 return self._object(part, place)
             case "string":
-                return _open(place, "it is free text: list its values (`Literal` or an enumeration)")
-        return _open(place, "it may be anything")
+                return _open(place, "is free text")
+        return _open(place, "may be anything")
 
     def _referred(self, reference: str, place: _Place) -> Closure:
         name = reference.rpartition("/")[2]
         if name in place.through or name not in self.definitions:
-            return _open(place, f"`{name}` is part of itself")
+            return _open(place, "is a part of itself")
         return self.of(self.definitions[name], _Place(place.name, place.in_list, (*place.through, name)))
 
     def _list(self, part: Mapping[str, Json], place: _Place) -> Closure:
@@ -94,13 +94,13 @@ class _Judge:
             return _all([self.of(cast("Mapping[str, Json]", each), inside) for each in first])
         most, items = part.get("maxItems"), part.get("items")
         if not isinstance(most, int) or not isinstance(items, dict):
-            return _open(place, "the list has no end: give it `max_length`")
+            return _open(place, "is a list without an end (`max_length`)")
         each = self.of(items, inside)
         return Closure(most * each.bits + log2(most + 1), each.problems)
 
     def _object(self, part: Mapping[str, Json], place: _Place) -> Closure:
         if part.get("additionalProperties", False) is not False or "patternProperties" in part:
-            return _open(place, "its keys are free text")
+            return _open(place, "has keys that are free text")
         properties = cast("Mapping[str, Mapping[str, Json]]", part.get("properties", {}))
         required = cast("list[str]", part.get("required", []))
         closures = []
@@ -113,14 +113,14 @@ class _Judge:
 
 def _number(part: Mapping[str, Json], place: _Place) -> Closure:
     if place.in_list:
-        return _open(place, "a list of numbers spells a text")
+        return _open(place, "is a list of numbers, which spells a text")
     low = part.get("minimum", part.get("exclusiveMinimum"))
     high = part.get("maximum", part.get("exclusiveMaximum"))
     step = part.get("multipleOf", 1 if part.get("type") == "integer" else None)
     if not isinstance(low, int | float) or not isinstance(high, int | float):
-        return _open(place, "the number has no bounds: give it `ge` and `le`")
+        return _open(place, "is a number without bounds (`ge`, `le`)")
     if not isinstance(step, int | float) or step <= 0:
-        return _open(place, "the number has no step: give it `multiple_of`")
+        return _open(place, "is a number without a step (`multiple_of`)")
     return Closure(log2(max(1, (high - low) / step + 1)))
 
 

@@ -23,6 +23,7 @@ from llmdo.policy.authority import (
 from llmdo.policy.composition import Layer
 from llmdo.policy.flow import Labelling, read_by, written_by
 from llmdo.reach.rows import Hop
+from llmdo.reach.shapes import FRESH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -110,6 +111,13 @@ def labels_below(analysis: Analysis, entry: Entry) -> Mapping[str, frozenset[Cap
     return {name: frozenset(labels) for name, labels in _Spread(analysis, entry).labels.items()}
 
 
+def written_below(analysis: Analysis, entry: Entry) -> tuple[str | None, ...]:
+    """The scopes of files that something below `entry` may write after it has read a stranger's words; None is any."""
+    files = _Spread(analysis, entry).files
+    scopes = {scope and scope.replace(FRESH, "**") for scope, labels in files.items() if STRANGERS in labels}
+    return tuple(sorted(scopes, key=str))
+
+
 class _Spread:
     """The labels that spread below one entry."""
 
@@ -133,6 +141,11 @@ class _Spread:
     def labels(self) -> Mapping[str, Mapping[Capability, Entrance]]:
         """The labels of each worker."""
         return self._labels.workers
+
+    @property
+    def files(self) -> Mapping[str | None, Mapping[Capability, Entrance]]:
+        """The labels of written files, by scope."""
+        return self._labels.files
 
     def _calls_of(self, name: str) -> Iterator[_Call]:
         place = self._analysis.workers.places[name]

@@ -1,0 +1,121 @@
+"""5xx: where strangers' words go on that a flow rule could have been asked about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import finding
+from llmdo.policy.authority import UNTRUSTED, Capability, scopes_meet
+from llmdo.policy.flow import read_by
+from llmdo.reach.flows import STRANGERS, labels_below, written_below
+from llmdo.workspace.answers import closure_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.graph.resolved import Entry
+    from llmdo.workspace.project import Project
+
+
+def open_answer(project: Project) -> Iterator[Diagnostic]:
+    """A typed answer may carry a stranger's words, as its type leaves something open.
+
+    A worker that has read them clears nothing for its caller then: whatever a flow rule says about them is asked about
+    what the caller does as well. List the values of each field (`Literal`, an enumeration), bound numbers, give lists a
+    `max_length`; or hand a text over by `output: sealed`. Only workspaces with `[flows]` are told.
+
+    Fails: `reader` reads strangers' mail.
+
+        class Answer(BaseModel):
+            kind: str
+
+    Fixed:
+
+        class Answer(BaseModel):
+            kind: Literal["invoice", "other"]
+    """
+    if not project.graph.all_flows:
+        return
+    typed = [worker for worker in project.graph.workers.values() if worker.schema_out]
+    typed = [worker for worker in typed if worker.closed is None and worker.output is None]
+    strange = {name for entry in (_entries(project) if typed else ()) for name in _strange(project, entry)}
+    called = {callee for callees in project.graph.edges.values() for callee in callees}
+    for worker in typed:
+        if worker.name in strange & called and worker.schema_out:
+            closure = closure_at(project.workspace.modules, worker.schema_out.name)
+            problems = closure.problems if closure else ()
+            where, why = problems[0] if problems else ("", "may be anything")
+            part = f"`{where}`" if where else "it"
+            yield finding(
+                "LDO514",
+                worker.schema_out.at.location,
+                f"the answer of `{worker.name}` may carry a stranger's words: {part} {why}",
+                hint="list or bound each value of the type, or hand its text over by `output: sealed`",
+            )
+
+
+def unlabelled_file(project: Project) -> Iterator[Diagnostic]:
+    """An entry reads files that another one may write after it has read a stranger's words.
+
+    Labels of files are those of one run. The next run does not know who wrote a file, unless `[sources]` says so. Only
+    workspaces with `[flows]` are told.
+
+    Fails: `collect` writes notes about strangers' mail, `answer` reads them.
+
+        [flows]
+        "data.untrusted -> x.post.send" = "needs_approval"
+
+    Fixed:
+
+        [sources]
+        "fs.read:notes/**" = "data.untrusted"
+    """
+    if not project.graph.all_flows:
+        return
+    read = {entry.name: [*_reads(project, entry)] for entry in _entries(project)}
+    for entry in _entries(project):
+        for scope in written_below(project.analysis, entry):
+            readers = sorted(
+                name
+                for name, reads in read.items()
+                if any(scopes_meet(scope, each) and not _is_labelled(project, each) for each in reads)
+            )
+            if readers:
+                files, reader = scope or "**", readers[0]
+                line = f'"fs.read:{files}" = "{UNTRUSTED}"'
+                yield finding(
+                    "LDO515",
+                    entry.at.location,
+                    f"`{entry.name}` may write `{files}` after a stranger's words, "
+                    f"and `{reader}` reads it without a label",
+                    hint=f"add {line} to [sources]",
+                    subject=entry.name,
+                )
+
+
+def _entries(project: Project) -> list[Entry]:
+    return [*project.graph.entries.values()]
+
+
+def _strange(project: Project, entry: Entry) -> Iterator[str]:
+    """The workers below `entry` that may read a stranger's words."""
+    for name, labels in labels_below(project.analysis, entry).items():
+        if STRANGERS in labels:
+            yield name
+
+
+def _reads(project: Project, entry: Entry) -> Iterator[str | None]:
+    """The scopes of files that something below `entry` may read."""
+    rows = [row for row in project.analysis.of(entry) if row.decision != "blocked"]
+    for row in rows:
+        yield from read_by([row.capability])
+
+
+def _is_labelled(project: Project, scope: str | None) -> bool:
+    """Whether a source says that what is read there is a stranger's."""
+    read = Capability("fs.read", scope)
+    return any(
+        source.capability.contains(read) and source.label.name == UNTRUSTED
+        for source in project.graph.sources
+    )

@@ -1,0 +1,3 @@
+import answers_of_others
+
+Answer = answers_of_others.Answer
