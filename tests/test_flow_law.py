@@ -248,8 +248,19 @@ def test_a_change_of_flows_is_a_widening_or_none_and_back_the_other(
     manifest(root, old, new)
     now = graph_of(root)
     other = {"widens": "narrows", "narrows": "widens"}
-    assert {change.effect for change in diff(before, now).changes} == {effect}
-    assert {change.effect for change in diff(now, before).changes} == {other[effect]}
+    assert {change.effect for change in diff(before, now).changes} - {"none"} == {effect}
+    assert {change.effect for change in diff(now, before).changes} - {"none"} == {other[effect]}
+
+
+def test_a_way_for_strangers_words_to_what_was_reached_before_is_a_fact_of_its_own(root: Path) -> None:
+    manifest(root, '"data.untrusted -> x.publishing" = "needs_approval"', '"net -> x" = "blocked"')
+    header(root, "reader", "schema_out_ref: types_of.py:Closed")
+    before = graph_of(root)
+    (root / "types_of.py").write_text(TYPES.replace("is_urgent: bool", "is_urgent: str"), encoding="utf-8")
+    [change] = [change for change in diff(before, graph_of(root)).changes if change.route[0] == "entry"]
+    assert change.route == ("entry", "triage", "after a stranger's words", "x.publishing.publish")
+    assert (change.before, change.effect) == (None, "widens")
+    assert change.after == "allowed: triage > reader > tracker => triage > releaser > publishing"
 
 
 def test_an_answer_that_is_closed_no_more_is_a_widening(root: Path) -> None:

@@ -19,6 +19,7 @@ from llmdo.diff.difference import (
     verdict_of,
 )
 from llmdo.diff.facts import changes, hand_edits
+from llmdo.diff.flows import flow_changes
 from llmdo.diff.renames import renamed, renaming
 from llmdo.diff.rows import Comparison
 from llmdo.diff.workers import worker_differences
@@ -45,8 +46,9 @@ def diff(before: Graph, after: Graph) -> Difference:
         kind: {new: old for old, new in each.items()}
         for kind, each in (("entry", names.entries), ("worker", names.workers))
     }
-    changed = changes(before, after)
     comparison = Comparison(Analysis(before), Analysis(after))
+    flowing = flow_changes(comparison.before, comparison.after)
+    changed = tuple(sorted((*changes(before, after), *flowing), key=lambda change: change.route))
     rows = {name: comparison.of_entry(name) for name in sorted({*before.entries, *after.entries})}
     entries = []
     for name in sorted({*before.entries, *after.entries}):
