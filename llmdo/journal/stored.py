@@ -17,6 +17,8 @@ from llmdo.journal import audit, records
 from llmdo.journal.audit import START, Link
 from llmdo.journal.content import Content, packed
 from llmdo.journal.entries import ChainedRow, DamagedError, Heads, JournalEntry, JournalError
+from llmdo.journal.naming import RUNS, match
+from llmdo.journal.run_files import RunFiles
 from llmdo.journal.secrets import NOTHING, Registered, Secrets
 from llmdo.journal.spans import SecretSpan
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from llmdo.journal.secrets import Known
     from llmdo.journal.shares import ConversationShares
 
+    Indexed = TypeVar("Indexed", bound="JournalStore")
 
 Result = TypeVar("Result")
 
@@ -503,46 +506,29 @@ A worker takes no run that is over, or of which a person has to decide how it go
 """
 
 
-class RunIndex(Protocol):
+class RunIndex(RunFiles, ABC):
     """The runs of one workspace that have a journal."""
 
     @property
+    @abstractmethod
     def title(self) -> str:
         """Where they are, in words for messages."""
-        ...
 
-    @property
-    def folder(self) -> Path:
-        """Where the journals are, and what belongs to several of them."""
-        ...
-
-    def path(self, run: str) -> Path:
-        """The journal of the run of that id.
-
-        Raises:
-            LlmdoError: It is not an id.
-        """
-        ...
-
-    def sources(self, run: str) -> Path:
-        """The folder of the sources that the run of that id brought, where it brought some."""
-        ...
-
+    @abstractmethod
     def names(self) -> list[str]:
         """The ids of the runs in the order in which they came into the folder, whatever the clock said then."""
-        ...
 
+    @abstractmethod
     def has(self, run: str) -> bool:
         """Whether the run of that id has a journal."""
-        ...
 
+    @abstractmethod
     def unbegun(self) -> list[str]:
         """The journals that hold no run: the process that made each was killed before it began."""
-        ...
 
+    @abstractmethod
     def note(self, run: str) -> None:
         """Puts the run of that id at the end of the runs."""
-        ...
 
     def find(self, reference: str) -> str:
         """The id that `reference` is, ends with or begins, where only one does; `last` is the last run that began.
@@ -550,44 +536,47 @@ class RunIndex(Protocol):
         Raises:
             LlmdoError: None is, or several are.
         """
-        ...
+        return match(reference, self.names(), RUNS, self._may_be_last)
 
-    def prepare(self) -> Path:
-        """The folder of the journals, which is there and can be written.
+    @abstractmethod
+    def _may_be_last(self, run: str) -> bool:
+        """Whether that run has begun, so that `last` may mean it."""
 
-        Raises:
-            JournalError: It cannot be made, or is reached through a link.
-        """
-        ...
-
+    @abstractmethod
     def create(self, run: str) -> JournalStore:
         """A new journal for the run of that id.
 
         Raises:
             JournalError: It cannot be made.
         """
-        ...
 
+    @abstractmethod
     def adopt(self, run: str, file: Path) -> None:
         """Has the exported run in `file` be the run of that id, the last of the runs; the file may be gone then.
 
         Raises:
             JournalError: It cannot be kept, or there is such a run.
         """
-        ...
 
+    @abstractmethod
     def open(self, run: str) -> JournalStore:
         """The journal of that run, to read and to add to."""
-        ...
 
+    @abstractmethod
     def read(self, run: str, *, whole: bool = False) -> JournalStore:
         """The journal of that run, to read; `whole` holds all of it against its chains first."""
-        ...
 
     def each(self) -> Iterator[JournalStore]:
         """The journals of all runs, one after the other, each open until the next one is asked for."""
-        ...
+        for name in self.names():
+            with self.read(name) as journal:
+                yield journal
 
+    def _indexed(self, journal: Indexed) -> Indexed:
+        journal.index = self
+        return journal
+
+    @abstractmethod
     def claim(self, run: str, by: Taker = "person") -> AbstractContextManager[object]:
         """The right to work on that run, for as long as the block runs.
 
@@ -595,12 +584,12 @@ class RunIndex(Protocol):
             ClaimedError: Another process has it.
             NotOpenError: A worker asks, and the run is over or waits for a person.
         """
-        ...
 
+    @abstractmethod
     def is_claimed(self, run: str) -> bool:
         """Whether a process works on that run."""
-        ...
 
+    @abstractmethod
     def sharing(self, conversation: str, work: Callable[[ConversationShares], Result]) -> Result:
         """The result of `work`, during which no other process has the shares of that conversation.
 
@@ -609,7 +598,6 @@ class RunIndex(Protocol):
         Raises:
             JournalError: They cannot be read or written.
         """
-        ...
 
     def remove(self, run: str) -> None:
         """Removes the journal of that run and what belongs to it.
@@ -617,20 +605,21 @@ class RunIndex(Protocol):
         Raises:
             JournalError: A process works on it, or it cannot be removed.
         """
-        ...
+        with self.claim(run):
+            self.discard(run)
 
+    @abstractmethod
     def remove_all(self, runs: Iterable[str]) -> None:
         """Removes the same of several, and what processes left that were killed as they made a journal.
 
         Raises:
             JournalError: A process works on one, or something cannot be removed.
         """
-        ...
 
+    @abstractmethod
     def discard(self, run: str) -> None:
         """Removes the same for the process that works on that run.
 
         Raises:
             JournalError: It cannot be removed.
         """
-        ...
