@@ -39,7 +39,13 @@ MAX_ENTRY = 64 * 1024 * 1024  # bytes of one entry, or of one piece of binary co
 
 DAMAGED = "a copy from before may be whole; nothing in this one can be relied on"
 
-_COLUMNS = "SELECT seq, head, original, path, kind, step, outcome, digest, at, body, spans, salt FROM entry"
+COLUMNS = {
+    "entry": "seq, head, original, path, kind, step, outcome, digest, at, body, spans, salt",
+    "content": "digest, bytes, spans",
+    "audit": "n, line",
+}
+"""Those of an exported run, by their tables: it has no list of secrets."""
+_COLUMNS = f"SELECT {COLUMNS['entry']} FROM entry"  # noqa: S608  # constants
 _TYPES = (int, str, str | None, str, str, int, str, str, float, bytes, str, bytes | None)
 _GET = f"{_COLUMNS} WHERE path = ? AND kind = ? AND step = ?"
 _LAST = f"{_COLUMNS} WHERE kind = ? ORDER BY seq DESC LIMIT 1"
@@ -278,6 +284,18 @@ class JournalStore(ABC):
         """Whether something was added since the last commit."""
         return bool(self._added or self._contents)
 
+    def _uncommitted(self) -> tuple[Sequence[tuple[object, ...]], ...]:
+        """The rows of entries, without `original`, of contents and of secrets that the next commit writes."""
+        entries = [
+            (
+                *(link.number, link.head, entry.path, entry.kind, entry.step, entry.outcome),
+                *(entry.digest, entry.at, entry.body, packed(entry.spans) if entry.spans else "", salt),
+            )
+            for link, entry, salt in self._added
+        ]
+        contents = [(name, content.rest, packed(content.spans)) for name, content in self._contents.items()]
+        return entries, contents, self.secrets.registered[self.secrets.stored :]
+
     def _is_committed(self) -> Heads:
         """Takes what was added for committed; how far the chains go now."""
         if self._secrets is not None:
@@ -450,16 +468,9 @@ class JournalStore(ABC):
             raise self.damaged(f"entry {row[0]!r}")
         number, head, original, path, kind, step, outcome, digest, at, body, spans, salt = row
         entry = JournalEntry(
-            path=path,
-            kind=kind,
-            step=step,
-            outcome=outcome,
-            digest=digest,
-            body=body,
-            at=at,
-            is_redacted=original is not None,
-            spans=self._spans(spans),
-        )
+            path=path, kind=kind, step=step, outcome=outcome, digest=digest, body=body, at=at,
+            is_redacted=original is not None, spans=self._spans(spans),
+        )  # fmt: skip
         return ChainedRow(number, head, original, digest_of_body(body, spans, salt or b""), entry)
 
     def _spans(self, text: str) -> tuple[SecretSpan, ...]:
@@ -487,16 +498,9 @@ class JournalStore(ABC):
 def _dated(entry: JournalEntry, body: bytes, spans: tuple[SecretSpan, ...]) -> JournalEntry:
     """`entry` as it is kept: with its time, and with what is left of its body without secrets."""
     return JournalEntry(
-        path=entry.path,
-        kind=entry.kind,
-        step=entry.step,
-        outcome=entry.outcome,
-        digest=entry.digest,
-        body=body,
-        at=entry.at or time.time(),
-        is_redacted=entry.is_redacted,
-        spans=spans,
-    )
+        path=entry.path, kind=entry.kind, step=entry.step, outcome=entry.outcome, digest=entry.digest, body=body,
+        at=entry.at or time.time(), is_redacted=entry.is_redacted, spans=spans,
+    )  # fmt: skip
 
 
 Taker = Literal["person", "worker"]

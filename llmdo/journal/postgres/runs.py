@@ -15,9 +15,9 @@ from llmdo.journal.postgres.lease import SECONDS, Lease, claimed, is_held
 from llmdo.journal.postgres.migrations import require_current
 from llmdo.journal.postgres.seen import SeenEntries
 from llmdo.journal.postgres.shares import sharing
-from llmdo.journal.postgres.store import COLUMNS, PostgresJournal, is_made
+from llmdo.journal.postgres.store import PostgresJournal, is_made
 from llmdo.journal.standing import status_of
-from llmdo.journal.stored import RunIndex
+from llmdo.journal.stored import COLUMNS, RunIndex
 from llmdo.journal.summary import ending
 
 if TYPE_CHECKING:
