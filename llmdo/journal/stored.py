@@ -42,11 +42,13 @@ DAMAGED = "a copy from before may be whole; nothing in this one can be relied on
 COLUMNS = {
     "entry": "seq, head, original, path, kind, step, outcome, digest, at, body, spans, salt",
     "content": "digest, bytes, spans",
+    "secret": "n, variable, salt, digest",
     "audit": "n, line",
 }
-"""Those of an exported run, by their tables: it has no list of secrets."""
+"""Those of a journal, by their tables."""
 _COLUMNS = f"SELECT {COLUMNS['entry']} FROM entry"  # noqa: S608  # constants
 _TYPES = (int, str, str | None, str, str, int, str, str, float, bytes, str, bytes | None)
+_SECRETS = f"SELECT {COLUMNS['secret']} FROM secret ORDER BY n"  # noqa: S608  # constants
 _GET = f"{_COLUMNS} WHERE path = ? AND kind = ? AND step = ?"
 _LAST = f"{_COLUMNS} WHERE kind = ? ORDER BY seq DESC LIMIT 1"
 _LIST = f"{_COLUMNS}{{}} ORDER BY seq"
@@ -220,9 +222,7 @@ class JournalStore(ABC):
 
     def _registered(self) -> Iterator[Registered]:
         types = (int, str, bytes, bytes)
-        for number, row in enumerate(
-            self._read("SELECT n, variable, salt, digest FROM secret ORDER BY n"), 1
-        ):
+        for number, row in enumerate(self._read(_SECRETS), 1):
             if not all(map(isinstance, row, types)) or row[0] != number:
                 raise self.damaged(f"secret {row[0]!r}")
             yield Registered(*row)

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from llmdo.journal.postgres.lease import Lease
     from llmdo.journal.stored import Hold
 
-_TABLES = ("entry", "content", "secret", "audit")
 _OWN = ", ".join(
     f"{table} AS NOT MATERIALIZED (SELECT * FROM llmdo.{table} WHERE run = %s)"  # noqa: S608  # constants
-    for table in _TABLES
+    for table in COLUMNS
 )
 """The tables as though they held one run alone."""
 
@@ -121,7 +120,7 @@ class PostgresJournal(JournalStore):
             self._lease.give_back()
 
     def _read(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        runs = [self._run] * len(_TABLES)
+        runs = [self._run] * len(COLUMNS)
         yield from self._database.rows(f"WITH {_OWN} {query.replace('?', '%s')}", *runs, *values)
 
     def commit(self, hold: Hold = "anchored") -> None:
