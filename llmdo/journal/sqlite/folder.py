@@ -134,6 +134,8 @@ class Runs(RunIndex):
             ClaimedError: Another process has it.
             NotOpenError: A worker asks, and the run is over or waits for a person.
         """
+        if not self.folder.is_dir():  # of a new run, or somebody removed all journals
+            self.prepare()
         claim = Claim.take(self._lock(run))
         if claim is None:
             raise ClaimedError(
