@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from contextvars import ContextVar
 
     from llmdo.runtime.frame import CallFrame
+    from llmdo.runtime.labels import Context
 
 Result = TypeVar("Result")
 
@@ -45,6 +46,8 @@ class Scope:
     """The toolset whose code it is; None of the function of an entry."""
     key: str | None = None
     """What services know the call by whose tool it is; None of the function of an entry."""
+    context: Context | None = None
+    """The labels of what that code has read; None where nothing is labelled."""
     is_probe: bool = False
     """Whether it only looks whether that call took effect."""
     prefix: str = ""
@@ -88,6 +91,7 @@ class Scope:
             path=self.path,
             toolset=self.toolset,
             key=self.key,
+            context=self.context,
             is_probe=self.is_probe,
             prefix=prefix,
             _keys=self._keys,
@@ -170,6 +174,7 @@ def calling(
     toolset: str | None = None,
     *,
     key: str | None = None,
+    context: Context | None = None,
     again: bool = False,
     is_probe: bool = False,
 ) -> AbstractContextManager[None]:
@@ -183,6 +188,7 @@ def calling(
         path=path,
         toolset=toolset,
         key=key,
+        context=context,
         is_probe=is_probe,
         prefix="again." if again else "",
         task=asyncio.current_task(),

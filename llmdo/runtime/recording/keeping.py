@@ -28,7 +28,7 @@ from llmdo.workspace import lock
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-    from contextlib import AbstractAsyncContextManager, AbstractContextManager
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from llmdo.journal.entries import JournalEntry
@@ -74,15 +74,6 @@ async def aside(manager: AbstractContextManager[Result]) -> AsyncIterator[Result
         await _aside(opened.close)
 
 
-def keeping_aside(root: Path, run: str, environ: Mapping[str, str]) -> AbstractAsyncContextManager[Recorder]:
-    """`keeping` in a running event loop, as `aside` has it.
-
-    Raises:
-        JournalError: It cannot be written.
-    """
-    return aside(keeping(root, run, environ))
-
-
 async def _aside(work: Callable[[], Result]) -> Result:
     """What `work` returns, in a thread; whose caller is cancelled meanwhile hears of it when that has ended."""
     task = asyncio.ensure_future(asyncio.to_thread(work))
@@ -122,6 +113,7 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
         prompts={name: config.agents.prompts[name] for name in references},
         attachments=tuple((attached.name, attached.kind) for attached in options.attachments),
         continues=continues,
+        untrusted_input=options.untrusted_input,
     )
     # What an answer is about does not change when something changes that the run does not use.
     config.ledger.lock = digest.of_text(lock.dump(binding.graph))
