@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,7 @@ from llmdo.toolsets import call_key
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pydantic import BaseModel
@@ -53,6 +54,10 @@ if TYPE_CHECKING:
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.place import CallPlace
     from llmdo.runtime.signatures import Signature
+
+
+_UNHEARD: AbstractContextManager[Sequence[ModelMessage]] = nullcontext(())
+"""In place of what collects the messages of a run: those of delegates are nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,20 +324,20 @@ async def run_worker(
     config.log.append(WorkerStarted(path=frame.path, worker=frame.name, depth=frame.depth, input=frame.input))
     output: Output | None = None
     failure: Exception | None = None
-    around = ExitStack()
-    around.enter_context(config.log.working(frame.path))
-    messages = around.enter_context(capture_run_messages()) if frame.is_entry else []
+    messages: Sequence[ModelMessage] = ()
+    heard = capture_run_messages() if frame.is_entry else _UNHEARD
     try:
-        result = await config.agents.of(frame.name).run(
-            prompt[0] if len(prompt) == 1 and isinstance(prompt[0], str) else prompt,
-            model=_asked(config, frame),
-            deps=runtime,
-            toolsets=runtime.toolsets_for(frame.name) or None,
-            message_history=frame.history or None,
-            usage=config.ledger.usage if ctx is None else ctx.usage,
-            usage_limits=config.limits if ctx is None else ctx.usage_limits,
-            capabilities=await offered(config, frame) or None,
-        )
+        with config.log.working(frame.path), heard as messages:
+            result = await config.agents.of(frame.name).run(
+                prompt[0] if len(prompt) == 1 and isinstance(prompt[0], str) else prompt,
+                model=_asked(config, frame),
+                deps=runtime,
+                toolsets=runtime.toolsets_for(frame.name) or None,
+                message_history=frame.history or None,
+                usage=config.ledger.usage if ctx is None else ctx.usage,
+                usage_limits=config.limits if ctx is None else ctx.usage_limits,
+                capabilities=await offered(config, frame) or None,
+            )
         answer = Output.of(result.output)
         if reason := cut_off(result.response):
             answer = _incomplete(runtime, answer, reason)
@@ -341,7 +346,6 @@ async def run_worker(
         failure = explained(error, backtrace=config.backtrace)
         raise
     finally:
-        around.close()
         if frame.is_entry:
             config.ledger.messages = _new(messages, frame.history)
         config.log.append(
@@ -402,6 +406,8 @@ def entry_frame(config: RuntimeConfig, text: str) -> CallFrame:
 
 def _raised(config: RuntimeConfig, callee: str, attachments: Sequence[str]) -> tuple[Capability, ...]:
     """What a call of `callee` raises: the delegation, and for its caller, reading each file that it hands over."""
+    if not attachments:
+        return (delegating(callee),)
     reads = frozenset().union(*(files.raised_by(path, config.paths) for path in attachments))
     return (delegating(callee), *reads)
 

@@ -121,8 +121,8 @@ class Attempt:
     files: Root
     """The folder that tools work on."""
 
-    def draft(self, arguments: Mapping[str, Any]) -> Call:
-        """The call with these arguments, as if it raised all that is declared."""
+    def draft(self, arguments: Mapping[str, Any], asks: str | None) -> Call:
+        """The call with these arguments, as if it raised all that is declared; `asks` says why it is asked about."""
         declared = self.declared.capabilities if self.declared else ()
         return Call(
             path=self.path,
@@ -132,6 +132,7 @@ class Attempt:
             raised=declared,
             declared=declared,
             config=copied(self.use.config),
+            asks=asks,
         )
 
     async def derived(self, call: Call) -> Call:
@@ -141,7 +142,9 @@ class Attempt:
         hook = getattr(self.toolset, "get_capabilities", None) if narrows else None
         if fault is None and hook is not None:
             raised, fault = await self._narrowed(hook, call.arguments)
-        return replace(call, raised=(Capability(UNDECLARED),) if fault else raised, fault=fault)
+        raised = (Capability(UNDECLARED),) if fault else raised
+        is_same = raised == call.raised and fault == call.fault
+        return call if is_same else replace(call, raised=raised, fault=fault)
 
     async def changed(self, arguments: Mapping[str, object]) -> dict[str, Any]:
         """Other arguments, validated as the model's are.

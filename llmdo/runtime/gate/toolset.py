@@ -263,7 +263,7 @@ class Gate(WrapperToolset[object]):
         return await log.execution(execution, work, self.config.ledger)
 
     async def _judged(self, attempt: Attempt, arguments: Mapping[str, Any], *, asks: bool) -> Permit:
-        call = replace(attempt.draft(arguments), asks=ASKS_ITSELF if asks else None)
+        call = attempt.draft(arguments, ASKS_ITSELF if asks else None)
         return await judge(self.config, self.frame, call, attempt.ctx, attempt, self._ends)
 
     @property
