@@ -29,11 +29,11 @@ from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, objection_to_ou
 from llmdo.runtime.gate.provider_side import offered
 from llmdo.runtime.gate.toolset import Gate
 from llmdo.runtime.models.failure import explained, failure_text
+from llmdo.runtime.models.recorded import RecordedModel
 from llmdo.runtime.models.reporting import cut_off
-from llmdo.runtime.models.retries import persistent
+from llmdo.runtime.models.retries import PersistentModel
 from llmdo.runtime.place import not_calling, place_of, require_no_probe
 from llmdo.runtime.recording.recorder import Recorder
-from llmdo.runtime.recording.requests import RecordedModel
 from llmdo.runtime.recording.stub import StubToolset
 from llmdo.runtime.signatures import FILES, Output
 from llmdo.runtime.telemetry.events import WorkerFinished, WorkerStarted
@@ -368,8 +368,10 @@ def _new(messages: Sequence[ModelMessage], history: Sequence[ModelMessage]) -> t
 
 def _asked(config: RuntimeConfig, frame: CallFrame) -> Model:
     """The model of one call of a worker, with all that stands before it."""
-    model = persistent(config.agents.model_of(frame.name), config, frame)
-    return RecordedModel(model, config, frame, config.log) if isinstance(config.log, Recorder) else model
+    model = config.agents.model_of(frame.name)
+    if isinstance(config.log, Recorder):
+        return RecordedModel(model, config, frame, config.log)
+    return PersistentModel(model, config, frame)
 
 
 def _incomplete(runtime: AgentRuntime, answer: Output, reason: str) -> Output:

@@ -92,6 +92,7 @@ class Encoding:
         """`secrets` are those of the journal."""
         self.redaction = redaction
         self.secrets = Secrets(redaction.known) if secrets is None else secrets
+        self._repeated: dict[bytes, str] = {}
 
     def response(self, response: ModelResponse) -> Packed:
         """What a model answered."""
@@ -144,6 +145,19 @@ class Encoding:
         if _BINARY in text:
             text = _compact(_without_binary(json.loads(text), {}, name))
         return self._digest(text, only, named)
+
+    def digest_of_repeated(self, value: object, like: str | None = None) -> str:
+        """The same of what every request of a worker holds: it is worked out once."""
+        if like is not None or self.secrets.stand_ins:
+            return self.digest(value, like)
+        text = _json(value)
+        if (known := self._repeated.get(text)) is None:
+            known = self._repeated[text] = self.digest(value)
+        return known
+
+    def digest_in(self, packed: Packed) -> str:
+        """The same of a value that was packed and holds no binary content."""
+        return self._digest(packed.body, None, set())
 
     def digest_of_text(self, text: str, like: str | None = None) -> str:
         """The same for a text as it is."""
