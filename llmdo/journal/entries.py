@@ -172,6 +172,11 @@ class ChainedRow:
     entry: JournalEntry
 
 
+def shown_word(outcome: str) -> str:
+    """How a call ended for its model, of the outcome of its `finished`."""
+    return "retried" if outcome == "invalid" else outcome
+
+
 def pack(data: object) -> bytes:
     """`data` as the body of an entry."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
