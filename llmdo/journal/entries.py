@@ -11,7 +11,7 @@ from llmdo.journal.audit import Link
 from llmdo.journal.spans import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from llmdo.journal.spans import SecretSpan
 
@@ -182,8 +182,10 @@ def pack(data: object) -> bytes:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
-def lineage(path: str) -> Iterator[str]:
+def lineage(path: str) -> list[str]:
     """`path`, and all that it is below."""
+    paths = []
     while path:
-        yield path
+        paths.append(path)
         path = path.rpartition("/")[0]
+    return paths
