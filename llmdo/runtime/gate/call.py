@@ -95,6 +95,7 @@ def copied(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**values} if is_flat else deepcopy({**values})
 
 
+_SETS = (list, tuple, set, frozenset)
 _UNCHANGING = frozenset({bool, int, float, str, bytes, NoneType})
 
 
@@ -182,7 +183,7 @@ class Attempt:
         if self.declared is None:
             return f"the tool `{self.name}` of `{self.use.name}` is not declared"
         live = (self.tool.tool_def.metadata or {}).get("capabilities", ())
-        if not isinstance(live, list | tuple | set | frozenset):
+        if not isinstance(live, _SETS):
             return f"the metadata of `{self.name}` does not list capabilities"
         for name in live:
             if not isinstance(name, str) or not any(
@@ -198,11 +199,11 @@ class Attempt:
         try:
             # Copies: whatever a hook does to them, what was decided on is what runs.
             answer = hook(self.name, copied(arguments), self.ctx, copied(self.use.config))
-            if inspect.isawaitable(answer):
+            if not isinstance(answer, _SETS) and inspect.isawaitable(answer):
                 answer = await answer
         except Exception as error:  # from the workspace's own code: anything at all
             return (), f"get_capabilities of `{self.use.name}` raised {type(error).__name__}"
-        if not isinstance(answer, list | tuple | set | frozenset):
+        if not isinstance(answer, _SETS):
             return (), f"get_capabilities of `{self.use.name}` did not return a set"
         named = [Capability.parse(raised) if isinstance(raised, str) else raised for raised in answer]
         if not all(isinstance(raised, Capability) for raised in named):

@@ -48,6 +48,7 @@ _BINARY = b'"kind":"binary"'
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]+)*={0,2}")
 _URL_SAFE = str.maketrans("+/", "-_", "\r\n=")
 _REDACTED = "[redacted]"
+_LISTS = (list, tuple)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _LEFT_OUT = "\0"
 """What stands in a digest for what looks like a token: who has the digest shall not try tokens out."""
@@ -274,7 +275,7 @@ def _named(value: object, name: Callable[[bytes], str]) -> object:
     if isinstance(value, BinaryContent):
         head = {"kind": "binary", "media_type": value.media_type, "identifier": value.identifier}
         return {**head, "data": {KEPT: name(value.data)}}
-    return [_named(item, name) for item in value] if isinstance(value, list | tuple) else value
+    return [_named(item, name) for item in value] if isinstance(value, _LISTS) else value
 
 
 def _variables(digest: str) -> frozenset[str]:
