@@ -42,7 +42,7 @@ from llmdo.journal.sqlite.layout import lay_out
 from llmdo.policy.authority import Capability, Rule
 from llmdo.runtime import ApproveAll, RunOptions, run
 from llmdo.runtime.preparation import new_run
-from llmdo.runtime.recording.keeping import keeping_aside
+from llmdo.runtime.recording.keeping import aside, keeping
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.syntax.document import Document, Place
@@ -171,7 +171,7 @@ class Unwritten(Journal):
 async def recording(root: Path, run: str, layer: Layer) -> AsyncIterator[Recorder | None]:
     """What keeps the journal of a run of that layer."""
     if layer == "with a journal":
-        async with keeping_aside(root, run, {}) as recorder:
+        async with aside(keeping(root, run, {})) as recorder:
             yield recorder
     elif layer == "recording":
         with Unwritten.at(root / f"{run}.journal") as journal:

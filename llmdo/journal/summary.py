@@ -69,9 +69,11 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
         return None
     sessions = [entry for entry in begun if entry.kind == "session"]
     last = next((entry for entry in reversed(begun) if entry.kind == "end"), None)
-    is_over = last is not None and last.step >= len(sessions)
-    status = "running" if is_running else ended_as(last) if last is not None and is_over else "stopped"
-    closing: dict[str, Any] = last.data if last is not None and is_over else {}
+    end = last if last is not None and last.step >= len(sessions) else None
+    if end is not None and end.outcome == "completed":
+        is_running = False  # nothing goes on with it: who still has it is about to leave, or reads it
+    status = "running" if is_running else ended_as(end) if end else "stopped"
+    closing: dict[str, Any] = end.data if end else {}
     used = closing.get("usage") or _used(journal)
     cost = used["cost_usd"]
     before = goes_on_from(journal)
@@ -80,7 +82,7 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
         entry=first.path,
         status=status,
         began=first.at,
-        ended=last.at if last is not None and is_over and not is_running else None,
+        ended=end.at if end and not is_running else None,
         error=closing.get("error"),
         hint=closing.get("hint"),
         truncated=closing.get("truncated"),

@@ -101,6 +101,7 @@ async def run(
             if config.servers:
                 connections.push_async_callback(config.servers.close)
             await begin(config, text, options, modules.text)
+            _announce(config, text)
             if options.locked:
                 await _start_servers(config, text)
             outcome, cancellation = await _outcome(config, work, text)
@@ -141,6 +142,8 @@ async def _recorded(
 ) -> RunOutcome:
     """`outcome`, once it is in the journal: who bounds the run may cancel it again and again meanwhile.
 
+    Only then is anybody told of the end: who hears of it may look at the run, or resume it.
+
     Raises:
         CancelledError: The run was cancelled, or is now.
     """
@@ -151,11 +154,16 @@ async def _recorded(
         except asyncio.CancelledError as again:
             cancellation = cancellation or again
     ended = recording.result()
+    config.log.append(
+        RunFinished(
+            path=ended.entry, run=ended.run, status=ended.status, error=ended.error, frames=ended.frames
+        )
+    )
     if ended is outcome:  # else its end is on no record, and somebody else's may be
         _tell(config, outcome)
     if cancellation is not None:
         raise cancellation
-    return ended
+    return replace(ended, error=ended.error or config.ledger.stop.reason)
 
 
 def _tell(config: RuntimeConfig, outcome: RunOutcome) -> None:
@@ -214,7 +222,6 @@ async def _outcome(
     error: str | None = None
     failure: LlmdoError | None = None
     cancellation: BaseException | None = None
-    _announce(config, text)
     try:
         async with asyncio.timeout(config.budget.seconds_left) as clock, config.log.brake.guarding():
             with numbered_tasks(), not_calling():
@@ -273,8 +280,8 @@ def _ended(
     error: str | None,
     failure: LlmdoError | None,
 ) -> RunOutcome:
-    """The outcome of the run, reported by its events first."""
-    entry, ledger = config.entry, config.ledger
+    """The outcome of the run."""
+    ledger = config.ledger
     outcome = RunOutcome(
         run=config.run,
         entry=config.entry.name,
@@ -296,17 +303,7 @@ def _ended(
         unpriced=ledger.unpriced,
         denied=tuple(ledger.denied),
     )
-    outcome = retold(config.log, outcome)
-    config.log.append(
-        RunFinished(
-            path=entry.name,
-            run=config.run,
-            status=outcome.status,
-            error=outcome.error,
-            frames=outcome.frames,
-        )
-    )
-    return replace(outcome, error=outcome.error or ledger.stop.reason)
+    return retold(config.log, outcome)
 
 
 def _work_of(

@@ -185,7 +185,7 @@ def open_chat(request: ChatRequest, host: Host) -> Chat:
             "a chat takes what is said at its prompt, and no input", hint="`llmdo run` takes one"
         )
     chat = Chat(prepared, request)
-    prepared.plan(models=chat.models, consent=host.consent).require_consent()
+    prepared.plan(models=chat.models).trusted_by(host.consent)
     prepared.take_lock_in(host.tell, request.start.environ)
     if request.continues is not None:
         chat.go_on_from(request.continues, host)

@@ -25,7 +25,7 @@ from llmdo.runtime.listening import listening
 from llmdo.runtime.models.choice import named
 from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.recording.history import require_messages
-from llmdo.runtime.recording.keeping import keeping_aside
+from llmdo.runtime.recording.keeping import aside
 from llmdo.runtime.telemetry.events import discard, each
 from llmdo.services import locking
 from llmdo.services.basis import Basis
@@ -43,7 +43,6 @@ from llmdo.workspace.tools_root import Folders
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
 
     from pydantic_ai.messages import BinaryContent, ModelMessage
     from pydantic_ai.models import Model
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.runtime import Approver, RunOutcome, RunPolicy, Stop
     from llmdo.runtime.attached import AttachmentResolver
-    from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.telemetry.events import Event, Sink
 
     ModelNamed: TypeAlias = str | Model | dict[str, str | Model] | None
@@ -206,17 +204,12 @@ class TeamEntry:
                     "`continue_from` brings the messages of that run; leave out `message_history`"
                 )
             plan = await asyncio.to_thread(continuing, plan, run, os.environ, keeps=keeps)
-        async with self._journal(plan.options.run or "", keeps=keeps) as recorder:
-            return told_to_programs(await plan.saying(recorder=recorder).outcome())
-
-    def _journal(self, run: str, *, keeps: bool) -> AbstractAsyncContextManager[Recorder | None]:
-        if not keeps:
-            return nullcontext()
-        if not (self.root / MANIFEST).is_file():
+        if keeps and not (self.root / MANIFEST).is_file():
             raise LlmdoError(
                 "a run of files alone keeps no journal", hint=f"write an `{MANIFEST}`, or leave out `journal`"
             )
-        return keeping_aside(self.root, run, os.environ)
+        async with aside(plan.kept(os.environ)) if keeps else nullcontext(plan) as kept:
+            return told_to_programs(await kept.outcome())
 
 
 class BuiltEntry(NamedTuple):

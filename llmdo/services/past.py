@@ -98,7 +98,7 @@ async def resume_async(
         accepting="`allow_drift={names}`",
     )
     with claimed(request.root, run) as journal:
-        if (ended := completed(journal, request.environ)) is not None:
+        if (ended := completed(journal)) is not None:
             return told_to_programs(ended.outcome)
         plan = await asyncio.to_thread(going_on, journal, request, tell_nobody)
         usual = options_of(settings, plan.basis.graph, AskLater(), "later")

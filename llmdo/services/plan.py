@@ -13,7 +13,6 @@ from llmdo.journal.commands import require_ended
 from llmdo.journal.location import require_here
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
-from llmdo.journal.secrets import Known
 from llmdo.services.basis import BegunRun, to_go_on, word_on
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import project as projects
@@ -145,18 +144,20 @@ class RunPlan:
     def _complete(self) -> RunOptions:
         return replace(self.options, code=self.basis.code)
 
-    def require_consent(self) -> None:
-        """Check that somebody has answered for all that it would execute.
+    def trusted_by(self, consent: Consent) -> RunPlan:
+        """The same, once `consent` lets through all that it would execute.
 
-        The run asks as well, and nothing passes that. A person is asked here: before anything is drawn around the
-        question, and outside the event loop, which waits for nobody. What is granted is not asked about again.
+        The run asks as well, and nothing passes that. A person is asked here: before anything is written for the run or
+        drawn around the question, and outside the event loop, in which Ctrl-C ends no question. What is granted is not
+        asked about again.
 
         Raises:
             UntrustedError: Nobody has.
         """
         from llmdo.runtime import consented
 
-        consented(self.basis.graph, self.root, self._complete)
+        consented(self.basis.graph, self.root, replace(self._complete, consent=consent))
+        return self.saying(consent=consent)
 
     @contextmanager
     def kept(self, environ: Mapping[str, str], *, keeps: bool = True) -> Iterator[RunPlan]:
@@ -210,8 +211,7 @@ def carry_out(plan: RunPlan, answering: Approving, host: Host) -> EndedRun:
     from llmdo.runtime import Stop
 
     hide_from_children()
-    plan, stop = plan.saying(consent=host.consent), Stop()
-    plan.require_consent()
+    plan, stop = plan.trusted_by(host.consent), Stop()
     with (
         nullcontext() if host.is_brief else plan.audited(host.tell),
         host.watching(run=plan.options.run or "", entry=plan.entry, approvals=answering.mode) as watch,
@@ -257,16 +257,15 @@ class ResumeRequest:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def completed(journal: JournalStore, environ: Mapping[str, str]) -> EndedRun | None:
-    """How the run ended, where it is complete."""
+def completed(journal: JournalStore) -> EndedRun | None:
+    """How the run ended, where it is complete; `journal` knows the secrets of the environment."""
     last = journal.last("end")
     if last is None or last.outcome != "completed":
         return None
     from llmdo.runtime.recording.history import history_of, new_messages
     from llmdo.runtime.recording.keeping import outcome_in
 
-    known = Known.of(environ)
-    journal.know(known)
+    known = journal.secrets.known
     new = new_messages(journal, known)
     outcome = replace(outcome_in(last, journal.for_output(last)), new_messages=new)
     with suppress(JournalError):  # what it said is known all the same

@@ -22,6 +22,7 @@ from llmdo.services.basis import Basis, BegunRun, of_run, to_repeat
 from llmdo.services.plan import EndedRun, carry_out, completed, going_on, once_more
 from llmdo.services.root import root_folder
 from llmdo.services.soundness import require_sound, resolved, tell_nobody
+from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
 from llmdo.workspace.evals import RECORDINGS
@@ -51,7 +52,7 @@ def resume(request: ResumeRequest, host: Host) -> EndedRun:
         LlmdoError: It cannot go on, or not without a word about a tool or about something that changed.
     """
     with claimed(request.root, request.run, request.environ) as journal:
-        if (ended := completed(journal, request.environ)) is not None:
+        if (ended := completed(journal)) is not None:
             host.tell(f"run {journal.run} is complete; this is what it said")
             return ended
         personal.read(request.environ)  # first: what it might forbid must not begin
@@ -121,8 +122,9 @@ def replay(
         basis = to_repeat(begun, root, Path(folder), tell, sources=request.sources, reruns=reruns)
         plan = once_more(begun, basis, root, ReplayMode(live=False, until=request.until, reruns=reruns))
         tightening = personal.read(request.environ).rules if reruns else ()
-        plan = plan.saying(tightening=tightening, consent=consent or Consent(request.environ))
-        plan.require_consent()
+        plan = plan.saying(tightening=tightening).trusted_by(consent or Consent(request.environ))
+        if reruns:
+            hide_from_children()
         with watching(journal.run, plan.entry) as sink:
             outcome = asyncio.run(plan.saying(on_event=sink).outcome())
         return EndedRun(

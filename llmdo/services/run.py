@@ -150,7 +150,7 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         raise LlmdoError("`--approvals later` needs a journal, in which the questions wait")
     if request.paged and not keeps:
         raise LlmdoError("`--page` needs a journal, which the page reads")
-    plan.saying(consent=host.consent).require_consent()
+    plan = plan.trusted_by(host.consent)
     prepared.take_lock_in(host.tell, environ)
     with plan.kept(environ, keeps=keeps) as kept:
         return carry_out(kept, answering, host)

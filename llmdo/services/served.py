@@ -88,7 +88,7 @@ class ServedTeam:
         """
         request = ResumeRequest(root=self.root, run=name, environ=self.environ)
         with claimed(self.root, name, self.environ) as journal:
-            if (ended := completed(journal, self.environ)) is not None:
+            if (ended := completed(journal)) is not None:
                 return ended
             plan = await asyncio.to_thread(going_on, journal, request, self.tell, self.options.consent)
             return await self._ended(plan, approver, on_event)

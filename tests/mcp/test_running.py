@@ -14,7 +14,7 @@ import pytest
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime import ApproveAll, RunOptions, RunOutcome
-from llmdo.runtime.telemetry.events import Event, ServerNoticed
+from llmdo.runtime.telemetry.events import Event, RunFinished, RunStarted, ServerNoticed
 from llmdo.services import locking
 from llmdo.toolsets.call_key import key_of
 from llmdo.workspace import lock, project
@@ -188,8 +188,12 @@ def test_a_changed_tool_is_refused_with_the_difference_and_who_uses_it(tmp_path:
     assert "its description changed: -`Returns the text.` +`" in denied.reasons[0]
     assert "it is used by `main`" in denied.reasons[0]
     assert [event.message for event in noticed if isinstance(event, ServerNoticed)] == list(denied.why)
+    events: list[Event] = []
     with pytest.raises(LlmdoError, match="its description changed"):
-        go(root, "never asked", locked=True)
+        go(root, "never asked", locked=True, on_event=events.append)
+    assert isinstance(events[0], RunStarted)
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].status == "failed"
 
 
 @pytest.mark.long

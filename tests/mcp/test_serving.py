@@ -17,6 +17,7 @@ from mcp import Client, StdioServerParameters
 from mcp_types import ElicitResult
 
 import llmdo
+from llmdo.cli.terminal import Terminal
 from llmdo.journal import Runs
 from llmdo.journal.answers import Answers
 from llmdo.journal.opening import runs_of
@@ -24,7 +25,7 @@ from llmdo.runtime import AskLater, RunOptions
 from llmdo.services import inbox as approving
 from llmdo.services.offers import offers_of
 from llmdo.services.served import ServedTeam
-from llmdo.services.serving import Service
+from llmdo.services.serving import ServeRequest, Service, service_for
 from llmdo.workspace import project
 from tests.runtime.building import script
 
@@ -343,6 +344,29 @@ def test_no_other_run_of_the_workspace_is_gone_on_with(root: Path) -> None:
         assert "there is no run" in result.content[0].text
     served = waits(using(root, lambda client: client.call_tool("ask", {"input": "x"}), keeps=True))
     assert "there is no run" in continued(root, served, "typed").content[0].text, "its entry is not offered"
+
+
+def test_a_served_run_is_resumed_under_the_policy_of_the_person_who_serves_it_now(
+    root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(root, main=WRITE, typed=["x"])
+    folder = tmp_path_factory.mktemp("config")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
+    run = waits(using(root, lambda client: client.call_tool("ask", {"input": "x"}), keeps=True))
+    approving.approve(
+        approving.ApproveRequest(root=root, run=run, answers=Answers(yes=["main/write_file#1"]))
+    )
+    (folder / "llmdo").mkdir()
+    rules = '[approvals.rules]\n"fs.write:notes.txt" = "blocked"\n'
+    (folder / "llmdo/policy.toml").write_text(f"schema = 1\n{rules}")
+
+    async def session() -> Any:
+        serving = service_for(ServeRequest(project=str(root)), Terminal())
+        async with Client(serving.server(), mode="legacy") as client:
+            return await client.call_tool("continue_run", {"run": run})
+
+    assert '"fs.write:notes.txt" = "blocked"' in asyncio.run(session()).content[0].text
+    assert not (root / "notes.txt").exists()
 
 
 @pytest.mark.long

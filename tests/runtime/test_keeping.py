@@ -11,7 +11,7 @@ from llmdo.base import digest
 from llmdo.journal import Runs
 from llmdo.journal.kept_sources import KeptSources
 from llmdo.runtime import RunOptions, RunOutcome, run
-from llmdo.runtime.recording.keeping import keeping_aside
+from llmdo.runtime.recording.keeping import aside, keeping
 
 from .building import graph, prompts, script, with_code, worker
 
@@ -26,7 +26,7 @@ def test_runs_that_begin_together_keep_the_same_code_once(tmp_path: Path) -> Non
     team_graph = with_code(graph(worker("main")), tmp_path)
 
     async def one_run(name: str) -> RunOutcome:
-        async with keeping_aside(tmp_path, name, {}) as recorder:
+        async with aside(keeping(tmp_path, name, {})) as recorder:
             options = RunOptions(run=name, recorder=recorder)
             return await run(
                 team_graph, root=tmp_path, prompts=prompts(team_graph), entry="go", options=options

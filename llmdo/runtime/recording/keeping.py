@@ -28,7 +28,7 @@ from llmdo.workspace import lock
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-    from contextlib import AbstractAsyncContextManager, AbstractContextManager
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from llmdo.journal.entries import JournalEntry
@@ -72,15 +72,6 @@ async def aside(manager: AbstractContextManager[Result]) -> AsyncIterator[Result
         yield await _aside(lambda: opened.enter_context(manager))
     finally:
         await _aside(opened.close)
-
-
-def keeping_aside(root: Path, run: str, environ: Mapping[str, str]) -> AbstractAsyncContextManager[Recorder]:
-    """`keeping` in a running event loop, as `aside` has it.
-
-    Raises:
-        JournalError: It cannot be written.
-    """
-    return aside(keeping(root, run, environ))
 
 
 async def _aside(work: Callable[[], Result]) -> Result:

@@ -243,7 +243,7 @@ class WorkerFinished(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFinished(Event):
-    """The run is over, however it ended."""
+    """The run is over, however it ended, and its journal says so: `interrupted` where the store failed at that."""
 
     kind: ClassVar[str] = "run_finished"
     run: str

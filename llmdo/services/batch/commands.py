@@ -319,7 +319,9 @@ def _work(
     require_consent(prepared, store.batch.settings["models"], host.consent)
     hide_from_children()
     batch, draining = store.batch, Draining()
-    look = partial(take_up, store, runs_of(prepared.root, working.environ))
+    runs = runs_of(prepared.root, working.environ)
+    runs.prepare()  # where somebody removed all runs, items say so, one by one
+    look = partial(take_up, store, runs)
     look()  # first: what has begun goes on before more begins
     with ExitStack() as stack:
         rows = stack.enter_context(rows_of(store, working.out or batch.settings["out"]))
@@ -380,7 +382,7 @@ def require_consent(
     from llmdo.runtime import ModelChoice
 
     choice = ModelChoice(by_worker=models, source="fleet" if is_fleet else "person")
-    prepared.plan(models=choice, consent=consent).require_consent()
+    prepared.plan(models=choice).trusted_by(consent)
 
 
 def _takes_files(graph: Graph, entry: Entry) -> bool:

@@ -21,13 +21,13 @@ from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.summary import ending, failed
 from llmdo.journal.unsettled import probing, unsettled
-from llmdo.runtime import RefuseSome, RunOptions
+from llmdo.runtime import RefuseSome
 from llmdo.runtime.attached import WorkspaceFiles
 from llmdo.runtime.models.choice import ModelChoice
-from llmdo.runtime.recording.keeping import aside, keeping, outcome_in
+from llmdo.runtime.recording.keeping import aside, outcome_in
 from llmdo.runtime.recording.replay_mode import UnfinishedError
 from llmdo.runtime.telemetry.redaction import Redaction
-from llmdo.services.basis import Basis, DriftError
+from llmdo.services.basis import DriftError
 from llmdo.services.batch.doubt import (
     REBIND,
     UNBOUND,
@@ -38,24 +38,21 @@ from llmdo.services.batch.doubt import (
     elsewhere,
 )
 from llmdo.services.batch.files import KeptFiles, attached_of
-from llmdo.services.plan import ResumeRequest, RunPlan, going_on
+from llmdo.services.plan import ResumeRequest, going_on
 from llmdo.services.soundness import tell_nobody
 from llmdo.toolsets.confinement import Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from llmdo.base.values import Json
-    from llmdo.graph.resolved import Graph
     from llmdo.journal.batches import BatchStore
     from llmdo.journal.items import BatchItem
     from llmdo.journal.stored import JournalStore, RunIndex
     from llmdo.policy.authority import Capability
     from llmdo.runtime import AttachmentResolver, RunOutcome
-    from llmdo.runtime.recording.recorder import Recorder
     from llmdo.services.basis import Origin
-    from llmdo.services.plan import Approving
+    from llmdo.services.plan import Approving, RunPlan
     from llmdo.services.run import PreparedRun
     from llmdo.workspace.trust import Consent
 
@@ -83,32 +80,22 @@ class ItemRefusal:
 class BatchBasis:
     """What all items of a batch run with."""
 
-    root: Path
-    graph: Graph
-    prompts: Mapping[str, str]
-    entry: str
-    models: Mapping[str, str]
-    """Worker to the reference of its model."""
-    max_depth: int | None
-    locked: bool
+    plan: RunPlan
+    """One that begins, without what is an item's own."""
     store: BatchStore
     files: AttachmentResolver
     """Where files come from that no item brings."""
     answering: Approving
-    consent: Consent
     environ: Mapping[str, str]
     redaction: Redaction
+    sources: Origin
+    """What runs are resumed with that stopped."""
     is_bound: bool = True
     """Whether what begins now runs with what the batch was put in with."""
     is_fleet: bool = False
     """Whether a worker of a fleet takes the items: then a record of the database says which models."""
-    debug: bool = False
-    code: Path | None = None
-    """The folder that Python is loaded from; None: the workspace."""
     allow_drift: tuple[str, ...] = ()
     """What may have changed since runs began that go on."""
-    sources: Origin = "workspace"
-    """What runs go on with that stopped."""
     refused: Mapping[str, ItemRefusal] = field(default_factory=dict)
     """The key of each item of which some questions are answered with no, to these."""
 
@@ -127,27 +114,19 @@ def basis_of(
     refused: Mapping[str, ItemRefusal] = MappingProxyType({}),
 ) -> Iterator[BatchBasis]:
     """What all items of the batch in `store` run with."""
-    batch = store.batch
+    settings = store.batch.settings
+    choice = ModelChoice(by_worker=settings["models"], source="fleet" if is_fleet else "person")
     with closing(Root.of(prepared.folders)) as confined:
         yield BatchBasis(
-            root=prepared.root,
-            graph=prepared.graph,
-            prompts=prepared.prompts,
-            entry=batch.entry,
-            models=batch.settings["models"],
-            max_depth=batch.settings["max_depth"],
-            locked=prepared.locked,
-            code=prepared.code,
+            plan=prepared.plan(models=choice, max_depth=settings["max_depth"], consent=consent, debug=debug),
             sources=prepared.sources,
             store=store,
             files=WorkspaceFiles(confined),
             answering=answering,
-            consent=consent,
             environ=environ,
             redaction=Redaction.of(environ),
             is_bound=is_bound,
             is_fleet=is_fleet,
-            debug=debug,
             refused=refused,
         )
 
@@ -158,7 +137,7 @@ async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:
     Its journal decides: what is over is only read, what stopped goes on, and nothing is done twice. Only where a person
     has it tried again, and its run cannot go on, is a run begun in its place.
     """
-    runs = await asyncio.to_thread(runs_of, basis.root, basis.environ)
+    runs = await asyncio.to_thread(runs_of, basis.plan.root, basis.environ)
     try:
         return await _carried_out(basis, item, runs)
     except (ClaimedError, _LostError):
@@ -328,38 +307,26 @@ async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome:
     Raises:
         _LostError: Another process has taken the item since.
     """
-    options = _of_item(
-        RunOptions(
-            run=item.run,
-            input=item.input,
-            models=ModelChoice(by_worker=basis.models),
-            max_depth=basis.max_depth,
-            locked=basis.locked,
-        ),
-        basis,
-        item,
-    )
-    async with aside(_made(basis, item)) as recorder:
-        runs = Basis(graph=basis.graph, prompts=basis.prompts, code=basis.code)
-        plan = RunPlan(basis=runs, root=basis.root, entry=basis.entry, options=options)
-        return await plan.saying(recorder=recorder).outcome()
+    plan = _of_item(basis.plan.saying(run=item.run, input=item.input), basis, item)
+    async with aside(_kept(basis, item, plan)) as kept:
+        return await kept.outcome()
 
 
 @contextmanager
-def _made(basis: BatchBasis, item: BatchItem) -> Iterator[Recorder]:
-    """The journal of an item's new run, whose item says from then on that it may have begun.
+def _kept(basis: BatchBasis, item: BatchItem, plan: RunPlan) -> Iterator[RunPlan]:
+    """`plan` with the journal of an item's new run, whose item says from then on that it may have begun.
 
     Where it did not begin, both are as they were before.
 
     Raises:
         _LostError: Another process has taken the item since.
     """
-    with keeping(basis.root, item.run, basis.environ) as recorder:
+    with plan.kept(basis.environ) as kept:
         _noted(basis, item)
         try:
-            yield recorder
+            yield kept
         finally:
-            if recorder.journal.last("run") is None:  # it could not begin
+            if kept.recorder.journal.last("run") is None:  # it could not begin
                 basis.store.note_begun(item, has_begun=False)
 
 
@@ -372,9 +339,9 @@ async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) ->
     open_calls, crashed = tuple(unsettled(journal)), tuple(failed(journal)) if item.retry else ()
     doubted = (*open_calls, *(path for path in crashed if path not in probing(journal)))
     journal.know(basis.redaction.known)
-    changed = differences(binding_of(journal), basis.graph) if basis.allow_drift else {}
+    changed = differences(binding_of(journal), basis.plan.basis.graph) if basis.allow_drift else {}
     request = ResumeRequest(
-        root=basis.root,
+        root=basis.plan.root,
         run=item.run,
         sources=basis.sources,
         allow_drift=tuple(name for name in basis.allow_drift if name in changed),
@@ -384,29 +351,29 @@ async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) ->
         accepting=f"`llmdo resume {item.run} {{flags}}`",
         environ=basis.environ,
     )
-    plan = await asyncio.to_thread(going_on, journal, request, tell_nobody, basis.consent)
-    outcome = await replace(plan, options=_of_item(plan.options, basis, item)).outcome()
+    plan = await asyncio.to_thread(going_on, journal, request, tell_nobody, basis.plan.options.consent)
+    outcome = await _of_item(plan, basis, item).outcome()
     if outcome.diverged:
         raise StuckRunError(LlmdoError(outcome.error or "", hint=outcome.hint), effects_of(journal))
-    stopped = plan.options.recorder and plan.options.recorder.brake.reason
+    stopped = plan.recorder.brake.reason
     unsure = doubtful(item, journal, were_asked=True) if isinstance(stopped, UnfinishedError) else None
     return unsure or outcome
 
 
-def _of_item(options: RunOptions, basis: BatchBasis, item: BatchItem) -> RunOptions:
-    """`options` with what holds for every run of the batch, and with the files of the item."""
+def _of_item(plan: RunPlan, basis: BatchBasis, item: BatchItem) -> RunPlan:
+    """`plan` with what holds for every run of the batch, and with the files of the item."""
     attached, files = attached_of(item, basis.store)
     refusal, answering = basis.refused.get(item.key), basis.answering
     if refusal is not None:
         answering = refusal.before(answering)
-    return replace(
-        options,
-        models=replace(options.models, source="fleet") if basis.is_fleet else options.models,
+    models = plan.options.models
+    return plan.saying(
+        models=replace(models, source="fleet") if basis.is_fleet else models,
         attachments=attached,
         attachment_resolver=KeptFiles(basis.store, files, basis.files),
         approver=answering.approver,
         mode=answering.mode,
         tightening=answering.tightening,
-        consent=basis.consent,
-        debug=basis.debug,
+        consent=basis.plan.options.consent,
+        debug=basis.plan.options.debug,
     )

@@ -139,9 +139,10 @@ class FleetItems:
             )
             self._bases[key] = basis
         basis, lock = self._bases[key], batch.lock  # which may have been moved since
+        plan = basis.plan
         return replace(
             basis,
-            is_bound=lock_of(basis.graph, basis.entry, basis.models) == lock,
+            is_bound=lock_of(plan.basis.graph, plan.entry, plan.options.models.by_worker) == lock,
             allow_drift=tuple(batch.settings.get("allow_drift", ())),
         )
 
