@@ -11,12 +11,13 @@ import pytest
 from llmdo.base.source import Source
 from llmdo.base.values import fields
 from llmdo.diff import diff
+from llmdo.graph.described import Definition, Identity, Server
 from llmdo.graph.keys import written_fields
 from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry, Graph, Limits
 from llmdo.graph.schedule import Schedule
 from llmdo.graph.settings import Acceptance, Settings
-from llmdo.graph.toolset import Definition, Identity, Server, Tool, Toolset
+from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Attachments, Worker
 from llmdo.workspace import lock
 from llmdo.workspace.lock.layout import layout
@@ -78,6 +79,9 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "Text": ("a text", "another"),
     "Name": ("one-name", "another"),
     "bool": (True, None),
+    "Toolset.keeps": (False, None),
+    "Literal['sealed']": ("sealed", None),
+    "dict[Text, list[Text]]": ({"a": ["to"]}, {"a": ["to", "cc"], "b": []}),
     "Positive": (3, 4),
     "Annotated[int, Ge(0)]": (3, 4),
     "Annotated[int, Ge(1)]": (3, 4),
@@ -107,6 +111,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "list[Suffix]": ([".md", ".pdf"], [".pdf"]),
     "list[ScopedCapability]": (["fs.read:in/**", "net"], ["net"]),
     "dict[ScopedCapability, Decision]": ({"net": "blocked"}, {"fs": "blocked", "net": "blocked"}),
+    "Flows": ({"preset": "strict"}, {"data.untrusted & fs.read -> net": "blocked"}),
     "Limits": ({"requests": 3}, {"seconds": 1.5}),
     "ConversationLimits": ({"requests": 3}, {"seconds": 1.5}),
     "ModelSettings": ({"seed": 1, "temperature": 0.5}, {"seed": 2}),
@@ -115,7 +120,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "LockedIdentity": ({"name": "a"}, {"name": "b"}),
     "dict[str, LockedTool]": ({"a": {"retry": "ask"}}, {"b": {"hook": True}}),
 }
-"""Two values of each form that a key of the lock has; None leaves the key out."""
+"""Two values of each form that a key of the lock has, or of a field; None leaves the key out."""
 
 UNWRITTEN = {
     Entry: {"name", "at", "declared", "may_at"},
@@ -166,7 +171,10 @@ def test_a_field_is_what_the_lock_says_and_a_change_of_it_shows(cls: type, name:
     stated = written_fields(cls)[name]
     assert stated.lock is not None
     route, key = TABLES[cls], stated.lock.name
-    data = [with_value(route, key, value) for value in VALUES[stated.lock.form]]
+    data = [
+        with_value(route, key, value)
+        for value in VALUES.get(f"{cls.__name__}.{name}") or VALUES[stated.lock.form]
+    ]
     before, after = map(graph_of, data)
     assert [lock.encode(graph) for graph in (before, after)] == data
     assert before != after

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph.described import Server
 from llmdo.graph.inventory import NAMES_A_PATH, Inventory
-from llmdo.graph.toolset import Server
 from llmdo.policy.protection import is_code, is_protected
 from llmdo.services import locking
 from llmdo.syntax.globs import is_pattern

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.graph.toolset import Server
+from llmdo.graph.described import Server
 from llmdo.policy.protection import is_code, is_protected, raised_by_change
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.exposure import WriteGuard, expose, set_aside_intruders

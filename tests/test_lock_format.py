@@ -9,8 +9,8 @@ import pytest
 
 from llmdo import checks
 from llmdo.base.source import Source
+from llmdo.graph.described import Server
 from llmdo.graph.resolved import Limits
-from llmdo.graph.toolset import Server
 from llmdo.policy.authority import Capability
 from llmdo.workspace import lock, project
 from llmdo.workspace.lock.encoding import REVISION, VERSION

@@ -383,6 +383,8 @@ def private_data_way_out(project: Project) -> Iterator[Diagnostic]:
         reason = "the evaluator only sees decks that we wrote"
 
     With `gated = true` the acceptance holds only as long as somebody is asked on the way out.
+
+    A way out that a flow rule asks about once the other two were read does not count, as of the preset `rule-of-two`.
     """
     leak_of = leaks(project.analysis)
     for entry in project.graph.entries.values():
@@ -391,7 +393,8 @@ def private_data_way_out(project: Project) -> Iterator[Diagnostic]:
                 "LDO510",
                 entry.at.location,
                 f"the entry `{entry.name}` reaches private data, untrusted input and a way out",
-                hint="take one of them away, or accept it in llmdo.toml with a reason: [[check.accept]]",
+                hint='have a flow rule ask (`preset = "rule-of-two"` in [flows]), take one of them away, or accept it '
+                "with a reason: [[check.accept]]",
                 related=leak.related(),
                 subject=entry.name,
                 gated=leak.is_gated,

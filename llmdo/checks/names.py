@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base import parts
 from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding, nearest, only_match
 from llmdo.checks import code, toolsets
+from llmdo.checks.naming import named_capabilities
 from llmdo.graph import builtin, models, servers, toolkit
 from llmdo.graph.keys import Reference
 from llmdo.policy.authority import BUILT_IN, Capability
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic, Fix
-    from llmdo.graph.resolved import Entry, Graph
-    from llmdo.graph.toolset import Tool
+    from llmdo.graph.resolved import Graph
     from llmdo.graph.worker import Use, Worker
     from llmdo.workspace.project import Project
 
@@ -397,7 +397,7 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
     # That of an undeclared tool stands for all that it might do: nobody means that by another name.
     offered = known - {f"x.{name}.any" for name in graph.toolsets}
     yield from (problem for problem in project.workspace.problems if problem.code == "LDO207")  # of policies
-    for capability, place in _capabilities(project):
+    for capability, place in named_capabilities(project):
         if capability.name not in known and not project.gaps.may_hide(capability.name):
             yield finding(
                 "LDO207",
@@ -443,7 +443,7 @@ def _respelt_rule(project: Project, capability: Capability, place: Place, known:
     which admit what they name, and a declaration decides which rules have a say: those are left to people.
     """
     meant = only_match(capability.name, known)
-    if meant is None:
+    if meant is None or place.route[-2:-1] in (("flows",), ("sources",)):  # of whose keys it is a part
         return None
     decision = place.data if place.route[-2:-1] in (("rules",), ("approvals",)) else None
     safe = decision == "blocked"
@@ -452,45 +452,6 @@ def _respelt_rule(project: Project, capability: Capability, place: Place, known:
         from_manifest = place.route[:2] == ("approvals", "rules")
         safe = not from_manifest or not (built_in or project.graph.settings.default == "blocked")
     return place.respelt(capability.name, meant, safe=safe)
-
-
-def _capabilities(project: Project) -> Iterator[tuple[Capability, Place]]:
-    graph = project.graph
-    for rule in graph.rules:
-        if rule.at:
-            yield rule.capability, rule.at
-    holders: tuple[Entry | Worker, ...] = (*graph.entries.values(), *graph.workers.values())
-    for holder in holders:
-        if holder.approvals:
-            yield from ((rule.capability, rule.at) for rule in holder.approvals if rule.at)
-        if holder.may:
-            yield from _ceiling(holder.may, holder.may_at)
-    document = project.workspace.document
-    for name, table in project.workspace.tables("toolsets").items():
-        for tool, texts in servers.declared_in(table).items():
-            for number, text in enumerate(texts):
-                place = Place(document, ("toolsets", name, "capabilities", tool, number))
-                capability = Capability.parse(text)
-                if not capability.name.startswith(f"x.{name}."):
-                    yield capability, place
-    for toolset in graph.toolsets.values():
-        for declared in toolset.tools.values():
-            yield from _metadata(declared, toolset.name, toolset.at)
-
-
-def _metadata(tool: Tool, toolset: str, place: Place) -> Iterator[tuple[Capability, Place]]:
-    for capability in tool.metadata or ():
-        if not capability.name.startswith(f"x.{toolset}."):
-            yield capability, place
-
-
-def _ceiling(may: Iterable[Capability] | None, at: Place | None) -> Iterator[tuple[Capability, Place]]:
-    if may is None or at is None:
-        return
-    known = {str(capability): capability for capability in may}
-    for number, text in enumerate(parts.texts(at.data)):
-        if text in known:
-            yield known[text], Place(at.document, (*at.route, number))
 
 
 def unknown_tool(project: Project) -> Iterator[Diagnostic]:

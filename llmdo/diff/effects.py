@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llmdo.base import parts
+from llmdo.graph.keys import PRESET
 from llmdo.policy.authority import STRICTNESS
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.values import Json
     from llmdo.diff.difference import Effect
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
 
 ISOLATIONS = ("require", "auto", "off")
 """From the strongest to the weakest."""
@@ -40,6 +41,25 @@ def choice(before: Json, after: Json) -> Effect:
     if before is None or after is None:
         return "widens" if after is None else "narrows"
     return "narrows" if {*parts.texts(after)} <= {*parts.texts(before)} else "widens"
+
+
+def flow(key: str, before: Json, after: Json) -> Effect:
+    """The effect of a flow rule, or of the preset, that changed: the less is asked or blocked, the more can be done."""
+    if key == PRESET:
+        order = (None, "rule-of-two", "strict")
+        return "widens" if order.index(after) < order.index(before) else "narrows"
+    return "widens" if _strictness(after) < _strictness(before) else "narrows"
+
+
+def source(before: Json) -> Effect:
+    """The effect of a source's label that changed: one label less lets more go on."""
+    return "narrows" if before is None else "widens"
+
+
+def from_strangers(before: Json, after: Json) -> Effect:
+    """The effect of a change of whether a stranger may have written an input; left out, it depends on who starts it."""
+    order = (False, None, True)
+    return "widens" if order.index(after) < order.index(before) else "narrows"
 
 
 def sending(before: Json, after: Json) -> Effect:

@@ -220,6 +220,26 @@ def _effect_at(route: Route, before: Json, after: Json) -> Effect:
             return effects.isolation(before, after)
         case ("shell", *_, str()):
             return effects.amount(before, after)
+    return _effect_on_flows(route, before, after)
+
+
+def _effect_on_flows(route: Route, before: Json, after: Json) -> Effect:
+    """The effect of a change of what may flow where."""
+    match route:
+        case ("flows", key) | ("entry" | "worker", _, "flows", key):
+            return effects.flow(key, before, after)
+        case ("sources", _):
+            return effects.source(before)
+        case ("entry", _, "untrusted-input"):
+            return effects.from_strangers(before, after)
+        case ("toolset", _, "reads"):
+            return effects.more(before, after)
+        case ("toolset", _, "keeps"):
+            return "widens" if after is False else "narrows"
+        case ("toolset", _, "targets", _):
+            return effects.choice(after, before)
+        case ("worker", _, "output"):
+            return "narrows" if after == "sealed" else "widens"
     return "none"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.foreign.team import Grant
-from llmdo.graph.toolset import Server
+from llmdo.graph.described import Server
 from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location, Source
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
     from llmdo.policy.authority import Capability, Decision
     from llmdo.syntax.document import Place
 

@@ -29,6 +29,7 @@ from llmdo.formats.fields import (
     StricterDecision,
     Text,
 )
+from llmdo.formats.flows import Flows
 from llmdo.formats.shell import ShellTable
 from llmdo.formats.tables import table
 from llmdo.formats.toolset import ToolsetTable
@@ -159,6 +160,20 @@ ManifestFile = TypedDict(
             Annotated[dict[Name, AgentTable], Doc("Existing pydantic-ai agents as workers.")]
         ],
         "approvals": NotRequired[Annotated[ApprovalsTable, Doc("The rules of this workspace.")]],
+        "flows": NotRequired[
+            Annotated[
+                Flows,
+                Doc("What asks or is blocked once something was read: FROM -> TO to decision, and presets."),
+            ]
+        ],
+        "sources": NotRequired[
+            Annotated[
+                dict[ScopedCapability, ScopedCapability],
+                Doc(
+                    'What calls return: "fs.read:mail/**" = "data.untrusted" says that strangers wrote the mail.'
+                ),
+            ]
+        ],
         "paths": NotRequired[
             Annotated[
                 dict[PathOrFolder, PathOrFolder],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.formats.flows import Flows
 from llmdo.formats.tables import table
 from llmdo.formats.worker import CodeToolsets
 from llmdo.graph import resolved, settings
@@ -23,7 +24,12 @@ else:
 
     ConversationLimits = table("ConversationLimits", resolved.ConversationLimits, "lock", {})
 
-    KNOWN = {"Limits": Limits, "ConversationLimits": ConversationLimits, "CodeToolsets": CodeToolsets}
+    KNOWN = {
+        "Limits": Limits,
+        "ConversationLimits": ConversationLimits,
+        "CodeToolsets": CodeToolsets,
+        "Flows": Flows,
+    }
     """The types that an entry's keys may name."""
 
     EntryTable = table("EntryTable", resolved.Entry, "file", KNOWN)

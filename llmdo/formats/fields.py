@@ -64,11 +64,26 @@ class Keys:
 
 
 _SPECIAL = r"*?\[\]\\:\x00-\x1f\x7f"
-_REST = rf"[^/{_SPECIAL}]*"
-_DOTTED = rf"\.[^./{_SPECIAL}]{_REST}|\.\.[^/{_SPECIAL}]+"
-_SEGMENT = rf"(?:[^./{_SPECIAL}]{_REST}|{_DOTTED})"
-_PATH = rf"(?:[^~./{_SPECIAL}]{_REST}|{_DOTTED})(?:/{_SEGMENT})*"  # `~` first would look like a home folder
-_SCOPE = rf"(?:\*\*|{_PATH}(?:/\*\*)?)"
+
+
+def _segment(special: str, first: str = "./") -> str:
+    """A name in a path, without these characters; `first` are those that it does not begin with."""
+    rest = rf"[^/{special}]*"
+    return rf"(?:[^{first}{special}]{rest}|\.[^./{special}]{rest}|\.\.[^/{special}]+)"
+
+
+def _scope(special: str) -> str:
+    return rf"(?:\*\*|{_path(special)}(?:/\*\*)?)"
+
+
+def _path(special: str) -> str:
+    return rf"{_segment(special, '~./')}(?:/{_segment(special)})*"  # `~` first would look like a home folder
+
+
+_SEGMENT = _segment(_SPECIAL)
+_PATH = _path(_SPECIAL)
+_SCOPE = _scope(_SPECIAL)
+_SCOPE_IN_FLOW = _scope(rf"{_SPECIAL}&>")  # else nobody could tell where a flow's next part begins
 _CAPABILITY = r"[a-z][a-z0-9]*(?:\.[A-Za-z0-9_-]+)*"
 
 NAME = Matches(
@@ -108,6 +123,13 @@ ScopedCapability = Annotated[
         "a capability, perhaps with `:path` or `:folder/**` inside the workspace",
     ),
 ]
+_FLOWING = rf"{_CAPABILITY}(?::{_SCOPE_IN_FLOW})?"
+FLOW = Matches(
+    rf"^(?:preset|{_FLOWING}(?: & {_FLOWING})* -> {_FLOWING})$",
+    "`preset`, nor of the form `FROM -> TO` or `FROM & FROM -> TO`, each a capability, perhaps with `:path` or "
+    "`:folder/**` inside the workspace",
+)
+FlowKey = Annotated[str, FLOW]
 FileAttribute = Annotated[
     str, Matches(rf"^{_PATH}\.py:[A-Za-z_][A-Za-z0-9_]*$", "of the form FILE.py:NAME, inside the workspace")
 ]

@@ -20,14 +20,16 @@ from llmdo.formats.fields import (
     StricterDecision,
     ToolsetName,
 )
+from llmdo.formats.flows import Flows
 from llmdo.formats.shell import LockedShell
 from llmdo.formats.tables import table
 from llmdo.formats.worker import AttachmentLimits, CodeToolsets, FilesystemConfig, ModelSettings, NativeTools
+from llmdo.graph.described import Identity, Server
 from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry
 from llmdo.graph.schedule import Schedule
 from llmdo.graph.settings import Settings
-from llmdo.graph.toolset import Identity, Server, Tool, Toolset
+from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Worker
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ else:
         "LockedWorker",
         Worker,
         "lock",
-        {"ModelSettings": ModelSettings, "AttachmentLimits": AttachmentLimits},
+        {"ModelSettings": ModelSettings, "AttachmentLimits": AttachmentLimits, "Flows": Flows},
         {
             "delegates": NotRequired[Annotated[list[Name], Doc("The workers that it may call.")]],
             "toolsets": NotRequired[Annotated[list[ToolsetName], Doc("The toolsets that it has.")]],
@@ -113,6 +115,12 @@ LockFile = TypedDict(
         "revision": Annotated[int, Ge(1), Doc("A reader that knows only older ones may read.")],
         "settings": Annotated[LockedSettings, Doc("What holds for the whole workspace.")],
         "rules": NotRequired[Annotated[dict[ScopedCapability, Decision], Doc("The manifest's rules.")]],
+        "flows": NotRequired[Annotated[Flows, Doc("The manifest's flow rules.")]],
+        "sources": NotRequired[
+            Annotated[
+                dict[ScopedCapability, ScopedCapability], Doc("What the manifest says that calls return.")
+            ]
+        ],
         "policy": NotRequired[
             Annotated[dict[str, LockedPolicy], Doc("The policies that the manifest extends.")]
         ],

@@ -20,6 +20,7 @@ from llmdo.formats.fields import (
     Text,
     ToolsetUsed,
 )
+from llmdo.formats.flows import Flows
 from llmdo.formats.shell import ShellConfig
 from llmdo.formats.tables import table
 from llmdo.graph.worker import Attachments, Worker
@@ -143,7 +144,7 @@ if TYPE_CHECKING:
 else:
     AttachmentLimits = table("AttachmentLimits", Attachments, "lock", {})
 
-    KNOWN = {"ModelSettings": ModelSettings, "AttachmentLimits": AttachmentLimits}
+    KNOWN = {"ModelSettings": ModelSettings, "AttachmentLimits": AttachmentLimits, "Flows": Flows}
 
     WorkerHeader = table(
         "WorkerHeader",

@@ -140,5 +140,11 @@ BUILT_IN: Mapping[str, BuiltIn] = {
 }
 """Every built-in toolset; `toolsets.resolver.MAKERS` says how each is made for a run."""
 
+TARGETS: Mapping[str, frozenset[str]] = {
+    "filesystem": frozenset({"path"}),
+    "shell": frozenset({"command", "timeout_s"}),
+}
+"""The arguments of their tools that say on what they act."""
+
 NAMES = frozenset(BUILT_IN)
 """Names that a worker or a toolset of the workspace cannot have."""

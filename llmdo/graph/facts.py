@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from llmdo.base.values import dataclass
-from llmdo.graph.toolset import Definition, Identity  # noqa: TC001  # pydantic reads the annotations
+from llmdo.graph.described import Definition, Identity  # noqa: TC001  # pydantic reads the annotations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field, fields
-from llmdo.policy.authority import STRICTNESS, Capability, Rule
+from llmdo.policy.authority import STRICTNESS, Capability, FlowRule, Rule
+from llmdo.policy.flow import PRESETS, Flows, LabelledSource, parse_flow
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
     Encoder = Callable[[Any], Json]
     Decoder = Callable[[Any, "ValueOrigin"], object]
+
+PRESET = "preset"
+"""The key among flow rules that names a set of them."""
 
 Made = TypeVar("Made")
 
@@ -231,6 +235,36 @@ def rules(table: Mapping[str, Json], origin: ValueOrigin) -> tuple[Rule, ...]:
     )
 
 
+def flows(table: Mapping[str, Json], origin: ValueOrigin) -> Flows:
+    """The flow rules of one table, sorted by what they say."""
+    document, route, owner = origin
+    stated = [
+        FlowRule(*parse_flow(text), _decision(decision), owner, Place(document, (*route, text), of_key=True))
+        for text, decision in table.items()
+        if text != PRESET
+    ]
+    preset = next((preset for preset in PRESETS if preset == table.get(PRESET)), None)
+    return Flows(preset, tuple(sorted(stated, key=lambda rule: rule.flow)), owner)
+
+
+def encoded_flows(flows: Flows) -> dict[str, Json]:
+    """Flow to decision, and the preset."""
+    preset: dict[str, Json] = {PRESET: flows.preset} if flows.preset else {}
+    return {**preset, **{rule.flow: rule.decision for rule in flows.rules}}
+
+
+def labelled_sources(table: Mapping[str, Json], origin: ValueOrigin) -> tuple[LabelledSource, ...]:
+    """What `[sources]` says, sorted by capability."""
+    document, route, _ = origin
+    stated = (
+        LabelledSource(
+            Capability.parse(text), Capability.parse(str(label)), Place(document, (*route, text), of_key=True)
+        )
+        for text, label in table.items()
+    )
+    return tuple(sorted(stated, key=lambda source: str(source.capability)))
+
+
 def ceiling(texts: Iterable[str] | None) -> tuple[Capability, ...] | None:
     """The capabilities of a `may`, sorted; None where none was written, which is not the same as an empty one."""
     return None if texts is None else _capabilities(tuple(texts))
@@ -277,6 +311,7 @@ CAPABILITIES = Codec(
 )
 CAPABILITY = Codec(str, lambda text, _: Capability.parse(text))
 RULES = Codec(encoded_rules, rules)
+FLOWS = Codec(lambda stated: encoded_flows(stated) or None, flows)
 WORDS = Codec(list, lambda words, _: tuple(words))
 SORTED_WORDS = Codec(list, lambda words, _: tuple(sorted(set(words))))
 LINES = Codec(lambda text: text.split("\n"), lambda lines, _: "\n".join(lines))

@@ -13,6 +13,7 @@ from llmdo.base.values import dataclass, field
 from llmdo.graph.keys import (
     CAPABILITIES,
     CONFIGURE,
+    FLOWS,
     PLAIN,
     REFERENCE,
     REFERENCES,
@@ -22,6 +23,7 @@ from llmdo.graph.keys import (
     written,
 )
 from llmdo.graph.worker import Use
+from llmdo.policy.flow import NO_FLOWS, Flows
 from llmdo.policy.shell.rules import ShellSettings
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
     from llmdo.graph.shared_policy import SharedPolicy
     from llmdo.graph.toolset import Toolset
     from llmdo.graph.worker import Worker
-    from llmdo.policy.authority import Capability, Rule
+    from llmdo.policy.authority import Capability, FlowRule, Rule
+    from llmdo.policy.flow import LabelledSource
     from llmdo.syntax.document import Place
 
 
@@ -215,6 +218,28 @@ class Entry:
             gives_nothing=True,
         ),
     )
+    flows: Flows = field(
+        default=NO_FLOWS,
+        metadata=written(
+            FLOWS,
+            file=Key("flows", "Flows", "Flow rules for the whole tree of this entry. They may only tighten."),
+            lock=Key("flows", "Flows", "Its flow rules."),
+            gives_nothing=True,
+        ),
+    )
+    untrusted_input: bool | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "untrusted-input",
+                "bool",
+                "Whether a stranger may have written its input; where left out, that of batches and of services is "
+                "taken for such, and no other.",
+            ),
+            lock=Key("untrusted-input", "bool", "Whether a stranger may have written its input."),
+        ),
+    )
     limits: Limits = field(
         default=Limits(),
         metadata=written(
@@ -292,6 +317,10 @@ class Graph:
     settings: Settings
     rules: tuple[Rule, ...] = ()
     """The manifest's, sorted by capability."""
+    flows: Flows = NO_FLOWS
+    """The manifest's."""
+    sources: tuple[LabelledSource, ...] = ()
+    """What the manifest says that calls return, sorted by capability."""
     policies: tuple[SharedPolicy, ...] = ()
     """Those that the manifest extends, sorted by name."""
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -331,6 +360,19 @@ class Graph:
     def shared_rules(self) -> tuple[Rule, ...]:
         """The rules of its policies, which only tighten."""
         return tuple([rule for policy in self.policies for rule in policy.rules])
+
+    @property
+    def all_flows(self) -> tuple[FlowRule, ...]:
+        """The flow rules of the manifest, of entries and of workers."""
+        holders: tuple[Graph | Entry | Worker, ...] = (self, *self.entries.values(), *self.workers.values())
+        return tuple(
+            [rule for holder in holders if holder.flows is not NO_FLOWS for rule in holder.flows.all]
+        )
+
+    @property
+    def reading(self) -> frozenset[str]:
+        """The names of the capabilities of its toolsets that only read."""
+        return frozenset([only.name for toolset in self.toolsets.values() for only in toolset.reads])
 
     @property
     def edges(self) -> Mapping[str, tuple[str, ...]]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import digest, parts
 from llmdo.base.diagnostic import shown
+from llmdo.graph.described import Definition, Server
 from llmdo.graph.keys import NOWHERE, decoded, words_of
-from llmdo.graph.toolset import Definition, Server, Tool
+from llmdo.graph.toolset import Tool
 from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:

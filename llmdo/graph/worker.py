@@ -5,11 +5,12 @@ A new key of a worker is a field here, and a parameter of `toolsets.workers.Work
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.values import dataclass, field
 from llmdo.graph.keys import (
     CAPABILITIES,
+    FLOWS,
     PLAIN,
     REFERENCE,
     RULES,
@@ -20,6 +21,7 @@ from llmdo.graph.keys import (
     table_of,
     written,
 )
+from llmdo.policy.flow import NO_FLOWS, Flows
 from llmdo.syntax.unchanged import DESCRIPTION_CHANGED, PROMPT_CHANGED
 
 if TYPE_CHECKING:
@@ -217,6 +219,33 @@ class Worker:
             gives_nothing=True,
         ),
     )
+    closed: int | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            lock=Key(
+                "closed",
+                "Annotated[int, Ge(0)]",
+                "The most bits that its answer carries, where its typed output lists or bounds each value.",
+            ),
+            drift="what its answer may carry",
+            effect="amount",
+        ),
+    )
+    """The most bits that its answer carries, where its typed output lists or bounds each value; else None."""
+    output: Literal["sealed"] | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "output",
+                "Literal['sealed']",
+                "`sealed`: the models of its callers see the name and the size of its answer, and may pass it on.",
+            ),
+            lock=Key("output", "Literal['sealed']", "How its answer is handed over."),
+        ),
+    )
+    """How its callers are handed its answer; None as it is."""
     compatible_models: tuple[str, ...] | None = field(
         default=None,
         metadata=written(
@@ -276,6 +305,16 @@ class Worker:
                 "Rules for its own calls. They may only tighten.",
             ),
             lock=Key("approvals", "dict[ScopedCapability, Decision]", "Its rules."),
+            gives_nothing=True,
+        ),
+    )
+    flows: Flows = field(
+        default=NO_FLOWS,
+        metadata=written(
+            FLOWS,
+            file=Key("flows", "Flows", "Flow rules for this worker's own calls. They may only tighten."),
+            agent=Key("flows", "Flows", "Flow rules for its own calls. They may only tighten."),
+            lock=Key("flows", "Flows", "Its flow rules."),
             gives_nothing=True,
         ),
     )

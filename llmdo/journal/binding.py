@@ -36,6 +36,7 @@ _KINDS: Mapping[str, type | UnionType] = {
     "lock": str,
     "continues": dict | None,
     "attachments": list | None,
+    "untrusted_input": bool | None,
 }
 
 
@@ -55,6 +56,8 @@ class Binding:
     prompts: Mapping[str, str]
     attachments: tuple[tuple[str, AttachmentKind], ...] = ()
     """What was handed to the entry: the name and the kind of each; the journal has the content."""
+    untrusted_input: bool | None = None
+    """Whether who started it said that a stranger may have written the input; earlier journals do not say."""
     continues: Earlier | None = None
     """Where the run before it ended, for one that goes on from another."""
 
@@ -70,6 +73,7 @@ class Binding:
             "lock": lock.dump(self.graph),
             "prompts": dict(self.prompts),
             "attachments": [list(attached) for attached in self.attachments],
+            "untrusted_input": self.untrusted_input,
             "continues": None if self.continues is None else self.continues.data,
         }
 

@@ -31,6 +31,8 @@ class DecidedCall:
     """What the call does, as far as the gate can tell."""
     declared: tuple[Capability, ...]
     """The most that it could have raised."""
+    labels: tuple[str, ...] = ()
+    """What its caller had read by the words of flow rules, sorted."""
     asks: bool = False
     """Whether somebody was to be asked whatever the rules say."""
     decision: Decision
@@ -61,6 +63,7 @@ def record_of(call: DecidedCall) -> dict[str, object]:
         "raised": list(map(str, call.raised)),
         "declared": list(map(str, call.declared)),
         "reasons": list(call.reasons),
+        **({"labels": list(call.labels)} if call.labels else {}),
     }
 
 
@@ -80,6 +83,7 @@ def decided_in(path: str, record: Mapping[str, object], arguments: Mapping[str, 
             arguments=arguments,
             raised=tuple(map(Capability.parse, _texts(record["raised"]))),
             declared=tuple(map(Capability.parse, _texts(record["declared"]))),
+            labels=_texts(record.get("labels", [])),
             asks=_flag(record["asks"]),
             decision=next(decision for decision in STRICTNESS if decision == record["decision"]),
             allowed=_flag(record["allowed"]),

@@ -273,6 +273,65 @@ class Ceiling:
         return any(most.contains(raised) for most in self.capabilities)
 
 
+UNTRUSTED = "data.untrusted"
+"""The label of text that a stranger may have written: who read it no longer chooses alone."""
+
+ONLY_READS = frozenset({"proc.exec.read"})
+"""What a preset does not mean by the family that it is in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What a call brings along beside what it raises."""
+
+    labels: frozenset[Capability] = frozenset()
+    """Those of its context and of its arguments."""
+    sends: bool = True
+    """Whether it hands anything over: a call without arguments does not."""
+
+
+NOTHING_CARRIED = Carried()
+
+
+@dataclass(frozen=True, slots=True)
+class FlowRule:
+    """What is decided about a call by what its caller has read: where all of `sources` meet `to`."""
+
+    sources: tuple[Capability, ...]
+    """Sorted."""
+    to: Capability
+    decision: Decision
+    origin: str
+    """Who says so, in words for the user."""
+    at: Place | None = field(default=None, compare=False)
+    is_preset: bool = False
+    """Whether a preset says so: for it, what only reads is no effect."""
+    if_sent: bool = False
+    """Whether it is about what hands something over: a call without arguments does not."""
+
+    def applies(self, raised: Capability, of_call: Iterable[Capability], carried: Carried) -> bool:
+        """Whether this rule has a say over `raised`, one of the capabilities `of_call`.
+
+        What a stranger wrote counts where the call carries it: then he may have chosen the call. Anything else counts
+        also where the call itself raises it, as that is what goes out.
+        """
+        if not self.to.touches(raised) or (self.if_sent and not carried.sends):
+            return False
+        return all(
+            source in carried.labels
+            or (not source.covers_name(UNTRUSTED) and any(map(source.touches, of_call)))
+            for source in self.sources
+        )
+
+    @property
+    def flow(self) -> str:
+        """What may flow where, as a file has it."""
+        return f"{' & '.join(map(str, self.sources))} -> {self.to}"
+
+    def __str__(self) -> str:
+        return f'"{self.flow}" = "{self.decision}"'
+
+
 @dataclass(frozen=True, slots=True)
 class Authority:
     """Everything that has a say over the calls of one worker at one place in the tree."""
@@ -285,16 +344,21 @@ class Authority:
     """Rules of the entry, of the calling worker and of the person's `policy.toml`: they only tighten."""
     ceilings: tuple[Ceiling, ...] = ()
     """Of the entry and of every worker on the call path."""
+    flows: tuple[FlowRule, ...] = ()
+    """Of the workspace, the entry and the calling worker: they only tighten."""
+    reads: frozenset[str] = ONLY_READS
+    """What no preset takes for an effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a raised capability got its decision; without rule and ceiling it was the default, or undeclared."""
+    """Why a raised capability got its decision; without rule, ceiling and flow it was the default, or undeclared."""
 
     capability: Capability
     decision: Decision
     rule: Rule | None = None
     ceiling: Ceiling | None = None
+    flow: FlowRule | None = None
 
     def __str__(self) -> str:
         if self.ceiling is not None:
@@ -304,6 +368,8 @@ class Reason:
             return f'{outside}, which admits it only by its full name: add "{self.capability}" to `may`'
         if self.rule is not None:
             return f"{self.rule} ({self.rule.place})"
+        if self.flow is not None:
+            return f"{self.flow} ({self.flow.origin})"
         if self.capability.name == UNDECLARED:
             return f"`{UNDECLARED}` (built in)"
         return f"no rule names `{self.capability}`, so the default holds: {self.decision}"
@@ -323,17 +389,27 @@ class Verdict:
         return any(not TERMINAL_ONLY.isdisjoint(reason.capability.names) for reason in self.reasons)
 
 
-def decide(raised: Iterable[Capability], declared: Iterable[Capability], authority: Authority) -> Verdict:
-    """The decision over one call that raises `raised`, made by a tool that declared `declared`.
+def decide(
+    raised: Iterable[Capability],
+    declared: Iterable[Capability],
+    authority: Authority,
+    carried: Carried = NOTHING_CARRIED,
+) -> Verdict:
+    """The decision over one call that raises `raised` and carries `carried`, made by a tool that declared `declared`.
 
     For each raised capability: blocked where it was not declared or lies outside a ceiling; else the strictest
-    of all matching base rules (the default where none matches) and of all matching layer rules. Over the set,
-    the strictest. A call that raises nothing is allowed.
+    of all matching base rules (the default where none matches), of all matching layer rules and of all flow rules
+    that apply. Over the set, the strictest. A call that raises nothing is allowed.
     """
     declared = tuple(declared)
     reasons: list[Reason] = []
-    for capability in sorted(set(raised), key=str):
+    of_call = sorted(set(raised), key=str)
+    for capability in of_call:
         reasons.extend(_reasons(capability, declared, authority))
+        for flow in authority.flows:
+            is_spared = flow.is_preset and not authority.reads.isdisjoint(capability.names)
+            if not is_spared and flow.applies(capability, of_call, carried):
+                reasons.append(Reason(capability, flow.decision, flow=flow))
     decision = strictest(reason.decision for reason in reasons)
     deciding = [reason for reason in reasons if reason.decision == decision]
     # What a worker's own rule repeats of the rules for all is one reason.
@@ -389,9 +465,10 @@ def _unnamed(scope: str | None) -> str:
 
 def _order(reason: Reason) -> tuple[str, bool, str, str]:
     """By capability, ceilings first, then by rule: the order in which rules were written means nothing."""
-    rule = reason.rule
-    pattern = str(rule.capability) if rule else ""
-    return (str(reason.capability), reason.ceiling is None, pattern, rule.origin if rule else "")
+    rule, flow = reason.rule, reason.flow
+    pattern = str(rule.capability) if rule else flow.flow if flow else ""
+    origin = rule.origin if rule else flow.origin if flow else ""
+    return (str(reason.capability), reason.ceiling is None, pattern, origin)
 
 
 def _reasons(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from llmdo.base.values import dataclass
-from llmdo.policy.authority import Authority, Ceiling, base_rules
+from llmdo.policy.authority import ONLY_READS, Authority, Ceiling, base_rules
+from llmdo.policy.flow import Labelling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llmdo.policy.authority import Capability, Decision, Rule
+    from llmdo.policy.authority import Capability, Decision, FlowRule, Rule
+    from llmdo.policy.flow import Flows, LabelledSource
     from llmdo.syntax.document import Place
 
 
@@ -37,6 +39,11 @@ class Governed(Protocol):
         """Its rules."""
         ...
 
+    @property
+    def flows(self) -> Flows:
+        """Its flow rules."""
+        ...
+
 
 class _Settings(Protocol):
     @property
@@ -61,6 +68,26 @@ class Governing(Protocol):
         """With the default."""
         ...
 
+    @property
+    def flows(self) -> Flows:
+        """The manifest's flow rules."""
+        ...
+
+    @property
+    def all_flows(self) -> tuple[FlowRule, ...]:
+        """Those of the manifest, of entries and of workers."""
+        ...
+
+    @property
+    def reading(self) -> frozenset[str]:
+        """The names of capabilities of toolsets that only read."""
+        ...
+
+    @property
+    def sources(self) -> tuple[LabelledSource, ...]:
+        """What the manifest says that calls return."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Base:
@@ -71,11 +98,24 @@ class Base:
     default: Decision = "needs_approval"
     tightening: tuple[Rule, ...] = ()
     """Rules of the policies that the manifest extends, and of a person's `policy.toml`."""
+    flows: tuple[FlowRule, ...] = ()
+    """The manifest's."""
+    labelling: Labelling = Labelling()
+    """What calls are labelled by, whoever states the flow rules."""
+    reads: frozenset[str] = ONLY_READS
+    """What no preset takes for an effect."""
 
     @classmethod
     def of(cls, graph: Governing, tightening: tuple[Rule, ...] = ()) -> Base:
         """That of the workspace of `graph`, for a person with these rules."""
-        return cls(base_rules(graph.rules), graph.settings.default, (*graph.shared_rules, *tightening))
+        return cls(
+            base_rules(graph.rules),
+            graph.settings.default,
+            (*graph.shared_rules, *tightening),
+            graph.flows.all,
+            Labelling.of_rules(graph.all_flows, graph.sources),
+            ONLY_READS | graph.reading,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +124,17 @@ class Layer:
 
     rules: tuple[Rule, ...] = ()
     ceiling: Ceiling | None = None
+    flows: tuple[FlowRule, ...] = ()
 
     @classmethod
     def of_entry(cls, entry: Governed) -> Layer:
         """That of an entry."""
-        return cls(entry.approvals, _ceiling(entry, f"entry `{entry.name}`"))
+        return cls(entry.approvals, _ceiling(entry, f"entry `{entry.name}`"), entry.flows.all)
 
     @classmethod
     def of_worker(cls, worker: Governed) -> Layer:
         """That of a worker."""
-        return cls(worker.approvals, _ceiling(worker, f"worker `{worker.name}`"))
+        return cls(worker.approvals, _ceiling(worker, f"worker `{worker.name}`"), worker.flows.all)
 
 
 NO_LAYER = Layer()
@@ -106,12 +147,14 @@ def authority_of(base: Base, entry: Layer, path: Sequence[Layer] = ()) -> Author
     The rules of the entry hold for the whole tree, those of a worker for its own calls only; a ceiling holds for
     everything below as well.
     """
-    own = path[-1].rules if path else ()
+    own = path[-1] if path else NO_LAYER
     return Authority(
         base=base.rules,
         default=base.default,
-        layers=(*entry.rules, *own, *base.tightening),
+        layers=(*entry.rules, *own.rules, *base.tightening),
         ceilings=tuple([layer.ceiling for layer in (entry, *path) if layer.ceiling is not None]),
+        flows=(*base.flows, *entry.flows, *own.flows),
+        reads=base.reads,
     )
 
 

@@ -13,7 +13,7 @@ from llmdo.reach.shapes import Shape, Shapes, shown, written
 from llmdo.reach.workers import WorkerIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from llmdo.graph.resolved import Graph
     from llmdo.policy.authority import Authority, Capability, Ceiling, Reason, Rule, Verdict
@@ -84,8 +84,16 @@ class Premises:
     def named(self) -> frozenset[Capability]:
         """Every capability that a rule, a ceiling or `also` names."""
         return written(self.workers).union(
-            (rule.capability for rule in self.base.tightening), self.also or ()
+            (rule.capability for rule in self.base.tightening), self._of_flows, self.also or ()
         )
+
+    @property
+    def _of_flows(self) -> Iterable[Capability]:
+        """What flow rules and labelled sources name."""
+        for flow in self.graph.all_flows:
+            yield from (*flow.sources, flow.to)
+        for source in self.graph.sources:
+            yield source.capability
 
     @cached_property
     def written(self) -> tuple[Capability, ...]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related
 from llmdo.base.values import dataclass
-from llmdo.policy.authority import OUTSIDE_CEILINGS, STRICTNESS, Capability, gravity
+from llmdo.policy.authority import OUTSIDE_CEILINGS, STRICTNESS, Capability, Carried, decide, gravity
+from llmdo.policy.composition import Layer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -125,10 +126,29 @@ def leaks(analysis: Analysis) -> Callable[[Entry], Leak | None]:
         rows = [row for row in analysis.of(entry) if row.decision != "blocked"]
         if analysis.graph.read_from:
             rows = [row for row in rows if not _is_confined(row)]
+        if analysis.graph.all_flows:
+            private = [row.capability for row in rows if _brings("private data", row.capability)]
+            rows = [row for row in rows if not _is_flow_gated(analysis, entry, row, private)]
         legs = [(leg, row) for leg in LEGS if (row := _mildest(rows, leg))]
         return Leak(tuple(legs)) if len(legs) == len(LEGS) else None
 
     return leak_of
+
+
+def _is_flow_gated(analysis: Analysis, entry: Entry, row: Row, private: Iterable[Capability]) -> bool:
+    """Whether a flow rule decides on a way out, whichever private data was read with a stranger's text."""
+    if not _brings("a way out", row.capability):
+        return False
+    workers = [hop.name for hop in row.path[:-1] if hop.name in analysis.graph.workers]
+    authority = analysis.authority(Layer.of_entry(entry), [analysis.layer(name) for name in workers])
+    labelling = analysis.base.labelling
+
+    def decides(data: Capability) -> bool:
+        labels = {label for label in labelling.labels if label.contains(data)} | labelling.of_strangers
+        verdict = decide(row.shape.raised, row.shape.declared, authority, Carried(frozenset(labels)))
+        return any(reason.flow for reason in verdict.reasons)
+
+    return all(map(decides, private))
 
 
 def _names(leg: str) -> tuple[str, ...]:

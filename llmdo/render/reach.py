@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
@@ -12,7 +13,7 @@ from llmdo.graph.unseen import ANY
 from llmdo.render.amounts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.colour import Screen, Shade
     from llmdo.base.values import Json
@@ -133,14 +134,23 @@ def to_json(
     entries: Iterable[tuple[str, Depth, Sequence[Row]]],
     read_from: str | None = None,
     files_of: str | None = None,
+    after: Mapping[str, list[Json]] = MappingProxyType({}),
 ) -> str:
-    """The reach of entries in the form `llmdo.reach/1`; of a foreign project with its format."""
+    """The reach of entries in the form `llmdo.reach/1`; of a foreign project with its format.
+
+    `after` is what entries can do after a stranger's words, by their names.
+    """
     document = {
         "schema": "llmdo.reach/1",
         **({"read_from": read_from, "enforced": False} if read_from else {}),
         **({"root": files_of} if files_of else {}),
         "entries": [
-            {"name": name, "depth": str(depth), "rows": [row_data(row) for row in rows]}
+            {
+                "name": name,
+                "depth": str(depth),
+                "rows": [row_data(row) for row in rows],
+                **({"after_strangers": after[name]} if name in after else {}),
+            }
             for name, depth, rows in entries
         ],
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.colour import PAPER
+from llmdo.render import flows
 from llmdo.render import reach as render
 
 if TYPE_CHECKING:
@@ -17,15 +18,19 @@ def rendered(outcome: ReachOutcome, form: Literal["text", "json", "markdown"], s
     foreign, files_of = outcome.foreign, outcome.files_of
     if form == "json":
         entries = ((entry.name, entry.depth, entry.rows) for entry in outcome.entries)
-        return render.to_json(entries, foreign.team.format if foreign else None, files_of)
+        after = {entry.name: flows.data(entry.after) for entry in outcome.entries if entry.after is not None}
+        return render.to_json(entries, foreign.team.format if foreign else None, files_of, after)
     if foreign is None:
         if form == "text":
             return "\n".join(
                 render.text(entry.name, entry.depth, entry.rows, screen, files_of)
+                + ("" if entry.after is None else f"\n{flows.text(entry.after, screen)}")
                 for entry in outcome.entries
             )
         return "\n".join(
-            render.markdown(entry.name, entry.depth, entry.rows, files_of) for entry in outcome.entries
+            render.markdown(entry.name, entry.depth, entry.rows, files_of)
+            + ("" if entry.after is None else flows.markdown(entry.after))
+            for entry in outcome.entries
         )
     from llmdo.foreign import summary
     from llmdo.render import foreign as drawn

@@ -18,6 +18,7 @@ from llmdo.policy.secret_files import protected
 from llmdo.runtime.attached import Attached, read_outside
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge
+from llmdo.runtime.gate.labelling import labels_for, opened
 from llmdo.toolsets.media import endings_of, media_type, text_of
 from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.refusal import PathRefused
@@ -209,6 +210,7 @@ async def handed_at_start(
         arguments={"attachments": names},
         raised=capabilities,
         declared=capabilities,
+        labels=labels_for(config, frame.context),
     )
 
     async def read() -> list[UserContent]:
@@ -216,6 +218,8 @@ async def handed_at_start(
 
     try:
         await judge(config, frame, call)
+        if context := opened(config, frame, call):
+            frame.context.carry(context.end)
         return await config.log.files(worker.name, names, read)
     except ToolFailed as failed:
         raise LlmdoError(failed.message) from failed

@@ -17,24 +17,31 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.toolkit import READ, delegating, delegation, hands_over, tools_of
 from llmdo.journal.naming import first_run
-from llmdo.policy.composition import Layer, authority_of
 from llmdo.runtime import attachments as files
-from llmdo.runtime.budget import BudgetLimit
 from llmdo.runtime.code_tools import call_of, path_at
-from llmdo.runtime.frame import CallFrame
+from llmdo.runtime.frames import frame_below
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge, require_unasked
+from llmdo.runtime.gate.labelling import (
+    context_of_code,
+    handed_over,
+    labels_for,
+    opened,
+    told_of_failure,
+)
 from llmdo.runtime.gate.numbering import call_path
-from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, objection_to_output, spawned
+from llmdo.runtime.gate.policy import objection_to_output
 from llmdo.runtime.gate.provider_side import offered
 from llmdo.runtime.gate.toolset import Gate
+from llmdo.runtime.labels import NO_LABELS, Context
 from llmdo.runtime.models.failure import explained, failure_text
 from llmdo.runtime.models.recorded import RecordedModel
 from llmdo.runtime.models.reporting import cut_off
 from llmdo.runtime.models.retries import PersistentModel
-from llmdo.runtime.place import not_calling, place_of, require_no_probe
+from llmdo.runtime.place import code_at, not_calling, place_of, require_no_probe
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.stub import StubToolset
+from llmdo.runtime.seals import opened_in
 from llmdo.runtime.signatures import FILES, Output
 from llmdo.runtime.telemetry.events import WorkerFinished, WorkerStarted
 from llmdo.toolsets import call_key
@@ -52,6 +59,7 @@ if TYPE_CHECKING:
     from llmdo.graph.worker import Use, Worker
     from llmdo.policy.authority import Capability
     from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.place import CallPlace
     from llmdo.runtime.signatures import Signature
 
@@ -87,7 +95,7 @@ class AgentRuntime:
             ToolFailed: `name` is not one of the caller's delegates, or the call is blocked, needs an approval, for
                 which nobody can be asked here, or a policy is against it.
         """
-        callee = _callee(self, name)
+        callee, context = _callee(self, name), context_of_code(self.frame)
         call = Call(
             path=path_at(self.config, place_of(self.frame, None, name), name, input),
             toolset=name,
@@ -95,9 +103,14 @@ class AgentRuntime:
             arguments={"input": input},
             raised=(delegating(name),),
             declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
+            labels=labels_for(self.config, context),
         )
         require_unasked(self.config, self.frame, call)
-        return below(self, callee, input=input, path=call.path)
+        child = frame_below(self.config, self.frame, callee, input=input, path=call.path)
+        # Whoever runs the agent itself sees at once what comes into it, and asks its model without our knowing.
+        inside = Context(is_code=True, into=context)
+        inside.carry(call.labels)
+        return AgentRuntime(self.config, replace(child, context=inside))
 
     def call_agent(
         self,
@@ -119,10 +132,11 @@ class AgentRuntime:
         """
         above = None if ctx is None else call_path(self.frame.path, self.config.ledger.numbers, ctx)
         place = place_of(self.frame, above, name, key)
-        return self._called(place, name, input, ctx, attachments)
+        return self._called(context_of_code(self.frame), place, name, input, ctx, attachments)
 
     async def _called(
         self,
+        context: Context,
         place: CallPlace,
         name: str,
         input: str | Mapping[str, object] | BaseModel,  # noqa: A002
@@ -132,7 +146,9 @@ class AgentRuntime:
         try:
             with not_calling():
                 callee = _callee(self, name)
-                arguments = _arguments(self.config.signatures[name], input, attachments)
+                given = _arguments(self.config.signatures[name], input, attachments)
+                sealed = opened_in(given, context.seals)
+                arguments = sealed.arguments
                 path = path_at(self.config, place, name, arguments)
                 await self.config.log.require_same(path, name, arguments)
                 call = Call(
@@ -142,9 +158,18 @@ class AgentRuntime:
                     arguments=arguments,
                     raised=_raised(self.config, name, arguments.get(FILES) or ()),
                     declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
+                    labels=labels_for(self.config, context),
+                    brought=sealed.labels,
                 )
                 await judge(self.config, self.frame, call, ctx, ends="return")
-                output = await _enter(self, callee, arguments, path, ctx)
+                inside = opened(self.config, self.frame, call)
+                if inside:
+                    inside.into = context  # also of what is opened later
+                try:
+                    output = await _enter(self, callee, arguments, path, ctx, inside)
+                finally:
+                    if inside:
+                        context.take(inside)
                 await self.config.log.require_known(path, output.text)
                 return output.value
         except ToolFailed as failed:
@@ -194,6 +219,7 @@ class AgentRuntime:
         worker = self.frame.worker
         if worker is None:
             raise LlmdoError("a function gives attachments to `call_agent` by their paths")
+        context = context_of_code(self.frame)
         call = Call(
             path=f"{self.frame.path}/load_attachment",
             toolset=worker.name,
@@ -201,8 +227,11 @@ class AgentRuntime:
             arguments={"path": path},
             raised=tuple(files.raised_by(path, self.config.paths)),
             declared=(READ,),
+            labels=labels_for(self.config, context),
         )
         await judge(self.config, self.frame, call)
+        if inside := opened(self.config, self.frame, call):
+            context.carry(inside.end)
         return await files.load_one(worker, path, self.config.paths, self.config.attachments)
 
     def _make(self, use: Use) -> AbstractToolset[object]:
@@ -216,26 +245,6 @@ class AgentRuntime:
                 use.name, tools_of(graph, caller, use), log, self.frame.path, self.config.ledger
             )
         return self.config.resolver.make(use, self.frame.authority)
-
-
-def below(runtime: AgentRuntime, callee: Worker, *, input: str, path: str) -> AgentRuntime:  # noqa: A002
-    """The runtime of a call from `runtime` that is decided on already."""
-    config, frame = runtime.config, runtime.frame
-    try:
-        policies = spawned(frame.policies)
-    except PolicyRefusal as refusal:
-        raise ToolFailed(f"`{callee.name}` is blocked: {refusal}") from refusal
-    layers = (*frame.layers, Layer.of_worker(callee))
-    child = CallFrame(
-        worker=callee,
-        input=input,
-        depth=frame.depth + 1,
-        path=path,
-        authority=authority_of(config.base, Layer.of_entry(config.entry), layers),
-        layers=layers,
-        policies=policies,
-    )
-    return AgentRuntime(config, child)
 
 
 def _callee(runtime: AgentRuntime, name: str) -> Worker:
@@ -261,8 +270,12 @@ async def _enter(
     arguments: Mapping[str, object],
     path: str,
     ctx: RunContext[object] | None,
+    context: Context | None,
 ) -> Output:
-    """The output of `callee`, whose call is decided on already; a failure of any kind is told to the caller."""
+    """The output of `callee`, whose call is decided on already; a failure of any kind is told to the caller.
+
+    `context` is that of the call: what comes out of it carries what the callee has read by its end.
+    """
     config = runtime.config
     try:
         order = config.signatures[callee.name].takes.order(arguments)
@@ -270,11 +283,12 @@ async def _enter(
         raise ToolFailed(
             f"`{callee.name}` was not called: {failure_text(error, config.backtrace)}"
         ) from error
-    child = below(runtime, callee, input=order.text, path=path)
+    labels = context.end if context else NO_LABELS
+    frame = frame_below(config, runtime.frame, callee, input=order.text, path=path, labels=labels)
     content = await _handed(config, callee, order.attachments, path)
     try:
         with not_calling():
-            output = await run_worker(child, [*order.parts, *content], ctx)
+            output = await run_worker(AgentRuntime(config, frame), [*order.parts, *content], ctx)
     except Exception as error:  # a callee may fail in any way; its caller's tree goes on
         why = failure_text(error, config.backtrace)
         if isinstance(error, UsageLimitExceeded):
@@ -282,12 +296,13 @@ async def _enter(
         await _kept_from_caller(runtime, callee, path, None, why)
         frames = frames_of(explained(error, backtrace=config.backtrace))
         why = config.log.returned(path, None, why, frames) or why
+        why = told_of_failure(config, frame, context, why, limit=isinstance(error, UsageLimitExceeded))
         raise ToolFailed(f"`{callee.name}` failed: {why}") from error
     withheld = await _kept_from_caller(runtime, callee, path, output.text, None)
     withheld = config.log.returned(path, None if withheld else output.text, withheld)
     if withheld:
         raise ToolFailed(f"`{callee.name}` failed: {withheld}")
-    return output
+    return handed_over(config, runtime.frame, frame, context, output)
 
 
 async def _kept_from_caller(
@@ -393,19 +408,6 @@ def _incomplete(runtime: AgentRuntime, answer: Output, reason: str) -> Output:
     )
 
 
-def entry_frame(config: RuntimeConfig, text: str) -> CallFrame:
-    """The frame of the entry itself, above its worker's."""
-    policies = () if config.policy is None else (config.policy,)
-    return CallFrame(
-        worker=None,
-        input=text,
-        depth=-1,
-        path=config.entry.name,
-        authority=authority_of(config.base, Layer.of_entry(config.entry)),
-        policies=(*policies, DepthLimit(longest=config.max_depth), BudgetLimit(budget=config.budget)),
-    )
-
-
 def _raised(config: RuntimeConfig, callee: str, attachments: Sequence[str]) -> tuple[Capability, ...]:
     """What a call of `callee` raises: the delegation, and for its caller, reading each file that it hands over."""
     if not attachments:
@@ -451,7 +453,9 @@ class WorkerToolset(AbstractToolset[object]):
         """The output of the worker."""
         runtime: AgentRuntime = ctx.deps
         path = call_path(runtime.frame.path, runtime.config.ledger.numbers, ctx)
-        return (await _enter(runtime, _callee(runtime, name), tool_args, path, ctx)).text
+        scope = code_at(runtime.frame)
+        context = scope.context if scope else None
+        return (await _enter(runtime, _callee(runtime, name), tool_args, path, ctx, context)).text
 
     def get_capabilities(
         self,

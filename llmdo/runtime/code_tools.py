@@ -17,6 +17,7 @@ from pydantic_core import PydanticSerializationError
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.code_calls import calls_of, codes_of
+from llmdo.runtime.gate.labelling import context_of_code
 from llmdo.runtime.gate.numbering import CodeContext
 from llmdo.runtime.gate.toolset import Gate
 from llmdo.runtime.place import code_at, not_calling, place_of
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from llmdo.graph.toolset import Toolset
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
+    from llmdo.runtime.labels import Context
     from llmdo.runtime.place import CallPlace, Scope
 
 
@@ -72,7 +74,10 @@ def call_of(
     `deps` is what the tool is given as such.
     """
     return _called(
-        _Caller(config, frame, deps, code_at(frame)), place_of(frame, None, name, key), name, arguments
+        _Caller(config, frame, deps, code_at(frame), context_of_code(frame)),
+        place_of(frame, None, name, key),
+        name,
+        arguments,
     )
 
 
@@ -84,6 +89,8 @@ class _Caller(NamedTuple):
     deps: object
     code: Scope | None
     """None where nobody knows whose code it is."""
+    context: Context
+    """What that code has read."""
 
 
 async def _called(caller: _Caller, place: CallPlace, name: str, arguments: Mapping[str, object]) -> object:
@@ -143,7 +150,9 @@ async def _carried_out(caller: _Caller, call: CodeCall, arguments: Mapping[str, 
         run_step=1,
         path=path,
     )
-    gate = Gate(inner, config, frame, use, {name: call.tool}, caller.deps, is_for_code=True)
+    gate = Gate(
+        inner, config, frame, use, {name: call.tool}, caller.deps, caller=caller.context, is_for_code=True
+    )
     toolset = await gate.for_run(context)
     # Where nothing is executed, nothing is opened that tools work with.
     async with nullcontext() if config.log.is_closed else toolset:

@@ -61,6 +61,8 @@ class RuntimeConfig:
     """Finds where the workspace's own code failed."""
     paths: PathMap
     max_depth: int
+    is_untrusted: bool = False
+    """Whether a stranger may have written the input."""
     budget: Budget
     limits: UsageLimits
     """The budget in pydantic-ai's terms."""
@@ -73,6 +75,8 @@ class RuntimeConfig:
     """Where all that happens in the run is appended, and what is recorded of it is served from."""
     streams: Streams = "nothing"
     """Whose answers are reported piece by piece."""
+    is_labelled: bool = False
+    """Whether anything is labelled, or sealed."""
     never_runs: Callable[[tuple[Capability, ...], Authority, Least], bool] = field(
         default_factory=lambda: lru_cache(_REMEMBERED)(never_runs)
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from llmdo.runtime.labels import Context
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -32,6 +34,9 @@ class CallFrame:
     """Who else has a say over them, in the order in which they are asked."""
     history: tuple[ModelMessage, ...] = ()
     """The messages that the call starts from: those of the run for the entry's own worker; nothing is inherited."""
+
+    context: Context = field(default_factory=Context, compare=False)
+    """The labels of what its model, or its code, has read."""
 
     @property
     def is_entry(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic_ai.usage import RunUsage
 
+from llmdo.runtime.labels import KeptLabels
 from llmdo.runtime.place import UnorderedCalls
 from llmdo.runtime.stop import Stop
 
@@ -47,6 +48,10 @@ class Ledger:
     """The digest of the lock of the graph that is run; None until a question needs it."""
     stop: Stop = field(default_factory=Stop)
     """Ends the run early."""
+    labels: KeptLabels = field(default_factory=KeptLabels)
+    """Of what outlives a call within the run."""
+    unsealed: set[tuple[str, str, str, str]] = field(default_factory=set)
+    """The sealed values that calls were let through with: toolset, tool, argument and value."""
     starts: dict[str, asyncio.Task[object]] = field(default_factory=dict)
     """The decisions on starting MCP servers, by call path."""
 

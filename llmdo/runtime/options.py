@@ -32,6 +32,8 @@ class RunOptions:
 
     input: str | None = None
     """None: what the entry's `input` says."""
+    untrusted_input: bool = False
+    """Whether a stranger may have written the input, where its entry does not say."""
     history: tuple[ModelMessage, ...] = ()
     """The messages that the entry's worker starts from."""
     continues: Earlier | None = None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from contextvars import ContextVar
 
     from llmdo.runtime.frame import CallFrame
+    from llmdo.runtime.labels import Context
 
 Result = TypeVar("Result")
 
@@ -46,6 +47,8 @@ class Scope:
     """The toolset whose code it is; None of the function of an entry."""
     execution: tuple[str, int] | None = None
     """The run and the number of the execution of the tool whose code it is; None of the function of an entry."""
+    context: Context | None = None
+    """The labels of what that code has read; None where nothing is labelled."""
     is_probe: bool = False
     """Whether it only looks whether that call took effect."""
     prefix: str = ""
@@ -97,6 +100,7 @@ class Scope:
             path=self.path,
             toolset=self.toolset,
             execution=self.execution,
+            context=self.context,
             is_probe=self.is_probe,
             prefix=prefix,
             _keys=self._keys,
@@ -179,6 +183,7 @@ def calling(
     toolset: str | None = None,
     *,
     execution: tuple[str, int] | None = None,
+    context: Context | None = None,
     again: bool = False,
     is_probe: bool = False,
 ) -> AbstractContextManager[None]:
@@ -192,6 +197,7 @@ def calling(
         path=path,
         toolset=toolset,
         execution=execution,
+        context=context,
         is_probe=is_probe,
         prefix="again." if again else "",
         task=asyncio.current_task(),

@@ -16,6 +16,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import fields, replace
 from llmdo.graph.code_calls import own_uses, uses_with_calls
 from llmdo.graph.inventory import Inventory
+from llmdo.graph.keys import NOWHERE, decoded
 from llmdo.graph.models import python_reference, recording_file
 from llmdo.graph.resolved import Limits
 from llmdo.graph.toolkit import reachable
@@ -43,7 +44,6 @@ from llmdo.toolsets.resolver import ToolsetResolver
 from llmdo.toolsets.servers import require_client, servers_of
 from llmdo.workspace.modules import importable, text_digests
 from llmdo.workspace.reading import read_modules
-from llmdo.workspace.resolve import limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,13 +82,14 @@ def configure(
     resolver = _resolver(graph, entry, folders, confined, modules, paths, options, log)
     agents = _agents(graph, entry, folders.workspace, modules, prompts, options)
     budget = _budget(entry, options, Ledger(stop=stop), log)
-    depth = graph.settings.max_depth
+    depth, base = graph.settings.max_depth, Base.of(graph, options.tightening)
     return RuntimeConfig(
         run=options.run or new_run(),
         graph=graph,
         folders=folders,
         entry=entry,
-        base=Base.of(graph, options.tightening),
+        base=base,
+        is_labelled=bool(base.labelling.labels) or any(worker.output for worker in graph.workers.values()),
         approver=options.approver or RejectAll(),
         agents=agents,
         signatures=agents.signatures,
@@ -98,6 +99,7 @@ def configure(
         attachments=options.attachment_resolver or WorkspaceFiles(confined),
         backtrace=Backtrace(modules.root, options.debug),
         paths=paths,
+        is_untrusted=options.untrusted_input if entry.untrusted_input is None else entry.untrusted_input,
         max_depth=depth if options.max_depth is None else min(depth, options.max_depth),
         policy=options.policy,
         budget=budget,
@@ -198,7 +200,8 @@ def _with_limits(entry: Entry, options: RunOptions) -> Entry:
     recorder = options.recorder
     if recorder is None:
         return entry
-    changed = limits({**spent(recorder.journal).limits, **options.limits})
+    stated = {**spent(recorder.journal).limits, **options.limits}
+    changed = decoded(Limits, "lock", stated, NOWHERE)
     named: dict[str, Any] = {
         each.name: value for each in fields(Limits) if (value := getattr(changed, each.name)) is not None
     }

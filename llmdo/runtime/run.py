@@ -19,13 +19,10 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.journal.entries import ClaimedError, StoreError
 from llmdo.runtime.approvals.approver import GoneError
 from llmdo.runtime.attachments import handed_at_start
-from llmdo.runtime.calls import (
-    AgentRuntime,
-    below,
-    entry_frame,
-    run_worker,
-)
+from llmdo.runtime.calls import AgentRuntime, run_worker
 from llmdo.runtime.dependencies import dependencies
+from llmdo.runtime.frames import entry_frame, frame_below
+from llmdo.runtime.gate.labelling import everything
 from llmdo.runtime.models.failure import OutOfQuotaError, explained, failure_text
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, usage_of
@@ -40,6 +37,7 @@ from llmdo.runtime.recording.replay_mode import (
     UnfinishedError,
     WaitingError,
 )
+from llmdo.runtime.seals import opened_text
 from llmdo.runtime.servers_first import start_servers
 from llmdo.runtime.signatures import Output
 from llmdo.runtime.telemetry.events import RunFinished, RunStarted
@@ -54,7 +52,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.graph.resolved import Entry, Graph
+    from llmdo.policy.flow import Labelling
     from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.labels import Context, Labels
     from llmdo.runtime.signatures import Order
     from llmdo.runtime.telemetry.events import Status
 
@@ -190,7 +190,7 @@ async def _start_servers(config: RuntimeConfig, text: str) -> None:
         LlmdoError: A server cannot be started, or is not what was locked.
     """
     try:
-        await start_servers(AgentRuntime(config, entry_frame(config, text)))
+        await start_servers(config, entry_frame(config, text))
     except (LlmdoError, asyncio.CancelledError) as error:
         reason = error if isinstance(error, LlmdoError) else LlmdoError("the run was interrupted")
         failed = RunOutcome(
@@ -349,16 +349,35 @@ async def _with_deps(
 
 async def _start_worker(name: str, order: Order, options: RunOptions, start: AgentRuntime) -> Output:
     worker = start.config.graph.workers[name]
-    child = below(start, worker, input=order.text, path=name)
+    frame = frame_below(start.config, start.frame, worker, input=order.text, path=name)
     handed = await handed_at_start(start.config, start.frame, worker, options.attachments)
-    own = replace(child, frame=replace(child.frame, history=options.history))
-    return await run_worker(own, [*order.parts, *handed])
+    frame.context.carry(start.frame.context.end)
+    if options.history:
+        frame.context.carry(_labels_of_history(start.config.base.labelling, options))
+    own = replace(frame, history=options.history)
+    answer = await run_worker(AgentRuntime(start.config, own), [*order.parts, *handed])
+    return _opened(answer, frame.context)
+
+
+def _opened(answer: Output, context: Context) -> Output:
+    """An answer with the texts of the seals in it, for the person who reads it."""
+    if not isinstance(answer.value, str) or not context.seals:
+        return answer
+    text = opened_text(answer.value, context.seals)
+    return replace(answer, value=text, text=text)
+
+
+def _labels_of_history(labelling: Labelling, options: RunOptions) -> Labels:
+    """The labels of the messages that a run starts from; of earlier runs, all that there are."""
+    if options.continues is not None:
+        return everything(labelling, "the conversation")
+    return dict.fromkeys(labelling.of_strangers, "the history")
 
 
 async def _call_function(function: EntryFunction, text: str, start: AgentRuntime) -> Output:
     try:
         await start.config.log.require_known(start.frame.path, text)
-        with calling(start.frame, start.frame.path):
+        with calling(start.frame, start.frame.path, context=start.frame.context):
             value = await function(start, text)
     except (AgentRunError, LlmdoError):
         raise
@@ -373,7 +392,7 @@ async def _call_function(function: EntryFunction, text: str, start: AgentRuntime
         ) from error
     if value is None:
         raise LlmdoError(f"the function of entry `{start.config.entry.name}` returned nothing")
-    return Output.of(value)
+    return _opened(Output.of(value), start.frame.context)
 
 
 def _entry(graph: Graph, name: str) -> Entry:

@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.digest import canonical
+from llmdo.policy.closed import closure_of
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import sentence_of
 
@@ -208,6 +209,8 @@ class Signature:
     takes: PlainInput | TypedInput
     gives: type[BaseModel] | None
     """None is text."""
+    is_closed: bool = False
+    """Whether each of its answers is one that its type lists or bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +243,14 @@ def signatures_of(graph: Graph, workers: Iterable[str], modules: Modules) -> dic
     for name in workers:
         worker = graph.workers[name]
         try:
+            gives = _model(worker.schema_out, modules) if worker.schema_out else None
             signatures[name] = Signature(
                 takes=TypedInput(name, _input_model(worker.schema_in, modules))
                 if worker.schema_in
                 else PlainInput(),
-                gives=_model(worker.schema_out, modules) if worker.schema_out else None,
+                gives=gives,
+                is_closed=gives is not None
+                and closure_of(gives.model_json_schema(mode="serialization")).is_closed,
             )
         except LlmdoError as error:
             problems.setdefault(f"{error.at} {error.message}", error)

@@ -38,8 +38,8 @@ from llmdo.workspace.tools_root import Folders
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from llmdo.graph.described import Server
     from llmdo.graph.resolved import Graph
-    from llmdo.graph.toolset import Server
     from llmdo.workspace.project import Project
 
 _MODULES: Mapping[str, str] = {

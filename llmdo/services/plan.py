@@ -322,6 +322,7 @@ def once_more(begun: BegunRun, basis: Basis, root: Path, mode: ReplayMode) -> Ru
     options = RunOptions(
         run=begun.journal.run,
         input=binding.input,
+        untrusted_input=bool(binding.untrusted_input),
         history=history_of(begun.journal, begun.redaction.known),
         continues=binding.continues,
         attachments=tuple(Attached(name=name, kind=kind) for name, kind in binding.attachments),

@@ -10,6 +10,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.diff import revision
 from llmdo.foreign import Foreign
 from llmdo.reach import depth_of, selectors
+from llmdo.reach.flows import after_strangers
 from llmdo.reach.paths import every_path, origins_of, rows_to, target_of
 from llmdo.services import foreign, unseen
 from llmdo.services.root import root_folder
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from llmdo.journal.needs import Needs
     from llmdo.policy.authority import Rule
     from llmdo.reach import Analysis, Depth, Row
+    from llmdo.reach.flows import FlowRow
     from llmdo.reach.paths import CallPath, Target
     from llmdo.reach.selectors import Selection
     from llmdo.reach.suggest import Suggestion
@@ -52,6 +54,8 @@ class EntryReach:
     name: str
     depth: Depth
     rows: tuple[Row, ...]
+    after: tuple[FlowRow, ...] | None = None
+    """What it can do once something below it has read a stranger's words; None where nothing states flows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +115,14 @@ class GraphOutcome:
 def reach(request: ReachRequest, tell: Tell) -> ReachOutcome:
     """What each of the entries can reach through delegation."""
     read = _opened(request.project, request.origin, tell)
+    has_flows = bool(read.graph.all_flows or read.graph.sources)
     entries = tuple(
-        EntryReach(name=entry.name, depth=depth_of(read.analysis, entry), rows=read.analysis.of(entry))
+        EntryReach(
+            name=entry.name,
+            depth=depth_of(read.analysis, entry),
+            rows=read.analysis.of(entry),
+            after=after_strangers(read.analysis, entry) if has_flows else None,
+        )
         for entry in _chosen(read, request)
     )
     return ReachOutcome(

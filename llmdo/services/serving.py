@@ -320,6 +320,7 @@ def service_for(request: ServeRequest, host: Host) -> Service:
     graph, stale = resolved_with_lock(read, host.consent)
     environment = request.environ.get("LLMDO_MODEL") or None
     options = RunOptions(
+        untrusted_input=True,
         models=ModelChoice(default=request.model, environment=environment),
         locked=locked,
         tightening=host.approving(graph).tightening,

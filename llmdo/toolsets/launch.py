@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import TextIO
 
-    from llmdo.graph.toolset import Server, Toolset
+    from llmdo.graph.described import Server
+    from llmdo.graph.toolset import Toolset
     from llmdo.toolsets.bubblewrap import Bubblewrap
     from llmdo.toolsets.confinement import Root
     from llmdo.workspace.tools_root import Folders

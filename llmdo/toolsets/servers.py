@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from pydantic_ai import RunContext
 
+    from llmdo.graph.described import Definition
     from llmdo.graph.resolved import Graph
-    from llmdo.graph.toolset import Definition, Toolset
+    from llmdo.graph.toolset import Toolset
     from llmdo.graph.worker import Use
     from llmdo.toolsets.launch import Launcher
     from llmdo.toolsets.mcp import Connection

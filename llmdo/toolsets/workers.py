@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +34,8 @@ class PythonWorker:
     native_tools: Sequence[str] | Mapping[str, Mapping[str, object]] | None = None
     may: Sequence[str] | None = None
     approvals: Mapping[str, Decision] | None = None
+    flows: Mapping[str, str] | None = None
+    output: Literal["sealed"] | None = None
     schema_in_ref: str | None = None
     schema_out_ref: str | None = None
     recursive: bool | None = None

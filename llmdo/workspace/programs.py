@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.values import Json
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
     from llmdo.syntax.document import Document
 
 _SEARCHED = frozenset({"PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB"})

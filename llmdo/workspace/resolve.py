@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base import digest, parts
 from llmdo.base.values import replace
-from llmdo.graph import servers
+from llmdo.graph import keys, servers
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.facts import ToolFacts, ToolsetFacts
 from llmdo.graph.keys import NOWHERE, Reference, ValueOrigin, ceiling, decoded, reference, rules
 from llmdo.graph.models import recording_file
 from llmdo.graph.notify import Notify
-from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.schedule import Schedule
 from llmdo.graph.settings import DEFAULT_MAX_DEPTH, Acceptance, Settings
 from llmdo.graph.toolset import Tool, Toolset
@@ -23,6 +23,7 @@ from llmdo.graph.worker import Use, Worker, own_toolset
 from llmdo.policy.authority import BUILT_IN_VERSION, Capability
 from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
+from llmdo.workspace.answers import with_bits
 from llmdo.workspace.modules import source_digests, text_digests
 from llmdo.workspace.references import package_files, python_file
 from llmdo.workspace.toolset_names import names_of_paths, toolset_references
@@ -60,16 +61,15 @@ def resolve(
         built_in=BUILT_IN_VERSION,
         default=approvals.get("default", "needs_approval"),
     )
-    models = {
-        alias: (chain,) if isinstance(chain, str) else parts.texts(chain)
-        for alias, chain in sorted(workspace.table("models").items())
-    }
+    models = _aliases(workspace)
     entries = _entries(document, workspace.tables("entries"), workers, sources)
     return Graph(
         settings=settings,
         rules=rules(
             parts.table(approvals, "rules"), ValueOrigin(document, ("approvals", "rules"), "llmdo.toml")
         ),
+        flows=keys.flows(workspace.table("flows"), ValueOrigin(document, ("flows",), "llmdo.toml")),
+        sources=keys.labelled_sources(workspace.table("sources"), ValueOrigin(document, ("sources",))),
         policies=workspace.policies,
         models=models,
         python_models=_python_models(workspace, sources, settings, models, entries, workers),
@@ -89,6 +89,14 @@ def resolve(
         code=text_digests(workspace.modules),
         governing=workspace.governing,
     )
+
+
+def _aliases(workspace: Workspace) -> dict[str, tuple[str, ...]]:
+    """The aliases of models, each with its fallback chain."""
+    return {
+        alias: (chain,) if isinstance(chain, str) else parts.texts(chain)
+        for alias, chain in sorted(workspace.table("models").items())
+    }
 
 
 def schedules(
@@ -135,11 +143,6 @@ def with_facts(graph: Graph, workspace: Workspace, facts: Facts) -> Graph:
 _NOTHING: Mapping[str, Json] = {}
 
 
-def limits(table: Mapping[str, object]) -> Limits:
-    """The budgets of an entry."""
-    return decoded(Limits, "lock", table, NOWHERE)
-
-
 def provider_side(tools: Iterable[str], at: Place) -> Use:
     """The line of a worker's uses for the tools that its model's provider runs: their names, or names to options."""
     config: dict[str, Json] = {"tools": tuple(sorted(set(tools)))}
@@ -155,18 +158,11 @@ def acceptances(tables: Iterable[Json], origin: ValueOrigin) -> tuple[Acceptance
         decoded(Acceptance, "lock", parts.table(table), origin, at=Place(document, (*route, number)))
         for number, table in enumerate(tables)
     ]
-    return tuple(
-        sorted(
-            read,
-            key=lambda acceptance: (
-                acceptance.code or "",
-                str(acceptance.capability or ""),
-                acceptance.entry or "",
-                acceptance.gated,
-                acceptance.reason,
-            ),
-        )
-    )
+
+    def order(each: Acceptance) -> tuple[str, str, str, bool, str]:
+        return each.code or "", str(each.capability or ""), each.entry or "", each.gated, each.reason
+
+    return tuple(sorted(read, key=order))
 
 
 def _workers(
@@ -184,7 +180,7 @@ def _workers(
             worker = _worker(file, sources, routes, paths)
             if remembered:
                 remembered.keep(path, file, worker)
-        workers.setdefault(file.name, worker)
+        workers.setdefault(file.name, with_bits(worker, workspace.modules))
     return dict(sorted(workers.items()))
 
 
@@ -357,7 +353,7 @@ def _toolset(
         module = workspace.modules.get(path or "")
         known = _outlined(module.outline.toolsets.get(python.rpartition(":")[2]) if module else None)
     declared = parts.table(table, "capabilities")
-    written = {key: table[key] for key in ("calls", "configure") if key in table}
+    written = {key: table[key] for key in ("calls", "configure", "reads", "targets", "keeps") if key in table}
     return decoded(
         Toolset,
         "file",

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.graph.keys import Reference
+from llmdo.graph.keys import Reference, ValueOrigin, flows, labelled_sources
 from llmdo.graph.resolved import Graph, Limits
 from llmdo.policy.authority import STRICTNESS
 from llmdo.reach import Analysis
+from llmdo.reach.flows import labels_below
 from llmdo.runtime import ApproveAll, RejectAll, RunOptions, run
 from llmdo.runtime.telemetry.events import Decided, Event
 from tests.graphs import NOWHERE, graphs
@@ -63,6 +64,8 @@ def answer(messages, info):
     said = [part.content for part in messages[0].parts if isinstance(part, UserPromptPart)][0]
     chance = random.Random(f"{said} {len(messages)}")
     if len(messages) > 4 or not info.function_tools:
+        if info.output_tools:
+            return ModelResponse(parts=[ToolCallPart("final_result", {"kind": "bill"})])
         return ModelResponse(parts=[TextPart("done")])
     names = [tool.name for tool in info.function_tools] + ["tool", "write_file"]
     chosen = [chance.choice(names) for _ in range(chance.randrange(1, 4))]
@@ -72,6 +75,15 @@ def answer(messages, info):
 
 
 rules = FunctionModel(answer)
+"""
+
+ANSWERS = """\
+from typing import Literal
+from pydantic import BaseModel
+
+
+class Closed(BaseModel):
+    kind: Literal["bill", "spam"]
 """
 
 
@@ -93,6 +105,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / path).write_text("x", encoding="utf-8")
     (folder / "tools.py").write_text(TOOLS, encoding="utf-8")
     (folder / "models.py").write_text(MODELS, encoding="utf-8")
+    (folder / "answers.py").write_text(ANSWERS, encoding="utf-8")
     return folder
 
 
@@ -120,3 +133,59 @@ def test_no_call_runs_that_reach_did_not_say(root: Path, graph: Graph, seed: int
             assert mildest <= strictest, (call, raised)
             if not yes:
                 assert mildest == 0, (call, raised)
+
+
+FROMS = ("data.untrusted", "fs.read", "fs.read:in/**", "x.t", "proc.exec", "net")
+TOS = ("fs.write", "fs.write:out/**", "net", "x", "proc.exec", "agent.delegate", "fs.read")
+SOURCES = ("fs.read:in/**", "fs.list", "x.t.any", "net.connect")
+
+
+@st.composite
+def flowing(draw: st.DrawFn) -> Graph:
+    """A team with flow rules and labelled sources, some of whose workers hand over closed or sealed answers."""
+    graph = draw(graphs())
+    sources = st.sets(st.sampled_from(FROMS), min_size=1, max_size=2).map(
+        lambda names: " & ".join(sorted(names))
+    )
+    texts = draw(st.sets(st.tuples(sources, st.sampled_from(TOS)), min_size=1, max_size=4))
+    decisions = st.sampled_from(["needs_approval", "blocked"])
+    table = {f"{source} -> {to}": draw(decisions) for source, to in sorted(texts)}
+    labelled = dict.fromkeys(draw(st.sets(st.sampled_from(SOURCES), max_size=2)), "data.untrusted")
+    origin = ValueOrigin(NOWHERE.document, (), "llmdo.toml")
+    kinds = draw(st.lists(st.sampled_from(["", "closed", "sealed"]), min_size=len(graph.workers), max_size=9))
+    workers = {
+        name: replace(
+            worker,
+            schema_out=Reference("answers.py:Closed", NOWHERE) if kind == "closed" else None,
+            closed=8 if kind == "closed" else None,
+            output="sealed" if kind == "sealed" else None,
+        )
+        for (name, worker), kind in zip(graph.workers.items(), kinds, strict=False)
+    }
+    return replace(
+        graph,
+        workers={**graph.workers, **workers},
+        flows=flows(table, origin),
+        sources=labelled_sources(labelled, origin),
+    )
+
+
+@tried(60)
+@given(graph=flowing(), seed=st.integers(0, 1_000_000), yes=st.booleans(), strange=st.booleans())
+def test_no_call_runs_under_a_label_that_reach_did_not_say(
+    root: Path, graph: Graph, seed: int, yes: bool, strange: bool
+) -> None:
+    graph = replace(runnable(graph), code=listed(root))
+    entry = replace(graph.entries["e"], untrusted_input=strange)
+    graph = replace(graph, entries={"e": entry})
+    events: list[Event] = []
+    options = RunOptions(
+        input=f"seed {seed}", approver=ApproveAll() if yes else RejectAll(), on_event=events.append
+    )
+    prompts = dict.fromkeys(graph.workers, "Go.")
+    asyncio.run(run(graph, root=root, prompts=prompts, entry="e", options=options))
+    by_worker = labels_below(Analysis(graph), entry)
+    for event in events:
+        if isinstance(event, Decided) and event.call.labels:
+            of_worker = by_worker.get(event.call.worker, frozenset())
+            assert set(event.call.labels) <= set(map(str, of_worker)), (event.call, by_worker)

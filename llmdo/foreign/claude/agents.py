@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.claude.settings import ClaudeSettings
     from llmdo.foreign.files import Files
     from llmdo.foreign.team import Grant
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
 
 KEYS = frozenset(
     {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.claude.rules import ClaudeRule
     from llmdo.foreign.claude.settings import ClaudeSettings
     from llmdo.foreign.files import Files
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
     from llmdo.syntax.document import Document
 
 OWN = ".claude/"

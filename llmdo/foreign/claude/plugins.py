@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.foreign.files import Files
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
 
 _MANIFEST = ".claude-plugin/plugin.json"
 _MARKETPLACE = ".claude-plugin/marketplace.json"

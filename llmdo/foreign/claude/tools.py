@@ -9,7 +9,7 @@ from llmdo.foreign import servers as mcp
 from llmdo.foreign.claude.table import INHERITED, LINES
 from llmdo.foreign.lines import Line
 from llmdo.foreign.team import capability_of
-from llmdo.graph.toolset import Server
+from llmdo.graph.described import Server
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

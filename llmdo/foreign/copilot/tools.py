@@ -10,7 +10,7 @@ from llmdo.base.values import dataclass
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.copilot.table import TABLE
 from llmdo.foreign.team import MAX_NAME, Grant, capability_of
-from llmdo.graph.toolset import Server
+from llmdo.graph.described import Server
 from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:

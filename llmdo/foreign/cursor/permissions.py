@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.lines import Line
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
     from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Document
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.reading import Text
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
     from llmdo.syntax.document import Document
 
 KEYS = frozenset({"description", "is_background", "model", "name", "readonly"})

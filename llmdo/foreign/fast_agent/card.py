@@ -13,7 +13,7 @@ from llmdo.foreign import servers
 from llmdo.foreign.fast_agent import HOME
 from llmdo.foreign.fast_agent.table import TABLE
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, capability_of
-from llmdo.graph.toolset import Server
+from llmdo.graph.described import Server
 from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.foreign.tree import Tree
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
     from llmdo.syntax.document import Document
 
 SKILLS = (".fast-agent/skills/*/SKILL.md", ".agents/skills/*/SKILL.md", ".claude/skills/*/SKILL.md")

@@ -12,7 +12,7 @@ from llmdo.foreign import servers
 from llmdo.foreign.gemini.rules import LINES, GeminiRules, tool_called
 from llmdo.foreign.lines import Line
 from llmdo.foreign.team import MAX_NAME, Agent, Grant, capability_of
-from llmdo.graph.toolset import Server
+from llmdo.graph.described import Server
 from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 

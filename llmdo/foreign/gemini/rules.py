@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.foreign.lines import Line
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
     from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Place
 

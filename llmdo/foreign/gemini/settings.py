@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.foreign.files import Files
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
     from llmdo.syntax.document import Document
 
 SECTIONS = {

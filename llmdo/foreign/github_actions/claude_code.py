@@ -30,7 +30,7 @@ from llmdo.foreign.github_actions.tokens import (
 )
 from llmdo.foreign.github_actions.workflow import TokenPermissions
 from llmdo.foreign.team import capability_of
-from llmdo.graph.toolset import Server
+from llmdo.graph.described import Server
 from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document, Place
 

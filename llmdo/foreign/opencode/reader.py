@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from llmdo.foreign.tree import Tree
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
     from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Route
 

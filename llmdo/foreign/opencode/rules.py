@@ -19,7 +19,7 @@ from llmdo.policy.shell.rules import UNLISTED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
     from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Place
 

@@ -71,6 +71,13 @@ class _Generator(GenerateJsonSchema):
             table["propertyNames"] = names
         return table
 
+    def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
+        """The schema of listed texts, also of a single one."""
+        texts = super().literal_schema(schema)
+        if "const" not in texts:
+            return texts
+        return {"type": "string", "enum": [texts["const"]]}
+
     def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
         """The schema of a whole number: where only one is left, that one, which editors can then offer."""
         number = super().int_schema(schema)

@@ -42,6 +42,8 @@ class Question:
     """What would answer it for good, a sentence each."""
     terminal_only: bool
     """Whether only a person at a terminal may say yes."""
+    is_flow: bool = False
+    """Whether a flow rule asks: an option of the run was given before its caller read anything, and answers nothing."""
     key: str | None = None
     """The same for this very call alone, for as long as the run lasts; None for one that has no such key."""
     fault_of: Callable[[Mapping[str, object]], str | None] | None = None
@@ -112,7 +114,8 @@ class ApproveSome:
     async def ask(self, question: Question) -> Answer:
         """A yes that names the flags which gave it, or what `otherwise` says."""
         asking = question.asking
-        if question.terminal_only or question.by_tool or not asking or not all(map(self._grants, asking)):
+        is_open = question.terminal_only or question.by_tool or question.is_flow
+        if is_open or not asking or not all(map(self._grants, asking)):
             return await self.otherwise.ask(question)
         granting = [granted for granted in self.capabilities if any(map(granted.grants, asking))]
         return Answer(allowed=True, by=" ".join(f"--approve {granted}" for granted in granting))
@@ -159,7 +162,10 @@ class RejectAll:
 
     async def ask(self, question: Question) -> Answer:
         """A no that names the rule or the flag which would allow the call."""
-        reason = "nobody can be asked here: " + ", or ".join((*question.advice, _flag(question)))
+        advice = (
+            (_flag(question), *question.advice) if question.is_flow else (*question.advice, _flag(question))
+        )
+        reason = "nobody can be asked here: " + ", or ".join(advice)
         return Answer(allowed=False, by="reject-all", reason=reason, is_standing=True)
 
 
@@ -167,6 +173,8 @@ def _flag(question: Question) -> str:
     """What to start the run with, so that this question is answered with yes."""
     if question.terminal_only:
         return "run at a terminal"
+    if question.is_flow:
+        return "run at a terminal or with --approvals later"
     if question.by_tool or not question.asking:
         return "run with --approve-all"
     return "run with " + joined(
@@ -177,6 +185,8 @@ def _flag(question: Question) -> str:
 def advice_on(reason: Reason) -> str:
     """What to change so that the question which `reason` raised is never asked again."""
     rule = reason.rule
+    if reason.flow is not None:
+        return "let a worker make the call that has not read it"
     line = f"`{rule_line(reason.capability if rule is None else rule.capability)}`"
     if rule is None or rule.origin == "built in":
         return f"add {line} to [approvals.rules] in llmdo.toml"

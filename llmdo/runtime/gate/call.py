@@ -13,7 +13,7 @@ from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ToolFailed
 
 from llmdo.graph import builtin
 from llmdo.journal.decided import DecidedCall
-from llmdo.policy.authority import UNDECLARED, Capability
+from llmdo.policy.authority import UNDECLARED, Capability, Carried
 from llmdo.policy.protection import declared_by_change, is_change, raised_by_change
 from llmdo.toolsets.refusal import WORKSPACE, PathRefused, normalise
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from llmdo.graph.toolset import Tool
     from llmdo.graph.worker import Use
     from llmdo.policy.authority import Decision
+    from llmdo.runtime.labels import Labels
     from llmdo.toolsets.confinement import Root
 
 
@@ -42,10 +43,21 @@ class Call:
     declared: tuple[Capability, ...]
     config: Mapping[str, object] = field(default_factory=dict)
     """The configuration of the toolset."""
+    labels: Labels = field(default_factory=dict)
+    """What its caller has read by the words of flow rules, each with where that came in."""
+    brought: Labels = field(default_factory=dict)
+    """Those of the sealed texts in its arguments, wherever these stand."""
+    sends: bool = True
+    """Whether it hands anything over."""
     asks: str | None = None
     """Why a person is to be asked whatever the rules say; None where only the rules decide."""
     fault: str | None = None
     """What is wrong with the toolset, where `raised` says `capability.undeclared` for that reason."""
+
+    @property
+    def carried(self) -> Carried:
+        """What flow rules ask about it."""
+        return Carried(frozenset(self.labels), sends=self.sends and bool(self.arguments))
 
     def decided(
         self,
@@ -66,6 +78,7 @@ class Call:
             arguments=self.arguments,
             raised=self.raised,
             declared=self.declared,
+            labels=tuple(sorted(map(str, self.labels))),
             asks=self.asks is not None,
             decision=decision,
             allowed=allowed,
@@ -121,9 +134,19 @@ class Attempt:
     """Paths and globs of what governs the run."""
     files: Root
     """The folder that tools work on."""
+    labels: Labels = field(default_factory=dict)
+    """Those under which it is chosen."""
+    brought: Labels = field(default_factory=dict)
+    """Those of the sealed texts in its arguments."""
+    targets: frozenset[str] | None = None
+    """The arguments that say to whom or on what it acts; None where nobody says, so that each may."""
+    sealed: tuple[str, ...] = ()
+    """Those of them that a sealed text is."""
+    asks: str | None = None
+    """Why a person is to be asked whatever the rules say."""
 
-    def draft(self, arguments: Mapping[str, Any], asks: str | None) -> Call:
-        """The call with these arguments, as if it raised all that is declared; `asks` says why it is asked about."""
+    def draft(self, arguments: Mapping[str, Any], asks: str | None = None) -> Call:
+        """The call with these arguments, as if it raised all that is declared; `asks` comes before its own."""
         declared = self.declared.capabilities if self.declared else ()
         return Call(
             path=self.path,
@@ -132,8 +155,11 @@ class Attempt:
             arguments=arguments,
             raised=declared,
             declared=declared,
+            labels=self.labels,
+            brought=self.brought,
+            sends=self.targets != frozenset(),
             config=copied(self.use.config),
-            asks=asks,
+            asks=asks or self.asks,
         )
 
     async def derived(self, call: Call) -> Call:

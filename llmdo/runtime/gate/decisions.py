@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from pydantic import ValidationError
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
 
     from llmdo.journal.decided import DecidedCall
     from llmdo.journal.entries import Kind
-    from llmdo.policy.authority import Reason, Verdict
+    from llmdo.policy.authority import FlowRule, Reason, Rule, Verdict
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
+    from llmdo.runtime.labels import Labels
 
 
 ASKS_ITSELF = "the tool asks for approval of its own accord"
@@ -102,6 +104,8 @@ async def _judged(
             log.append(Decided(path=call.path, call=decided))
         else:
             decided = recorded
+            if origin and config.base.labelling.labels:  # of which labels are worked out, and none believed
+                call = await origin.derived(call)
             log.tell(Decided(path=call.path, call=decided))
         if origin is None or not decided.allowed:
             await log.settled()  # all else is on disk when the tool starts
@@ -195,8 +199,9 @@ async def _objection(
 
 def _by_rules(frame: CallFrame, call: Call) -> tuple[DecidedCall, Verdict]:
     """What the rules decide, with what they say; and what else asks about the call, or is wrong with it."""
-    verdict = decide(call.raised, call.declared, frame.authority)
-    decision, reasons = verdict.decision, tuple(map(_because, verdict.reasons))
+    verdict = decide(call.raised, call.declared, frame.authority, call.carried)
+    because = partial(_because, labels=call.labels)
+    decision, reasons = verdict.decision, tuple(map(because, verdict.reasons))
     if call.asks and decision == "allowed":
         decision, reasons = "needs_approval", (call.asks,)
     else:
@@ -204,7 +209,7 @@ def _by_rules(frame: CallFrame, call: Call) -> tuple[DecidedCall, Verdict]:
         if fault is None and any(each.capability.name == UNDECLARED for each in verdict.reasons):
             if outside := outside_of(call):  # which says what `capability.undeclared` stands for here
                 reasons = tuple(
-                    _because(each) for each in verdict.reasons if each.capability.name != UNDECLARED
+                    because(each) for each in verdict.reasons if each.capability.name != UNDECLARED
                 )
             fault = outside or _undeclared(call)
         more = (fault, call.asks if decision == "needs_approval" else None)
@@ -221,11 +226,23 @@ def _undeclared(call: Call) -> str | None:
     return None
 
 
-def _because(reason: Reason) -> str:
-    """The reason in words, with the place of its rule where one is known."""
-    rule = reason.rule
+def _because(reason: Reason, labels: Labels) -> str:
+    """The reason in words, with the place of its rule where one is known, and of a flow where it came in."""
+    rule: Rule | FlowRule | None = reason.rule or reason.flow
     if rule is None:
         return str(reason)
+    if reason.flow is not None:
+        return f"{_because_of(rule, reason)}{_came_in(reason.flow, labels)}"
+    return _because_of(rule, reason)
+
+
+def _came_in(flow: FlowRule, labels: Labels) -> str:
+    """Where its sources came into the context of the call; nothing of those that the call itself raises."""
+    known = [f"`{source}` came in at {labels[source]}" for source in flow.sources if source in labels]
+    return f"; {joined(known)}" if known else ""
+
+
+def _because_of(rule: Rule | FlowRule, reason: Reason) -> str:
     at = rule.at.location if rule.at else None
     if at is None or at.span is None:
         return f"`{reason.capability}`: {reason}"
@@ -255,6 +272,7 @@ def _question(
         reasons=decided.reasons,
         advice=tuple(dict.fromkeys(map(advice_on, asking))),
         terminal_only=bool(asking) and verdict.terminal_only,
+        is_flow=any(reason.flow for reason in asking),
         key=key,
         fault_of=origin.fault_of if origin else None,
         keep=config.log.asks,

@@ -117,6 +117,7 @@ async def identity_of(config: RuntimeConfig, frame: CallFrame, call: Call) -> st
         parts = [
             *(config.run, config.ledger.lock, frame.name, call.toolset, {**call.config}, call.tool),
             *([str(raised) for raised in call.raised], call.arguments, files),
+            *([sorted(map(str, call.labels))] if call.labels else ()),  # an answer holds for these alone
         ]
         return canonical(parts)
     except (TypeError, RecursionError) as error:

@@ -14,6 +14,7 @@ from llmdo.graph.toolkit import tools_of
 from llmdo.policy.authority import never_runs
 from llmdo.runtime.gate.call import Call, Refused
 from llmdo.runtime.gate.decisions import judge
+from llmdo.runtime.gate.labelling import labels_for, opened
 from llmdo.toolsets.adoption import tools_in
 
 if TYPE_CHECKING:
@@ -46,11 +47,14 @@ async def offered(config: RuntimeConfig, frame: CallFrame) -> list[NativeTool[ob
             arguments={},
             raised=declared,
             declared=declared,
+            labels=labels_for(config, frame.context),
         )
         try:
             await judge(config, frame, call)
         except Refused:
             continue
+        if context := opened(config, frame, call):  # of what it brings, nobody else sees any
+            frame.context.carry(context.end)
         tools.append(NativeTool(NATIVE_TOOL_TYPES[tool.name](**_options(frame.worker, tool.name))))
     return tools
 

@@ -9,28 +9,35 @@ from llmdo.graph.toolkit import START
 from llmdo.policy.authority import decide
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge, refused
+from llmdo.runtime.labels import NO_LABELS
 from llmdo.runtime.telemetry.events import Decided
 
 if TYPE_CHECKING:
     from pydantic_ai import RunContext
 
-    from llmdo.graph.toolset import Server
+    from llmdo.graph.described import Server
     from llmdo.graph.worker import Use
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.gate.call import Refused
+    from llmdo.runtime.labels import Labels
     from llmdo.toolsets.servers import Drifted
 
 [START_TOOL] = START.values()
 
 
 async def require_start(
-    config: RuntimeConfig, frame: CallFrame, use: Use, ctx: RunContext[object] | None = None
+    config: RuntimeConfig,
+    frame: CallFrame,
+    use: Use,
+    ctx: RunContext[object] | None = None,
+    labels: Labels = NO_LABELS,
 ) -> None:
     """Returns when this call of a worker may use the MCP server `use`; other toolsets need no start.
 
     Decided once for each call of a worker, before its first call of a tool of the server, also where another
-    worker has it running already: what a worker may do does not depend on who came first.
+    worker has it running already: what a worker may do does not depend on who came first. `labels` are those of the
+    call that needs it.
 
     Raises:
         Refused: The rules block it, or it needs an approval that was not given.
@@ -48,6 +55,7 @@ async def require_start(
             arguments=_description(server),
             raised=START_TOOL.capabilities,
             declared=START_TOOL.capabilities,
+            labels=labels,
         )
         starts[path] = asyncio.ensure_future(judge(config, frame, call, ctx))
     await asyncio.shield(starts[path])

@@ -13,22 +13,26 @@ from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import builtin
 from llmdo.graph.toolkit import delegating
+from llmdo.graph.worker import Attachments
 from llmdo.runtime.gate.call import Attempt, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
+from llmdo.runtime.gate.labelling import declared, everything, labels_for, opened
 from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbered
 from llmdo.runtime.gate.probing import offered_probe
+from llmdo.runtime.gate.sealing import answered, targets_of, unsealed
 from llmdo.runtime.gate.starting import is_server, may_start_unasked, refused_by_lock, require_start
 from llmdo.runtime.models.failure import failure_text
 from llmdo.runtime.place import calling
 from llmdo.runtime.recording.encoding import shown_outcome
 from llmdo.runtime.recording.faults import noting, without_notes
 from llmdo.runtime.recording.replay_mode import Execution, is_safe
+from llmdo.runtime.seals import opened_in
 from llmdo.runtime.telemetry.events import ToolCalled, ToolFinished
 from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.servers import Drifted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
 
     from pydantic_ai import RunContext
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.gate.call import Permit
+    from llmdo.runtime.labels import Context
     from llmdo.runtime.telemetry.events import Outcome
 
 
@@ -67,6 +72,8 @@ class Gate(WrapperToolset[object]):
     runtime: object
     """What the toolset finds as `ctx.deps`, whatever those of the agent are; the tools that an agent brings along find
     the agent's own, which may be this."""
+    caller: Context | None = None
+    """The labels of the code that calls the tools; None where a model does."""
     is_for_code: bool = False
     """Whether code calls the tools: of one that is never let through it is told why, where a model does not see it."""
     _open: frozenset[str] = field(init=False)
@@ -85,6 +92,11 @@ class Gate(WrapperToolset[object]):
             or not self.config.never_runs(tool.capabilities, self.frame.authority, self._least(tool))
         )
 
+    @property
+    def _labelled(self) -> Context:
+        """The labels of whoever calls the tools."""
+        return self.frame.context if self.caller is None else self.caller
+
     def _context(self, ctx: RunContext[object]) -> RunContext[object]:
         worker = self.frame.worker
         if ctx.deps is self.runtime or (worker is not None and self.use.name == worker.own_toolset):
@@ -101,7 +113,15 @@ class Gate(WrapperToolset[object]):
 
     async def get_instructions(self, ctx: RunContext[object]) -> Any:
         """What the toolset tells the model."""
-        return await super().get_instructions(self._context(ctx))
+        instructions = await super().get_instructions(self._context(ctx))
+        if instructions is not None and self.use.name not in builtin.NAMES:
+            self._note_words(self.tools.values())
+        return instructions
+
+    def _note_words(self, tools: Iterable[Tool]) -> None:
+        """Labels what these tools say where no call is decided on: it may be all that they declare."""
+        capabilities = {each for tool in tools for each in tool.capabilities}
+        self._labelled.carry(declared(self.config.base.labelling, capabilities, self.frame.path))
 
     def _least(self, tool: Tool) -> tuple[tuple[Capability, ...], ...] | None:
         """The groups of capabilities of each of which every call raises one, as `never_runs` takes them."""
@@ -118,6 +138,11 @@ class Gate(WrapperToolset[object]):
         here, or add a search tool of its own that no gate stands before.
         """
         tools = await self.wrapped.get_tools(self._context(ctx))
+        self._note_words(
+            self.tools[name]
+            for name, tool in tools.items()
+            if name in self._open and tool.args_validator_func is not None
+        )
         self._asking = {name for name, tool in tools.items() if tool.tool_def.kind == "unapproved"}
         open_tools = {
             name: _plain(tool)
@@ -195,12 +220,17 @@ class Gate(WrapperToolset[object]):
             ctx=ctx,
             governing=self.config.resolver.governing,
             files=self.config.confined,
+            labels=labels_for(self.config, self._labelled),
+            targets=targets_of(self.config.graph, self.use.name, tool.tool_def),
         )
+        if (sealed := opened_in(arguments, self._labelled.seals)).seals:
+            attempt, arguments = await unsealed(self.config, attempt, sealed)
         asks = name in self._asking
         try:
             if self.is_for_code:
                 await self.config.log.require_same(path, name, arguments)
             permit = await self._judged(attempt, arguments, asks=asks)
+            answered(self.config, attempt, permit.call)
             if asks:
                 attempt = replace(attempt, ctx=replace(ctx, tool_call_approved=True))
             try:
@@ -224,13 +254,19 @@ class Gate(WrapperToolset[object]):
         """What the tool returns, which may be what the journal says that it returned; delegates are always entered."""
         call, ctx, tool, log = permit.call, attempt.ctx, attempt.tool, self.config.log
         name, arguments = call.tool, call.arguments
-        if self._is_server and not log.is_over(call.path, self._ends):
-            await require_start(self.config, self.frame, self.use, ctx)
+        is_over = log.is_over(call.path, self._ends)
+        if self._is_server and not is_over:
+            await require_start(self.config, self.frame, self.use, ctx, call.labels)
+        context = opened(self.config, self.frame, call)
+        if context and is_over and self._may_have_called:
+            context.carry(everything(self.config.base.labelling, call.path))
 
         async def work() -> Any:
             try:
-                execution = (self.config.run, log.step_of(call.path))
-                with calling(self.frame, call.path, self.use.name, execution=execution, again=again):
+                number = (self.config.run, log.step_of(call.path))
+                with calling(
+                    self.frame, call.path, self.use.name, execution=number, context=context, again=again
+                ):
                     return await self.wrapped.call_tool(name, {**arguments}, ctx, tool)
             except Drifted as drifted:
                 raise refused_by_lock(self.config, self.frame, call, drifted) from drifted
@@ -242,15 +278,37 @@ class Gate(WrapperToolset[object]):
                     hint = f"`llmdo resume {self.config.run} --again {call.path}` runs it again"
                 raise self._crash(name, error, hint) from error
 
+        try:
+            return await self._kept(attempt, permit, work)
+        finally:
+            if context:
+                self._labelled.take(context)
+
+    @property
+    def _may_have_called(self) -> bool:
+        """Whether code of these tools may call others, or loads files: of such a call only the result is recorded."""
+        graph, toolset = self.config.graph, self.config.graph.toolsets.get(self.use.name)
+        if toolset is None:
+            return False
+        worker = self.frame.worker
+        has_more = bool(graph.edges[worker.name]) or worker.attachments != Attachments() if worker else True
+        return has_more or bool(toolset.calls)
+
+    async def _kept(
+        self, attempt: Attempt, permit: Permit, work: Callable[[], Coroutine[object, object, Any]]
+    ) -> Any:
+        """What `work` returns, which the journal keeps, or what it says that it returned."""
+        call, ctx, tool, log = permit.call, attempt.ctx, attempt.tool, self.config.log
+        name, arguments = call.tool, call.arguments
         if not log.keeps or self.use.name in self.config.graph.workers:
             return await work()  # the requests and tools of a worker put on disk what they rest on
-        own, declared = builtin.BUILT_IN.get(self.use.name), self.tools.get(name)
+        own, known = builtin.BUILT_IN.get(self.use.name), self.tools.get(name)
 
         async def may_rerun() -> bool:
             starts = may_start_unasked(self.config, self.frame, self.use)
             return starts and await only_reads(self.config, self.frame, call, ctx, attempt)
 
-        safe = is_safe(call.raised, declared.retry if declared else None, tool.tool_def.metadata)
+        safe = is_safe(call.raised, known.retry if known else None, tool.tool_def.metadata)
         execution = Execution(
             path=call.path,
             tool=name,

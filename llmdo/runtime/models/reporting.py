@@ -10,6 +10,7 @@ from pydantic_ai.messages import NativeToolCallPart, ToolCallPart
 
 from llmdo.runtime.models.failure import failure_text
 from llmdo.runtime.outcome import measured
+from llmdo.runtime.place import is_in_code
 from llmdo.runtime.telemetry.events import (
     UNPAID,
     AnswerTruncated,
@@ -39,6 +40,8 @@ class RequestReporter:
     def requested(self) -> None:
         """The model is about to be asked."""
         config, frame = self.config, self.frame
+        if not is_in_code():  # which asks for itself, and whose caller has not seen more by that
+            frame.context.ask()
         config.log.tell(ModelRequested(path=frame.path, worker=frame.name, model=self.model))
 
     def failed(self, error: Exception, attempt: int, wait: float) -> None:

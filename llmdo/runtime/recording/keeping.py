@@ -113,6 +113,7 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
         prompts={name: config.agents.prompts[name] for name in references},
         attachments=tuple((attached.name, attached.kind) for attached in options.attachments),
         continues=continues,
+        untrusted_input=options.untrusted_input,
     )
     # What an answer is about does not change when something changes that the run does not use.
     config.ledger.lock = digest.of_text(lock.dump(binding.graph))

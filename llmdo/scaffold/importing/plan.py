@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from llmdo.base.source import Location
     from llmdo.foreign import Foreign
     from llmdo.foreign.team import Code, Counterpart, Grant
+    from llmdo.graph.described import Server
     from llmdo.graph.resolved import Entry
-    from llmdo.graph.toolset import Server, Tool, Toolset
+    from llmdo.graph.toolset import Tool, Toolset
     from llmdo.graph.worker import Worker
     from llmdo.policy.authority import Decision
 
@@ -40,17 +41,8 @@ _WRITES = frozenset({"fs.write", "fs.write.protected"})
 _FILES = _READS | _WRITES | {"fs.write.code"}  # which only some formats tell from other writes
 _SHELL = frozenset({Capability("proc.exec.unlisted")})
 _CARRIED = frozenset(
-    {
-        "description",
-        "disallowedTools",
-        "entry",
-        "handoffs",
-        "name",
-        "permission",
-        "sub_agents",
-        "tools",
-        "toolsets",
-    }
+    {"description", "disallowedTools", "entry", "handoffs", "name"}
+    | {"permission", "sub_agents", "tools", "toolsets"}
 )
 """Keys of agents that say what an import says as well."""
 _EVERYBODY = (

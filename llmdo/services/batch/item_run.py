@@ -369,6 +369,7 @@ def _of_item(plan: RunPlan, basis: BatchBasis, item: BatchItem) -> RunPlan:
     models = plan.options.models
     return plan.saying(
         models=replace(models, source="fleet") if basis.is_fleet else models,
+        untrusted_input=True,
         attachments=attached,
         attachment_resolver=KeptFiles(basis.store, files, basis.files),
         approver=answering.approver,

@@ -84,8 +84,8 @@ def drift(locked: Graph, current: Graph) -> tuple[Drift, ...]:
 def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
     others = frozenset(_other_workers(locked, current))
     before, after = encode(locked, others), encode(current, others)
-    for kind in ("settings", "rules", "paths"):
-        if changes := tuple(_fields(parts.table(before[kind]), parts.table(after[kind]), {})):
+    for kind in ("settings", "rules", "flows", "sources", "paths"):
+        if changes := tuple(_fields(parts.table(before.get(kind)), parts.table(after.get(kind)), {})):
             yield Drift(kind, "", changes, None)
     for kind in (
         "policy",

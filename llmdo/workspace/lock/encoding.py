@@ -9,7 +9,16 @@ from llmdo.base import digest
 from llmdo.base.parts import items, table, tables, text, texts
 from llmdo.base.values import fields, replace
 from llmdo.graph.builtin import PROVIDER_SIDE
-from llmdo.graph.keys import ValueOrigin, decoded, encoded, encoded_rules, rules
+from llmdo.graph.keys import (
+    ValueOrigin,
+    decoded,
+    encoded,
+    encoded_flows,
+    encoded_rules,
+    flows,
+    labelled_sources,
+    rules,
+)
 from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.settings import Settings
 from llmdo.graph.shared_policy import SharedPolicy
@@ -48,11 +57,14 @@ def encode(graph: Graph, only: Container[str] | None = None) -> dict[str, Json]:
 def before_workers(graph: Graph) -> dict[str, Json]:
     """The first part of a lock."""
     policies = {policy.name: policy.encoded() for policy in graph.policies}
+    sources: dict[str, Json] = {str(source.capability): str(source.label) for source in graph.sources}
     return {
         "version": VERSION,
         "revision": REVISION,
         "settings": encoded(graph.settings),
         "rules": encoded_rules(graph.rules),
+        **({"flows": flow_rules} if (flow_rules := encoded_flows(graph.flows)) else {}),
+        **({"sources": sources} if sources else {}),
         **({"policy": policies} if policies else {}),
         "paths": dict(graph.paths),
         "model": {alias: {"chain": list(chain)} for alias, chain in graph.models.items()},
@@ -125,6 +137,8 @@ def decode(document: Document, lock: Mapping[str, Json]) -> Graph:
     return Graph(
         settings=decoded(Settings, "lock", table(lock, "settings"), ValueOrigin(document, ("settings",))),
         rules=rules(table(lock, "rules"), ValueOrigin(document, ("rules",), "llmdo.toml")),
+        flows=flows(table(lock, "flows"), ValueOrigin(document, ("flows",), "llmdo.toml")),
+        sources=labelled_sources(table(lock, "sources"), ValueOrigin(document, ("sources",))),
         policies=tuple(_policy(document, name, stated) for name, stated in _sorted(lock, "policy")),
         models={name: texts(stated["chain"]) for name, stated in _sorted(lock, "model")},
         python_models=_sources(lock, "python-model"),

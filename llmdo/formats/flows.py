@@ -1,0 +1,33 @@
+"""What files say about flows: rules by what may not go where, and the labels of sources."""
+# ruff: noqa: UP013  # as in `llmdo.formats.documents`
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from llmdo.formats.fields import FLOW, Doc, FlowKey, Keys, StricterDecision
+
+FlowsTable = TypedDict(  # type: ignore[misc]  # mypy does not know extra_items yet
+    "FlowsTable",
+    {
+        "preset": NotRequired[
+            Annotated[
+                Literal["rule-of-two", "strict"],
+                Doc(
+                    "rule-of-two: a stranger's text, private data and a way out never come together without a "
+                    "question. strict: no effect after a stranger's text without a question."
+                ),
+            ]
+        ]
+    },
+    extra_items=StricterDecision,
+)
+FlowsTable.__pydantic_config__ = {  # type: ignore[attr-defined]
+    "extra": "allow",
+    "strict": True,
+    "json_schema_extra": {"propertyNames": {"pattern": FLOW.pattern, "title": FLOW.meaning}},
+}
+
+Flows = Annotated[FlowsTable, Keys(FlowKey)]

@@ -1,0 +1,139 @@
+"""Flow rules as files state them, and the labels that calls leave behind: who read what, by the words of the rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.base.values import dataclass, field
+from llmdo.policy.authority import UNTRUSTED, Capability, FlowRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llmdo.syntax.document import Place
+
+Preset = Literal["rule-of-two", "strict"]
+
+_EFFECTS = ("fs.delete", "fs.write", "mcp.call", "mcp.start", "net", "proc.exec", "x")
+"""What changes or sends something; the rest of the vocabulary only reads, or marks."""
+
+_PRIVATE = ("env.read", "fs.read", "secret.read")
+_WAYS_OUT = ("mcp.call", "net", "proc.exec", "x")
+
+PRESETS: dict[Preset, tuple[tuple[tuple[str, ...], str], ...]] = {
+    "rule-of-two": tuple(((UNTRUSTED, private), out) for private in _PRIVATE for out in _WAYS_OUT),
+    "strict": tuple(((UNTRUSTED,), effect) for effect in _EFFECTS),
+}
+"""Each preset's flows: what is read, and what then asks.
+
+`rule-of-two`: a stranger's text, private data and a way out never come together without a question.
+`strict`: no effect after a stranger's text without a question.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Flows:
+    """The flow rules of a workspace, an entry or a worker."""
+
+    preset: Preset | None = None
+    rules: tuple[FlowRule, ...] = ()
+    """Those that are written out, sorted."""
+    owner: str = field(default="", compare=False)
+
+    @property
+    def all(self) -> tuple[FlowRule, ...]:
+        """The rules, those of the preset among them."""
+        if self.preset is None:
+            return self.rules
+        origin = f"preset `{self.preset}` of {self.owner}"
+        stated = [
+            FlowRule(
+                tuple(sorted(map(Capability, sources), key=str)),
+                Capability(to),
+                "needs_approval",
+                origin,
+                is_preset=True,
+                if_sent=to == "x" and self.preset == "rule-of-two",
+            )
+            for sources, to in PRESETS[self.preset]
+        ]
+        return (*stated, *self.rules)
+
+
+NO_FLOWS = Flows()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSource:
+    """A capability whose calls return what `label` says."""
+
+    capability: Capability
+    label: Capability
+    at: Place | None = field(default=None, compare=False)
+
+
+def parse_flow(text: str) -> tuple[tuple[Capability, ...], Capability]:
+    """What a flow rule's key says: its sources, sorted, and where they may not go."""
+    sources, _, to = text.rpartition(" -> ")
+    return tuple(sorted(map(Capability.parse, sources.split(" & ")), key=str)), Capability.parse(to)
+
+
+@dataclass(frozen=True, slots=True)
+class Labelling:
+    """What calls are labelled by: the sources that flow rules name, and what the workspace says of its own."""
+
+    labels: tuple[Capability, ...] = ()
+    """Sorted. Without any, nothing is labelled."""
+    sources: tuple[LabelledSource, ...] = ()
+
+    @classmethod
+    def of_rules(cls, flows: Iterable[FlowRule], sources: Iterable[LabelledSource]) -> Labelling:
+        """That of a workspace with these flow rules, whoever states them."""
+        return cls(
+            tuple(sorted({source for flow in flows for source in flow.sources}, key=str)), tuple(sources)
+        )
+
+    def of(self, raised: Iterable[Capability]) -> frozenset[Capability]:
+        """The labels of what a call returns that raises these.
+
+        A scope that is not known matches each, as in rules; a program that may do anything reads any file.
+        """
+        read = {*raised}
+        if any(_does_anything(each) for each in read):
+            read.add(Capability("fs.read"))
+        read.update([source.label for source in self.sources if any(map(source.capability.touches, read))])
+        return frozenset([label for label in self.labels if any(map(label.touches, read))])
+
+    @property
+    def of_strangers(self) -> frozenset[Capability]:
+        """The labels of what a stranger wrote."""
+        return self.of((Capability(UNTRUSTED),))
+
+
+def written_by(raised: Iterable[Capability], declared: Iterable[Capability]) -> tuple[str | None, ...]:
+    """The scopes of files that a call which raises these may change; None for any.
+
+    Of an unknown scope, those that its tool declared.
+    """
+    raised = tuple(raised)
+    if any(map(_does_anything, raised)):
+        return (None,)
+    scopes = _scopes(raised, ("fs.write", "fs.delete"))
+    return _scopes(declared, ("fs.write", "fs.delete")) if None in scopes else scopes
+
+
+def read_by(raised: Iterable[Capability]) -> tuple[str | None, ...]:
+    """The scopes of files that a call which raises these may read, or list; None for any."""
+    raised = tuple(raised)
+    if any(map(_does_anything, raised)):
+        return (None,)
+    return _scopes(raised, ("fs.read", "fs.list"))
+
+
+def _scopes(capabilities: Iterable[Capability], names: tuple[str, ...]) -> tuple[str | None, ...]:
+    return tuple(dict.fromkeys([each.scope for each in capabilities if each.name.startswith(names)]))
+
+
+def _does_anything(raised: Capability) -> bool:
+    """Whether a program is run which reads and changes what it likes."""
+    return Capability("proc").covers_name(raised.name) and raised.name != "proc.exec.read"

@@ -1,0 +1,248 @@
+"""What may follow what was read: a fixed point over the labels of workers, of written files and of toolsets.
+
+Labels of a worker are all that any call of it may carry by its end; a real call carries some of them. So a run that
+executes a call under a label has this worker with that label here, relative to what tools declare.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from llmdo.base.values import dataclass, field
+from llmdo.graph import code_calls
+from llmdo.policy.authority import (
+    STRICTNESS,
+    UNTRUSTED,
+    Capability,
+    Carried,
+    decide,
+    gravity,
+    scopes_meet,
+    strictest,
+)
+from llmdo.policy.composition import Layer
+from llmdo.policy.flow import Labelling, read_by, written_by
+from llmdo.reach.rows import Hop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.graph.resolved import Entry
+    from llmdo.policy.authority import Decision
+    from llmdo.reach.analysis import Analysis
+    from llmdo.reach.shapes import Shape
+
+ENTRY = ""
+"""Stands for the code of an entry among the names of workers, and for its input."""
+
+STRANGERS = Capability(UNTRUSTED)
+_NO_EFFECT = frozenset(
+    {
+        "agent.delegate",
+        "data.untrusted",
+        "env.read",
+        "fs.list",
+        "fs.read",
+        "mcp.read",
+        "proc.exec.read",
+        "secret.read",
+    }
+)
+
+
+class Entrance(NamedTuple):
+    """Where a label comes in first."""
+
+    worker: str
+    """`ENTRY` for the code of the entry."""
+    toolset: str
+    """Empty for the input of the entry."""
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlowRow:
+    """One capability that something below an entry can raise after it has read what a stranger wrote."""
+
+    capability: Capability
+    decision: Decision
+    """The mildest of all such calls, as rules and flow rules decide them then; gates of the delegations included."""
+    source: tuple[Hop, ...]
+    """The way to the tool that brings the text; empty where the input does."""
+    source_tool: str
+    path: tuple[Hop, ...]
+    """The way to the tool that raises it."""
+    tool: str
+
+
+@dataclass(slots=True)
+class _Labels:
+    """The labels of everything below one entry, which only grow."""
+
+    workers: dict[str, dict[Capability, Entrance]]
+    files: dict[str | None, dict[Capability, Entrance]] = field(default_factory=dict)
+    toolsets: dict[str, dict[Capability, Entrance]] = field(default_factory=dict)
+    has_grown: bool = False
+
+    def add(self, to: dict[Capability, Entrance], labels: Mapping[Capability, Entrance]) -> None:
+        """Adds labels to a worker, to files or to a toolset."""
+        for label, origin in labels.items():
+            if label not in to:
+                to[label] = origin
+                self.has_grown = True
+
+
+class _Call(NamedTuple):
+    """A call that a worker can make, as far as rules and its own ceiling say."""
+
+    shape: Shape
+    toolset: str
+    """Empty for a delegation."""
+
+
+def after_strangers(analysis: Analysis, entry: Entry) -> tuple[FlowRow, ...]:
+    """What `entry` can do once something below it has read a stranger's words, the gravest first."""
+    return _Spread(analysis, entry).rows
+
+
+def labels_below(analysis: Analysis, entry: Entry) -> Mapping[str, frozenset[Capability]]:
+    """The labels that calls of each worker below `entry` may carry by their end; `ENTRY` is the code of the entry."""
+    return {name: frozenset(labels) for name, labels in _Spread(analysis, entry).labels.items()}
+
+
+class _Spread:
+    """The labels that spread below one entry."""
+
+    def __init__(self, analysis: Analysis, entry: Entry) -> None:
+        self._analysis, self._entry = analysis, entry
+        graph = analysis.graph
+        froms = {*(source for flow in graph.all_flows for source in flow.sources), STRANGERS}
+        self._labelling = Labelling(tuple(sorted(froms, key=str)), graph.sources)
+        self._walk = analysis.walk(entry)
+        self._search = self._walk.search(frozenset(), free=False)
+        self._names = [self._walk.names[place] for place in self._search.parent]
+        self._calls = {name: [*self._calls_of(name)] for name in self._names}
+        self._calls[ENTRY] = [_Call(shape, shape.toolset) for shape, _ in analysis.calls_of(entry)]
+        self._labels = _Labels({name: {} for name in self._calls})
+        if entry.untrusted_input:
+            there = {label: Entrance(ENTRY, "", "") for label in self._labelling.of_strangers}
+            self._labels.add(self._labels.workers[ENTRY], there)
+        self._spread()
+
+    @property
+    def labels(self) -> Mapping[str, Mapping[Capability, Entrance]]:
+        """The labels of each worker."""
+        return self._labels.workers
+
+    def _calls_of(self, name: str) -> Iterator[_Call]:
+        place = self._analysis.workers.places[name]
+        for number in self._analysis.shapes.by_place[place]:
+            for ruling in self._walk.rulings.of(number):
+                is_inside = ruling.cut is not None and name not in ruling.cut
+                if is_inside and ruling.verdict.decision != "blocked":
+                    yield _Call(ruling.shape, ruling.shape.toolset)
+
+    def _delegates(self, name: str) -> Iterable[str]:
+        if name == ENTRY:
+            return [start for start in self._walk.starts if start in self._calls]
+        own = self._analysis.graph.edges[name]
+        return [
+            callee
+            for callee in own
+            if callee in self._calls and self._walk.rulings.gate(name, callee) != "blocked"
+        ]
+
+    def _spread(self) -> None:
+        labels = self._labels
+        labels.has_grown = True
+        while labels.has_grown:
+            labels.has_grown = False
+            for name, calls in self._calls.items():
+                for call in calls:
+                    self._call(name, call)
+                for toolset in self._keeping(name):
+                    kept = labels.toolsets.setdefault(toolset, {})
+                    labels.add(kept, labels.workers[name])
+                    labels.add(labels.workers[name], kept)
+                for callee in self._delegates(name):
+                    self._delegate(name, callee)
+
+    def _keeping(self, name: str) -> Iterable[str]:
+        """The toolsets that a worker or its code may call, and that keep what they get."""
+        graph = self._analysis.graph
+        if name == ENTRY:
+            uses = code_calls.own_uses(graph, self._entry)
+        else:
+            uses = code_calls.uses_with_calls(graph, graph.workers[name].uses)
+        return [use.name for use in uses if use.name in graph.toolsets and graph.toolsets[use.name].keeps]
+
+    def _call(self, name: str, call: _Call) -> None:
+        """Adds what a call brings to its worker, and leaves behind."""
+        labels, mine = self._labels, self._labels.workers[name]
+        raised = call.shape.raised
+        origin = Entrance(name, call.toolset, call.shape.tool)
+        labels.add(mine, dict.fromkeys(self._labelling.of(raised), origin))
+        scopes = read_by(raised)
+        for written, its in [*labels.files.items()]:
+            if any(scopes_meet(written, scope) for scope in scopes):
+                labels.add(mine, its)
+        for scope in written_by(raised, call.shape.declared):
+            labels.add(labels.files.setdefault(scope, {}), mine)
+
+    def _delegate(self, name: str, callee: str) -> None:
+        """Passes labels with the input of a delegate, and back with its answer."""
+        labels, mine, its = self._labels, self._labels.workers[name], self._labels.workers[callee]
+        labels.add(its, mine)
+        worker = self._analysis.graph.workers[callee]
+        # A sealed text is opened where the caller passes it on, and what comes back then carries its labels.
+        if worker.closed is None or worker.output == "sealed":
+            labels.add(mine, its)
+            return
+        strangers = self._labelling.of_strangers
+        labels.add(mine, {label: origin for label, origin in its.items() if label not in strangers})
+
+    @property
+    def rows(self) -> tuple[FlowRow, ...]:
+        """The rows, one for each capability that is an effect: the mildest, then the nearest."""
+        best: dict[Capability, FlowRow] = {}
+        for name, calls in self._calls.items():
+            if (origin := self._labels.workers[name].get(STRANGERS)) is None:
+                continue
+            for call in calls:
+                capability = call.shape.row
+                if not (_NO_EFFECT | self._analysis.base.reads).isdisjoint(capability.names):
+                    continue
+                row = self._row(name, call, origin)
+                known = best.get(capability)
+                if known is None or _rank(row) < _rank(known):
+                    best[capability] = row
+        return tuple(
+            sorted(best.values(), key=lambda row: (STRICTNESS[row.decision], gravity(row.capability)))
+        )
+
+    def _row(self, name: str, call: _Call, origin: Entrance) -> FlowRow:
+        analysis = self._analysis
+        own = () if name == ENTRY else (Layer.of_worker(analysis.graph.workers[name]),)
+        authority = analysis.authority(Layer.of_entry(self._entry), own)
+        carried = Carried(self._labelling.of_strangers)
+        verdict = decide(call.shape.raised, call.shape.declared, authority, carried)
+        path = self._path(name, call.toolset or call.shape.tool)
+        return FlowRow(
+            call.shape.row,
+            strictest((verdict.decision, *(hop.decision for hop in path))),
+            self._path(origin.worker, origin.toolset) if origin.toolset else (),
+            origin.tool,
+            path,
+            call.shape.tool,
+        )
+
+    def _path(self, name: str, end: str) -> tuple[Hop, ...]:
+        """The hops to a worker and on to what it uses."""
+        hops = () if name == ENTRY else self._search.hops(self._analysis.workers.places[name])
+        uses = () if name == ENTRY else self._analysis.graph.workers[name].uses
+        return (*hops, Hop(end, next((use for use in uses if use.name == end), None)))
+
+
+def _rank(row: FlowRow) -> tuple[int, int, tuple[str, ...]]:
+    names = tuple(hop.name for hop in row.path)
+    return STRICTNESS[row.decision], len(row.path) + len(row.source), names

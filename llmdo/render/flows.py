@@ -1,0 +1,72 @@
+"""What entries can do once something below them has read a stranger's words: as a table, as Markdown and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.colour import PAPER
+from llmdo.base.diagnostic import shown
+from llmdo.render.reach import hop_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from llmdo.base.colour import Screen, Shade
+    from llmdo.base.values import Json
+    from llmdo.policy.authority import Decision
+    from llmdo.reach import Hop
+    from llmdo.reach.flows import FlowRow
+
+TITLE = "after a stranger's words"
+_HEADINGS = (TITLE, "decision", "path")
+_SHADES: dict[Decision, Shade] = {"allowed": "bad", "needs_approval": "asks", "blocked": "good"}
+
+
+def text(rows: Sequence[FlowRow], screen: Screen = PAPER) -> str:
+    """A line a capability, the two legs of its way in one; nothing where no stranger's words come in."""
+    cells = [_HEADINGS, *((str(row.capability), row.decision, legs(row)) for row in rows)]
+    if not rows:
+        return f"  {screen.paint('dim', TITLE)}  nothing\n"
+    widths = [max(len(line[column]) for line in cells) for column in range(2)]
+    lines = []
+    for number, (capability, decision, path) in enumerate(cells):
+        shade: Shade = _SHADES[rows[number - 1].decision] if number else "dim"
+        start = screen.paint("strong" if number else "dim", shown(capability).ljust(widths[0]))
+        lines.append(f"  {start}  {screen.paint(shade, decision.ljust(widths[1]))}  {path}")
+    return "\n".join(lines) + "\n"
+
+
+def markdown(rows: Sequence[FlowRow]) -> str:
+    """The same as a Markdown table."""
+    if not rows:
+        return f"\nNothing {TITLE}.\n"
+    lines = ["", f"| {' | '.join(_HEADINGS)} |", "|" + " --- |" * len(_HEADINGS)]
+    lines += [f"| `{row.capability}` | {row.decision} | {legs(row).replace('|', '&#124;')} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def data(rows: Iterable[FlowRow]) -> list[Json]:
+    """The same as JSON data."""
+    return [
+        {
+            "capability": row.capability.name,
+            "scope": row.capability.scope,
+            "decision": row.decision,
+            "source": [hop_data(hop) for hop in row.source],
+            "source_tool": row.source_tool or None,
+            "path": [hop_data(hop) for hop in row.path],
+            "tool": row.tool,
+        }
+        for row in rows
+    ]
+
+
+def legs(row: FlowRow) -> str:
+    """The way of the words in, and from there the way to what is done: `triage > tracker => triage > shell`."""
+    source = _leg(row.source, row.source_tool) if row.source else "the input"
+    return f"{source} => {_leg(row.path, row.tool)}"
+
+
+def _leg(path: Sequence[Hop], tool: str) -> str:
+    names = " > ".join(shown(hop.name) for hop in path)
+    return names if tool in (path[-1].name, "*", "(start)") else f"{names} ({shown(tool)})"

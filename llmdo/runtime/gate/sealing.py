@@ -1,0 +1,106 @@
+"""Sealed texts in the arguments of a call: put in before it is decided on, and asked about where they say to whom."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+from pydantic_ai.exceptions import ModelRetry
+
+from llmdo.base.diagnostic import joined
+from llmdo.graph import builtin
+from llmdo.policy.authority import CODE
+from llmdo.runtime.gate.call import Refused
+from llmdo.runtime.signatures import FILES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic_ai.tools import ToolDefinition
+
+    from llmdo.graph.resolved import Graph
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.gate.call import Attempt, Call
+    from llmdo.runtime.seals import Opened, Seal
+
+
+def targets_of(graph: Graph, toolset: str, tool: ToolDefinition) -> frozenset[str] | None:
+    """The arguments of a tool that say to whom or on what it acts; None where nobody says, so that each may.
+
+    What a worker is told says neither: the worker has read it from then on.
+    """
+    if toolset in graph.workers:
+        return frozenset({FILES})
+    if toolset in builtin.TARGETS:
+        return builtin.TARGETS[toolset]
+    own = graph.toolsets.get(toolset)
+    stated: object = own.targets.get(tool.name) if own else None
+    stated = (tool.metadata or {}).get("targets") if stated is None else stated
+    if isinstance(stated, list | tuple | set | frozenset) and all(isinstance(name, str) for name in stated):
+        return frozenset(map(str, stated))
+    return None
+
+
+async def unsealed(config: RuntimeConfig, attempt: Attempt, opened: Opened) -> tuple[Attempt, dict[str, Any]]:
+    """The attempt with what its sealed texts bring, and the arguments that are decided on and run.
+
+    What a stranger may have written counts where it says to whom or on what the tool acts; what is private counts
+    everywhere. A value of the first kind that a stranger may have chosen is asked about, once for each tool.
+
+    Raises:
+        Refused: The tool does not take such a text, or it would be only a part of a target.
+    """
+    name = attempt.name
+    try:
+        arguments = await attempt.changed(opened.arguments)
+    except (ValidationError, ModelRetry) as error:
+        raise Refused(f"`{name}` was not called: it does not take what is sealed there") from error
+    call = await attempt.derived(attempt.draft(arguments))
+    writes_code = any(raised.name == CODE for raised in call.raised)
+    every = attempt.targets is None or writes_code
+    targets = [each for each in opened.seals if every or each in (attempt.targets or ())]
+    if mixed := [target for target in targets if target in opened.mixed]:
+        raise Refused(f"`{name}` was not called: a sealed text stands alone in {joined(_named(mixed))}")
+    strangers = config.base.labelling.of_strangers
+    of_targets = {
+        label: path
+        for target in targets
+        for seal in opened.seals[target]
+        for label, path in seal.labels.items()
+    }
+    private = {label: path for label, path in opened.labels.items() if label not in strangers}
+    known = config.ledger.unsealed
+    asked = [target for target in targets if _key(call, target) not in known]
+    return (
+        replace(
+            attempt,
+            labels={**of_targets, **private, **attempt.labels},
+            brought=opened.labels,
+            asks=_why(asked, opened) if asked else None,
+            sealed=tuple(targets),
+        ),
+        arguments,
+    )
+
+
+def answered(config: RuntimeConfig, attempt: Attempt, call: Call) -> None:
+    """Notes that a call was let through, so that its sealed values are not asked about again for its tool."""
+    config.ledger.unsealed.update(_key(call, target) for target in attempt.sealed)
+
+
+def _key(call: Call, target: str) -> tuple[str, str, str, str]:
+    return call.toolset, call.tool, target, repr(call.arguments.get(target))
+
+
+def _why(targets: Iterable[str], opened: Opened) -> str:
+    parts = [f"`{target}` is what {_from(opened.seals[target])} gave sealed" for target in targets]
+    return f"{joined(parts)}: a stranger may have chosen it"
+
+
+def _from(seals: Iterable[Seal]) -> str:
+    return joined([*dict.fromkeys(f"`{seal.name}`" for seal in seals)])
+
+
+def _named(names: Iterable[str]) -> list[str]:
+    return [f"`{name}`" for name in names]
