@@ -59,9 +59,11 @@ _REDACTED = "SELECT (SELECT count(original) FROM entry) + (SELECT count(*) FROM 
 def linked(entry: JournalEntry, body_digest: str, last: Link) -> Link:
     """Where the chain that is at `last` is with `entry`, whose body has that digest."""
     number = last.number + 1
-    texts = (entry.path, entry.kind, entry.outcome, entry.digest)
-    lengths = " ".join([str(len(text)) for text in texts])  # so that no other texts make the same line
-    line = f"{last.head} {number} {entry.step} {entry.at!r} {lengths} {''.join(texts)}{body_digest}"
+    path, kind, outcome, digest = entry.path, entry.kind, entry.outcome, entry.digest
+    # So that no other texts make the same line.
+    lengths = f"{len(path)} {len(kind)} {len(outcome)} {len(digest)}"
+    texts = f"{path}{kind}{outcome}{digest}{body_digest}"
+    line = f"{last.head} {number} {entry.step} {entry.at!r} {lengths} {texts}"
     return Link(number, sha256(line.encode("utf-8", "surrogatepass")).hexdigest())
 
 
@@ -235,8 +237,8 @@ class JournalStore(ABC):
         Raises:
             JournalError: It is too large.
         """
-        largest = max(map(len, contents.values()), default=0) if contents else 0
-        if (largest := max(largest, len(entry.body))) > MAX_ENTRY:
+        largest = max(map(len, (entry.body, *contents.values()))) if contents else len(entry.body)
+        if largest > MAX_ENTRY:
             raise JournalError(
                 f"{entry.path}: {largest // 1024**2} MiB are too much for one entry of the journal",
                 hint="`--no-journal` runs without one",
