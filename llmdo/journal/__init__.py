@@ -2,10 +2,10 @@
 
 One SQLite file a run, below `.llmdo/runs/` of the workspace, or rows of a PostgreSQL database. An entry is keyed by
 call path, kind and step, never by time or by the order in which things happened to run, for parallel delegates do not
-keep an order. This package knows files and entries; `runtime/` knows what a model's message looks like. `ports` says
-what all others ask of a journal and of the index of the runs; `opening` says which store a workspace has. Each is a
-package: `sqlite/`, of whose files exported runs are as well, and `postgres/`; `stored` is what both make of rows.
-Both keep batches as well, whose port is `batches` and whose values are `items`.
+keep an order. This package knows files and entries; `runtime/` knows what a model's message looks like. `stored` and
+`batches` say what a store keeps of journals and of batches, whose values are `items`, with its statements. Two packages
+carry these out: `sqlite/`, of whose files exported runs are as well, and `postgres/`. `opening` says which one a
+workspace has.
 
 History of the format, newest first:
   version 7: the audit is made of the entries: decisions hold their arguments, sessions their mode and isolation, and

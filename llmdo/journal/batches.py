@@ -1,59 +1,154 @@
-"""What the rest of llmdo asks of a store of batches: the ports that files and a database stand behind.
+"""The batches of a workspace and their items, in a store of either kind: files, of one batch each, or a database.
 
 An item's run and its journal say how far it came; a batch says which items there are, who took which, and what became
 of them. So nothing that a batch loses is done twice.
+
+Each statement is written once, as PostgreSQL has it, but for its values, which have names: `:state`. A store carries it
+out with `_rows`. One of files leaves out what a file has not: the schema, the column of the batch, `behind` and locks.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import json
+from abc import ABC, abstractmethod
+from hashlib import sha256
+from typing import TYPE_CHECKING, Self
 
-from llmdo.journal.naming import Named
+from llmdo.journal.items import (
+    STATES,
+    Batch,
+    BatchUsage,
+    InputFile,
+    item_of,
+    kept_of,
+    names_in,
+    tokens_of,
+)
+from llmdo.journal.naming import Named, first_run, match
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
-    from typing import Any, Self
+    from typing import Any
 
-    from llmdo.journal.items import Batch, BatchItem, BatchUsage, InputFile, NewItem, Result, Retry, State
+    from llmdo.journal.items import BatchItem, NewItem, Result, Retry, State
 
 BATCHES = Named("batch", "batches", "`llmdo batch list` lists them", "there is none in this workspace")
 
+_COLUMNS = (
+    "number, key, input, files, run, state, tries, retry, requests, cost, result, attempt, begun, behind"
+)
+_HELD = "batch = :batch AND number = :number AND state = 'running' AND tries = :tries"
+"""The item, as long as nobody else has taken or ended it."""
 
-class BatchStore(Protocol):
+_BATCH = "SELECT entry, lock, began, settings FROM llmdo.batch WHERE batch = :batch"
+_ITEMS = f"SELECT {_COLUMNS} FROM llmdo.item WHERE batch = :batch AND state IN ({{}}) ORDER BY number"  # noqa: S608  # constants
+_COUNTS = "SELECT state, count(*) FROM llmdo.item WHERE batch = :batch GROUP BY state"
+_SPENT = """
+SELECT CAST(coalesce(sum(requests + earlier_requests), 0) AS bigint),
+  CAST(sum(coalesce(tokens + earlier_tokens, tokens, earlier_tokens)) AS bigint),
+  CAST(coalesce(sum(coalesce(cost, 0) + earlier_cost), 0) AS double precision),
+  count(*) FILTER (WHERE cost IS NULL AND requests > 0 OR earlier_unpriced)
+FROM llmdo.item WHERE batch = :batch
+"""
+_TAKE = f"""
+UPDATE llmdo.item SET state = 'running', tries = tries + 1 WHERE batch = :batch AND number = (
+  SELECT number FROM llmdo.item WHERE batch = :batch AND state = 'queued' AND run = coalesce(:run, run)
+  ORDER BY number LIMIT 1 FOR UPDATE SKIP LOCKED)
+RETURNING {_COLUMNS}
+"""  # noqa: S608  # constants
+_END = f"""
+UPDATE llmdo.item SET state = :state, retry = :retry, tokens = coalesce(:tokens, tokens),
+  requests = CASE WHEN requests > :requests THEN requests ELSE :requests END,
+  cost = coalesce(:cost, cost), result = :result, behind = behind AND :state IN ('queued', 'unsure')
+WHERE {_HELD} RETURNING {_COLUMNS}
+"""  # noqa: S608  # constants
+_ENDED = f"""
+SELECT {_COLUMNS} FROM llmdo.item
+WHERE batch = :batch AND number = :number AND tries = :tries AND state = :state
+"""  # noqa: S608  # constants
+_QUEUE = """
+UPDATE llmdo.item SET state = 'queued', retry = :retry
+WHERE batch = :batch AND number = :number AND state = :state AND tries = :tries RETURNING number
+"""
+_BEGUN = f"UPDATE llmdo.item SET begun = :begun WHERE {_HELD} RETURNING number"  # noqa: S608  # constants
+_ANEW = f"""
+UPDATE llmdo.item SET attempt = attempt + 1, earlier_requests = earlier_requests + requests,
+  earlier_tokens = coalesce(tokens + earlier_tokens, tokens, earlier_tokens),
+  earlier_cost = earlier_cost + coalesce(cost, 0),
+  earlier_unpriced = earlier_unpriced OR cost IS NULL AND requests > 0,
+  requests = 0, tokens = NULL, cost = NULL, result = '{{}}', begun = false, behind = false
+WHERE {_HELD} RETURNING {_COLUMNS}
+"""  # noqa: S608  # constants
+_CANCEL = """
+UPDATE llmdo.item SET state = 'cancelled' WHERE batch = :batch AND state IN ('queued', 'waiting') RETURNING number
+"""
+_REBIND = "UPDATE llmdo.batch SET lock = :lock WHERE batch = :batch"
+_KEEP = "UPDATE llmdo.batch SET settings = :settings WHERE batch = :batch"
+
+
+class BatchStore(ABC):
     """The items of one batch. Several processes may work on it, on several machines where the store allows."""
+
+    id: str
+    """The id of the batch."""
+
+    @abstractmethod
+    def _rows(
+        self, query: str, *, is_forced: bool = True, otherwise: str = "", **values: object
+    ) -> list[tuple[Any, ...]]:
+        """The rows of a statement, which is on the disk of a server that fails at once where it `is_forced`.
+
+        Where it was sent again, as its reply was lost, and finds nothing then, the rows are those of `otherwise`.
+
+        Raises:
+            LlmdoError: It cannot be carried out.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Closes it."""
+
+    @abstractmethod
+    def path_of(self, file: InputFile) -> Path:
+        """Where the content of a file is kept on this machine, under its name, which says of what kind it is.
+
+        Raises:
+            LlmdoError: It cannot be brought there.
+        """
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def batch(self) -> Batch:
         """The batch as a whole."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def close(self) -> None:
-        """Closes it."""
-        ...
+        ((entry, lock, began, settings),) = self._rows(_BATCH)
+        return Batch(self.id, entry, lock, began, json.loads(settings))
 
     def items(self, *states: State) -> Iterator[BatchItem]:
         """The items in these states, or all, in their order."""
-        ...
+        names = ", ".join(f"'{state}'" for state in states or STATES)
+        return map(item_of, self._rows(_ITEMS.format(names)))
 
     def counts(self) -> dict[State, int]:
         """How many items there are in each state that has some."""
-        ...
+        return dict(self._rows(_COUNTS))
 
     def spent(self) -> BatchUsage:
         """What all runs of its items used, as far as they ended."""
-        ...
+        return BatchUsage(*self._rows(_SPENT)[0])
 
     def take(self, run: str | None = None) -> BatchItem | None:
         """The next item that is queued, which is running from now on; None where there is none.
 
         With `run`, the item of the run of that id, where that one is queued.
         """
-        ...
+        # Whoever takes an item takes its run next, which is forced to disk, and that takes this with it.
+        return _only(self._rows(_TAKE, is_forced=False, run=run and first_run(run)))
 
     def end(self, item: BatchItem, result: Result) -> BatchItem | None:
         """An item that this process took, with what became of it; None where somebody else has taken or ended it.
@@ -61,53 +156,94 @@ class BatchStore(Protocol):
         What its run had used by then stays, where this result does not say. One that is queued again keeps what a
         person decided: its run only stopped on the way.
         """
-        ...
+        return _only(
+            self._rows(
+                _END,
+                is_forced=False,  # what an item came to is in the journal of its run
+                otherwise=_ENDED,
+                number=item.number,
+                tries=item.tries,
+                state=result.state,
+                retry=item.retry if result.state == "queued" else "",
+                requests=result.requests,
+                tokens=tokens_of(result),
+                cost=None if result.cost_usd is None else str(result.cost_usd),
+                result=kept_of(result),
+            )
+        )
 
     def queue(self, items: Iterable[BatchItem], retry: Retry = "") -> int:
         """Has items be taken once more, unless their state changed meanwhile; how many."""
-        ...
+        return sum(
+            len(
+                self._rows(
+                    _QUEUE,
+                    is_forced=False,
+                    retry=retry,
+                    number=item.number,
+                    state=item.state,
+                    tries=item.tries,
+                )
+            )
+            for item in items
+        )
 
     def note_begun(self, item: BatchItem, *, has_begun: bool = True) -> bool:
         """Keeps whether the run of an item that this process took may have begun; whether it still has the item.
 
         Kept before the first entry of the run is: so that no journal is never taken for a run that did not begin.
         """
-        ...
+        return bool(self._rows(_BEGUN, begun=has_begun, number=item.number, tries=item.tries))
 
     def begin_anew(self, item: BatchItem) -> BatchItem | None:
         """An item that this process took, with a run of its own in the place of the one that it had.
 
         None where somebody else has taken it since. What the earlier run used stays on the account of the batch.
         """
-        ...
+        return _only(self._rows(_ANEW, number=item.number, tries=item.tries))
 
     def cancel(self) -> int:
         """Takes what is queued or waits out of the batch; how many items that were."""
-        ...
+        return len(self._rows(_CANCEL))
 
     def rebind(self, lock: str) -> None:
         """Has what has not begun run with another lock."""
-        ...
+        self._rows(_REBIND, lock=lock)
 
     def keep(self, settings: Mapping[str, Any]) -> None:
         """Has its items run with these settings from now on."""
-        ...
-
-    def path_of(self, file: InputFile) -> Path:
-        """Where the content of a file is kept on this machine, under its name, which says of what kind it is.
-
-        Raises:
-            LlmdoError: It cannot be brought there.
-        """
-        ...
+        self._rows(_KEEP, settings=json.dumps(settings))
 
 
-class Batches(Protocol):
+def _only(rows: list[tuple[Any, ...]]) -> BatchItem | None:
+    return item_of(rows[0]) if rows else None
+
+
+def new_rows(
+    items: Iterable[NewItem], keep: Callable[[InputFile, bytes], None], new_run: Callable[[], str]
+) -> Iterator[tuple[int, str, str | None, str, str]]:
+    """What a store has of each new item: its number, key, input, files and run.
+
+    `keep` is handed each file with what it holds; `new_run` gives an id that no run has.
+    """
+    runs: set[str] = set()
+    for number, item in enumerate(items, 1):
+        files = []
+        for name, content in item.files:
+            files.append(InputFile(name=name, digest=sha256(content).hexdigest()))
+            keep(files[-1], content)
+        while (run := new_run()) in runs:
+            pass
+        runs.add(run)
+        yield number, item.key, item.input, names_in(files), run
+
+
+class Batches(ABC):
     """The batches of one workspace."""
 
+    @abstractmethod
     def names(self) -> list[str]:
         """The ids of all, in the order in which they were put in."""
-        ...
 
     def find(self, reference: str) -> str:
         """The id that `reference` is, ends with or begins, where only one does; `last` is the latest.
@@ -115,48 +251,48 @@ class Batches(Protocol):
         Raises:
             LlmdoError: None is, or several are.
         """
-        ...
+        return match(reference, self.names(), BATCHES)
 
+    @abstractmethod
     def of_run(self, run: str) -> str | None:
         """The batch that has an item with the run of that id; None where none has."""
-        ...
 
+    @abstractmethod
     def open_runs(self) -> frozenset[str]:
         """The runs that items rest on which are not over, of all batches; that the others are is on disk.
 
         Raises:
             LlmdoError: A batch cannot be read, so that nobody knows.
         """
-        ...
 
+    @abstractmethod
     def unfinished(self) -> list[str]:
         """The batches with items that are queued or at work, in the order in which they were put in."""
-        ...
 
+    @abstractmethod
     def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> BatchStore:
         """The batch with all these items, or none at all; `new_run` gives an id that no run has.
 
         Raises:
             LlmdoError: It cannot be written, or an item cannot be put in.
         """
-        ...
 
+    @abstractmethod
     def remove(self, batch: str) -> bool:
         """Removes the batch of that id, where none of its items is open; whether it did.
 
         Raises:
             LlmdoError: It cannot be removed.
         """
-        ...
 
+    @abstractmethod
     def sweep(self) -> None:
         """Removes what processes left a day ago or earlier that were killed as they put a batch in."""
-        ...
 
+    @abstractmethod
     def open(self, batch: str) -> BatchStore:
         """The batch of that id.
 
         Raises:
             LlmdoError: It cannot be read.
         """
-        ...

@@ -11,7 +11,7 @@ from llmdo.journal.audit import Link
 from llmdo.journal.spans import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from llmdo.journal.spans import SecretSpan
 
@@ -172,13 +172,20 @@ class ChainedRow:
     entry: JournalEntry
 
 
+def shown_word(outcome: str) -> str:
+    """How a call ended for its model, of the outcome of its `finished`."""
+    return "retried" if outcome == "invalid" else outcome
+
+
 def pack(data: object) -> bytes:
     """`data` as the body of an entry."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
-def lineage(path: str) -> Iterator[str]:
+def lineage(path: str) -> list[str]:
     """`path`, and all that it is below."""
+    paths = []
     while path:
-        yield path
+        paths.append(path)
         path = path.rpartition("/")[0]
+    return paths

@@ -144,7 +144,7 @@ def item_of(row: tuple[Any, ...]) -> BatchItem:
     return BatchItem(
         number=number,
         key=key,
-        input=text,
+        input=text if text is None or isinstance(text, str) else bytes(text).decode(),
         files=files_in(files),
         first=first,
         state=cast("State", state),

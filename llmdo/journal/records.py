@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
 
 from llmdo.journal.audit import Link, chained, read, record_in
-from llmdo.journal.entries import UNCALLED
+from llmdo.journal.entries import UNCALLED, shown_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -162,11 +162,6 @@ def ended_calls(journal: EntrySource) -> set[tuple[str, str]]:
         if record.get("kind") == "tool_finished":
             ended.add((str(record.get("path")), str(record.get("outcome"))))
     return {call for call in ended if call[1] != "error"}
-
-
-def shown_word(outcome: str) -> str:
-    """How a call ended for its model, of the outcome of its `finished`."""
-    return "retried" if outcome == "invalid" else outcome
 
 
 def size_of(result: object) -> dict[str, object]:

@@ -122,6 +122,8 @@ class Secrets:
         if only is not None:
             forms = {needle: form for needle, form in forms.items() if form.variable in only}
         rest, places = _without(text, forms, is_json=is_json)
+        if not places:
+            return rest, ()
         return rest, tuple(
             SecretSpan(at, length, self._number(form.variable, form.secret), form.variable, form.steps)
             for at, length, form in places

@@ -17,6 +17,8 @@ from llmdo.journal import audit, records
 from llmdo.journal.audit import START, Link
 from llmdo.journal.content import Content, packed
 from llmdo.journal.entries import ChainedRow, DamagedError, Heads, JournalEntry, JournalError
+from llmdo.journal.naming import RUNS, match
+from llmdo.journal.run_files import RunFiles
 from llmdo.journal.secrets import NOTHING, Registered, Secrets
 from llmdo.journal.spans import SecretSpan
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from llmdo.journal.secrets import Known
     from llmdo.journal.shares import ConversationShares
 
+    Indexed = TypeVar("Indexed", bound="JournalStore")
 
 Result = TypeVar("Result")
 
@@ -36,8 +39,16 @@ MAX_ENTRY = 64 * 1024 * 1024  # bytes of one entry, or of one piece of binary co
 
 DAMAGED = "a copy from before may be whole; nothing in this one can be relied on"
 
-_COLUMNS = "SELECT seq, head, original, path, kind, step, outcome, digest, at, body, spans, salt FROM entry"
+COLUMNS = {
+    "entry": "seq, head, original, path, kind, step, outcome, digest, at, body, spans, salt",
+    "content": "digest, bytes, spans",
+    "secret": "n, variable, salt, digest",
+    "audit": "n, line",
+}
+"""Those of a journal, by their tables."""
+_COLUMNS = f"SELECT {COLUMNS['entry']} FROM entry"  # noqa: S608  # constants
 _TYPES = (int, str, str | None, str, str, int, str, str, float, bytes, str, bytes | None)
+_SECRETS = f"SELECT {COLUMNS['secret']} FROM secret ORDER BY n"  # noqa: S608  # constants
 _GET = f"{_COLUMNS} WHERE path = ? AND kind = ? AND step = ?"
 _LAST = f"{_COLUMNS} WHERE kind = ? ORDER BY seq DESC LIMIT 1"
 _LIST = f"{_COLUMNS}{{}} ORDER BY seq"
@@ -48,9 +59,11 @@ _REDACTED = "SELECT (SELECT count(original) FROM entry) + (SELECT count(*) FROM 
 def linked(entry: JournalEntry, body_digest: str, last: Link) -> Link:
     """Where the chain that is at `last` is with `entry`, whose body has that digest."""
     number = last.number + 1
-    texts = (entry.path, entry.kind, entry.outcome, entry.digest)
-    lengths = " ".join([str(len(text)) for text in texts])  # so that no other texts make the same line
-    line = f"{last.head} {number} {entry.step} {entry.at!r} {lengths} {''.join(texts)}{body_digest}"
+    path, kind, outcome, digest = entry.path, entry.kind, entry.outcome, entry.digest
+    # So that no other texts make the same line.
+    lengths = f"{len(path)} {len(kind)} {len(outcome)} {len(digest)}"
+    texts = f"{path}{kind}{outcome}{digest}{body_digest}"
+    line = f"{last.head} {number} {entry.step} {entry.at!r} {lengths} {texts}"
     return Link(number, sha256(line.encode("utf-8", "surrogatepass")).hexdigest())
 
 
@@ -211,9 +224,7 @@ class JournalStore(ABC):
 
     def _registered(self) -> Iterator[Registered]:
         types = (int, str, bytes, bytes)
-        for number, row in enumerate(
-            self._read("SELECT n, variable, salt, digest FROM secret ORDER BY n"), 1
-        ):
+        for number, row in enumerate(self._read(_SECRETS), 1):
             if not all(map(isinstance, row, types)) or row[0] != number:
                 raise self.damaged(f"secret {row[0]!r}")
             yield Registered(*row)
@@ -226,8 +237,8 @@ class JournalStore(ABC):
         Raises:
             JournalError: It is too large.
         """
-        largest = max(map(len, contents.values()), default=0) if contents else 0
-        if (largest := max(largest, len(entry.body))) > MAX_ENTRY:
+        largest = max(map(len, (entry.body, *contents.values()))) if contents else len(entry.body)
+        if largest > MAX_ENTRY:
             raise JournalError(
                 f"{entry.path}: {largest // 1024**2} MiB are too much for one entry of the journal",
                 hint="`--no-journal` runs without one",
@@ -274,6 +285,18 @@ class JournalStore(ABC):
     def has_uncommitted(self) -> bool:
         """Whether something was added since the last commit."""
         return bool(self._added or self._contents)
+
+    def _uncommitted(self) -> tuple[Sequence[tuple[object, ...]], ...]:
+        """The rows of entries, without `original`, of contents and of secrets that the next commit writes."""
+        entries = [
+            (
+                *(link.number, link.head, entry.path, entry.kind, entry.step, entry.outcome),
+                *(entry.digest, entry.at, entry.body, packed(entry.spans) if entry.spans else "", salt),
+            )
+            for link, entry, salt in self._added
+        ]
+        contents = [(name, content.rest, packed(content.spans)) for name, content in self._contents.items()]
+        return entries, contents, self.secrets.registered[self.secrets.stored :]
 
     def _is_committed(self) -> Heads:
         """Takes what was added for committed; how far the chains go now."""
@@ -447,16 +470,9 @@ class JournalStore(ABC):
             raise self.damaged(f"entry {row[0]!r}")
         number, head, original, path, kind, step, outcome, digest, at, body, spans, salt = row
         entry = JournalEntry(
-            path=path,
-            kind=kind,
-            step=step,
-            outcome=outcome,
-            digest=digest,
-            body=body,
-            at=at,
-            is_redacted=original is not None,
-            spans=self._spans(spans),
-        )
+            path=path, kind=kind, step=step, outcome=outcome, digest=digest, body=body, at=at,
+            is_redacted=original is not None, spans=self._spans(spans),
+        )  # fmt: skip
         return ChainedRow(number, head, original, digest_of_body(body, spans, salt or b""), entry)
 
     def _spans(self, text: str) -> tuple[SecretSpan, ...]:
@@ -484,16 +500,9 @@ class JournalStore(ABC):
 def _dated(entry: JournalEntry, body: bytes, spans: tuple[SecretSpan, ...]) -> JournalEntry:
     """`entry` as it is kept: with its time, and with what is left of its body without secrets."""
     return JournalEntry(
-        path=entry.path,
-        kind=entry.kind,
-        step=entry.step,
-        outcome=entry.outcome,
-        digest=entry.digest,
-        body=body,
-        at=entry.at or time.time(),
-        is_redacted=entry.is_redacted,
-        spans=spans,
-    )
+        path=entry.path, kind=entry.kind, step=entry.step, outcome=entry.outcome, digest=entry.digest, body=body,
+        at=entry.at or time.time(), is_redacted=entry.is_redacted, spans=spans,
+    )  # fmt: skip
 
 
 Taker = Literal["person", "worker"]
@@ -503,46 +512,29 @@ A worker takes no run that is over, or of which a person has to decide how it go
 """
 
 
-class RunIndex(Protocol):
+class RunIndex(RunFiles, ABC):
     """The runs of one workspace that have a journal."""
 
     @property
+    @abstractmethod
     def title(self) -> str:
         """Where they are, in words for messages."""
-        ...
 
-    @property
-    def folder(self) -> Path:
-        """Where the journals are, and what belongs to several of them."""
-        ...
-
-    def path(self, run: str) -> Path:
-        """The journal of the run of that id.
-
-        Raises:
-            LlmdoError: It is not an id.
-        """
-        ...
-
-    def sources(self, run: str) -> Path:
-        """The folder of the sources that the run of that id brought, where it brought some."""
-        ...
-
+    @abstractmethod
     def names(self) -> list[str]:
         """The ids of the runs in the order in which they came into the folder, whatever the clock said then."""
-        ...
 
+    @abstractmethod
     def has(self, run: str) -> bool:
         """Whether the run of that id has a journal."""
-        ...
 
+    @abstractmethod
     def unbegun(self) -> list[str]:
         """The journals that hold no run: the process that made each was killed before it began."""
-        ...
 
+    @abstractmethod
     def note(self, run: str) -> None:
         """Puts the run of that id at the end of the runs."""
-        ...
 
     def find(self, reference: str) -> str:
         """The id that `reference` is, ends with or begins, where only one does; `last` is the last run that began.
@@ -550,44 +542,47 @@ class RunIndex(Protocol):
         Raises:
             LlmdoError: None is, or several are.
         """
-        ...
+        return match(reference, self.names(), RUNS, self._may_be_last)
 
-    def prepare(self) -> Path:
-        """The folder of the journals, which is there and can be written.
+    @abstractmethod
+    def _may_be_last(self, run: str) -> bool:
+        """Whether that run has begun, so that `last` may mean it."""
 
-        Raises:
-            JournalError: It cannot be made, or is reached through a link.
-        """
-        ...
-
+    @abstractmethod
     def create(self, run: str) -> JournalStore:
         """A new journal for the run of that id.
 
         Raises:
             JournalError: It cannot be made.
         """
-        ...
 
+    @abstractmethod
     def adopt(self, run: str, file: Path) -> None:
         """Has the exported run in `file` be the run of that id, the last of the runs; the file may be gone then.
 
         Raises:
             JournalError: It cannot be kept, or there is such a run.
         """
-        ...
 
+    @abstractmethod
     def open(self, run: str) -> JournalStore:
         """The journal of that run, to read and to add to."""
-        ...
 
+    @abstractmethod
     def read(self, run: str, *, whole: bool = False) -> JournalStore:
         """The journal of that run, to read; `whole` holds all of it against its chains first."""
-        ...
 
     def each(self) -> Iterator[JournalStore]:
         """The journals of all runs, one after the other, each open until the next one is asked for."""
-        ...
+        for name in self.names():
+            with self.read(name) as journal:
+                yield journal
 
+    def _indexed(self, journal: Indexed) -> Indexed:
+        journal.index = self
+        return journal
+
+    @abstractmethod
     def claim(self, run: str, by: Taker = "person") -> AbstractContextManager[object]:
         """The right to work on that run, for as long as the block runs.
 
@@ -595,12 +590,12 @@ class RunIndex(Protocol):
             ClaimedError: Another process has it.
             NotOpenError: A worker asks, and the run is over or waits for a person.
         """
-        ...
 
+    @abstractmethod
     def is_claimed(self, run: str) -> bool:
         """Whether a process works on that run."""
-        ...
 
+    @abstractmethod
     def sharing(self, conversation: str, work: Callable[[ConversationShares], Result]) -> Result:
         """The result of `work`, during which no other process has the shares of that conversation.
 
@@ -609,7 +604,6 @@ class RunIndex(Protocol):
         Raises:
             JournalError: They cannot be read or written.
         """
-        ...
 
     def remove(self, run: str) -> None:
         """Removes the journal of that run and what belongs to it.
@@ -617,20 +611,21 @@ class RunIndex(Protocol):
         Raises:
             JournalError: A process works on it, or it cannot be removed.
         """
-        ...
+        with self.claim(run):
+            self.discard(run)
 
+    @abstractmethod
     def remove_all(self, runs: Iterable[str]) -> None:
         """Removes the same of several, and what processes left that were killed as they made a journal.
 
         Raises:
             JournalError: A process works on one, or something cannot be removed.
         """
-        ...
 
+    @abstractmethod
     def discard(self, run: str) -> None:
         """Removes the same for the process that works on that run.
 
         Raises:
             JournalError: It cannot be removed.
         """
-        ...

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_ai import Agent
 from pydantic_ai.models import Model
+from pydantic_ai.toolsets import FunctionToolset
 
 from llmdo.runtime.adopted import AdoptedAgent, overrides_of
 
@@ -15,11 +16,22 @@ if TYPE_CHECKING:
 
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.settings import ModelSettings
+    from pydantic_ai.toolsets import AbstractToolset
 
     from llmdo.graph.resolved import Graph
     from llmdo.runtime.signatures import Signature
 
 RETRIES = 3  # corrections of one tool's arguments, of its name, or of an output, before the worker fails
+
+
+class _ToollessAgent(Agent[object, object]):
+    """An agent without tools of its own: all that it has are those of the call."""
+
+    def _build_toolset_list(self, *arguments: Any, **options: Any) -> list[AbstractToolset[object]]:
+        # pydantic-ai prepares several toolsets in tasks, at every request: its own empty one would make two of one.
+        # A pydantic-ai that calls this otherwise takes longer, and does the same.
+        toolsets = super()._build_toolset_list(*arguments, **options)
+        return [each for each in toolsets if not isinstance(each, FunctionToolset) or each.tools]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,14 +67,16 @@ class Agents:
     def _build(self, name: str) -> Agent[object, object] | AdoptedAgent:
         if adopted := self.adopted.get(name):
             return replace(adopted, watching=self.instruments, deps=self.deps.get(name))
-        return Agent(
+        worker = self.graph.workers[name]
+        kind = _ToollessAgent if worker.uses else Agent
+        return kind(
             self.models[name],
             instructions=self.prompts[name],
             name=name,
-            description=self.graph.workers[name].description,
+            description=worker.description,
             defer_model_check=True,
             output_type=self.signatures[name].gives or str,
             retries={"tools": RETRIES, "output": RETRIES},
-            model_settings=cast("ModelSettings", self.graph.workers[name].model_settings) or None,
+            model_settings=cast("ModelSettings", worker.model_settings) or None,
             capabilities=self.instruments,
         )

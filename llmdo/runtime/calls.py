@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -35,11 +35,11 @@ from llmdo.runtime.gate.provider_side import offered
 from llmdo.runtime.gate.toolset import Gate
 from llmdo.runtime.labels import NO_LABELS, Context
 from llmdo.runtime.models.failure import explained, failure_text
+from llmdo.runtime.models.recorded import RecordedModel
 from llmdo.runtime.models.reporting import cut_off
-from llmdo.runtime.models.retries import persistent
+from llmdo.runtime.models.retries import PersistentModel
 from llmdo.runtime.place import code_at, not_calling, place_of, require_no_probe
 from llmdo.runtime.recording.recorder import Recorder
-from llmdo.runtime.recording.requests import RecordedModel
 from llmdo.runtime.recording.stub import StubToolset
 from llmdo.runtime.seals import opened_in
 from llmdo.runtime.signatures import FILES, Output
@@ -48,6 +48,7 @@ from llmdo.toolsets import call_key
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pydantic import BaseModel
@@ -61,6 +62,10 @@ if TYPE_CHECKING:
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.place import CallPlace
     from llmdo.runtime.signatures import Signature
+
+
+_UNHEARD: AbstractContextManager[Sequence[ModelMessage]] = nullcontext(())
+"""In place of what collects the messages of a run: those of delegates are nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,20 +339,20 @@ async def run_worker(
     config.log.append(WorkerStarted(path=frame.path, worker=frame.name, depth=frame.depth, input=frame.input))
     output: Output | None = None
     failure: Exception | None = None
-    around = ExitStack()
-    around.enter_context(config.log.working(frame.path))
-    messages = around.enter_context(capture_run_messages()) if frame.is_entry else []
+    messages: Sequence[ModelMessage] = ()
+    heard = capture_run_messages() if frame.is_entry else _UNHEARD
     try:
-        result = await config.agents.of(frame.name).run(
-            prompt[0] if len(prompt) == 1 and isinstance(prompt[0], str) else prompt,
-            model=_asked(config, frame),
-            deps=runtime,
-            toolsets=runtime.toolsets_for(frame.name) or None,
-            message_history=frame.history or None,
-            usage=config.ledger.usage if ctx is None else ctx.usage,
-            usage_limits=config.limits if ctx is None else ctx.usage_limits,
-            capabilities=await offered(config, frame) or None,
-        )
+        with config.log.working(frame.path), heard as messages:
+            result = await config.agents.of(frame.name).run(
+                prompt[0] if len(prompt) == 1 and isinstance(prompt[0], str) else prompt,
+                model=_asked(config, frame),
+                deps=runtime,
+                toolsets=runtime.toolsets_for(frame.name) or None,
+                message_history=frame.history or None,
+                usage=config.ledger.usage if ctx is None else ctx.usage,
+                usage_limits=config.limits if ctx is None else ctx.usage_limits,
+                capabilities=await offered(config, frame) or None,
+            )
         answer = Output.of(result.output)
         if reason := cut_off(result.response):
             answer = _incomplete(runtime, answer, reason)
@@ -356,7 +361,6 @@ async def run_worker(
         failure = explained(error, backtrace=config.backtrace)
         raise
     finally:
-        around.close()
         if frame.is_entry:
             config.ledger.messages = _new(messages, frame.history)
         config.log.append(
@@ -379,8 +383,10 @@ def _new(messages: Sequence[ModelMessage], history: Sequence[ModelMessage]) -> t
 
 def _asked(config: RuntimeConfig, frame: CallFrame) -> Model:
     """The model of one call of a worker, with all that stands before it."""
-    model = persistent(config.agents.model_of(frame.name), config, frame)
-    return RecordedModel(model, config, frame, config.log) if isinstance(config.log, Recorder) else model
+    model = config.agents.model_of(frame.name)
+    if isinstance(config.log, Recorder):
+        return RecordedModel(model, config, frame, config.log)
+    return PersistentModel(model, config, frame)
 
 
 def _incomplete(runtime: AgentRuntime, answer: Output, reason: str) -> Output:
@@ -404,6 +410,8 @@ def _incomplete(runtime: AgentRuntime, answer: Output, reason: str) -> Output:
 
 def _raised(config: RuntimeConfig, callee: str, attachments: Sequence[str]) -> tuple[Capability, ...]:
     """What a call of `callee` raises: the delegation, and for its caller, reading each file that it hands over."""
+    if not attachments:
+        return (delegating(callee),)
     reads = frozenset().union(*(files.raised_by(path, config.paths) for path in attachments))
     return (delegating(callee), *reads)
 

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal.naming import first_run
 from llmdo.runtime.recording.replay_mode import DivergenceError
-from llmdo.toolsets.call_key import SCOPE
+from llmdo.toolsets.call_key import SCOPE, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Iterator
@@ -44,8 +45,8 @@ class Scope:
     """The call path of that code."""
     toolset: str | None = None
     """The toolset whose code it is; None of the function of an entry."""
-    key: str | None = None
-    """What services know the call by whose tool it is; None of the function of an entry."""
+    execution: tuple[str, int] | None = None
+    """The run and the number of the execution of the tool whose code it is; None of the function of an entry."""
     context: Context | None = None
     """The labels of what that code has read; None where nothing is labelled."""
     is_probe: bool = False
@@ -58,6 +59,14 @@ class Scope:
     _tasks: Counter[str] = field(default_factory=Counter)
     _keys: set[tuple[str, str]] = field(default_factory=set)
     """The names that callers gave to calls, of the code as a whole."""
+
+    @property
+    def key(self) -> str | None:
+        """What services know the call by whose tool it is; None of the function of an entry."""
+        if self.execution is None:
+            return None
+        run, number = self.execution
+        return key_of(first_run(run), self.path, number)
 
     @property
     def is_here(self) -> bool:
@@ -90,7 +99,7 @@ class Scope:
             frame=self.frame,
             path=self.path,
             toolset=self.toolset,
-            key=self.key,
+            execution=self.execution,
             context=self.context,
             is_probe=self.is_probe,
             prefix=prefix,
@@ -173,21 +182,21 @@ def calling(
     path: str,
     toolset: str | None = None,
     *,
-    key: str | None = None,
+    execution: tuple[str, int] | None = None,
     context: Context | None = None,
     again: bool = False,
     is_probe: bool = False,
 ) -> AbstractContextManager[None]:
     """Around code of `frame` that may call workers and tools; `again` where it is run once more at the same `path`.
 
-    It is code of `toolset` for the call that services know by `key`, or the function of an entry.
+    It is code of `toolset`, for the execution of that run and number, or the function of an entry.
     A probe calls nothing.
     """
     scope = Scope(
         frame=frame,
         path=path,
         toolset=toolset,
-        key=key,
+        execution=execution,
         context=context,
         is_probe=is_probe,
         prefix="again." if again else "",

@@ -14,8 +14,8 @@ import pytest
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.batches import Batches, BatchStore
-from llmdo.journal.items import Batch, BatchUsage, NewItem, Result
-from llmdo.journal.opening import batches_of
+from llmdo.journal.items import Batch, BatchUsage, NewItem, Result, State
+from llmdo.journal.opening import batches_of, declare_restored
 from tests import postgres
 from tests.journal.losing import LosingReplies
 
@@ -84,6 +84,12 @@ def test_a_batch_is_there_when_all_of_it_is(batches: Batches) -> None:
     with pytest.raises(LlmdoError):
         put_in(batches, "z")
     assert [item.key for item in batches.open("b1").items()] == ["a"]
+
+
+def test_no_two_items_have_the_same_run(batches: Batches) -> None:
+    runs = iter(["r1", "r1", "r2"])
+    with batches.create(BATCH, new("a", "b"), lambda: next(runs)) as store:
+        assert [item.run for item in store.items()] == ["r1", "r2"]
 
 
 def test_batches_are_found_by_a_part_of_their_id(batches: Batches) -> None:
@@ -326,3 +332,26 @@ def test_a_batch_is_put_in_once_where_a_reply_is_lost(
     assert not between.loses.is_set()
     assert batches.names() == (["b1"] if part == "COMMIT" else [])
     between.close()
+
+
+@pytest.mark.fleet
+def test_an_item_is_behind_until_its_run_is_over_or_another_in_its_place(store: str, tmp_path: Path) -> None:
+    batches = batches_of(tmp_path, {"LLMDO_STORE": store})
+    with put_in(batches, "a", "b") as opened:
+        declare_restored(store)
+        assert [(item.state, item.is_behind) for item in opened.items()] == [("unsure", True)] * 2
+        opened.queue(opened.items())
+        states: list[State] = ["queued", "unsure", "failed"]
+        for state in states:
+            opened.queue(opened.items("unsure"))
+            item = opened.take("b1-1")
+            assert item is not None
+            ended = opened.end(item, Result(state=state))
+            assert ended is not None
+            assert ended.is_behind == (state != "failed")
+        item = opened.take("b1-2")
+        assert item is not None
+        assert item.is_behind
+        fresh = opened.begin_anew(item)
+        assert fresh is not None
+        assert not fresh.is_behind

@@ -140,6 +140,20 @@ def test_a_copy_has_what_was_committed_and_one_entry_more(runs: RunIndex, tmp_pa
         assert journal.redacted() == 1
 
 
+def test_a_copy_names_the_secrets_that_are_not_in_it(runs: RunIndex) -> None:
+    copy = runs.path("copied")
+    with runs.create("r") as journal:
+        journal.know(Known.of({"A_KEY": "correct-horse-battery"}))
+        journal.add(called(1, body=b'{"input":"correct-horse-battery"}'), {"f": b"correct-horse-battery"})
+        journal.commit()
+        journal.copy_to(copy)
+    with CommitLog(copy) if isinstance(runs, CommitLogs) else read_journal(copy, whole=True) as journal:
+        journal.require_whole()
+        assert [entry.data for entry in journal.entries()] == [{"input": "[redacted A_KEY]"}]
+        assert journal.redacted() == 2
+        assert journal.secrets.registered == []
+
+
 def test_another_run_is_read_beside_a_journal(runs: RunIndex) -> None:
     for name in ("r", "before"):
         with runs.create(name) as journal:

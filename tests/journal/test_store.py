@@ -298,6 +298,16 @@ def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
         path.parent.chmod(0o700)
 
 
+def test_sources_that_are_a_link_are_removed_and_not_followed(tmp_path: Path) -> None:
+    runs, elsewhere = Runs(tmp_path), tmp_path / "else"
+    elsewhere.mkdir()
+    (elsewhere / "kept.txt").write_text("kept")
+    runs.create("r").close()
+    runs.sources("r").symlink_to(elsewhere)
+    runs.remove("r")
+    assert (runs.sources("r").is_symlink(), (elsewhere / "kept.txt").read_text()) == (False, "kept")
+
+
 def test_a_folder_that_is_a_link_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "w").mkdir()

@@ -368,3 +368,27 @@ def test_a_limit_that_cannot_hold_for_a_model_is_told_once() -> None:
     free = budget(on_event=events.append)
     free.look_at("main", "acme:new", RequestUsage())
     assert len(events) == 4
+
+
+UNREACHED = """
+from pydantic_ai.exceptions import ModelConnectionError
+from pydantic_ai.messages import ModelResponse, TextPart
+from pydantic_ai.models.function import FunctionModel
+
+ERRORS = [ModelConnectionError("m", "refused", phase="{phase}", retry_after=0.0)]
+
+def answer(messages, info):
+    if ERRORS:
+        raise ERRORS.pop()
+    return ModelResponse(parts=[TextPart("done")])
+
+main = FunctionModel(answer)
+"""
+
+
+@pytest.mark.parametrize(("phase", "status"), [("connect", "completed"), ("read", "failed")])
+def test_a_request_that_failed_counts_as_long_as_it_was_sent(phase: str, status: str, tmp_path: Path) -> None:
+    (tmp_path / "models.py").write_text(UNREACHED.format(phase=phase), encoding="utf-8")
+    outcome = go(graph(worker("main"), limits={"requests": 1}), tmp_path)
+    assert outcome.status == status, outcome.error
+    assert outcome.usage.requests == 1

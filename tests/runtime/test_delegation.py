@@ -6,11 +6,15 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from pydantic_ai import Agent
+from pydantic_ai.models.test import TestModel
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.policy.authority import Decision
 from llmdo.reach import Analysis
 from llmdo.runtime import Answer, Question
+from llmdo.runtime.agents import Agents
+from llmdo.runtime.signatures import PlainInput, Signature
 from llmdo.runtime.telemetry.events import Event, ToolCalled, WorkerStarted
 from tests.running import run_sync
 
@@ -249,3 +253,18 @@ def test_a_rule_may_be_about_calls_of_one_worker_alone(
     rows = {str(row.capability): row.decision for row in Analysis(team_graph).of(team_graph.entries["go"])}
     assert rows[f"agent.delegate:{'helper' if 'agent.delegate:helper' in rules else '**'}"] == "allowed"
     assert rows.get("agent.delegate:writer") != "allowed"
+
+
+def test_an_agent_brings_no_toolset_that_would_be_prepared_beside_those_of_a_call() -> None:
+    team = graph(worker("main", "helper"), worker("helper"))
+    names = list(team.workers)
+    agents = Agents(
+        graph=team,
+        prompts=dict.fromkeys(names, ""),
+        models=dict.fromkeys(names, TestModel()),
+        references={},
+        signatures=dict.fromkeys(names, Signature(takes=PlainInput(), gives=None)),
+    )
+    agent = agents.of("main")
+    assert isinstance(agent, Agent)
+    assert agent.toolsets == []

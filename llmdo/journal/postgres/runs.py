@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
 from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo.base import digest
 from llmdo.journal import read_journal
-from llmdo.journal.disk import is_left, private_folder
 from llmdo.journal.entries import Heads, JournalError
 from llmdo.journal.fencing import end_process
-from llmdo.journal.naming import PART, RUNS, belongs, match, require_id, run_of_file
+from llmdo.journal.naming import require_id
 from llmdo.journal.postgres.database import BrokenError, Database
 from llmdo.journal.postgres.lease import SECONDS, Lease, claimed, is_held
 from llmdo.journal.postgres.migrations import require_current
 from llmdo.journal.postgres.seen import SeenEntries
 from llmdo.journal.postgres.shares import sharing
-from llmdo.journal.postgres.store import COLUMNS, PostgresJournal, is_made
+from llmdo.journal.postgres.store import PostgresJournal, is_made
 from llmdo.journal.standing import status_of
+from llmdo.journal.stored import COLUMNS, RunIndex
 from llmdo.journal.summary import ending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from llmdo.journal.audit import Link
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 PLACE = (".llmdo", "stores")
 SUFFIX = ".journal"
-SOURCES_SUFFIX = ".sources"
 _AT_ONCE = 500  # runs that one statement removes
 
 _NAMES = "SELECT run FROM llmdo.run WHERE status <> 'new' ORDER BY number"
@@ -70,8 +68,10 @@ def folder_of(database: Database) -> str:
     return digest.of_text(database.place).rpartition(":")[2][:16]
 
 
-class PostgresRuns:
+class PostgresRuns(RunIndex):
     """The runs of one workspace whose journals are in a database."""
+
+    _suffix = SUFFIX
 
     def __init__(
         self,
@@ -86,8 +86,9 @@ class PostgresRuns:
         Raises:
             LlmdoError: The address is none, the database cannot be reached, or has other tables than are needed.
         """
-        self._root = root
+        self.root = root
         self._database = Database(address)
+        self._place = (*PLACE, folder_of(self._database))
         require_current(self._database)
         renewing = Database(address, is_renewing=True)
         self._take = partial(Lease, self._database, seconds=seconds, end=end, renewing=renewing)
@@ -99,27 +100,6 @@ class PostgresRuns:
     def title(self) -> str:
         """Where they are, in words for messages."""
         return f"the store {self._database.name}"
-
-    @property
-    def folder(self) -> Path:
-        """Where the files are that belong to runs on this machine."""
-        return self._root.joinpath(*PLACE, folder_of(self._database))
-
-    def path(self, run: str) -> Path:
-        """What the files of that run on this machine lie beside; the journal itself is in the database.
-
-        Raises:
-            LlmdoError: It is not an id.
-        """
-        return self.folder / f"{require_id(run)}{SUFFIX}"
-
-    def sources(self, run: str) -> Path:
-        """The folder of the sources that the run of that id brought, where it brought some.
-
-        Raises:
-            LlmdoError: It is not an id.
-        """
-        return self.path(run).with_suffix(SOURCES_SUFFIX)
 
     def names(self) -> list[str]:
         """The ids of the runs in the order in which they came into the store."""
@@ -133,31 +113,12 @@ class PostgresRuns:
         """Puts the run of that id at the end of the runs."""
         self._database.rows(_NOTE, run)
 
-    def find(self, reference: str) -> str:
-        """The id that `reference` is, ends with or begins, where only one does; `last` is the last run that began.
-
-        Raises:
-            LlmdoError: None is, or several are.
-        """
-        return match(reference, self.names(), RUNS, self._has_begun)
-
-    def _has_begun(self, run: str) -> bool:
+    def _may_be_last(self, run: str) -> bool:
         return self.read(run).last("run") is not None
 
     def unbegun(self) -> list[str]:
         """The journals that hold no run: the process that made each was killed before it began."""
         return [name for (name,) in self._database.rows(_UNBEGUN)]
-
-    def prepare(self) -> Path:
-        """The folder for what belongs to runs on this machine, which is there and can be written.
-
-        Raises:
-            JournalError: It cannot be made, or is reached through a link.
-        """
-        try:
-            return private_folder(self._root, (*PLACE, folder_of(self._database)))
-        except OSError as error:
-            raise JournalError(f"cannot write `{error.filename}`: {error.strerror}") from error
 
     def create(self, run: str) -> PostgresJournal:
         """A new journal for the run of that id.
@@ -177,10 +138,6 @@ class PostgresRuns:
                 path, run, self._database, lease=lease, heads=Heads(), is_lease_own=is_own, note=self._note
             )
         )
-
-    def _indexed(self, journal: PostgresJournal) -> PostgresJournal:
-        journal.index = self
-        return journal
 
     def _made(self, lease: Lease) -> bool:
         """Whether the run that this process has got a journal now."""
@@ -248,10 +205,6 @@ class PostgresRuns:
             journal.require_whole()
         return journal
 
-    def each(self) -> Iterator[PostgresJournal]:
-        """The journals of all runs, one after the other."""
-        return map(self.read, self.names())
-
     def claim(self, run: str, by: Taker = "person") -> Lease:
         """The right to work on that run, which is renewed until it is given back.
 
@@ -283,15 +236,6 @@ class PostgresRuns:
         """
         return sharing(self._database, conversation, self._leases, work)
 
-    def remove(self, run: str) -> None:
-        """Removes the journal of that run and what belongs to it on this machine.
-
-        Raises:
-            JournalError: A process works on it, or it cannot be removed.
-        """
-        with self.claim(run):
-            self.discard(run)
-
     def remove_all(self, runs: Iterable[str]) -> None:
         """Removes the same of several, and what is left on this machine of runs that are not there any more.
 
@@ -305,13 +249,10 @@ class PostgresRuns:
             self._database.rows(_REMOVE, some)
             for (run,) in self._database.rows(_THERE, some):
                 raise claimed(self._database, run)
-        files: dict[str, list[Path]] = {}
-        for path in self.folder.iterdir() if self.folder.is_dir() else ():
-            if (run := run_of_file(path.name)) is not None and (PART not in path.name or is_left(path)):
-                files.setdefault(run, []).append(path)
+        files = self._files()
         there = {run for (run,) in self._database.rows(_THERE, [*files])}
         for run in files.keys() - there:
-            _unlink(run, files[run])
+            self._unlink_left(run, files[run])
 
     def discard(self, run: str) -> None:
         """Removes the same for the process that works on that run.
@@ -322,21 +263,4 @@ class PostgresRuns:
         lease, _ = self._lease(run)
         if not self._database.rows(_DISCARD, *lease.fence) and self.has(run):
             raise lease.lost()
-        files = self.folder.iterdir() if self.folder.is_dir() else ()
-        _unlink(run, [path for path in files if belongs(path.name, run)])
-
-
-def _unlink(run: str, files: Iterable[Path]) -> None:
-    """Removes these files, which belong to the run of that id.
-
-    Raises:
-        JournalError: One cannot be removed.
-    """
-    try:
-        for path in files:
-            if path.name == f"{run}{SOURCES_SUFFIX}" and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
-    except OSError as error:
-        raise JournalError(f"cannot remove what belongs to run `{run}`: {error.strerror}") from error
+        self._unlink(run, self._files().get(run, ()))

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base import digest
 from llmdo.journal import fill_tables, write_copy
-from llmdo.journal.content import packed
 from llmdo.journal.entries import Heads, JournalError
 from llmdo.journal.naming import require_id
 from llmdo.journal.postgres.database import FORCED, BrokenError, TwiceError
 from llmdo.journal.postgres.pace import PostgresPace
 from llmdo.journal.standing import status_of
-from llmdo.journal.stored import JournalStore
+from llmdo.journal.stored import COLUMNS, JournalStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,19 +25,11 @@ if TYPE_CHECKING:
     from llmdo.journal.postgres.lease import Lease
     from llmdo.journal.stored import Hold
 
-_TABLES = ("entry", "content", "secret", "audit")
 _OWN = ", ".join(
     f"{table} AS NOT MATERIALIZED (SELECT * FROM llmdo.{table} WHERE run = %s)"  # noqa: S608  # constants
-    for table in _TABLES
+    for table in COLUMNS
 )
 """The tables as though they held one run alone."""
-
-COLUMNS = {
-    "entry": "seq, head, original, path, kind, step, outcome, digest, at, body, spans, salt",
-    "content": "digest, bytes, spans",
-    "audit": "n, line",
-}
-"""Those of an export, which has no list of secrets."""
 
 _COMMIT = f"""
 WITH mine AS (
@@ -67,7 +58,9 @@ byte of a body would take two."""
 _State = tuple["str | None", "str | None", "str | None"]
 _UNCHANGED: _State = (None, None, None)
 _Rows = tuple["list[Any]", ...]
-_NO_ROWS: _Rows = tuple([] for _ in range(18))
+_WIDTHS = (11, 3, 4)
+"""How many columns a commit writes of entries, contents and secrets."""
+_NO_ROWS: _Rows = tuple([] for _ in range(sum(_WIDTHS)))
 
 
 class PostgresJournal(JournalStore):
@@ -127,7 +120,7 @@ class PostgresJournal(JournalStore):
             self._lease.give_back()
 
     def _read(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        runs = [self._run] * len(_TABLES)
+        runs = [self._run] * len(COLUMNS)
         yield from self._database.rows(f"WITH {_OWN} {query.replace('?', '%s')}", *runs, *values)
 
     def commit(self, hold: Hold = "anchored") -> None:
@@ -142,7 +135,7 @@ class PostgresJournal(JournalStore):
                 self.force(hold)
             return
         with self._sending:
-            rows, began = self._uncommitted(), time.monotonic()
+            rows, began = self._added_columns(), time.monotonic()
             self._send(self._state(), rows, forced=hold != "written")
             self.written = self._is_committed()
             if hold == "written":
@@ -230,27 +223,10 @@ class PostgresJournal(JournalStore):
                 started, lock = entry.path, digest.of_text(str(entry.data.get("lock", "")))
         return status, started, lock
 
-    def _uncommitted(self) -> _Rows:
-        entries = [entry for _, entry, _ in self._added]
-        new = self.secrets.registered[self.secrets.stored :]
-        contents = self._contents.values()
-        return (
-            [link.number for link, _, _ in self._added],
-            [link.head for link, _, _ in self._added],
-            [entry.path for entry in entries],
-            [entry.kind for entry in entries],
-            [entry.step for entry in entries],
-            [entry.outcome for entry in entries],
-            [entry.digest for entry in entries],
-            [entry.at for entry in entries],
-            [entry.body for entry in entries],
-            [packed(entry.spans) for entry in entries],
-            [salt for _, _, salt in self._added],
-            [*self._contents],
-            [content.rest for content in contents],
-            [packed(content.spans) for content in contents],
-            *([secret[column] for secret in new] for column in range(4)),
-        )
+    def _added_columns(self) -> _Rows:
+        """What the next commit writes, column by column."""
+        rows = zip(self._uncommitted(), _WIDTHS, strict=True)
+        return tuple([row[column] for row in some] for some, width in rows for column in range(width))
 
     def beside(self, run: str) -> PostgresJournal | None:
         """The journal of another run, to read, in the same database; None where it is not there.

@@ -4,63 +4,34 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 from contextlib import contextmanager, suppress
-from hashlib import sha256
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
-from llmdo.journal.batches import BATCHES
+from llmdo.journal.batches import Batches, BatchStore, new_rows
 from llmdo.journal.disk import force_folder, is_left, private_folder
-from llmdo.journal.items import (
-    OPEN,
-    STATES,
-    Batch,
-    BatchUsage,
-    InputFile,
-    item_of,
-    kept_of,
-    names_in,
-    tokens_of,
-)
-from llmdo.journal.naming import first_run, match
+from llmdo.journal.items import OPEN
+from llmdo.journal.naming import first_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
-    from llmdo.journal.items import BatchItem, NewItem, Result, Retry, State
+    from llmdo.journal.items import Batch, InputFile, NewItem
 
 PLACE = (".llmdo", "batches")
 SUFFIX = ".sqlite"
 FILES = ".files"
 UNFINISHED = ".new"
 _LOGS = (f"{SUFFIX}-wal", f"{SUFFIX}-shm")
-_COLUMNS = "number, key, input, files, run, state, tries, retry, requests, cost, result, attempt, begun, 0"
 
-_SPENT = """
-SELECT coalesce(sum(requests + earlier_requests), 0), sum(coalesce(tokens + earlier_tokens, tokens, earlier_tokens)),
-  coalesce(sum(coalesce(CAST(cost AS REAL), 0) + earlier_cost), 0),
-  coalesce(sum(cost IS NULL AND requests > 0 OR earlier_unpriced), 0) FROM item
-"""
-_TAKE = f"""
-UPDATE item SET state = 'running', tries = tries + 1
-WHERE number = (SELECT min(number) FROM item WHERE state = 'queued' AND coalesce(run = ?, 1)) RETURNING {_COLUMNS}
-"""  # noqa: S608  # constants
-_END = f"""
-UPDATE item SET state = ?, retry = ?, requests = max(requests, ?), tokens = coalesce(?, tokens),
-  cost = coalesce(?, cost), result = ?
-WHERE number = ? AND state = 'running' AND tries = ? RETURNING {_COLUMNS}
-"""  # noqa: S608  # constants
-_ANEW = f"""
-UPDATE item SET attempt = attempt + 1, earlier_requests = earlier_requests + requests,
-  earlier_tokens = coalesce(tokens + earlier_tokens, tokens, earlier_tokens),
-  earlier_cost = earlier_cost + coalesce(CAST(cost AS REAL), 0),
-  earlier_unpriced = earlier_unpriced OR (cost IS NULL AND requests > 0),
-  requests = 0, tokens = NULL, cost = NULL, result = '{{}}', begun = 0
-WHERE number = ? AND state = 'running' AND tries = ? RETURNING {_COLUMNS}
-"""  # noqa: S608  # constants
+_LEFT_OUT = re.compile(r"llmdo\.|, behind = .*| FOR UPDATE SKIP LOCKED")
+"""What a file has not of what a statement says: it is one batch, which no store was put back behind, and locked as a
+whole."""
 
 APPLICATION = 0x6C6C6D62  # "llmb", which tells the file of a batch from any other SQLite file
 VERSION = 3
@@ -85,6 +56,11 @@ _TABLES = (
     "CREATE INDEX item_state ON item (state, number)",
 )
 
+_PUT_IN = """
+INSERT INTO item (number, key, input, files, run, state, tries, retry, requests, result)
+VALUES (?, ?, ?, ?, ?, 'queued', 0, '', 0, '{}')
+"""
+
 _TO_SECOND = (
     "ALTER TABLE item RENAME COLUMN word TO retry",
     "UPDATE item SET retry = 'resume' WHERE retry = 'go-on'",
@@ -106,7 +82,7 @@ _STEPS = (_TO_SECOND, _TO_THIRD)
 
 
 @dataclass(frozen=True, slots=True)
-class FileBatches:
+class FileBatches(Batches):
     """The batches of one workspace."""
 
     root: Path
@@ -121,14 +97,6 @@ class FileBatches:
         if not self.folder.is_dir():
             return []
         return sorted(path.name.removesuffix(SUFFIX) for path in self.folder.glob(f"*{SUFFIX}"))
-
-    def find(self, reference: str) -> str:
-        """The id that `reference` is, ends with or begins, where only one does; `last` is the latest.
-
-        Raises:
-            LlmdoError: None is, or several are.
-        """
-        return match(reference, self.names(), BATCHES)
 
     def of_run(self, run: str) -> str | None:
         """The batch that has an item with the run of that id; None where none has."""
@@ -179,7 +147,7 @@ class FileBatches:
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         files = folder / f"{batch.id}{FILES}"
         try:
-            with FileBatch(unfinished, files) as store:
+            with FileBatch(batch.id, unfinished, files) as store:
                 store.fill(batch, items, new_run)
             unfinished.rename(path)  # a batch is there when all of it is
             force_folder(folder)
@@ -235,17 +203,17 @@ class FileBatches:
         path = self.folder / f"{batch}{SUFFIX}"
         if path.is_symlink() or not path.is_file():
             raise LlmdoError(f"`{path}` is not a file")
-        store = FileBatch(path, self.folder / f"{batch}{FILES}")
+        store = FileBatch(batch, path, self.folder / f"{batch}{FILES}")
         store.require_layout()
         store.share()
         return store
 
 
-class FileBatch:
+class FileBatch(BatchStore):
     """The items of one batch."""
 
-    def __init__(self, path: Path, files: Path) -> None:
-        self.path = path
+    def __init__(self, batch: str, path: Path, files: Path) -> None:
+        self.id, self.path = batch, path
         self._files = files
         """The folder of the files that items hand over, each below the digest of its content."""
         self._connection = sqlite3.connect(
@@ -256,12 +224,6 @@ class FileBatch:
             check_same_thread=False,
         )
         self._connection.execute("PRAGMA trusted_schema = OFF")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Closes it."""
@@ -337,144 +299,31 @@ class FileBatch:
                 "INSERT INTO batch VALUES (?, ?, ?, ?, ?)",
                 (batch.id, batch.entry, batch.lock, batch.began, json.dumps(batch.settings)),
             )
-            runs: set[str] = set()
-            for number, item in enumerate(items, 1):
-                files = [self._keep(name, content) for name, content in item.files]
-                while (run := new_run()) in runs:
-                    pass
-                runs.add(run)
-                self._connection.execute(
-                    "INSERT INTO item (number, key, input, files, run, state, tries, retry, requests, result) "
-                    "VALUES (?, ?, ?, ?, ?, 'queued', 0, '', 0, '{}')",
-                    (
-                        number,
-                        item.key,
-                        item.input,
-                        names_in(files),
-                        run,
-                    ),
-                )
+            self._connection.executemany(_PUT_IN, new_rows(items, self._keep, new_run))
             self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
             self._connection.execute(f"PRAGMA user_version = {VERSION}")
             self._connection.execute("COMMIT")
 
-    def _keep(self, name: str, content: bytes) -> InputFile:
-        """The file with this content, which is kept now."""
-        file = InputFile(name=name, digest=sha256(content).hexdigest())
+    def _keep(self, file: InputFile, content: bytes) -> None:
         path = self.path_of(file)
         if not path.exists():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as stream:
                 stream.write(content)
                 os.fsync(stream.fileno())
-        return file
-
-    def keep(self, settings: Mapping[str, Any]) -> None:
-        """Has its items run with these settings from now on."""
-        with self._translated():
-            self._connection.execute("UPDATE batch SET settings = ?", (json.dumps(settings),))
 
     def path_of(self, file: InputFile) -> Path:
         """Where the content of a file is kept, under its name, which says of what kind it is."""
         return self._files / file.digest[:16] / Path(file.name).name
 
-    @property
-    def batch(self) -> Batch:
-        """The batch as a whole."""
-        with self._translated():
-            row = self._connection.execute("SELECT * FROM batch").fetchone()
-        return Batch._make((*row[:4], json.loads(row[4])))
-
-    def items(self, *states: State) -> Iterator[BatchItem]:
-        """The items in these states, or all, in their order."""
-        wanted = states or STATES
-        marks = ", ".join("?" * len(wanted))
-        with self._translated():
-            rows = self._connection.execute(
-                f"SELECT {_COLUMNS} FROM item WHERE state IN ({marks}) ORDER BY number",  # noqa: S608  # marks and constants
-                wanted,
-            ).fetchall()
-        return map(item_of, rows)
-
-    def counts(self) -> dict[State, int]:
-        """How many items there are in each state that has some."""
-        with self._translated():
-            return dict(self._connection.execute("SELECT state, count(*) FROM item GROUP BY state"))
-
-    def spent(self) -> BatchUsage:
-        """What all runs of its items used, as far as they ended."""
-        with self._translated():
-            row = self._connection.execute(_SPENT).fetchone()
-        return BatchUsage(*row)
-
     def has_run(self, run: str) -> bool:
         """Whether the run of that id is that of an item."""
-        with self._translated():
-            return bool(
-                self._connection.execute("SELECT 1 FROM item WHERE run = ?", (first_run(run),)).fetchall()
-            )
+        return bool(self._rows("SELECT 1 FROM item WHERE run = :run", run=first_run(run)))
 
-    def take(self, run: str | None = None) -> BatchItem | None:
-        """The next item that is queued, or that of the run, which is running from now on; None where there is none."""
+    def _rows(self, query: str, **values: object) -> list[tuple[Any, ...]]:
+        # That a commit is not forced to disk, `share` says of all; and no reply is lost on the way.
         with self._translated():
-            row = self._connection.execute(_TAKE, (run and first_run(run),)).fetchall()
-        return item_of(row[0]) if row else None
-
-    def end(self, item: BatchItem, result: Result) -> BatchItem | None:
-        """An item that this process took, with what became of it; None where somebody else has taken or ended it.
-
-        One that is queued again keeps what a person decided: its run only stopped on the way.
-        """
-        cost = None if result.cost_usd is None else str(result.cost_usd)
-        retry = item.retry if result.state == "queued" else ""
-        with self._translated():
-            rows = self._connection.execute(
-                _END,
-                (
-                    *(result.state, retry, result.requests, tokens_of(result), cost, kept_of(result)),
-                    *(item.number, item.tries),
-                ),
-            ).fetchall()
-        return item_of(rows[0]) if rows else None
-
-    def note_begun(self, item: BatchItem, *, has_begun: bool = True) -> bool:
-        """Keeps whether the run of an item that this process took may have begun; whether it still has the item."""
-        with self._translated():
-            return bool(
-                self._connection.execute(
-                    "UPDATE item SET begun = ? WHERE number = ? AND state = 'running' AND tries = ?",
-                    (has_begun, item.number, item.tries),
-                ).rowcount
-            )
-
-    def begin_anew(self, item: BatchItem) -> BatchItem | None:
-        """An item that this process took, with a run in the place of the one that it had; None where it lost it."""
-        with self._translated():
-            rows = self._connection.execute(_ANEW, (item.number, item.tries)).fetchall()
-        return item_of(rows[0]) if rows else None
-
-    def queue(self, items: Iterable[BatchItem], retry: Retry = "") -> int:
-        """Has items be taken once more, unless their state changed meanwhile; how many."""
-        with self._translated():
-            return sum(
-                self._connection.execute(
-                    "UPDATE item SET state = 'queued', retry = ? WHERE number = ? AND state = ? AND tries = ?",
-                    (retry, item.number, item.state, item.tries),
-                ).rowcount
-                for item in items
-            )
-
-    def cancel(self) -> int:
-        """Takes what is queued or waits out of the batch; how many items that were."""
-        with self._translated():
-            return self._connection.execute(
-                "UPDATE item SET state = 'cancelled' WHERE state IN ('queued', 'waiting')"
-            ).rowcount
-
-    def rebind(self, lock: str) -> None:
-        """Has what has not begun run with another lock."""
-        with self._translated():
-            self._connection.execute("UPDATE batch SET lock = ?", (lock,))
+            return self._connection.execute(_of_file(query), values).fetchall()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -487,3 +336,9 @@ class FileBatch:
                 else None
             )
             raise LlmdoError(f"the batch `{self.path}` cannot be used: {error}", hint=hint) from error
+
+
+@cache
+def _of_file(query: str) -> str:
+    """A statement as the file of a batch understands it."""
+    return _LEFT_OUT.sub("", query).replace("batch = :batch", "true").replace(", behind", ", 0")

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from errno import ELOOP
 from pathlib import Path  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
-from llmdo.journal.disk import is_left, private_folder
 from llmdo.journal.entries import ClaimedError, JournalError
-from llmdo.journal.naming import PART, RUNS, belongs, match, require_id, run_of_file
 from llmdo.journal.sqlite.claim import Claim, is_claimed
 from llmdo.journal.sqlite.store import SUFFIX, create_journal, open_journal, read_journal
+from llmdo.journal.stored import RunIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from llmdo.journal.shares import ConversationShares
     from llmdo.journal.sqlite.store import Journal
     from llmdo.journal.stored import Result, Taker
 
 PLACE = (".llmdo", "runs")
-SOURCES_SUFFIX = ".sources"
 LOCK = ".lock"
 CONVERSATIONS = "conversations"
 """The file of the shares that runs have of the limits of their conversations."""
@@ -32,37 +29,18 @@ ORDER = "order"
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(RunIndex):
     """The runs of one workspace that have a journal."""
 
     root: Path
     """Of the workspace."""
+    _place = PLACE
+    _suffix = SUFFIX
 
     @property
     def title(self) -> str:
         """Where they are, in words for messages."""
         return f"`{self.folder}`"
-
-    @property
-    def folder(self) -> Path:
-        """Where the journals are."""
-        return self.root.joinpath(*PLACE)
-
-    def path(self, run: str) -> Path:
-        """The journal of the run of that id.
-
-        Raises:
-            LlmdoError: It is not an id.
-        """
-        return self.folder / f"{require_id(run)}{SUFFIX}"
-
-    def sources(self, run: str) -> Path:
-        """The folder of the sources that the run of that id brought, where it brought some.
-
-        Raises:
-            LlmdoError: It is not an id.
-        """
-        return self.path(run).with_suffix(SOURCES_SUFFIX)
 
     def names(self) -> list[str]:
         """The ids of the runs in the order in which they came into the folder, whatever the clock said then."""
@@ -101,14 +79,6 @@ class Runs:
         except OSError as error:
             raise JournalError(f"cannot write `{self.folder / ORDER}`: {error.strerror}") from error
 
-    def find(self, reference: str) -> str:
-        """The id that `reference` is, ends with or begins, where only one does; `last` is the last run that began.
-
-        Raises:
-            LlmdoError: None is, or several are.
-        """
-        return match(reference, self.names(), RUNS, self._may_be_last)
-
     def _may_be_last(self, run: str) -> bool:
         """Whether the journal of that run holds one; an empty file does not, whatever made it so."""
         return not self._is_empty(run) and self._has_begun(run)
@@ -124,22 +94,6 @@ class Runs:
     def unbegun(self) -> list[str]:
         """The journals that hold no run: the process that made each was killed before it began."""
         return [name for name in self.names() if not self._has_begun(name) and not self.is_claimed(name)]
-
-    def prepare(self) -> Path:
-        """The folder, made where it is not there, with a `.gitignore` that keeps all of it out of git.
-
-        Raises:
-            JournalError: It cannot be made, or is reached through a link.
-        """
-        try:
-            return private_folder(self.root, PLACE)
-        except OSError as error:
-            if error.errno == ELOOP:
-                raise JournalError(f"`{error.filename}` is a link, which llmdo does not follow") from error
-            raise JournalError(
-                f"no journal can be kept: cannot write `{error.filename}`: {error.strerror}",
-                hint="`--no-journal` runs without one: such a run cannot be resumed",
-            ) from error
 
     def create(self, run: str) -> Journal:
         """A new journal for the run of that id.
@@ -173,16 +127,6 @@ class Runs:
         """The journal of that run, to read; `whole` holds all of it against its chains first."""
         return self._indexed(read_journal(self.path(run), whole=whole))
 
-    def _indexed(self, journal: Journal) -> Journal:
-        journal.index = self
-        return journal
-
-    def each(self) -> Iterator[Journal]:
-        """The journals of all runs, one after the other, each open until the next one is asked for."""
-        for name in self.names():
-            with self.read(name) as journal:
-                yield journal
-
     def claim(self, run: str, by: Taker = "person") -> Claim:
         """The right to work on that run.
 
@@ -190,6 +134,8 @@ class Runs:
             ClaimedError: Another process has it.
             NotOpenError: A worker asks, and the run is over or waits for a person.
         """
+        if not self.folder.is_dir():  # of a new run, or somebody removed all journals
+            self.prepare()
         claim = Claim.take(self._lock(run))
         if claim is None:
             raise ClaimedError(
@@ -234,15 +180,6 @@ class Runs:
         except OSError:
             return False
 
-    def remove(self, run: str) -> None:
-        """Removes the journal of that run and what belongs to it.
-
-        Raises:
-            JournalError: A process works on it, or it cannot be removed.
-        """
-        with self.claim(run):
-            self.discard(run)
-
     def discard(self, run: str) -> None:
         """Removes the same for the process that works on that run.
 
@@ -250,7 +187,7 @@ class Runs:
             JournalError: It cannot be removed.
         """
         try:
-            self._unlink(run, [path.name for path in self.folder.iterdir() if belongs(path.name, run)])
+            self._unlink(run, self._files().get(run, ()))
             self._tidy_order()
         except OSError as error:
             raise JournalError(f"cannot remove run `{run}`: {error.strerror}") from error
@@ -261,38 +198,19 @@ class Runs:
         Raises:
             JournalError: A process works on one, or something cannot be removed.
         """
-        files: dict[str, list[str]] = {}
         try:
-            for path in self.folder.iterdir() if self.folder.is_dir() else ():
-                if (run := run_of_file(path.name)) is not None:
-                    files.setdefault(run, []).append(path.name)
+            files = self._files()
             for run in runs:
                 with self.claim(run):
                     self._unlink(run, files.pop(run, []))
-            for run, names in files.items():
-                if f"{run}{SUFFIX}" not in names or f"{run}{LOCK}" in names:
+            for run, left in files.items():
+                if self.path(run) not in left or self._lock(run) in left:
                     with suppress(ClaimedError), self.claim(run):  # whose lock goes with the claim
                         if not self.has(run):
-                            self._unlink(run, filter(self._is_left, names))
+                            self._unlink_left(run, left)
             self._tidy_order()
         except OSError as error:
             raise JournalError(f"cannot remove runs in `{self.folder}`: {error.strerror}") from error
-
-    def _is_left(self, name: str) -> bool:
-        """Whether a file without a journal can go. An import writes its file before the journal, without a claim."""
-        return PART not in name or is_left(self.folder / name)
-
-    def _unlink(self, run: str, names: Iterable[str]) -> None:
-        """Removes the files of these names, which belong to the run of that id."""
-        import shutil  # loads what compresses, which lists have no use for
-
-        self.path(run).unlink(missing_ok=True)  # first: whoever is killed here leaves no part of a journal
-        for name in names:
-            path = self.folder / name
-            if name == f"{run}{SOURCES_SUFFIX}" and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
 
     def _tidy_order(self) -> None:
         if self.folder.is_dir() and not self.names():

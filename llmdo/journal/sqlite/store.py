@@ -9,7 +9,7 @@ from errno import EEXIST
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from llmdo.journal.content import digest_of, packed
+from llmdo.journal.content import digest_of
 from llmdo.journal.disk import force_folder
 from llmdo.journal.entries import DamagedError, Heads, JournalEntry, JournalError, StoreError
 from llmdo.journal.naming import belongs, require_id
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from llmdo.journal.audit import Link
     from llmdo.journal.stored import Hold
 
 __all__ = ["SUFFIX", "Journal", "create_journal", "digest_of", "open_journal", "read_journal"]
@@ -35,7 +34,11 @@ UNFINISHED = ".new"
 
 LONG = 500  # commits, of about four pages each: then the log is moved to the file
 
-_ADD = "INSERT INTO entry VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD = (
+    "INSERT INTO entry VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "INSERT OR IGNORE INTO content VALUES (?, ?, ?)",
+    "INSERT INTO secret VALUES (?, ?, ?, ?)",
+)
 
 
 class Journal(JournalStore):
@@ -129,7 +132,7 @@ class Journal(JournalStore):
         self._require_place()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            for statement, rows in self._uncommitted():
+            for statement, rows in zip(_ADD, self._uncommitted(), strict=True):
                 if rows:
                     self._connection.executemany(statement, rows)
             self._connection.execute("COMMIT")
@@ -140,14 +143,6 @@ class Journal(JournalStore):
                 raise
         self.written = self._is_committed()
         self._commits += 1
-
-    def _uncommitted(self) -> Iterator[tuple[str, Sequence[tuple[object, ...]]]]:
-        """What the next commit writes, with the statement that does."""
-        secrets = self.secrets
-        yield "INSERT INTO secret VALUES (?, ?, ?, ?)", secrets.registered[secrets.stored :]
-        contents = [(name, content.rest, packed(content.spans)) for name, content in self._contents.items()]
-        yield "INSERT OR IGNORE INTO content VALUES (?, ?, ?)", contents
-        yield _ADD, [*map(_row, self._added)]
 
     def _force(self) -> None:
         """Returns when all that was written is on disk, and the names of the files too."""
@@ -227,12 +222,6 @@ class Journal(JournalStore):
         """Writes a copy to a new file, as `JournalStore.copy_to` says."""
         self.require_whole()
         write_copy(path, self._connection.backup, added, contents, without_secrets)
-
-
-def _row(added: tuple[Link, JournalEntry, bytes]) -> tuple[object, ...]:
-    link, entry, salt = added
-    columns = (entry.path, entry.kind, entry.step, entry.outcome, entry.digest, entry.at, entry.body)
-    return (link.number, link.head, *columns, packed(entry.spans) if entry.spans else "", salt)
 
 
 def write_copy(

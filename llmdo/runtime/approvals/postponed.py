@@ -234,7 +234,7 @@ class Postponed:
         if last is None or last.question is not question:
             only = self._left_out.get(question.path)
             rest, spans = self._journal.secrets.cut(self._body(question), only=only)
-            left_out = frozenset(span.variable for span in spans)
+            left_out = frozenset([span.variable for span in spans])
             last = _Shown(question, digest_of(shown(rest, spans)), left_out)
             self._subjects[question.path] = last
         return last
@@ -321,7 +321,7 @@ class Activity:
     def __init__(self) -> None:
         self.begun = 0
         """How often something began, which tells one pause from another."""
-        self._works: Counter[str] = Counter()
+        self._works: dict[str, int] = {}
         self._blocked: set[str] = set()
         """Where something waits, and all that these places are below: what is at work there waits for it."""
         self._busy = 0
@@ -345,11 +345,12 @@ class Activity:
         for above in lineage(path):
             if above not in self._blocked:
                 self._blocked.add(above)
-                self._busy -= self._works[above]
+                self._busy -= self._works.get(above, 0)
 
     def _count(self, path: str, number: int) -> None:
-        self._works[path] += number
-        if not self._works[path]:
-            del self._works[path]
+        if works := self._works.get(path, 0) + number:
+            self._works[path] = works
+        else:
+            self._works.pop(path, None)
         if path not in self._blocked:
             self._busy += number

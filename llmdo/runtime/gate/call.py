@@ -108,6 +108,7 @@ def copied(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**values} if is_flat else deepcopy({**values})
 
 
+_SETS = (list, tuple, set, frozenset)
 _UNCHANGING = frozenset({bool, int, float, str, bytes, NoneType})
 
 
@@ -144,8 +145,8 @@ class Attempt:
     asks: str | None = None
     """Why a person is to be asked whatever the rules say."""
 
-    def draft(self, arguments: Mapping[str, Any]) -> Call:
-        """The call with these arguments, as if it raised all that is declared."""
+    def draft(self, arguments: Mapping[str, Any], asks: str | None = None) -> Call:
+        """The call with these arguments, as if it raised all that is declared; `asks` comes before its own."""
         declared = self.declared.capabilities if self.declared else ()
         return Call(
             path=self.path,
@@ -157,8 +158,8 @@ class Attempt:
             labels=self.labels,
             brought=self.brought,
             sends=self.targets != frozenset(),
-            asks=self.asks,
             config=copied(self.use.config),
+            asks=asks or self.asks,
         )
 
     async def derived(self, call: Call) -> Call:
@@ -168,7 +169,9 @@ class Attempt:
         hook = getattr(self.toolset, "get_capabilities", None) if narrows else None
         if fault is None and hook is not None:
             raised, fault = await self._narrowed(hook, call.arguments)
-        return replace(call, raised=(Capability(UNDECLARED),) if fault else raised, fault=fault)
+        raised = (Capability(UNDECLARED),) if fault else raised
+        is_same = raised == call.raised and fault == call.fault
+        return call if is_same else replace(call, raised=raised, fault=fault)
 
     async def changed(self, arguments: Mapping[str, object]) -> dict[str, Any]:
         """Other arguments, validated as the model's are.
@@ -206,7 +209,7 @@ class Attempt:
         if self.declared is None:
             return f"the tool `{self.name}` of `{self.use.name}` is not declared"
         live = (self.tool.tool_def.metadata or {}).get("capabilities", ())
-        if not isinstance(live, list | tuple | set | frozenset):
+        if not isinstance(live, _SETS):
             return f"the metadata of `{self.name}` does not list capabilities"
         for name in live:
             if not isinstance(name, str) or not any(
@@ -222,11 +225,11 @@ class Attempt:
         try:
             # Copies: whatever a hook does to them, what was decided on is what runs.
             answer = hook(self.name, copied(arguments), self.ctx, copied(self.use.config))
-            if inspect.isawaitable(answer):
+            if not isinstance(answer, _SETS) and inspect.isawaitable(answer):
                 answer = await answer
         except Exception as error:  # from the workspace's own code: anything at all
             return (), f"get_capabilities of `{self.use.name}` raised {type(error).__name__}"
-        if not isinstance(answer, list | tuple | set | frozenset):
+        if not isinstance(answer, _SETS):
             return (), f"get_capabilities of `{self.use.name}` did not return a set"
         named = [Capability.parse(raised) if isinstance(raised, str) else raised for raised in answer]
         if not all(isinstance(raised, Capability) for raised in named):

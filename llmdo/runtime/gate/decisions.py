@@ -159,8 +159,7 @@ async def _decision(
             identity = await identity_of(config, frame, call)
         except Unidentified as unknown:
             return blocked(decided, f"nobody can be asked about it: {unknown}")
-        question = _question(decided, call, verdict, key_of(config, call, identity), origin)
-        question = replace(question, keep=config.log.asks)
+        question = _question(config, decided, call, verdict, key_of(config, call, identity), origin)
         answer = await _answer(config, call, question)
         decided = answered(decided, answer)
         if answer.stops:
@@ -256,7 +255,12 @@ def _because_of(rule: Rule | FlowRule, reason: Reason) -> str:
 
 
 def _question(
-    decided: DecidedCall, call: Call, verdict: Verdict, key: str | None, origin: Origin | None
+    config: RuntimeConfig,
+    decided: DecidedCall,
+    call: Call,
+    verdict: Verdict,
+    key: str | None,
+    origin: Origin | None,
 ) -> Question:
     asking = verdict.reasons if verdict.decision == "needs_approval" else ()
     return Question(
@@ -274,6 +278,7 @@ def _question(
         is_flow=any(reason.flow for reason in asking),
         key=key,
         fault_of=origin.fault_of if origin else None,
+        keep=config.log.asks,
     )
 
 

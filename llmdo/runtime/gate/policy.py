@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Protocol, cast
 
 from llmdo.runtime.gate.call import copied
@@ -81,12 +80,10 @@ async def objection(
     """Why one of `policies` refuses `call`, which `delegates` to a worker or does not; None where none does."""
     shown = replace(call, arguments=copied(call.arguments))
     for policy in policies:
-        questions: list[Callable[[], object]] = [partial(policy.handle_tool, ctx, shown)]
-        if delegates:
-            questions.insert(0, partial(policy.on_delegation, call.tool))
-        for ask in questions:
-            if why := await _refusal_by(policy, ask):
-                return why
+        if delegates and (why := await _refusal_by(policy, policy.on_delegation, call.tool)):
+            return why
+        if why := await _refusal_by(policy, policy.handle_tool, ctx, shown):
+            return why
     return None
 
 
@@ -97,16 +94,18 @@ async def objection_to_output(
     for policy in policies:
         if hasattr(policy, "after_delegation"):  # not `isinstance`, which takes long to ask of a protocol
             review = cast("DelegationReview", policy).after_delegation
-            why = await _refusal_by(policy, partial(review, name, output, error))
+            why = await _refusal_by(policy, review, name, output, error)
             if why and error is None:
                 return why
     return None
 
 
-async def _refusal_by(policy: object, ask: Callable[[], object]) -> str | None:
+async def _refusal_by(policy: object, ask: Callable[..., object], *about: object) -> str | None:
     """Why a policy refuses what it is asked about; None where it does not."""
     try:
-        answer = ask()
+        answer = ask(*about)
+        if answer is None:
+            return None
         if inspect.isawaitable(answer):
             answer = await answer
     except Exception as error:  # a policy that fails must not be one that lets through

@@ -39,7 +39,8 @@ def offered_probe(
             probe = config.resolver.probe(attempt.use, attempt.toolset, name)
         except LlmdoError as error:
             return NotKnown(error.message)
-        with calling(frame, call.path, attempt.use.name, key=key, is_probe=True):
+        execution = (config.run, number)
+        with calling(frame, call.path, attempt.use.name, execution=execution, is_probe=True):
             return await answer_of(name, probe, key, copied(call.arguments), attempt.ctx, definition.timeout)
 
     return OfferedProbe(name, ask)

@@ -14,14 +14,13 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import builtin
 from llmdo.graph.toolkit import delegating
 from llmdo.graph.worker import Attachments
-from llmdo.journal.naming import first_run
 from llmdo.runtime.gate.call import Attempt, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
 from llmdo.runtime.gate.labelling import declared, everything, labels_for, opened
 from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbered
 from llmdo.runtime.gate.probing import offered_probe
 from llmdo.runtime.gate.sealing import answered, targets_of, unsealed
-from llmdo.runtime.gate.starting import may_start_unasked, refused_by_lock, require_start
+from llmdo.runtime.gate.starting import is_server, may_start_unasked, refused_by_lock, require_start
 from llmdo.runtime.models.failure import failure_text
 from llmdo.runtime.place import calling
 from llmdo.runtime.recording.encoding import shown_outcome
@@ -29,7 +28,6 @@ from llmdo.runtime.recording.faults import noting, without_notes
 from llmdo.runtime.recording.replay_mode import Execution, is_safe
 from llmdo.runtime.seals import opened_in
 from llmdo.runtime.telemetry.events import ToolCalled, ToolFinished
-from llmdo.toolsets import call_key
 from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.servers import Drifted
 
@@ -80,10 +78,13 @@ class Gate(WrapperToolset[object]):
     """Whether code calls the tools: of one that is never let through it is told why, where a model does not see it."""
     _open: frozenset[str] = field(init=False)
     """The tools that some call could use."""
+    _is_server: bool = field(init=False)
+    """Whether it is an MCP server, which is started by its first call."""
     _asking: set[str] = field(init=False, default_factory=set)
     """The tools whose author wants every call approved."""
 
     def __post_init__(self) -> None:
+        self._is_server = is_server(self.config, self.use)
         self._open = frozenset(
             name
             for name, tool in self.tools.items()
@@ -254,7 +255,7 @@ class Gate(WrapperToolset[object]):
         call, ctx, tool, log = permit.call, attempt.ctx, attempt.tool, self.config.log
         name, arguments = call.tool, call.arguments
         is_over = log.is_over(call.path, self._ends)
-        if not is_over:
+        if self._is_server and not is_over:
             await require_start(self.config, self.frame, self.use, ctx, call.labels)
         context = opened(self.config, self.frame, call)
         if context and is_over and self._may_have_called:
@@ -262,8 +263,10 @@ class Gate(WrapperToolset[object]):
 
         async def work() -> Any:
             try:
-                key = call_key.key_of(first_run(self.config.run), call.path, log.step_of(call.path))
-                with calling(self.frame, call.path, self.use.name, key=key, context=context, again=again):
+                number = (self.config.run, log.step_of(call.path))
+                with calling(
+                    self.frame, call.path, self.use.name, execution=number, context=context, again=again
+                ):
                     return await self.wrapped.call_tool(name, {**arguments}, ctx, tool)
             except Drifted as drifted:
                 raise refused_by_lock(self.config, self.frame, call, drifted) from drifted
@@ -322,7 +325,7 @@ class Gate(WrapperToolset[object]):
         return await log.execution(execution, work, self.config.ledger)
 
     async def _judged(self, attempt: Attempt, arguments: Mapping[str, Any], *, asks: bool) -> Permit:
-        call = replace(attempt.draft(arguments), asks=ASKS_ITSELF if asks else attempt.asks)
+        call = attempt.draft(arguments, ASKS_ITSELF if asks else None)
         return await judge(self.config, self.frame, call, attempt.ctx, attempt, self._ends)
 
     @property

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
 
+_CALLS = (ToolCallPart, NativeToolCallPart)
+
 
 @dataclass(frozen=True, slots=True)
 class RequestReporter:
@@ -63,7 +65,7 @@ class RequestReporter:
         if text and frame.depth == 0:
             config.ledger.last_text = text
         sent, received = measured(response.usage)
-        calls = (part for part in response.parts if isinstance(part, ToolCallPart | NativeToolCallPart))
+        calls = (part for part in response.parts if isinstance(part, _CALLS))
         config.log.tell(
             ModelResponded(
                 path=frame.path,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from pydantic_ai.exceptions import ModelConnectionError
 from pydantic_ai.models.fallback import FallbackModel
@@ -18,7 +18,7 @@ from llmdo.runtime.place import is_in_code
 from llmdo.runtime.telemetry.events import UNPAID
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
 
     from pydantic_ai import RunContext
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -45,31 +45,33 @@ class RequestCounter:
     ) -> ModelResponse:
         """The model's response, once there is room for the request."""
         await self.reserve()
-        with self.taken_back_if_not_sent():
+        try:
             if is_heard(self.config, self.frame) and not is_in_code():
                 return await answer_heard(self.model, messages, settings, parameters, self.config, self.frame)
             return await self.model.request(messages, settings, parameters)
+        except Exception as error:
+            self.fail(error)
 
     async def reserve(self) -> None:
         """Counts a request, and returns when there is room for it."""
         await self.config.budget.reserve(self.frame)
         await self.config.log.sent(self.frame.path)
 
-    @contextmanager
-    def taken_back_if_not_sent(self) -> Iterator[None]:
-        """Around the request: one that failed is kept, and counted as long as it was sent."""
-        try:
-            yield
-        except Exception as error:
-            config, frame = self.config, self.frame
-            failure = (None if self._is_local(error) else unreadable(error, self.model.model_name)) or error
-            was_sent = not (isinstance(error, ModelConnectionError) and error.phase in NOT_BEGUN)
-            config.log.attempted(frame.path, self.model.model_id, failure, was_sent=was_sent)
-            if not was_sent:
-                config.budget.release(frame)
-            if failure is error:
-                raise
-            raise failure from error
+    def fail(self, error: Exception) -> NoReturn:
+        """Keeps that the request failed, which counts as long as it was sent.
+
+        Raises:
+            Exception: `error`, or what it means.
+        """
+        config, frame = self.config, self.frame
+        failure = (None if self._is_local(error) else unreadable(error, self.model.model_name)) or error
+        was_sent = not (isinstance(error, ModelConnectionError) and error.phase in NOT_BEGUN)
+        config.log.attempted(frame.path, self.model.model_id, failure, was_sent=was_sent)
+        if not was_sent:
+            config.budget.release(frame)
+        if failure is error:
+            raise error
+        raise failure from error
 
     def _is_local(self, error: Exception) -> bool:
         """Whether the workspace's own code failed, or a model that asks no provider."""
@@ -102,13 +104,15 @@ class CountedModel(WrapperModel):
     ) -> AsyncIterator[StreamedResponse]:
         """The same, piece by piece."""
         await self._counter.reserve()
-        with self._counter.taken_back_if_not_sent():
+        try:
             stream = self.wrapped.request_stream(
                 messages, model_settings, model_request_parameters, run_context
             )
             async with stream as response:
                 yield response
             require_end(response, self.wrapped.model_name)
+        except Exception as error:
+            self._counter.fail(error)
 
 
 def of_call(model: Model, config: RuntimeConfig, frame: CallFrame) -> Model:

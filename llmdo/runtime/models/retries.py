@@ -55,24 +55,17 @@ TOO_EARLY = frozenset({408, 409, 429})
 """The statuses below 500 that say: the same request may succeed later."""
 
 
-def persistent(model: Model, config: RuntimeConfig, frame: CallFrame) -> PersistentModel:
-    """`model` for one call of a worker: counted, reported, and asked again where that may help.
+class PersistentModel(ModelOfCall):
+    """A worker's model in one call of it: counted, reported, and asked again after a failure that passes.
 
     A chain of models is repeated when all of it failed.
     """
-    of_this_call = of_call(model, config, frame)
-    counter = None if isinstance(of_this_call, FallbackModel) else RequestCounter(config, frame, of_this_call)
-    return PersistentModel(of_this_call, RequestReporter(config, frame, model.model_id), counter)
 
-
-class PersistentModel(ModelOfCall):
-    """A model that is asked again after a failure that passes."""
-
-    def __init__(self, wrapped: Model, report: RequestReporter, counter: RequestCounter | None) -> None:
-        """`counter` counts the requests of a single model; those of a chain its members count."""
-        super().__init__(wrapped)
-        self._report = report
-        self._counter = counter
+    def __init__(self, model: Model, config: RuntimeConfig, frame: CallFrame) -> None:
+        super().__init__(of_call(model, config, frame))
+        self._report = RequestReporter(config, frame, model.model_id)
+        is_chain = isinstance(self.wrapped, FallbackModel)  # whose members count theirs
+        self._counter = None if is_chain else RequestCounter(config, frame, self.wrapped)
 
     async def __aenter__(self) -> Self:
         """The model as it is: the run opens and closes its connections."""
@@ -88,6 +81,15 @@ class PersistentModel(ModelOfCall):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """The model's response, perhaps of a later attempt."""
+        return await self.answer(messages, model_settings, model_request_parameters)
+
+    async def answer(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """The same, without what pydantic-ai puts around each `request` of a class of models."""
         settings, retries = self._manner(model_settings)
         self._report.requested()
         attempt = 0

@@ -48,6 +48,7 @@ _BINARY = b'"kind":"binary"'
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]+)*={0,2}")
 _URL_SAFE = str.maketrans("+/", "-_", "\r\n=")
 _REDACTED = "[redacted]"
+_LISTS = (list, tuple)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _LEFT_OUT = "\0"
 """What stands in a digest for what looks like a token: who has the digest shall not try tokens out."""
@@ -92,6 +93,7 @@ class Encoding:
         """`secrets` are those of the journal."""
         self.redaction = redaction
         self.secrets = Secrets(redaction.known) if secrets is None else secrets
+        self._repeated: dict[bytes, str] = {}
 
     def response(self, response: ModelResponse) -> Packed:
         """What a model answered."""
@@ -144,6 +146,19 @@ class Encoding:
         if _BINARY in text:
             text = _compact(_without_binary(json.loads(text), {}, name))
         return self._digest(text, only, named)
+
+    def digest_of_repeated(self, value: object, like: str | None = None) -> str:
+        """The same of what every request of a worker holds: it is worked out once."""
+        if like is not None or self.secrets.stand_ins:
+            return self.digest(value, like)
+        text = _json(value)
+        if (known := self._repeated.get(text)) is None:
+            known = self._repeated[text] = self.digest(value)
+        return known
+
+    def digest_in(self, packed: Packed) -> str:
+        """The same of a value that was packed and holds no binary content."""
+        return self._digest(packed.body, None, set())
 
     def digest_of_text(self, text: str, like: str | None = None) -> str:
         """The same for a text as it is."""
@@ -260,7 +275,7 @@ def _named(value: object, name: Callable[[bytes], str]) -> object:
     if isinstance(value, BinaryContent):
         head = {"kind": "binary", "media_type": value.media_type, "identifier": value.identifier}
         return {**head, "data": {KEPT: name(value.data)}}
-    return [_named(item, name) for item in value] if isinstance(value, list | tuple) else value
+    return [_named(item, name) for item in value] if isinstance(value, _LISTS) else value
 
 
 def _variables(digest: str) -> frozenset[str]:

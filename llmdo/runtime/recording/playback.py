@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
@@ -35,19 +34,19 @@ class Playback:
         self._encoding = encoding
         self.is_empty = journal.last("run") is None
         """Whether this process begins the run: nothing of what it comes to is recorded."""
-        self._taken: Counter[tuple[str, Kind]] = Counter()
+        self._taken: dict[tuple[str, Kind], int] = {}
         """The last step that this process has come to."""
         self._unordered: list[tuple[str, str]] | None = None
         """The call path of each call that goes by its input, and the digest of that; None until somebody asks."""
 
     def last(self, path: str, kind: Kind) -> int:
         """The step that was taken last; 0 where none was."""
-        return self._taken[path, kind]
+        return self._taken.get((path, kind), 0)
 
     def take(self, path: str, kind: Kind) -> int:
         """The next step."""
-        self._taken[path, kind] += 1
-        return self._taken[path, kind]
+        step = self._taken[path, kind] = self._taken.get((path, kind), 0) + 1
+        return step
 
     def take_new(self, path: str, kind: Kind) -> int:
         """The next step that no earlier process has recorded."""
@@ -70,7 +69,7 @@ class Playback:
             return False
         if ends == "finished":
             return self._journal.get(path, ends, self._execution(path)) is not None
-        return ends is not None and self._journal.get(path, ends, self._taken[path, ends] + 1) is not None
+        return ends is not None and self._journal.get(path, ends, self.last(path, ends) + 1) is not None
 
     def doubted(self, path: str, step: int) -> int | None:
         """The step of the execution at `path` that may have taken effect, where the next has the number `step`.
@@ -96,7 +95,7 @@ class Playback:
         These ended with an error and were begun once more, or their tool was not called after all. One that is to be
         begun once more now is the first that is not recorded.
         """
-        step = self._taken[path, "finished"] + 1
+        step = self.last(path, "finished") + 1
         if self.is_empty:
             return step
         while (entry := self._journal.get(path, "finished", step)) and entry.outcome in ("error", UNCALLED):

@@ -14,9 +14,9 @@ from pydantic_core import PydanticSerializationError
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.journal.content import digest_of
-from llmdo.journal.entries import PROBE, UNCALLED, JournalError
+from llmdo.journal.entries import PROBE, UNCALLED, JournalError, shown_word
 from llmdo.journal.entries import JournalEntry as Entry
-from llmdo.journal.records import ended_calls, shown_word
+from llmdo.journal.records import ended_calls
 from llmdo.runtime.approvals.postponed import QUESTIONS, Postponed
 from llmdo.runtime.models.failure import without_body
 from llmdo.runtime.recording.commits import Commits
@@ -258,7 +258,9 @@ class Recorder(RunLog):
         Gives back the effect of an earlier execution instead, where that took place.
         """
         path = execution.path
-        if settled := await self._settlement.settled(execution, step, digest):
+        if not self.playback.is_empty and (
+            settled := await self._settlement.settled(execution, step, digest)
+        ):
             return settled
         if self.journal.get(path, "started", step):
             await self.settled()
