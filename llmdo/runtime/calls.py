@@ -302,7 +302,7 @@ async def _enter(
     withheld = config.log.returned(path, None if withheld else output.text, withheld)
     if withheld:
         raise ToolFailed(f"`{callee.name}` failed: {withheld}")
-    return handed_over(config, runtime.frame, frame, context, output)
+    return handed_over(config, runtime.frame, frame, context, output) if context else output
 
 
 async def _kept_from_caller(

@@ -114,7 +114,7 @@ class Gate(WrapperToolset[object]):
     async def get_instructions(self, ctx: RunContext[object]) -> Any:
         """What the toolset tells the model."""
         instructions = await super().get_instructions(self._context(ctx))
-        if instructions is not None and self.use.name not in builtin.NAMES:
+        if self.config.is_labelled and instructions is not None and self.use.name not in builtin.NAMES:
             self._note_words(self.tools.values())
         return instructions
 
@@ -138,11 +138,9 @@ class Gate(WrapperToolset[object]):
         here, or add a search tool of its own that no gate stands before.
         """
         tools = await self.wrapped.get_tools(self._context(ctx))
-        self._note_words(
-            self.tools[name]
-            for name, tool in tools.items()
-            if name in self._open and tool.args_validator_func is not None
-        )
+        if self.config.is_labelled:
+            validated = [name for name, tool in tools.items() if tool.args_validator_func is not None]
+            self._note_words(self.tools[name] for name in validated if name in self._open)
         self._asking = {name for name, tool in tools.items() if tool.tool_def.kind == "unapproved"}
         open_tools = {
             name: _plain(tool)
@@ -220,17 +218,16 @@ class Gate(WrapperToolset[object]):
             ctx=ctx,
             governing=self.config.resolver.governing,
             files=self.config.confined,
-            labels=labels_for(self.config, self._labelled),
-            targets=targets_of(self.config.graph, self.use.name, tool.tool_def),
         )
-        if (sealed := opened_in(arguments, self._labelled.seals)).seals:
-            attempt, arguments = await unsealed(self.config, attempt, sealed)
+        if self.config.is_labelled:
+            attempt, arguments = await self._with_labels(attempt, arguments)
         asks = name in self._asking
         try:
             if self.is_for_code:
                 await self.config.log.require_same(path, name, arguments)
             permit = await self._judged(attempt, arguments, asks=asks)
-            answered(self.config, attempt, permit.call)
+            if attempt.sealed:
+                answered(self.config, attempt, permit.call)
             if asks:
                 attempt = replace(attempt, ctx=replace(ctx, tool_call_approved=True))
             try:
@@ -246,6 +243,18 @@ class Gate(WrapperToolset[object]):
         except Exception as error:  # from the workspace's own code: anything at all
             raise self._crash(name, error) from error
 
+    async def _with_labels(
+        self, attempt: Attempt, arguments: dict[str, Any]
+    ) -> tuple[Attempt, dict[str, Any]]:
+        """The attempt with what its caller has read, and the arguments with sealed texts in their places."""
+        attempt = replace(
+            attempt,
+            labels=labels_for(self.config, self._labelled),
+            targets=targets_of(self.config.graph, self.use.name, attempt.tool.tool_def),
+        )
+        sealed = opened_in(arguments, self._labelled.seals)
+        return await unsealed(self.config, attempt, sealed) if sealed.seals else (attempt, arguments)
+
     def _crash(self, name: str, error: Exception, hint: str | None = None) -> CrashError:
         sentence = f"the tool `{name}` of worker `{self.frame.name}` raised {sentence_of(error)}"
         return self.config.backtrace.crash(sentence, error, hint=hint)
@@ -257,7 +266,7 @@ class Gate(WrapperToolset[object]):
         is_over = log.is_over(call.path, self._ends)
         if self._is_server and not is_over:
             await require_start(self.config, self.frame, self.use, ctx, call.labels)
-        context = opened(self.config, self.frame, call)
+        context = opened(self.config, self.frame, call) if self.config.is_labelled else None
         if context and is_over and self._may_have_called:
             context.carry(everything(self.config.base.labelling, call.path))
 
