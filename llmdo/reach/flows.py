@@ -23,13 +23,13 @@ from llmdo.policy.authority import (
 from llmdo.policy.composition import Layer
 from llmdo.policy.flow import Labelling, read_by, written_by
 from llmdo.reach.rows import Hop
-from llmdo.reach.shapes import FRESH
+from llmdo.reach.shapes import FRESH, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.graph.resolved import Entry
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.authority import Decision, Reason
     from llmdo.reach.analysis import Analysis
     from llmdo.reach.shapes import Shape
 
@@ -74,6 +74,8 @@ class FlowRow:
     path: tuple[Hop, ...]
     """The way to the tool that raises it."""
     tool: str
+    reasons: tuple[Reason, ...] = field(default=(), compare=False)
+    """Why it is decided so then."""
 
 
 @dataclass(slots=True)
@@ -247,6 +249,7 @@ class _Spread:
             origin.tool,
             path,
             call.shape.tool,
+            shown(verdict, call.shape).reasons,
         )
 
     def _path(self, name: str, end: str) -> tuple[Hop, ...]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
-from llmdo.render.reach import hop_data
+from llmdo.render.reach import hop_data, steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,6 +59,15 @@ def data(rows: Iterable[FlowRow]) -> list[Json]:
         }
         for row in rows
     ]
+
+
+def why(row: FlowRow) -> str:
+    """Both legs of a row, with file and line of what allows each step, and what decides then."""
+    lines = [f"{TITLE}, {shown(str(row.capability))}: {row.decision}"]
+    lines += steps(row.source, f" ({shown(row.source_tool)})") if row.source else ["  the input"]
+    lines += ["  =>", *steps(row.path, f" ({shown(row.tool)})")]
+    lines += [f"  because {shown(str(reason))}" for reason in row.reasons]
+    return "\n".join(lines) + "\n"
 
 
 def legs(row: FlowRow) -> str:

@@ -199,7 +199,7 @@ def why(row: Row) -> str:
         lines = [f"{shown(capability(row))}: not known before `llmdo lock` has seen what the tools do"]
     if len(row.path) == 1 and row.path[0].use is None:
         lines = [f"{shown(row.tool)}: started without a call"]
-    lines += [*_steps(row.path, _tool(row)), *(f"  because {shown(str(reason))}" for reason in row.reasons)]
+    lines += [*steps(row.path, _tool(row)), *(f"  because {shown(str(reason))}" for reason in row.reasons)]
     return "\n".join(lines) + "\n"
 
 
@@ -218,14 +218,14 @@ def all_paths(paths: Sequence[CallPath]) -> str:
     heading = f"all {len(paths)} paths, shortest first" if len(paths) != 1 else "the only path"
     blocks = [
         "\n".join(
-            [f"{_WORDS[path.decision]}:", *_steps(path.hops, " (attachment)" if path.is_attachment else "")]
+            [f"{_WORDS[path.decision]}:", *steps(path.hops, " (attachment)" if path.is_attachment else "")]
         )
         for path in paths
     ]
     return f"{heading}:\n\n" + "\n\n".join(blocks) + "\n"
 
 
-def _steps(hops: Sequence[Hop], end: str) -> list[str]:
+def steps(hops: Sequence[Hop], end: str) -> list[str]:
     """A line for each step of a path, with file and line of what allows it; `end` follows the last name."""
     names = []
     for number, hop in enumerate(hops):

@@ -9,6 +9,7 @@ from llmdo.base.diagnostic import LlmdoError, near_or_all
 from llmdo.base.values import dataclass, replace
 from llmdo.diff import revision
 from llmdo.foreign import Foreign
+from llmdo.graph.resolved import Entry
 from llmdo.reach import depth_of, selectors
 from llmdo.reach.flows import after_strangers
 from llmdo.reach.paths import every_path, origins_of, rows_to, target_of
@@ -18,11 +19,12 @@ from llmdo.workspace import lock
 from llmdo.workspace import project as projects
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.worker import Worker
     from llmdo.journal.needs import Needs
-    from llmdo.policy.authority import Rule
+    from llmdo.policy.authority import Capability, Rule
     from llmdo.reach import Analysis, Depth, Row
     from llmdo.reach.flows import FlowRow
     from llmdo.reach.paths import CallPath, Target
@@ -88,6 +90,8 @@ class Ways:
     rows: tuple[Row, ...]
     paths: tuple[CallPath, ...] = ()
     """Every path, where all were asked for."""
+    after: tuple[FlowRow, ...] = ()
+    """The same once a stranger's words were read, of an entry and where flows are stated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +149,7 @@ def why(request: WhyRequest, tell: Tell) -> WhyOutcome:
         Ways(
             rows=tuple(rows),
             paths=tuple(every_path(read.analysis, origin, meant)) if request.all_paths else (),
+            after=tuple(_after(read.analysis, origin, {row.capability for row in rows})),
         )
         for origin in origins
         if (rows := rows_to(read.analysis, origin, meant))
@@ -155,6 +160,12 @@ def why(request: WhyRequest, tell: Tell) -> WhyOutcome:
         read_from=graph.read_from,
         files_of=graph.settings.files_of,
     )
+
+
+def _after(analysis: Analysis, origin: Entry | Worker, wanted: Collection[Capability]) -> Iterator[FlowRow]:
+    """What an entry can do of this once a stranger's words were read, where flows are stated."""
+    if isinstance(origin, Entry) and analysis.graph.all_flows:
+        yield from (row for row in after_strangers(analysis, origin) if row.capability in wanted)
 
 
 def graph(request: ReachRequest, tell: Tell) -> GraphOutcome:

@@ -28,6 +28,7 @@ def why(
     origin: options.Origin = None,
 ) -> int:
     """Show how a worker or an entry comes to a capability, a toolset or a worker: paths with the place of each edge."""
+    from llmdo.render import flows
     from llmdo.render import reach as render
     from llmdo.services import reach as service
 
@@ -38,7 +39,8 @@ def why(
     if not outcome.reasons:
         say(f"`{name}` cannot reach `{outcome.target}`")
         return FINDINGS
-    put(render.reasons(outcome), end="")
+    after = [flows.why(row) for reason in outcome.reasons for row in reason.after]
+    put("\n".join([render.reasons(outcome), *after]), end="")
     return FINE
 
 
