@@ -225,7 +225,7 @@ def test_reach_prints_it_in_each_form(root: Path) -> None:
 def test_why_shows_both_legs_with_their_places_and_the_rule(root: Path) -> None:
     text = commands.llmdo(root, "why", "triage", "x.publishing.publish").stdout
     assert "after a stranger's words, x.publishing.publish: needs_approval" in text
-    assert "> tracker (read_issues)   reader.worker:3:" in text
+    assert "> tracker (read_issues)  reader.worker:3:12" in text
     assert 'because "data.untrusted -> x.publishing" = "needs_approval" (llmdo.toml)' in text
     assert "stranger" not in commands.llmdo(root, "why", "triage", "data.untrusted").stdout
 
