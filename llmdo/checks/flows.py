@@ -58,8 +58,8 @@ def open_answer(project: Project) -> Iterator[Diagnostic]:
 def unlabelled_file(project: Project) -> Iterator[Diagnostic]:
     """An entry reads files that another one may write after it has read a stranger's words.
 
-    Labels of files are those of one run. The next run does not know who wrote a file, unless `[sources]` says so. Only
-    workspaces with `[flows]` are told.
+    Labels of files are those of one run. The next run does not know who wrote a file, unless `[sources]` says so. What a
+    program may write that may do anything is not listed. Only workspaces with `[flows]` are told.
 
     Fails: `collect` writes notes about strangers' mail, `answer` reads them.
 
@@ -75,19 +75,19 @@ def unlabelled_file(project: Project) -> Iterator[Diagnostic]:
         return
     read = {entry.name: [*_reads(project, entry)] for entry in _entries(project)}
     for entry in _entries(project):
-        for scope in written_below(project.analysis, entry):
+        for scope in filter(None, written_below(project.analysis, entry)):
             readers = sorted(
                 name
                 for name, reads in read.items()
                 if any(scopes_meet(scope, each) and not _is_labelled(project, each) for each in reads)
             )
             if readers:
-                files, reader = scope or "**", readers[0]
-                line = f'"fs.read:{files}" = "{UNTRUSTED}"'
+                reader = readers[0]
+                line = f'"fs.read:{scope}" = "{UNTRUSTED}"'
                 yield finding(
                     "LDO515",
                     entry.at.location,
-                    f"`{entry.name}` may write `{files}` after a stranger's words, "
+                    f"`{entry.name}` may write `{scope}` after a stranger's words, "
                     f"and `{reader}` reads it without a label",
                     hint=f"add {line} to [sources]",
                     subject=entry.name,
@@ -105,14 +105,14 @@ def _strange(project: Project, entry: Entry) -> Iterator[str]:
             yield name
 
 
-def _reads(project: Project, entry: Entry) -> Iterator[str | None]:
+def _reads(project: Project, entry: Entry) -> Iterator[str]:
     """The scopes of files that something below `entry` may read."""
     rows = [row for row in project.analysis.of(entry) if row.decision != "blocked"]
     for row in rows:
-        yield from read_by([row.capability])
+        yield from filter(None, read_by([row.capability]))
 
 
-def _is_labelled(project: Project, scope: str | None) -> bool:
+def _is_labelled(project: Project, scope: str) -> bool:
     """Whether a source says that what is read there is a stranger's."""
     read = Capability("fs.read", scope)
     return any(
