@@ -58,8 +58,8 @@ def open_answer(project: Project) -> Iterator[Diagnostic]:
 def unlabelled_file(project: Project) -> Iterator[Diagnostic]:
     """An entry reads files that another one may write after it has read a stranger's words.
 
-    Labels of files are those of one run. The next run does not know who wrote a file, unless `[sources]` says so. What a
-    program may write that may do anything is not listed. Only workspaces with `[flows]` are told.
+    Labels of files are those of one run. The next run does not know who wrote a file, unless `[sources]` says so. What
+    a program may write that may do anything is not listed. Only workspaces with `[flows]` are told.
 
     Fails: `collect` writes notes about strangers' mail, `answer` reads them.
 
