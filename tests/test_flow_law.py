@@ -350,6 +350,7 @@ def test_bits_are_those_of_all_values() -> None:
 
 NAMES = (
     "data.untrusted",
+    "fs.list",
     "fs.read",
     "fs.write",
     "net",

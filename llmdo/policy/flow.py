@@ -101,7 +101,9 @@ class Labelling:
         read = {*raised}
         if any(_does_anything(each) for each in read):
             read.add(Capability("fs.read"))
-        read.update([source.label for source in self.sources if any(map(source.capability.touches, read))])
+        # The names in a folder are whose files these are.
+        seen = {*read, *(Capability("fs.read", each.scope) for each in read if each.name == "fs.list")}
+        read.update([source.label for source in self.sources if any(map(source.capability.touches, seen))])
         return frozenset([label for label in self.labels if any(map(label.touches, read))])
 
     @property

@@ -193,7 +193,7 @@ READ_NOTES = ("read_file", {"path": "notes/b.txt"})
 
 WAYS: dict[str, dict[str, Any]] = {
     "a file of strangers": {"main": ([READ], [SEND])},
-    "a folder of theirs": {"main": ([("list_files", {"path": "mail"}), READ], [SEND])},
+    "the names of their files": {"main": ([("list_files", {"path": "mail"})], [SEND])},
     "a page": {"main": ([("web", {"page": "x"})], [SEND])},
     "a page that is gone, whose error says something": {"main": ([("web", {"page": "gone"})], [SEND])},
     "a delegate's answer": {"main": ([("reader", {"input": "x"})], [SEND])},
