@@ -161,3 +161,22 @@ def test_a_worker_that_calls_itself_and_one_that_is_missing_are_drawn(
     go(page, "#/reach/gone")
     expect(page.locator(".box.missing")).to_have_count(1)
     expect(page.locator(".state")).to_contain_text("It reaches nothing")
+
+
+@pytest.mark.long
+def test_both_legs_are_shown_of_what_may_follow_a_strangers_words(
+    page: Page, serve: Serve, tmp_path: Path
+) -> None:
+    flows = (
+        '"fs.write" = "allowed"\n[flows]\n"data.untrusted -> fs.write" = "needs_approval"\n'
+        '[sources]\n"fs.read" = "data.untrusted"\n'
+    )
+    serve(chain(tmp_path, 3, flows)).open(page, "#/reach/worker_0?to=fs.write%3Aout%2F**")
+    after = page.locator(".witness .after")
+    expect(after.locator(".verdict")).to_contain_text("A person is asked then.")
+    expect(after.locator(".leg")).to_have_count(2)
+    expect(after.locator(".leg").first).to_contain_text("filesystem (edit_file)")
+    expect(after.locator(".leg").last).to_contain_text("filesystem (edit_file)")
+    expect(after).to_contain_text('"data.untrusted -> fs.write" = "needs_approval"')
+    go(page, "#/reach/worker_0?to=fs.read%3A**")
+    expect(after).to_have_count(0)

@@ -74,7 +74,45 @@ export function witness(data, row) {
       h("ul", {}, row.reasons.map((reason) => h("li", {}, withCode(reason.text), " ", place(reason.at) ?? h("span", { class: "dim" }, reason.by)))),
       row.assurance !== "enforced" && h("p", { class: "dim" }, ASSURANCES[row.assurance]),
     ),
+    afterStrangers(data.after?.find((each) => each.capability === row.capability), data),
   ];
+}
+
+const AFTER = {
+  allowed: "Nobody is asked then.",
+  needs_approval: "A person is asked then.",
+  blocked: "It cannot happen then.",
+};
+
+/** What holds once a stranger's words were read: the way in, and the way on. */
+function afterStrangers(flow, data) {
+  if (!flow) return null;
+  return h(
+    "div",
+    { class: "after" },
+    h("h3", {}, "After a stranger's words"),
+    h("p", { class: ["verdict", flow.decision] }, h("strong", {}, ROW_WORDS[flow.decision]), ` ${AFTER[flow.decision]}`),
+    leg("They come in", flow.source, flow.tools[0], data),
+    leg("What may be done", flow.path, flow.tools[1], data),
+    h("ul", {}, flow.reasons.map((reason) => h("li", {}, withCode(reason.text), " ", place(reason.at)))),
+  );
+}
+
+function leg(words, hops, tool, data) {
+  const steps = hops.length ? hops : [{ name: `the input of ${data.entry}`, at: data.at }];
+  return h(
+    "div",
+    { class: "leg" },
+    h("p", { class: "dim" }, words),
+    h(
+      "ol",
+      { class: "path" },
+      steps.map((hop, number) => {
+        const isNamed = number === steps.length - 1 && hops.length && ![hop.name, "*", "(start)"].includes(tool);
+        return h("li", {}, h("span", { class: "name" }, isNamed ? `${hop.name} (${tool})` : hop.name), place(hop.at));
+      }),
+    ),
+  );
 }
 
 const ASSURANCES = {

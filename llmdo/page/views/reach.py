@@ -8,6 +8,7 @@ from llmdo.base.values import replace
 from llmdo.page.endpoints import Endpoint, Inquiry, KeptAnswer
 from llmdo.policy.authority import STRICTNESS
 from llmdo.reach import depth_of
+from llmdo.reach.flows import after_strangers
 from llmdo.render import graph as drawings
 from llmdo.render.reach import UNKNOWN, capability
 from llmdo.services import reach as service
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from llmdo.page.subject import Subject
     from llmdo.policy.authority import Reason
     from llmdo.reach import Analysis, Hop, Row
+    from llmdo.reach.flows import FlowRow
     from llmdo.render.graph import Edge
     from llmdo.syntax.document import Place
 
@@ -61,6 +63,9 @@ def entry_data(analysis: Analysis, entry: Entry) -> dict[str, Json]:
         if entry.may is None
         else {"may": [str(each) for each in entry.may], "at": place_data(entry.may_at)},
         "rows": [row_data(row) for row in analysis.of(entry)],
+        "after": [flow_data(row) for row in after_strangers(analysis, entry)]
+        if analysis.graph.all_flows
+        else None,
         "uses": edges_data(drawn.entries[0][1]),
         "workers": [
             {
@@ -91,6 +96,18 @@ def row_data(row: Row) -> dict[str, Json]:
             # What a path ends with is decided by the call there; a delegation is one as well.
             _hop(path[-1], max(path[-1].decision, row.verdict.decision, key=STRICTNESS.__getitem__)),
         ],
+        "reasons": [_reason(reason) for reason in row.reasons],
+    }
+
+
+def flow_data(row: FlowRow) -> dict[str, Json]:
+    """What can be done after a stranger's words, with both legs of the way; none in where the input brings them."""
+    legs = {"source": row.source, "path": row.path}
+    return {
+        "capability": str(row.capability),
+        "decision": row.decision,
+        "tools": [row.source_tool, row.tool],
+        **{name: [_hop(hop, hop.decision) for hop in leg] for name, leg in legs.items()},
         "reasons": [_reason(reason) for reason in row.reasons],
     }
 
