@@ -178,5 +178,5 @@ def test_both_legs_are_shown_of_what_may_follow_a_strangers_words(
     expect(after.locator(".leg").first).to_contain_text("filesystem (edit_file)")
     expect(after.locator(".leg").last).to_contain_text("filesystem (edit_file)")
     expect(after).to_contain_text('"data.untrusted -> fs.write" = "needs_approval"')
-    go(page, "#/reach/worker_0?to=fs.read%3A**")
+    go(page, "#/reach/worker_0?to=agent.delegate")
     expect(after).to_have_count(0)
