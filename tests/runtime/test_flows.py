@@ -393,7 +393,7 @@ class Stops(Nobody):
         return Answer(allowed=False, by="a person", stops=True)
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if "sends itself" not in way and "a thread" not in way])
+@pytest.mark.parametrize("way", WAYS)
 def test_whoever_goes_on_with_a_run_is_asked_the_same(way: str, root: Path) -> None:
     steps = WAYS[way]
     play(root, *steps["main"], sender=steps.get("sender", ()))

@@ -178,8 +178,7 @@ async def _stop(config: RuntimeConfig, decided: DecidedCall) -> None:
     config.log.append(Decided(path=decided.path, call=decided, lasts=False))
     await config.log.settled()
     config.ledger.stop(f"{decided.by} ended the run at `{decided.path}`")
-    await asyncio.sleep(0)
-    raise Refused(f"`{decided.tool}` was not called: the run was ended")
+    raise asyncio.CancelledError(f"`{decided.tool}` was not called: the run was ended")
 
 
 async def _abandon(config: RuntimeConfig, call: Call, gone: GoneError) -> NoReturn:
@@ -187,8 +186,7 @@ async def _abandon(config: RuntimeConfig, call: Call, gone: GoneError) -> NoRetu
     if config.log.keeps:
         await config.log.brake.pull(gone)
     config.ledger.stop(gone.message)
-    await asyncio.sleep(0)
-    raise Refused(f"`{call.tool}` was not called: {gone.message}")
+    raise asyncio.CancelledError(f"`{call.tool}` was not called: {gone.message}")
 
 
 async def _objection(
