@@ -17,6 +17,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.toolkit import READ, delegating, delegation, hands_over, tools_of
 from llmdo.journal.naming import first_run
+from llmdo.policy.flow import read_by
 from llmdo.runtime import attachments as files
 from llmdo.runtime.code_tools import call_of, path_at
 from llmdo.runtime.frames import frame_below
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.place import CallPlace
+    from llmdo.runtime.seals import Opened
     from llmdo.runtime.signatures import Signature
 
 
@@ -142,7 +144,7 @@ class AgentRuntime:
             with not_calling():
                 callee = _callee(self, name)
                 given = _arguments(self.config.signatures[name], input, attachments)
-                sealed = opened_in(given, context.seals)
+                sealed = _opened(name, given, context)
                 arguments = sealed.arguments
                 path = path_at(self.config, place, name, arguments)
                 await self.config.log.require_same(path, name, arguments)
@@ -259,6 +261,18 @@ def _arguments(signature: Signature, value: object, attachments: Sequence[str]) 
     return {**arguments, FILES: list(attachments)} if attachments else arguments
 
 
+def _opened(name: str, given: Mapping[str, object], context: Context) -> Opened:
+    """The arguments of a call of the worker `name` by code, with the texts of the seals in them.
+
+    Raises:
+        ToolFailed: One would say which file is handed over, and code asks nobody about that.
+    """
+    sealed = opened_in(given, context.seals)
+    if FILES in sealed.seals:
+        raise ToolFailed(f"`{name}` was not called: a sealed text names no file that is handed over")
+    return sealed
+
+
 async def _enter(
     runtime: AgentRuntime,
     callee: Worker,
@@ -281,6 +295,7 @@ async def _enter(
     labels = context.end if context else NO_LABELS
     frame = frame_below(config, runtime.frame, callee, input=order.text, path=path, labels=labels)
     content = await _handed(config, callee, order.attachments, path)
+    frame.context.carry(config.ledger.labels.read(read_by(_raised(config, callee.name, order.attachments))))
     try:
         with not_calling():
             output = await run_worker(AgentRuntime(config, frame), [*order.parts, *content], ctx)
@@ -295,8 +310,9 @@ async def _enter(
         raise ToolFailed(f"`{callee.name}` failed: {why}") from error
     withheld = await _kept_from_caller(runtime, callee, path, output.text, None)
     withheld = config.log.returned(path, None if withheld else output.text, withheld)
-    if withheld:
-        raise ToolFailed(f"`{callee.name}` failed: {withheld}")
+    if withheld:  # by somebody who has seen it, and may quote it
+        why = told_of_failure(config, frame, context, withheld, limit=False)
+        raise ToolFailed(f"`{callee.name}` failed: {why}")
     return handed_over(config, runtime.frame, frame, context, output)
 
 
