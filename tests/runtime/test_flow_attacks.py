@@ -175,3 +175,69 @@ def test_what_code_loads_is_known_when_the_run_goes_on(root: Path) -> None:
     assert [question.path for question in first.asked] == ["sender/send#1"]
     kept(root, approver=second)
     assert [question.path for question in second.asked] == ["sender/send#1"]
+
+
+SEARCHING = """
+from pydantic_ai.native_tools import WebSearchTool
+sender = FunctionModel(sender.function, profile={"supported_native_tools": frozenset({WebSearchTool})})
+"""
+
+
+@pytest.mark.parametrize(
+    ("flow", "toolsets", "offers"),
+    [
+        ("fs.read:notes/** -> net", "toolsets: { filesystem: { read: ['notes/**'] } }", 1),
+        ("fs.read:notes/** -> net", "toolsets: [bank]", 1),  # whose state may hold it
+        ("fs.read:notes/** -> net", "description: x", 0),
+        ("data.untrusted -> net", "description: x", 1),  # the second search follows the first
+    ],
+)
+def test_a_tool_that_the_provider_runs_is_asked_about_by_all_that_may_be_read_before(
+    flow: str, toolsets: str, offers: int, root: Path
+) -> None:
+    changed(root, '"data.untrusted -> x.bank.send"', f'"{flow}"')
+    changed(root, '"x" = "allowed"', '"x" = "allowed"\n"net" = "allowed"')
+    changed(root, "toolsets: [bank]", f"{toolsets}\nnative_tools: [web_search]", "sender.worker")
+    play(root, [SENDER])
+    with (root / "models.py").open("a", encoding="utf-8") as file:
+        file.write(SEARCHING)
+    nobody = Nobody()
+    assert go(root, approver=nobody).status == "completed"
+    assert [question.tool for question in nobody.asked] == ["web_search"] * offers
+
+
+NARROWS = """
+
+class Narrow(FunctionToolset):
+    def get_capabilities(self, name, tool_args, ctx, config):
+        if BROKEN:
+            raise ValueError("what was there is gone")
+        return ["data.untrusted"] if WAS else []
+
+WAS, BROKEN = True, False
+narrow = Narrow(id="narrow")
+
+@narrow.tool_plain
+def find() -> str:
+    return "a page"
+"""
+
+
+@pytest.mark.parametrize("now", ["WAS, BROKEN = False, False", "WAS, BROKEN = False, True"])
+def test_what_a_call_raised_that_is_over_is_not_forgotten_by_its_toolset(now: str, root: Path) -> None:
+    with (root / "tools.py").open("a", encoding="utf-8") as file:
+        file.write(NARROWS.replace("WAS, BROKEN = True, False", "from state import BROKEN, WAS"))
+    (root / "state.py").write_text("WAS, BROKEN = True, False", encoding="utf-8")
+    table = (
+        '[toolsets.narrow]\ncapabilities = { find = ["data.untrusted"] }\nkeeps = false\n\n[toolsets.desk]'
+    )
+    changed(root, "[toolsets.desk]", table)
+    changed(root, "toolsets: { bank: {},", "toolsets: { bank: {}, narrow: {},", "main.worker")
+    play(root, [("find", {})], [SEND])
+    first, second = Stops(), Nobody()
+    kept(root, approver=first)
+    assert [question.tool for question in first.asked] == ["send"]
+    (root / "state.py").write_text(now, encoding="utf-8")
+    outcome = kept(root, approver=second)
+    assert outcome.status == "completed", outcome.error
+    assert [question.tool for question in second.asked] == ["send"]
