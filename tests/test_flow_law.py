@@ -203,6 +203,12 @@ def test_words_come_by_a_toolset_that_keeps_them(root: Path) -> None:
     assert not any("x.publishing.publish" in line for line in after(root))
 
 
+def test_words_come_by_instructions_of_a_toolset_that_is_blocked(root: Path) -> None:
+    manifest(root, 'read_issues = ["data.untrusted"]', 'read_issues = ["data.untrusted", "x.tracker.read"]')
+    manifest(root, '"fs.write" = "allowed"', '"fs.write" = "allowed"\n"x.tracker" = "blocked"')
+    assert after(root) == [f"x.publishing.publish needs_approval: {LEGS}"]
+
+
 def test_the_input_of_an_entry_brings_them_where_it_says_so(root: Path) -> None:
     workers(root, reader="")
     assert after(root) == []
