@@ -24,11 +24,13 @@ from llmdo.runtime.frames import frame_below
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge, require_unasked
 from llmdo.runtime.gate.labelling import (
+    add_kept,
     context_of_code,
     handed_over,
     labels_for,
     opened,
     told_of_failure,
+    without_strangers,
 )
 from llmdo.runtime.gate.numbering import call_path
 from llmdo.runtime.gate.policy import objection_to_output
@@ -155,7 +157,10 @@ class AgentRuntime:
                     arguments=arguments,
                     raised=_raised(self.config, name, arguments.get(FILES) or ()),
                     declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
-                    labels=labels_for(self.config, context),
+                    labels={
+                        **without_strangers(self.config, sealed.labels),
+                        **labels_for(self.config, context),
+                    },
                     brought=sealed.labels,
                 )
                 await judge(self.config, self.frame, call, ctx, ends="return")
@@ -227,9 +232,12 @@ class AgentRuntime:
             labels=labels_for(self.config, context),
         )
         await judge(self.config, self.frame, call)
-        if inside := opened(self.config, self.frame, call):
+        inside = opened(self.config, self.frame, call)
+        content = await files.load_one(worker, path, self.config.paths, self.config.attachments)
+        if inside:
+            add_kept(self.config, call, inside)
             context.carry(inside.end)
-        return await files.load_one(worker, path, self.config.paths, self.config.attachments)
+        return content
 
     def _make(self, use: Use) -> AbstractToolset[object]:
         graph, caller = self.config.graph, self.frame.worker

@@ -10,6 +10,7 @@ import pytest
 from llmdo.runtime.gate.policy import PolicyRefusal
 
 from .building import Step, script
+from .test_flows import changed
 from .test_handing_over import READ, SEALED, SEND, TEXT, Nobody, answers, call, go, play, root, sent, silent
 
 __all__ = ["root"]
@@ -153,3 +154,9 @@ def open_it() -> str:
     go(root, approver=nobody)
     assert [question.path for question in nobody.asked] == ["main/send#1"]
     assert sent(root) == []
+
+
+def test_code_passes_on_nothing_private_that_is_sealed(root: Path) -> None:
+    changed(root, "[sources]", '"fs.read:mail/** -> agent.delegate" = "blocked"\n\n[sources]')
+    outcome = go(root, "code", input="echo")
+    assert [denied.path for denied in outcome.denied] == ["code/echo#1"]

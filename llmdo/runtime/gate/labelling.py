@@ -103,7 +103,7 @@ def handed_over(
     if closed is None:
         context.carry(callee.context.end)
         return output
-    context.carry(_without_strangers(config, callee))
+    context.carry(without_strangers(config, callee.context.end))
     if not is_one_of(json.loads(output.text), closed):  # code of its type says what the type does not
         raise ToolFailed(f"`{callee.name}` failed: {_NO_ANSWER}")
     return output
@@ -118,7 +118,7 @@ def told_of_failure(
     if callee.worker is None or not (callee.worker.output == "sealed" or _is_closed(config, callee)):
         context.carry(callee.context.end)
         return why
-    context.carry(_without_strangers(config, callee))
+    context.carry(without_strangers(config, callee.context.end))
     return "a limit of the run was reached; finish with what you have" if limit else _NO_ANSWER
 
 
@@ -126,9 +126,10 @@ def _is_closed(config: RuntimeConfig, callee: CallFrame) -> bool:
     return config.signatures[callee.name].closed is not None
 
 
-def _without_strangers(config: RuntimeConfig, callee: CallFrame) -> Labels:
+def without_strangers(config: RuntimeConfig, labels: Labels) -> Labels:
+    """Those of `labels` that are about what goes out, not about who chose."""
     strangers = config.base.labelling.of_strangers
-    return {label: path for label, path in callee.context.end.items() if label not in strangers}
+    return {label: path for label, path in labels.items() if label not in strangers}
 
 
 def everything(labelling: Labelling, path: str) -> Labels:
