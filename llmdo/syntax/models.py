@@ -174,15 +174,28 @@ def _enumeration(node: ast.ClassDef) -> Schema:
 
 def _annotated(annotation: ast.expr, default: ast.expr | None, known: set[str]) -> Schema:
     """The schema of a field; `Field` may stand in its annotation or as its default."""
+    said = [default] if _only_limits(default) else []
     if isinstance(annotation, ast.Subscript) and last_name(annotation.value) == "Annotated":
-        inner, *more = (
-            annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
-        )
-        if not all(map(_only_limits, more)) or not _is_plain_default(default):
-            return {}
-        limits = [limit for each in more for limit in _limits(each)]
-        return {**_type(inner, known), **dict(limits), **dict(_limits(default))}
-    return {**_type(annotation, known), **dict(_limits(default))} if _is_plain_default(default) else {}
+        parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+        annotation, *more = parts
+        said = [*more, *said]
+    if not all(map(_only_limits, said)) or not _is_plain_default(default):
+        return {}
+    limits = [limit for each in said for limit in _limits(each)]
+    # One that is said twice is none that pydantic writes.
+    return _limited(_type(annotation, known), dict(limits)) if len(dict(limits)) == len(limits) else {}
+
+
+def _limited(schema: Schema, limits: Schema) -> Schema:
+    """A schema with the limits of its field; that of anything where its type has no such limits."""
+    match schema:
+        case {"anyOf": [dict(inner), {"type": "null"}]} if limits:
+            return {"anyOf": [_limited(inner, limits), {"type": "null"}]}
+        case {"type": "array"}:
+            return {**schema, **limits} if limits.keys() <= {"maxItems"} else {}
+        case {"type": "integer" | "number"}:
+            return {**schema, **limits} if "maxItems" not in limits else {}
+    return {} if limits else schema
 
 
 def _is_plain_default(value: ast.expr | None) -> bool:
@@ -193,7 +206,7 @@ def _is_plain_default(value: ast.expr | None) -> bool:
     return not isinstance(value, ast.Name) and not any(isinstance(part, ast.Call) for part in parts)
 
 
-def _only_limits(value: ast.expr) -> bool:
+def _only_limits(value: ast.expr | None) -> bool:
     """Whether this is a call of `Field` that says no more of a type than its limits."""
     if not isinstance(value, ast.Call) or last_name(value.func) != "Field":
         return False
