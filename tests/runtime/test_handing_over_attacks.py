@@ -160,3 +160,28 @@ def test_code_passes_on_nothing_private_that_is_sealed(root: Path) -> None:
     changed(root, "[sources]", '"fs.read:mail/** -> agent.delegate" = "blocked"\n\n[sources]')
     outcome = go(root, "code", input="echo")
     assert [denied.path for denied in outcome.denied] == ["code/echo#1"]
+
+
+def test_a_sealed_text_inside_a_typed_argument_is_opened_and_asked_about(root: Path) -> None:
+    with (root / "tools.py").open("a", encoding="utf-8") as file:
+        file.write(
+            """
+from pydantic import BaseModel
+
+class Letter(BaseModel):
+    to: str
+    lines: list[str]
+
+@mail.tool_plain
+def post(letter: Letter) -> str:
+    return send(letter.to, " ".join(letter.lines))
+"""
+        )
+    changed(root, 'note = ["x.mail.note"] }', 'note = ["x.mail.note"], post = ["x.mail.post"] }')
+    play(root, call("reader"), [("post", {"letter": {"to": SEALED, "lines": ["dear", SEALED]}})])
+    nobody, person = Nobody(), Nobody(allowed=True)
+    go(root, approver=nobody)
+    assert [question.tool for question in nobody.asked] == ["post"]
+    assert sent(root) == []
+    go(root, approver=person)
+    assert sent(root) == [f"{TEXT}: dear {TEXT}"]
