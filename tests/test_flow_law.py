@@ -203,6 +203,12 @@ def test_words_come_by_a_toolset_that_keeps_them(root: Path) -> None:
     assert not any("x.publishing.publish" in line for line in after(root))
 
 
+def test_words_come_by_instructions_of_a_toolset_that_is_blocked(root: Path) -> None:
+    manifest(root, 'read_issues = ["data.untrusted"]', 'read_issues = ["data.untrusted", "x.tracker.read"]')
+    manifest(root, '"fs.write" = "allowed"', '"fs.write" = "allowed"\n"x.tracker" = "blocked"')
+    assert after(root) == [f"x.publishing.publish needs_approval: {LEGS}"]
+
+
 def test_the_input_of_an_entry_brings_them_where_it_says_so(root: Path) -> None:
     workers(root, reader="")
     assert after(root) == []
@@ -314,6 +320,14 @@ def test_what_a_text_says_of_a_type_is_what_the_type_says(root: Path) -> None:
         "a: bool\n    @computed_field\n    def b(self) -> str: ...",
         "a: bool\n    @model_serializer\n    def b(self): ...",
         "a: bool\n    def model_dump(self): ...",
+        "a: bool\n    model_config: ClassVar[ConfigDict] = ConfigDict(extra='allow')",
+        "a: Literal['a'] = Field(json_schema_extra={'type': 'string'})",
+        "a: Annotated[Literal['a'], WithJsonSchema({'type': 'string'})]",
+        "a: Annotated[bool, PlainSerializer(str, return_type=str)]",
+        "a: Literal['a'] = F(json_schema_extra={'enum': []})",
+        "a: Literal['a'] = OTHER",
+        "a: int = Field(ge=0, le=9, **more)",
+        "list = dict\n    a: list[bool] = Field(max_length=2)",
     ],
 )
 def test_whatever_is_not_plainly_closed_is_open(field: str) -> None:
@@ -331,6 +345,15 @@ def test_whatever_is_not_plainly_closed_is_open(field: str) -> None:
         "class K(Enum):\n    a = f()\n    b: str = 'x'\nclass A(BaseModel):\n    a: K\n",
         "A = 1",
         "class A(",
+        "from base import BaseModel\nclass A(BaseModel):\n    a: bool\n",
+        "import base\nclass A(base.BaseModel):\n    a: bool\n",
+        "from base import *\nclass A(BaseModel):\n    a: bool\n",
+        "from base import Text as Literal\nclass A(BaseModel):\n    a: Literal['a']\n",
+        "Literal = dict\nclass A(BaseModel):\n    a: Literal['a']\n",
+        "def Field(**_): ...\nclass A(BaseModel):\n    a: int = Field(ge=0, le=9)\n",
+        "class K(Mixin, Enum):\n    a = 'x'\nclass A(BaseModel):\n    a: K\n",
+        "class K(Enum):\n    a = 'x'\n    _missing_ = anything\nclass A(BaseModel):\n    a: K\n",
+        "class A(BaseModel):\n    a: bool\nA.model_config['extra'] = 'allow'\n",
     ],
 )
 def test_a_module_that_is_not_plain_closes_nothing(text: str) -> None:

@@ -1,9 +1,14 @@
-"""Closed types: which values a JSON Schema leaves to whoever writes them, and how many bits those may carry."""
+"""Closed types: which values a JSON Schema leaves to whoever writes them, how many bits those carry, and which are it.
+
+What a schema says of a type is not always what the type takes, or what is written of it: code of a model may say
+anything. So each answer is looked at as well.
+"""
 
 from __future__ import annotations
 
+from decimal import Decimal
 from math import log2
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from llmdo.base.values import dataclass
 
@@ -47,6 +52,64 @@ class _Place:
 def closure_of(schema: Mapping[str, Json]) -> Closure:
     """What `schema` leaves open, of the forms that pydantic writes; any other form is open."""
     return _Judge(cast("Mapping[str, Mapping[str, Json]]", schema.get("$defs", {}))).of(schema, _Place())
+
+
+def is_one_of(value: Json, schema: Mapping[str, Json]) -> bool:
+    """Whether a value, as it was read from JSON, is one of those that a closed `schema` lists or bounds."""
+    return _is_one_of(value, schema, cast("Mapping[str, Json]", schema.get("$defs", {})))
+
+
+def _is_one_of(value: Json, part: Any, definitions: Mapping[str, Json]) -> bool:
+    match part:
+        case {"$ref": str(reference)}:
+            return _is_one_of(value, definitions[reference.rpartition("/")[2]], definitions)
+        case {"const": only}:
+            return _is_same(value, only)
+        case {"enum": [*values]}:
+            return any(_is_same(value, each) for each in values)
+        case {"anyOf": [*parts]} | {"oneOf": [*parts]}:
+            return any(_is_one_of(value, each, definitions) for each in parts)
+        case {"allOf": [*parts]}:
+            return all(_is_one_of(value, each, definitions) for each in parts)
+        case {"type": "boolean"}:
+            return isinstance(value, bool)
+        case {"type": "null"}:
+            return value is None
+        case {"type": "integer" | "number"}:
+            return _is_number_of(value, part)
+        case {"type": "array" | "object"}:
+            return _is_made_of(value, part, definitions)
+    return False
+
+
+def _is_made_of(value: Json, part: Mapping[str, Json], definitions: Mapping[str, Json]) -> bool:
+    """Whether a list or an object has only such parts."""
+    if part["type"] == "object":
+        fields = cast("Mapping[str, Json]", part.get("properties", {}))
+        return isinstance(value, dict) and all(
+            name in fields and _is_one_of(its, fields[name], definitions) for name, its in value.items()
+        )
+    if not isinstance(value, list) or len(value) > cast("int", part.get("maxItems", 0)):
+        return False
+    first = cast("list[Json]", part.get("prefixItems") or [part.get("items")] * len(value))
+    return len(value) <= len(first) and all(
+        _is_one_of(each, its, definitions) for each, its in zip(value, first, strict=False)
+    )
+
+
+def _is_same(value: Json, other: Json) -> bool:
+    return type(value) is type(other) and value == other
+
+
+def _is_number_of(value: Json, part: Mapping[str, Json]) -> bool:
+    kinds = (int,) if part.get("type") == "integer" else (int, float)
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        return False
+    low = part.get("minimum", part.get("exclusiveMinimum"))
+    high = part.get("maximum", part.get("exclusiveMaximum"))
+    # Exactly, where pydantic takes what is nearly a multiple: the rest would carry more than the type says.
+    is_multiple = Decimal(str(value)) % Decimal(str(part.get("multipleOf", 1))) == 0
+    return cast("float", low) <= cast("float", value) <= cast("float", high) and is_multiple
 
 
 @dataclass(frozen=True, slots=True)

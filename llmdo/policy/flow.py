@@ -101,9 +101,10 @@ class Labelling:
         read = {*raised}
         if any(_does_anything(each) for each in read):
             read.add(Capability("fs.read"))
-        # The names in a folder are whose files these are.
-        seen = {*read, *(Capability("fs.read", each.scope) for each in read if each.name == "fs.list")}
-        read.update([source.label for source in self.sources if any(map(source.capability.touches, seen))])
+        # Names of files are what whoever wrote the files says.
+        listed = [Capability("fs.read", each.scope) for each in read if each.name == "fs.list"]
+        sources = [each for each in self.sources if any(map(each.capability.touches, (*read, *listed)))]
+        read.update([source.label for source in sources])
         return frozenset([label for label in self.labels if any(map(label.touches, read))])
 
     @property

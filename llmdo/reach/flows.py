@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass, field
 from llmdo.graph import code_calls
+from llmdo.graph.toolkit import tools_of
 from llmdo.policy.authority import (
     STRICTNESS,
     UNTRUSTED,
@@ -175,12 +176,26 @@ class _Spread:
             for name, calls in self._calls.items():
                 for call in calls:
                     self._call(name, call)
+                self._words(name)
                 for toolset in self._keeping(name):
                     kept = labels.toolsets.setdefault(toolset, {})
                     labels.add(kept, labels.workers[name])
                     labels.add(labels.workers[name], kept)
                 for callee in self._delegates(name):
                     self._delegate(name, callee)
+
+    def _words(self, name: str) -> None:
+        """Adds what toolsets say where no call is decided on: it may be all that their tools declare."""
+        graph = self._analysis.graph
+        worker = graph.workers.get(name)
+        for use in worker.uses if worker else ():
+            toolset = graph.toolsets.get(use.name)
+            if toolset is None or not (toolset.kind == "python" or toolset.instructions):
+                continue
+            for tool in tools_of(graph, worker, use).values():
+                origin = Entrance(name, use.name, tool.name)
+                words = self._labelling.of(tool.capabilities)
+                self._labels.add(self._labels.workers[name], dict.fromkeys(words, origin))
 
     def _keeping(self, name: str) -> Iterable[str]:
         """The toolsets that a worker or its code may call, and that keep what they get."""

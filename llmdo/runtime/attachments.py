@@ -18,7 +18,8 @@ from llmdo.policy.secret_files import protected
 from llmdo.runtime.attached import Attached, read_outside
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge
-from llmdo.runtime.gate.labelling import labels_for, opened
+from llmdo.runtime.gate.labelling import add_kept, context_of_code, labels_for, opened
+from llmdo.runtime.place import require_no_probe
 from llmdo.toolsets.media import endings_of, media_type, text_of
 from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.refusal import PathRefused
@@ -223,3 +224,32 @@ async def handed_at_start(
         return await config.log.files(worker.name, names, read)
     except ToolFailed as failed:
         raise LlmdoError(failed.message) from failed
+
+
+async def loaded_by_tool(config: RuntimeConfig, frame: CallFrame, path: str) -> list[UserContent]:
+    """The content of a file that code of a tool asks for, under the limits of the worker that has the tool.
+
+    Raises:
+        ToolFailed: The file may not be read, or cannot be handed over.
+    """
+    require_no_probe()
+    worker = frame.worker
+    if worker is None:
+        raise LlmdoError("a function gives attachments to `call_agent` by their paths")
+    context = context_of_code(frame)
+    call = Call(
+        path=f"{frame.path}/load_attachment",
+        toolset=worker.name,
+        tool="load_attachment",
+        arguments={"path": path},
+        raised=tuple(raised_by(path, config.paths)),
+        declared=(READ,),
+        labels=labels_for(config, context),
+    )
+    await judge(config, frame, call)
+    inside = opened(config, frame, call)
+    content = await load_one(worker, path, config.paths, config.attachments)
+    if inside:
+        add_kept(config, call, inside)
+        context.carry(inside.end)
+    return content

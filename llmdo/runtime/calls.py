@@ -15,8 +15,9 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.builtin import PROVIDER_SIDE
-from llmdo.graph.toolkit import READ, delegating, delegation, hands_over, tools_of
+from llmdo.graph.toolkit import delegating, delegation, hands_over, tools_of
 from llmdo.journal.naming import first_run
+from llmdo.policy.flow import read_by
 from llmdo.runtime import attachments as files
 from llmdo.runtime.code_tools import call_of, path_at
 from llmdo.runtime.frames import frame_below
@@ -28,6 +29,7 @@ from llmdo.runtime.gate.labelling import (
     labels_for,
     opened,
     told_of_failure,
+    without_strangers,
 )
 from llmdo.runtime.gate.numbering import call_path
 from llmdo.runtime.gate.policy import objection_to_output
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.place import CallPlace
+    from llmdo.runtime.seals import Opened
     from llmdo.runtime.signatures import Signature
 
 
@@ -147,7 +150,7 @@ class AgentRuntime:
             with not_calling():
                 callee = _callee(self, name)
                 given = _arguments(self.config.signatures[name], input, attachments)
-                sealed = opened_in(given, context.seals)
+                sealed = _opened(name, given, context)
                 arguments = sealed.arguments
                 path = path_at(self.config, place, name, arguments)
                 await self.config.log.require_same(path, name, arguments)
@@ -158,7 +161,10 @@ class AgentRuntime:
                     arguments=arguments,
                     raised=_raised(self.config, name, arguments.get(FILES) or ()),
                     declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
-                    labels=labels_for(self.config, context),
+                    labels={
+                        **without_strangers(self.config, sealed.labels),
+                        **labels_for(self.config, context),
+                    },
                     brought=sealed.labels,
                 )
                 await judge(self.config, self.frame, call, ctx, ends="return")
@@ -215,24 +221,7 @@ class AgentRuntime:
         Raises:
             ToolFailed: The file may not be read, or cannot be handed over.
         """
-        require_no_probe()
-        worker = self.frame.worker
-        if worker is None:
-            raise LlmdoError("a function gives attachments to `call_agent` by their paths")
-        context = context_of_code(self.frame)
-        call = Call(
-            path=f"{self.frame.path}/load_attachment",
-            toolset=worker.name,
-            tool="load_attachment",
-            arguments={"path": path},
-            raised=tuple(files.raised_by(path, self.config.paths)),
-            declared=(READ,),
-            labels=labels_for(self.config, context),
-        )
-        await judge(self.config, self.frame, call)
-        if inside := opened(self.config, self.frame, call):
-            context.carry(inside.end)
-        return await files.load_one(worker, path, self.config.paths, self.config.attachments)
+        return await files.loaded_by_tool(self.config, self.frame, path)
 
     def _make(self, use: Use) -> AbstractToolset[object]:
         graph, caller = self.config.graph, self.frame.worker
@@ -264,6 +253,18 @@ def _arguments(signature: Signature, value: object, attachments: Sequence[str]) 
     return {**arguments, FILES: list(attachments)} if attachments else arguments
 
 
+def _opened(name: str, given: Mapping[str, object], context: Context) -> Opened:
+    """The arguments of a call of the worker `name` by code, with the texts of the seals in them.
+
+    Raises:
+        ToolFailed: One would say which file is handed over, and code asks nobody about that.
+    """
+    sealed = opened_in(given, context.seals)
+    if FILES in sealed.seals:
+        raise ToolFailed(f"`{name}` was not called: a sealed text names no file that is handed over")
+    return sealed
+
+
 async def _enter(
     runtime: AgentRuntime,
     callee: Worker,
@@ -286,6 +287,7 @@ async def _enter(
     labels = context.end if context else NO_LABELS
     frame = frame_below(config, runtime.frame, callee, input=order.text, path=path, labels=labels)
     content = await _handed(config, callee, order.attachments, path)
+    frame.context.carry(config.ledger.labels.read(read_by(_raised(config, callee.name, order.attachments))))
     try:
         with not_calling():
             output = await run_worker(AgentRuntime(config, frame), [*order.parts, *content], ctx)
@@ -300,8 +302,9 @@ async def _enter(
         raise ToolFailed(f"`{callee.name}` failed: {why}") from error
     withheld = await _kept_from_caller(runtime, callee, path, output.text, None)
     withheld = config.log.returned(path, None if withheld else output.text, withheld)
-    if withheld:
-        raise ToolFailed(f"`{callee.name}` failed: {withheld}")
+    if withheld:  # by somebody who has seen it, and may quote it
+        why = told_of_failure(config, frame, context, withheld, limit=False)
+        raise ToolFailed(f"`{callee.name}` failed: {why}")
     return handed_over(config, runtime.frame, frame, context, output) if context else output
 
 

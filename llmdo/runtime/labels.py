@@ -44,6 +44,11 @@ class Context:
     """What came to the code of its tools."""
     lost: dict[Capability, str] = field(default_factory=dict)
     """What came to code of which nobody knows whose it is."""
+    kept: dict[object, dict[Capability, str]] = field(default_factory=dict)
+    """The labels of what may hold what comes here after it has ended: of files that its code writes, and its toolset.
+
+    Of the context of a worker, those of the code of all its tools.
+    """
     seals: dict[str, Seal] = field(default_factory=dict)
     """The sealed texts that it was handed, by their names."""
     heard_last: deque[tuple[str, str]] = field(default_factory=partial(deque, maxlen=MOST_HEARD))
@@ -79,9 +84,11 @@ class Context:
         """Adds the labels of something that comes into this context."""
         if not labels:
             return
-        known = [self.read]
+        known = [self.read, *self.kept.values()]
         if self.of is not None:
-            known += [self.of.heard, self.of.lost, self.of.read] if self.is_lost else [self.of.heard]
+            known.append(self.of.heard)
+        if self.of is not None and self.is_lost:
+            known += [self.of.lost, self.of.read, *self.of.kept.values()]
         for label, path in labels.items():
             for each in known:
                 each.setdefault(label, path)
@@ -97,10 +104,18 @@ class KeptLabels:
     """By the scope that was written; None is any file."""
     toolsets: dict[str, dict[Capability, str]] = field(default_factory=dict)
 
-    def write(self, scopes: Iterable[str | None], labels: Labels) -> None:
-        """Labels files that are about to be written."""
-        for scope in scopes:
-            self.files.setdefault(scope, {}).update(labels)
+    def keep(self, context: Context, scopes: Iterable[str | None], toolset: str | None) -> None:
+        """Labels files that the code of `context` is about to write, and its toolset, also by all that comes there."""
+        kept: dict[object, dict[Capability, str]] = {
+            ("a file", scope): self.files.setdefault(scope, {}) for scope in scopes
+        }
+        if toolset is not None:
+            kept[toolset] = self.toolsets.setdefault(toolset, {})
+        for its in kept.values():
+            its.update(context.end)
+        context.kept.update(kept)
+        if context.of is not None:
+            context.of.kept.update(kept)
 
     def read(self, scopes: Iterable[str | None]) -> dict[Capability, str]:
         """The labels of files that are read."""

@@ -211,6 +211,12 @@ def code_at(frame: CallFrame) -> Scope | None:
     return scope if scope is not None and scope.frame is frame else None
 
 
+def running_context() -> Context | None:
+    """The labels of the code of the workspace that runs now, whosever it is; None where nothing is labelled."""
+    scope = _SCOPE.get()
+    return None if scope is None else scope.context
+
+
 def is_in_code() -> bool:
     """Whether what runs now is code of the workspace, or was begun by it."""
     return _SCOPE.get() is not None

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -101,6 +104,11 @@ def _opened(value: Any, seals: Mapping[str, Seal], there: list[Seal], name: str,
         return [_opened(each, seals, there, name, mixed) for each in value]
     if isinstance(value, Mapping):
         return {key: _opened(each, seals, there, name, mixed) for key, each in value.items()}
+    if isinstance(value, BaseModel) or is_dataclass(value):
+        inside: list[Seal] = []
+        opened = _opened(to_jsonable_python(value, by_alias=True, fallback=str), seals, inside, name, mixed)
+        there.extend(inside)
+        return opened if inside else value
     return value
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.messages import UserContent
 
+    from llmdo.base.values import Json
     from llmdo.graph.keys import Reference
     from llmdo.graph.resolved import Graph
     from llmdo.toolsets.python import Modules
@@ -209,8 +210,8 @@ class Signature:
     takes: PlainInput | TypedInput
     gives: type[BaseModel] | None
     """None is text."""
-    is_closed: bool = False
-    """Whether each of its answers is one that its type lists or bounds."""
+    closed: Mapping[str, Json] | None = None
+    """The schema of its answers, where that lists or bounds each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,14 +250,22 @@ def signatures_of(graph: Graph, workers: Iterable[str], modules: Modules) -> dic
                 if worker.schema_in
                 else PlainInput(),
                 gives=gives,
-                is_closed=gives is not None
-                and closure_of(gives.model_json_schema(mode="serialization")).is_closed,
+                closed=_closed(gives) if gives else None,
             )
         except LlmdoError as error:
             problems.setdefault(f"{error.at} {error.message}", error)
     if problems:
         raise Problems(problems.values())
     return signatures
+
+
+def _closed(model: type[BaseModel]) -> Mapping[str, Json] | None:
+    """The schema of what is written of a model, where that is closed."""
+    try:
+        schema = model.model_json_schema(mode="serialization")
+    except Exception:  # pydantic's own, and whatever the model's code raises
+        return None
+    return schema if closure_of(schema).is_closed else None
 
 
 def _model(reference: Reference, modules: Modules) -> type[BaseModel]:

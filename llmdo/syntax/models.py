@@ -27,11 +27,23 @@ _LIMITS = {
     "multiple_of": "multipleOf",
 }
 """What `Field` calls a limit, to what JSON Schema calls it."""
+_OTHERS = frozenset(
+    {"alias", "default", "default_factory", "description", "frozen", "min_length", "serialization_alias", "strict",
+     "title", "validation_alias"}
+)  # fmt: skip
+"""What else `Field` may be told that changes no type."""
 _ENUMERATIONS = frozenset({"Enum", "IntEnum", "StrEnum"})
 _PLAIN_DECORATORS = frozenset(
     {"classmethod", "field_validator", "model_validator", "property", "staticmethod"}
 )
 """Of methods that change nothing of what a model is written as."""
+_HOMES = frozenset({"enum", "pydantic", "typing", "typing_extensions"})
+_FROM_HOME = frozenset(
+    {"Annotated", "BaseModel", "ConfigDict", "Field", "List", "Literal", "Optional", "Tuple", "Union",
+     "field_validator", "model_validator", *_ENUMERATIONS}
+)  # fmt: skip
+_WORDS = _FROM_HOME | _PLAIN.keys() | {"classmethod", "list", "property", "staticmethod", "tuple"}
+"""The names that are read here, each of which a module may make something else."""
 
 
 def schema_of(text: str, name: str) -> Schema:
@@ -42,11 +54,44 @@ def schema_of(text: str, name: str) -> Schema:
         return {}
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     bound = [*_bound(tree.body)]
-    plain = {each for each in classes if bound.count(each) == 1} - _PLAIN.keys()
-    if not _PLAIN.keys().isdisjoint(bound):  # then `int` and the like may be anything
+    plain = {each for each in classes if bound.count(each) == 1}
+    if _redefines(tree):
         return {}
     definitions: dict[str, Json] = {each: _class(classes[each], plain) for each in sorted(plain)}
     return {"$ref": f"#/$defs/{name}", "$defs": definitions} if name in plain else {}
+
+
+def _redefines(tree: ast.Module) -> bool:
+    """Whether some name that is read here may stand for something else in this module."""
+    homes = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.name in _HOMES
+    }
+    return any(_redefines_here(node, homes) for node in ast.walk(tree))
+
+
+def _redefines_here(node: ast.AST, homes: set[str]) -> bool:
+    match node:
+        case ast.ImportFrom(module=module, names=names, level=level):
+            is_home = level == 0 and module in _HOMES
+            return any(
+                alias.name == "*"
+                or (
+                    (alias.asname or alias.name) in _WORDS
+                    and not (is_home and alias.asname in (None, alias.name))
+                )
+                for alias in names
+            )
+        case ast.Import(names=names):
+            return any((alias.asname or alias.name) in _WORDS for alias in names)
+        case ast.Name(id=name, ctx=ast.Store()) | ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+            return name in _WORDS or name in homes
+        case ast.Attribute(value=value, attr=name):
+            return name in _FROM_HOME and not (isinstance(value, ast.Name) and value.id in homes)
+    return False
 
 
 def _bound(body: Iterable[ast.stmt]) -> Iterable[str]:
@@ -59,13 +104,15 @@ def _bound(body: Iterable[ast.stmt]) -> Iterable[str]:
                 yield (each.asname or each.name).partition(".")[0]
             elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
                 yield each.id
+            elif isinstance(each, ast.Attribute | ast.Subscript) and isinstance(each.ctx, ast.Store):
+                yield ast.unparse(each).partition(".")[0]  # which is changed by that
 
 
 def _class(node: ast.ClassDef, known: set[str]) -> Schema:
     bases = [last_name(base) for base in node.bases]
     if node.keywords or node.decorator_list:
         return {}
-    if bases[-1:] and bases[-1] in _ENUMERATIONS:
+    if bases[-1:] and bases[-1] in _ENUMERATIONS and _PLAIN.keys() >= {*bases[:-1]}:
         return _enumeration(node)
     if bases != ["BaseModel"]:
         return {}
@@ -75,7 +122,9 @@ def _class(node: ast.ClassDef, known: set[str]) -> Schema:
     for statement in node.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             field = statement.target.id
-            if not field.startswith("_") and field != "model_config":
+            if field == "model_config":
+                return {}
+            if not field.startswith("_"):
                 properties[field] = _annotated(statement.annotation, statement.value, known)
                 if not _has_default(statement.value):
                     required.append(field)
@@ -113,7 +162,7 @@ def _enumeration(node: ast.ClassDef) -> Schema:
     values = []
     for statement in node.body:
         match statement:
-            case ast.Assign(targets=[ast.Name()], value=value):
+            case ast.Assign(targets=[ast.Name(id=member)], value=value) if not member.startswith("_"):
                 values.append(ast.unparse(value))
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 pass
@@ -125,13 +174,43 @@ def _enumeration(node: ast.ClassDef) -> Schema:
 
 def _annotated(annotation: ast.expr, default: ast.expr | None, known: set[str]) -> Schema:
     """The schema of a field; `Field` may stand in its annotation or as its default."""
+    stated = [default] if _only_limits(default) else []
     if isinstance(annotation, ast.Subscript) and last_name(annotation.value) == "Annotated":
-        inner, *more = (
-            annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
-        )
-        limits = [limit for each in more for limit in _limits(each)]
-        return {**_type(inner, known), **dict(limits), **dict(_limits(default))}
-    return {**_type(annotation, known), **dict(_limits(default))}
+        parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+        annotation, *more = parts
+        stated = [*more, *stated]
+    if not all(map(_only_limits, stated)) or not _is_plain_default(default):
+        return {}
+    limits = [limit for each in stated for limit in _limits(each)]
+    # One that is stated twice is none that pydantic writes.
+    return _limited(_type(annotation, known), dict(limits)) if len(dict(limits)) == len(limits) else {}
+
+
+def _limited(schema: Schema, limits: Schema) -> Schema:
+    """A schema with the limits of its field; that of anything where its type has no such limits."""
+    match schema:
+        case {"anyOf": [dict(inner), {"type": "null"}]} if limits:
+            return {"anyOf": [_limited(inner, limits), {"type": "null"}]}
+        case {"type": "array"}:
+            return {**schema, **limits} if limits.keys() <= {"maxItems"} else {}
+        case {"type": "integer" | "number"}:
+            return {**schema, **limits} if "maxItems" not in limits else {}
+    return {} if limits else schema
+
+
+def _is_plain_default(value: ast.expr | None) -> bool:
+    """Whether a field's default changes nothing of its type."""
+    if value is None or _only_limits(value):
+        return True
+    parts = [*ast.walk(value)]
+    return not isinstance(value, ast.Name) and not any(isinstance(part, ast.Call) for part in parts)
+
+
+def _only_limits(value: ast.expr | None) -> bool:
+    """Whether this is a call of `Field` that says no more of a type than its limits."""
+    if not isinstance(value, ast.Call) or last_name(value.func) != "Field":
+        return False
+    return all(each.arg in _LIMITS or each.arg in _OTHERS for each in value.keywords)
 
 
 def _limits(value: ast.expr | None) -> Iterable[tuple[str, Json]]:

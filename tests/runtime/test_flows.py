@@ -10,7 +10,7 @@ import pytest
 from llmdo.journal import Runs
 from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, ApproveAll, ApproveSome, Question, RejectAll, RunOptions, RunOutcome
-from llmdo.runtime.labels import KeptLabels
+from llmdo.runtime.labels import Context, KeptLabels
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
@@ -270,7 +270,7 @@ def test_a_file_carries_what_whoever_wrote_it_had_read(
     written: str | None, read: str | None, carries: bool
 ) -> None:
     kept, label = KeptLabels(), Capability("data.untrusted")
-    kept.write([written], {label: "main/read_file#1"})
+    kept.keep(Context(is_code=True, read={label: "main/read_file#1"}), [written], None)
     assert kept.read([read]) == ({label: "main/read_file#1"} if carries else {})
 
 

@@ -106,7 +106,7 @@ async def _judged(
         else:
             decided = recorded
             if origin and config.base.labelling.labels:  # of which labels are worked out, and none believed
-                call = await origin.derived(call)
+                call = _read_before(recorded, await origin.derived(call))
             log.tell(Decided(path=call.path, call=decided))
         if origin is None or not decided.allowed:
             await log.settled()  # all else is on disk when the tool starts
@@ -118,6 +118,12 @@ async def _judged(
             call = replace(call, arguments=await origin.changed(decided.changed), asks=_WAS_CHANGED)
         except (ValidationError, ModelRetry) as error:
             raise refused(config, not_taken(decided)) from error
+
+
+def _read_before(recorded: DecidedCall, now: Call) -> Call:
+    """A call that is over, raising all that it may have raised: what its toolset says by now may be something else."""
+    raised = {*recorded.raised, *(now.declared if now.fault else now.raised)}
+    return replace(now, raised=tuple(sorted(raised, key=str)))
 
 
 def require_unasked(config: RuntimeConfig, frame: CallFrame, call: Call) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+from pydantic_ai.exceptions import ToolFailed
+
+from llmdo.policy.closed import is_one_of
 from llmdo.policy.flow import read_by, written_by
 from llmdo.runtime.labels import Context
-from llmdo.runtime.place import code_at
+from llmdo.runtime.place import code_at, running_context
 from llmdo.runtime.seals import Seal, SealedText
 from llmdo.runtime.signatures import Output
 
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
 
 LEAST_WORD = 3  # characters: shorter ones stand anywhere by chance
+_NO_ANSWER = "it gave no answer"
 
 
 def labels_for(config: RuntimeConfig, context: Context) -> Labels:
@@ -34,7 +39,10 @@ def context_of_code(frame: CallFrame) -> Context:
     scope = code_at(frame)
     if scope is not None and scope.context is not None:
         return scope.context
-    return frame.context if frame.context.is_code else Context(is_code=True, of=frame.context, is_lost=True)
+    if frame.context.is_code:
+        return frame.context
+    # What code gets by a runtime that it kept of another call is in its own hands as well.
+    return Context(is_code=True, of=frame.context, is_lost=True, into=running_context())
 
 
 def opened(config: RuntimeConfig, frame: CallFrame, call: Call) -> Context | None:
@@ -49,15 +57,22 @@ def opened(config: RuntimeConfig, frame: CallFrame, call: Call) -> Context | Non
     context.carry(call.labels)
     context.carry(call.brought)
     context.carry(_raised(config, call))
+    add_kept(config, call, context)
+    toolset = config.graph.toolsets.get(call.toolset)
+    keeps = toolset is not None and toolset.keeps
+    kept.keep(context, written_by(call.raised, call.declared), call.toolset if keeps else None)
+    return context
+
+
+def add_kept(config: RuntimeConfig, call: Call, context: Context) -> None:
+    """Adds what files and the toolset bring into `context` that `call` reads: once more at its end.
+
+    For others may have written there meanwhile.
+    """
+    kept = config.ledger.labels
     if kept.files:
         context.carry(kept.read(read_by(call.raised)))
     context.carry(kept.toolsets.get(call.toolset, {}))
-    if labels := context.end:
-        kept.write(written_by(call.raised, call.declared), labels)
-    toolset = config.graph.toolsets.get(call.toolset)
-    if toolset is not None and toolset.keeps:
-        kept.toolsets.setdefault(call.toolset, {}).update(context.end)
-    return context
 
 
 def found_in(frame: CallFrame, arguments: Mapping[str, object]) -> tuple[str, ...]:
@@ -82,6 +97,9 @@ def handed_over(
 
     A sealed one is a name and a size. A closed one no stranger has written, whatever he wrote there: it carries what is
     private.
+
+    Raises:
+        ToolFailed: It is none of those that its closed type lists or bounds.
     """
     worker = callee.worker
     if context is None or worker is None:
@@ -90,8 +108,20 @@ def handed_over(
         name = callee.path.removeprefix(f"{caller.path}/")
         seal = Seal(name, output.text, {**callee.context.end})
         context.seals[name] = seal
-        return Output(SealedText.of(seal, context.carry), str(seal))
-    context.carry(_without_strangers(config, callee) if _is_closed(config, callee) else callee.context.end)
+
+        def carry(labels: Labels) -> None:
+            context.carry(labels)
+            if opening := running_context():  # of another call, where the text was kept for it
+                opening.carry(labels)
+
+        return Output(SealedText.of(seal, carry), str(seal))
+    closed = config.signatures[callee.name].closed
+    if closed is None:
+        context.carry(callee.context.end)
+        return output
+    context.carry(without_strangers(config, callee.context.end))
+    if not is_one_of(json.loads(output.text), closed):  # code of its type says what the type does not
+        raise ToolFailed(f"`{callee.name}` failed: {_NO_ANSWER}")
     return output
 
 
@@ -104,17 +134,18 @@ def told_of_failure(
     if callee.worker is None or not (callee.worker.output == "sealed" or _is_closed(config, callee)):
         context.carry(callee.context.end)
         return why
-    context.carry(_without_strangers(config, callee))
-    return "a limit of the run was reached; finish with what you have" if limit else "it gave no answer"
+    context.carry(without_strangers(config, callee.context.end))
+    return "a limit of the run was reached; finish with what you have" if limit else _NO_ANSWER
 
 
 def _is_closed(config: RuntimeConfig, callee: CallFrame) -> bool:
-    return config.signatures[callee.name].is_closed
+    return config.signatures[callee.name].closed is not None
 
 
-def _without_strangers(config: RuntimeConfig, callee: CallFrame) -> Labels:
+def without_strangers(config: RuntimeConfig, labels: Labels) -> Labels:
+    """Those of `labels` that are about what goes out, not about who chose."""
     strangers = config.base.labelling.of_strangers
-    return {label: path for label, path in callee.context.end.items() if label not in strangers}
+    return {label: path for label, path in labels.items() if label not in strangers}
 
 
 def everything(labelling: Labelling, path: str) -> Labels:

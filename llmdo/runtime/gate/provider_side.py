@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_ai.capabilities import NativeTool
@@ -14,7 +15,7 @@ from llmdo.graph.toolkit import tools_of
 from llmdo.policy.authority import never_runs
 from llmdo.runtime.gate.call import Call, Refused
 from llmdo.runtime.gate.decisions import judge
-from llmdo.runtime.gate.labelling import labels_for, opened
+from llmdo.runtime.gate.labelling import declared, everything, labels_for, opened
 from llmdo.toolsets.adoption import tools_in
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from llmdo.graph.worker import Worker
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
+    from llmdo.runtime.labels import Labels
 
 
 async def offered(config: RuntimeConfig, frame: CallFrame) -> list[NativeTool[object]]:
@@ -36,27 +38,42 @@ async def offered(config: RuntimeConfig, frame: CallFrame) -> list[NativeTool[ob
     without a word, like every tool whose calls are all blocked.
     """
     tools: list[NativeTool[object]] = []
+    labels = labels_for(config, frame.context)
     for tool in _tools(config.graph, frame.worker):
-        declared = tool.capabilities
-        if never_runs(declared, frame.authority):
+        raised = tool.capabilities
+        if never_runs(raised, frame.authority):
             continue
         call = Call(
             path=f"{frame.path}/{tool.name}",
             toolset=PROVIDER_SIDE,
             tool=tool.name,
             arguments={},
-            raised=declared,
-            declared=declared,
-            labels=labels_for(config, frame.context),
+            raised=raised,
+            declared=raised,
+            labels={**_to_come(config, frame), **labels},
         )
         try:
             await judge(config, frame, call)
         except Refused:
             continue
-        if context := opened(config, frame, call):  # of what it brings, nobody else sees any
+        if context := opened(
+            config, frame, replace(call, labels=labels)
+        ):  # of what it brings, nobody else sees any
             frame.context.carry(context.end)
         tools.append(NativeTool(NATIVE_TOOL_TYPES[tool.name](**_options(frame.worker, tool.name))))
     return tools
+
+
+def _to_come(config: RuntimeConfig, frame: CallFrame) -> Labels:
+    """The labels that a later request may hold, whose calls the provider makes: nobody decides on those then.
+
+    What a worker that has other tools may come upon, nobody knows: a file may hold what anybody has read.
+    """
+    labelling, uses = config.base.labelling, frame.worker.uses if frame.worker else ()
+    if any(use.name != PROVIDER_SIDE for use in uses):
+        return everything(labelling, f"{frame.path}, at the latest")
+    capabilities = {each for tool in _tools(config.graph, frame.worker) for each in tool.capabilities}
+    return declared(labelling, capabilities, frame.path)
 
 
 def require_support(graph: Graph, models: Mapping[str, Model], chains: Mapping[str, Sequence[str]]) -> None:

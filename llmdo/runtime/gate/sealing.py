@@ -12,6 +12,7 @@ from llmdo.base.diagnostic import joined
 from llmdo.graph import builtin
 from llmdo.policy.authority import CODE
 from llmdo.runtime.gate.call import Refused
+from llmdo.runtime.gate.labelling import without_strangers
 from llmdo.runtime.signatures import FILES
 
 if TYPE_CHECKING:
@@ -62,14 +63,13 @@ async def unsealed(config: RuntimeConfig, attempt: Attempt, opened: Opened) -> t
     targets = [each for each in opened.seals if every or each in (attempt.targets or ())]
     if mixed := [target for target in targets if target in opened.mixed]:
         raise Refused(f"`{name}` was not called: a sealed text stands alone in {joined(_named(mixed))}")
-    strangers = config.base.labelling.of_strangers
     of_targets = {
         label: path
         for target in targets
         for seal in opened.seals[target]
         for label, path in seal.labels.items()
     }
-    private = {label: path for label, path in opened.labels.items() if label not in strangers}
+    private = without_strangers(config, opened.labels)
     known = config.ledger.unsealed
     asked = [target for target in targets if _key(call, target) not in known]
     return (

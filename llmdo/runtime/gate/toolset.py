@@ -12,15 +12,15 @@ from pydantic_ai.toolsets import WrapperToolset
 from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import builtin
-from llmdo.graph.toolkit import delegating
-from llmdo.graph.worker import Attachments
-from llmdo.runtime.gate.call import Attempt, frozen
+from llmdo.graph.toolkit import READ, delegating
+from llmdo.runtime.gate.call import Attempt, Refused, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
-from llmdo.runtime.gate.labelling import declared, everything, labels_for, opened
+from llmdo.runtime.gate.labelling import add_kept, declared, everything, labels_for, opened
 from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbered
 from llmdo.runtime.gate.probing import offered_probe
 from llmdo.runtime.gate.sealing import answered, targets_of, unsealed
 from llmdo.runtime.gate.starting import is_server, may_start_unasked, refused_by_lock, require_start
+from llmdo.runtime.labels import NO_LABELS
 from llmdo.runtime.models.failure import failure_text
 from llmdo.runtime.place import calling
 from llmdo.runtime.recording.encoding import shown_outcome
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Capability
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
-    from llmdo.runtime.gate.call import Permit
-    from llmdo.runtime.labels import Context
+    from llmdo.runtime.gate.call import Call, Permit
+    from llmdo.runtime.labels import Context, Labels
     from llmdo.runtime.telemetry.events import Outcome
 
 
@@ -267,8 +267,8 @@ class Gate(WrapperToolset[object]):
         if self._is_server and not is_over:
             await require_start(self.config, self.frame, self.use, ctx, call.labels)
         context = opened(self.config, self.frame, call) if self.config.is_labelled else None
-        if context and is_over and self._may_have_called:
-            context.carry(everything(self.config.base.labelling, call.path))
+        if context and is_over:
+            context.carry(self._unrecorded(call))
 
         async def work() -> Any:
             try:
@@ -294,17 +294,24 @@ class Gate(WrapperToolset[object]):
             return result
         finally:
             if context:
+                add_kept(self.config, call, context)
                 self._labelled.take(context)
 
-    @property
-    def _may_have_called(self) -> bool:
-        """Whether code of these tools may call others, or loads files: of such a call only the result is recorded."""
-        graph, toolset = self.config.graph, self.config.graph.toolsets.get(self.use.name)
-        if toolset is None:
-            return False
-        worker = self.frame.worker
-        has_more = bool(graph.edges[worker.name]) or worker.attachments != Attachments() if worker else True
-        return has_more or bool(toolset.calls)
+    def _unrecorded(self, call: Call) -> Labels:
+        """The labels of all that the code of `call`, which is over, may have come upon: only its result is recorded."""
+        config, worker, toolset = (
+            self.config,
+            self.frame.worker,
+            self.config.graph.toolsets.get(self.use.name),
+        )
+        if toolset is None or toolset.kind != "python":
+            return NO_LABELS
+        if worker is None or config.graph.edges[worker.name] or toolset.calls:
+            return everything(config.base.labelling, call.path)
+        if config.never_runs((READ,), self.frame.authority, ((READ,),)):
+            return NO_LABELS
+        loaded = declared(config.base.labelling, (READ,), call.path)
+        return {**config.ledger.labels.read((READ.scope,)), **loaded}
 
     async def _kept(
         self, attempt: Attempt, permit: Permit, work: Callable[[], Coroutine[object, object, Any]]
@@ -335,7 +342,13 @@ class Gate(WrapperToolset[object]):
 
     async def _judged(self, attempt: Attempt, arguments: Mapping[str, Any], *, asks: bool) -> Permit:
         call = attempt.draft(arguments, ASKS_ITSELF if asks else None)
-        return await judge(self.config, self.frame, call, attempt.ctx, attempt, self._ends)
+        try:
+            return await judge(self.config, self.frame, call, attempt.ctx, attempt, self._ends)
+        except Refused as refused:
+            if not (attempt.brought or attempt.sealed):
+                raise
+            # The reasons quote what a call raises, which may be a path that is sealed.
+            raise Refused(f"`{call.tool}` is not let through with what is sealed there") from refused
 
     @property
     def _ends(self) -> Kind:
