@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from llmdo.diff import diff
 from llmdo.graph.resolved import Graph
 from llmdo.policy.authority import Authority, Capability, Carried, FlowRule, decide
-from llmdo.policy.closed import closure_of
+from llmdo.policy.closed import closure_of, is_one_of
 from llmdo.policy.flow import LabelledSource, Labelling, parse_flow
 from llmdo.reach.flows import after_strangers
 from llmdo.render.flows import legs
@@ -369,6 +369,68 @@ class _Listed(BaseModel):
 def test_bits_are_those_of_all_values() -> None:
     # 2 for the kind, 3 for the pages, and for the list no more than 2 with one of three lengths
     assert 5 + 2 <= closure_of(_Listed.model_json_schema(mode="serialization")).bits < 5 + 2 + 2
+
+
+class _Leaf(BaseModel):
+    kind: Literal["a", "b"] = Field(alias="what")
+
+
+class _Whole(BaseModel):
+    leaf: _Leaf | None
+    pages: Annotated[int, Field(ge=0, le=63)]
+    share: Annotated[float, Field(ge=0, le=1, multiple_of=0.1)]
+    kinds: list[Literal["a", 1, None]] = Field(max_length=2)
+    pair: tuple[bool, Literal["a"]]
+
+
+WHOLE: dict[str, Any] = {
+    "leaf": {"what": "a"},
+    "pages": 5,
+    "share": 0.3,
+    "kinds": ["a", None],
+    "pair": [True, "a"],
+}
+
+
+def test_what_a_closed_type_lets_through_is_one_of_its_values() -> None:
+    schema = _Whole.model_json_schema(mode="serialization")
+    assert closure_of(schema).is_closed
+    changes: tuple[dict[str, Any], ...] = (
+        {},
+        {"leaf": None},
+        {"pages": 0},
+        {"share": 1},
+        {"kinds": []},
+        {"kinds": [1]},
+    )
+    for change in changes:
+        written = _Whole.model_validate(WHOLE | change).model_dump_json(by_alias=True)
+        assert is_one_of(json.loads(written), schema), written
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"leaf": {"what": "free text"}},
+        {"leaf": {"what": "a", "more": "free text"}},
+        {"leaf": "free text"},
+        {"leaf": {}},
+        {"pages": 64},
+        {"pages": True},
+        {"pages": 5.0},
+        {"share": 0.30000000012},
+        {"share": None},
+        {"kinds": ["a", "a", "a"]},
+        {"kinds": [True]},
+        {"kinds": {"free text": 1}},
+        {"pair": [True]},
+        {"pair": [True, "a", "free text"]},
+        {"pair": [True, "free text"]},
+        {"more": "free text"},
+    ],
+)
+def test_what_a_closed_type_does_not_list_is_none_of_its_values(change: dict[str, Any]) -> None:
+    assert not is_one_of(WHOLE | change, _Whole.model_json_schema(mode="serialization"))
 
 
 NAMES = (

@@ -83,17 +83,22 @@ def _is_one_of(value: Json, part: Any, definitions: Mapping[str, Json]) -> bool:
 
 
 def _is_made_of(value: Json, part: Mapping[str, Json], definitions: Mapping[str, Json]) -> bool:
-    """Whether a list or an object has only such parts."""
+    """Whether a list or an object has such parts, and no others."""
     if part["type"] == "object":
         fields = cast("Mapping[str, Json]", part.get("properties", {}))
-        return isinstance(value, dict) and all(
-            name in fields and _is_one_of(its, fields[name], definitions) for name, its in value.items()
+        needed = cast("list[str]", part.get("required", []))
+        return (
+            isinstance(value, dict)
+            and value.keys() >= {*needed}
+            and all(
+                name in fields and _is_one_of(its, fields[name], definitions) for name, its in value.items()
+            )
         )
     if not isinstance(value, list) or len(value) > cast("int", part.get("maxItems", 0)):
         return False
-    first = cast("list[Json]", part.get("prefixItems") or [part.get("items")] * len(value))
-    return len(value) <= len(first) and all(
-        _is_one_of(each, its, definitions) for each, its in zip(value, first, strict=False)
+    parts = cast("list[Json]", part.get("prefixItems", [part.get("items")] * len(value)))
+    return len(value) == len(parts) and all(
+        _is_one_of(each, its, definitions) for each, its in zip(value, parts, strict=True)
     )
 
 

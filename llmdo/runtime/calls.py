@@ -29,11 +29,11 @@ from llmdo.runtime.gate.labelling import (
     labels_for,
     opened,
     told_of_failure,
-    without_strangers,
 )
 from llmdo.runtime.gate.numbering import call_path
 from llmdo.runtime.gate.policy import objection_to_output
 from llmdo.runtime.gate.provider_side import offered
+from llmdo.runtime.gate.sealing import unsealed_by_code
 from llmdo.runtime.gate.toolset import Gate
 from llmdo.runtime.labels import NO_LABELS, Context
 from llmdo.runtime.models.failure import explained, failure_text
@@ -43,7 +43,6 @@ from llmdo.runtime.models.retries import PersistentModel
 from llmdo.runtime.place import code_at, not_calling, place_of, require_no_probe
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.stub import StubToolset
-from llmdo.runtime.seals import opened_in
 from llmdo.runtime.signatures import FILES, Output
 from llmdo.runtime.telemetry.events import WorkerFinished, WorkerStarted
 from llmdo.toolsets import call_key
@@ -63,7 +62,6 @@ if TYPE_CHECKING:
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.place import CallPlace
-    from llmdo.runtime.seals import Opened
     from llmdo.runtime.signatures import Signature
 
 
@@ -150,7 +148,7 @@ class AgentRuntime:
             with not_calling():
                 callee = _callee(self, name)
                 given = _arguments(self.config.signatures[name], input, attachments)
-                sealed = _opened(name, given, context)
+                sealed, labels = unsealed_by_code(self.config, name, given, context)
                 arguments = sealed.arguments
                 path = path_at(self.config, place, name, arguments)
                 await self.config.log.require_same(path, name, arguments)
@@ -161,10 +159,7 @@ class AgentRuntime:
                     arguments=arguments,
                     raised=_raised(self.config, name, arguments.get(FILES) or ()),
                     declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
-                    labels={
-                        **without_strangers(self.config, sealed.labels),
-                        **labels_for(self.config, context),
-                    },
+                    labels=labels,
                     brought=sealed.labels,
                 )
                 await judge(self.config, self.frame, call, ctx, ends="return")
@@ -251,18 +246,6 @@ def _arguments(signature: Signature, value: object, attachments: Sequence[str]) 
     except LlmdoError as error:
         raise ToolFailed(error.message) from error
     return {**arguments, FILES: list(attachments)} if attachments else arguments
-
-
-def _opened(name: str, given: Mapping[str, object], context: Context) -> Opened:
-    """The arguments of a call of the worker `name` by code, with the texts of the seals in them.
-
-    Raises:
-        ToolFailed: One would say which file is handed over, and code asks nobody about that.
-    """
-    sealed = opened_in(given, context.seals)
-    if FILES in sealed.seals:
-        raise ToolFailed(f"`{name}` was not called: a sealed text names no file that is handed over")
-    return sealed
 
 
 async def _enter(

@@ -174,15 +174,15 @@ def _enumeration(node: ast.ClassDef) -> Schema:
 
 def _annotated(annotation: ast.expr, default: ast.expr | None, known: set[str]) -> Schema:
     """The schema of a field; `Field` may stand in its annotation or as its default."""
-    stated = [default] if _only_limits(default) else []
+    calls = [default] if _only_limits(default) else []
     if isinstance(annotation, ast.Subscript) and last_name(annotation.value) == "Annotated":
         parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
         annotation, *more = parts
-        stated = [*more, *stated]
-    if not all(map(_only_limits, stated)) or not _is_plain_default(default):
+        calls = [*more, *calls]
+    if not all(map(_only_limits, calls)) or not _is_plain_default(default):
         return {}
-    limits = [limit for each in stated for limit in _limits(each)]
-    # One that is stated twice is none that pydantic writes.
+    limits = [limit for each in calls for limit in _limits(each)]
+    # One that is said twice is none that pydantic writes.
     return _limited(_type(annotation, known), dict(limits)) if len(dict(limits)) == len(limits) else {}
 
 

@@ -6,23 +6,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
-from pydantic_ai.exceptions import ModelRetry
+from pydantic_ai.exceptions import ModelRetry, ToolFailed
 
 from llmdo.base.diagnostic import joined
 from llmdo.graph import builtin
 from llmdo.policy.authority import CODE
 from llmdo.runtime.gate.call import Refused
-from llmdo.runtime.gate.labelling import without_strangers
+from llmdo.runtime.gate.labelling import labels_for, without_strangers
+from llmdo.runtime.seals import opened_in
 from llmdo.runtime.signatures import FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pydantic_ai.tools import ToolDefinition
 
     from llmdo.graph.resolved import Graph
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.gate.call import Attempt, Call
+    from llmdo.runtime.labels import Context, Labels
     from llmdo.runtime.seals import Opened, Seal
 
 
@@ -82,6 +84,20 @@ async def unsealed(config: RuntimeConfig, attempt: Attempt, opened: Opened) -> t
         ),
         arguments,
     )
+
+
+def unsealed_by_code(
+    config: RuntimeConfig, name: str, given: Mapping[str, Any], context: Context
+) -> tuple[Opened, Labels]:
+    """The arguments of a call of the worker `name` by code, and the labels under which that is chosen.
+
+    Raises:
+        ToolFailed: A sealed text would say which file is handed over, and code asks nobody about that.
+    """
+    opened = opened_in(given, context.seals)
+    if FILES in opened.seals:
+        raise ToolFailed(f"`{name}` was not called: a sealed text names no file that is handed over")
+    return opened, {**without_strangers(config, opened.labels), **labels_for(config, context)}
 
 
 def answered(config: RuntimeConfig, attempt: Attempt, call: Call) -> None:
