@@ -232,8 +232,10 @@ def test_what_a_call_raised_that_is_over_is_not_forgotten_by_its_toolset(now: st
         '[toolsets.narrow]\ncapabilities = { find = ["data.untrusted"] }\nkeeps = false\n\n[toolsets.desk]'
     )
     changed(root, "[toolsets.desk]", table)
-    changed(root, "toolsets: { bank: {},", "toolsets: { bank: {}, narrow: {},", "main.worker")
-    play(root, [("find", {})], [SEND])
+    # It calls nobody and loads no file, so its code came upon nothing else.
+    changed(root, "toolsets: [bank]", "toolsets: [bank, narrow]\nmay: [x.bank]", "sender.worker")
+    changed(root, 'worker = "main"', 'worker = "sender"')
+    play(root, sender=([("find", {})], [SEND]))
     first, second = Stops(), Nobody()
     kept(root, approver=first)
     assert [question.tool for question in first.asked] == ["send"]
