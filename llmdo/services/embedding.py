@@ -70,6 +70,8 @@ class RunSettings(TypedDict, total=False):
     """What the entry's worker was told and answered before, such as the `messages` of an earlier outcome."""
     continue_from: str | None
     """The run that it goes on from, by its id, what only that begins or ends with, or `last`: it keeps a journal."""
+    untrusted_input: bool
+    """Whether a stranger may have written the input, as far as its entry does not say: flow rules then count it so."""
     locked: bool
     """Whether a lock that is missing or stale refuses the run."""
     approver: Approver | None
@@ -187,6 +189,7 @@ class TeamEntry:
         plan = RunPlan.begin(
             *(Basis(graph=graph, prompts=self.prompts), self.root, self.name),
             input=input if input is None or isinstance(input, str) else json.dumps(input),
+            untrusted_input=settings.get("untrusted_input", False),
             history=require_messages(history or ()),
             paths=settings.get("paths") or {},
             attachments=attached_of(settings.get("attachments", ()), folders.root),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import llmdo
 from llmdo.journal import Runs
 from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, ApproveAll, ApproveSome, Question, RejectAll, RunOptions, RunOutcome
@@ -420,3 +421,10 @@ def test_a_question_says_where_a_value_stands(to: str, more: list[str], root: Pa
     go(root, approver=nobody)
     [question] = nobody.asked
     assert list(question.reasons[1:]) == more
+
+
+def test_a_program_says_that_a_stranger_wrote_the_input(root: Path) -> None:
+    play(root, [SEND])
+    assert llmdo.run(root, "go").denied == ()
+    [call] = llmdo.run(root, "go", untrusted_input=True).denied
+    assert call.labels == ("data.untrusted",)
