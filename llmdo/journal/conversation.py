@@ -30,6 +30,8 @@ class Earlier:
     """The run that the conversation began with."""
     turn: int
     """The place of the run that goes on among those of the conversation: 2 for the one after the first."""
+    labels: Mapping[str, Any] | None = None
+    """What its worker had read by the words of flow rules, as its end says; None where it does not."""
     spent: Mapping[str, float] = field(default_factory=dict)
     """What the runs of the conversation used until then, by the names of its limits; nothing where it has none."""
 
@@ -48,7 +50,10 @@ class Earlier:
         kinds = {"run": str, "number": int, "head": str, "first": str, "turn": int, "spent": dict}
         if lacks := [name for name, kind in kinds.items() if not isinstance(data.get(name), kind)]:
             raise JournalError(f"the journal does not say what its run goes on from: it lacks `{lacks[0]}`")
-        return cls(**{name: data[name] for name in kinds})
+        labels = data.get("labels")
+        return cls(
+            labels=labels if isinstance(labels, dict) else None, **{name: data[name] for name in kinds}
+        )
 
 
 def goes_on_from(journal: JournalStore) -> Earlier | None:

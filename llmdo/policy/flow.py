@@ -8,7 +8,7 @@ from llmdo.base.values import dataclass, field
 from llmdo.policy.authority import UNTRUSTED, Capability, FlowRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from llmdo.syntax.document import Place
 
@@ -106,6 +106,28 @@ class Labelling:
         sources = [each for each in self.sources if any(map(each.capability.touches, (*read, *listed)))]
         read.update([source.label for source in sources])
         return frozenset([label for label in self.labels if any(map(label.touches, read))])
+
+    def kept(self, carried: Iterable[Capability]) -> dict[str, list[str]]:
+        """What a conversation carries, as its journal keeps it: these labels, of which others, by which sources."""
+        return {"carried": sorted(map(str, carried)), "of": [*map(str, self.labels)], "sources": self._stated}
+
+    def carried_in(self, kept: Mapping[str, object] | None) -> frozenset[Capability]:
+        """The labels of a conversation of which a journal keeps this, or nothing.
+
+        What flow rules did not name then, nobody looked for: it counts as read. So does all, by other sources.
+        """
+        if kept is None or kept.get("sources") != self._stated:
+            return frozenset(self.labels)
+        carried, looked_for = (kept.get(name) for name in ("carried", "of"))
+        if not isinstance(carried, list) or not isinstance(looked_for, list):
+            return frozenset(self.labels)
+        return frozenset(
+            label for label in self.labels if str(label) in carried or str(label) not in looked_for
+        )
+
+    @property
+    def _stated(self) -> list[str]:
+        return [f"{source.capability} = {source.label}" for source in self.sources]
 
     @property
     def of_strangers(self) -> frozenset[Capability]:

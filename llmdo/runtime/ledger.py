@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic_ai.usage import RunUsage
 
-from llmdo.runtime.labels import KeptLabels
+from llmdo.runtime.labels import Context, KeptLabels
 from llmdo.runtime.place import UnorderedCalls
 from llmdo.runtime.stop import Stop
 
@@ -48,6 +48,8 @@ class Ledger:
     """The digest of the lock of the graph that is run; None until a question needs it."""
     stop: Stop = field(default_factory=Stop)
     """Ends the run early."""
+    context: Context | None = None
+    """What the entry's worker has read; None of code."""
     labels: KeptLabels = field(default_factory=KeptLabels)
     """Of what outlives a call within the run."""
     unsealed: set[tuple[str, str, str, str]] = field(default_factory=set)

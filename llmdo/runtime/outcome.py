@@ -64,6 +64,8 @@ class RunOutcome:
     usage_by_worker: Mapping[str, Usage]
     unpriced: int = 0
     """The answers of which no price is known, which the cost is without."""
+    labels: Mapping[str, object] | None = None
+    """What the entry's worker has read by the words of flow rules, for a run that goes on from it; None without any."""
     denied: tuple[DecidedCall, ...]
     """The calls that the gate did not let through, in the order in which they were refused."""
     messages: tuple[ModelMessage, ...] = field(default=(), compare=False, repr=False)

@@ -22,7 +22,6 @@ from llmdo.runtime.attachments import handed_at_start
 from llmdo.runtime.calls import AgentRuntime, run_worker
 from llmdo.runtime.dependencies import dependencies
 from llmdo.runtime.frames import entry_frame, frame_below
-from llmdo.runtime.gate.labelling import everything
 from llmdo.runtime.models.failure import OutOfQuotaError, explained, failure_text
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, usage_of
@@ -105,8 +104,9 @@ async def run(
             if options.locked:
                 await _start_servers(config, text)
             outcome, cancellation = await _outcome(config, work, text)
-            new = config.ledger.messages
-            outcome = replace(outcome, messages=(*options.history, *new), new_messages=new)
+            new, context, labelling = config.ledger.messages, config.ledger.context, config.base.labelling
+            labels = labelling.kept(context.end) if context and labelling.labels else None
+            outcome = replace(outcome, messages=(*options.history, *new), new_messages=new, labels=labels)
             return await _recorded(config, outcome, cancellation)
 
 
@@ -351,6 +351,7 @@ async def _start_worker(name: str, order: Order, options: RunOptions, start: Age
     worker = start.config.graph.workers[name]
     frame = frame_below(start.config, start.frame, worker, input=order.text, path=name)
     handed = await handed_at_start(start.config, start.frame, worker, options.attachments)
+    start.config.ledger.context = frame.context
     frame.context.carry(start.frame.context.end)
     if options.history:
         frame.context.carry(_labels_of_history(start.config.base.labelling, options))
@@ -368,9 +369,9 @@ def _opened(answer: Output, context: Context) -> Output:
 
 
 def _labels_of_history(labelling: Labelling, options: RunOptions) -> Labels:
-    """The labels of the messages that a run starts from; of earlier runs, all that there are."""
+    """The labels of the messages that a run starts from; of an earlier run, those that its journal keeps."""
     if options.continues is not None:
-        return everything(labelling, "the conversation")
+        return dict.fromkeys(labelling.carried_in(options.continues.labels), "the conversation")
     return dict.fromkeys(labelling.of_strangers, "the history")
 
 

@@ -71,7 +71,8 @@ def end_of(journal: JournalStore) -> Earlier:
         )
     link, before = journal.entry_link, goes_on_from(journal)
     first, turn = (run, 2) if before is None else (before.first, before.turn + 1)
-    return Earlier(run=run, number=link.number, head=link.head, first=first, turn=turn)
+    labels = ended.data.get("labels")
+    return Earlier(run=run, number=link.number, head=link.head, first=first, turn=turn, labels=labels)
 
 
 def continuing(plan: RunPlan, run: str, environ: Mapping[str, str], *, keeps: bool) -> RunPlan:

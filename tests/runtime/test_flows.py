@@ -423,6 +423,43 @@ def test_a_question_says_where_a_value_stands(to: str, more: list[str], root: Pa
     assert list(question.reasons[1:]) == more
 
 
+def talk(root: Path, *turns: str) -> list[list[str]]:
+    """The calls that are refused in each turn of a conversation."""
+    denied: list[list[str]] = []
+    for number, text in enumerate(turns):
+        outcome = llmdo.run(root, "go", text, journal=True, continue_from="last" if number else None)
+        assert outcome.status == "completed", outcome.error
+        denied.append([call.tool for call in outcome.denied])
+    return denied
+
+
+def test_a_conversation_carries_what_was_read_in_it(root: Path) -> None:
+    read, notes = [READ], [("read_file", {"path": "notes/a.txt"})]
+    script(
+        root,
+        main=[notes, "first", [SEND], "second", read, "third", [SEND], "fourth"],
+        reader=["x"],
+        sender=["x"],
+    )
+    assert talk(root, "a", "b", "c", "d") == [[], [], [], ["send"]]
+    assert sent(root) == ["US133"]
+
+
+def test_what_nobody_looked_for_in_a_conversation_counts_as_read(root: Path) -> None:
+    script(root, main=["first", [SEND], "second"], reader=["x"], sender=["x"])
+    assert talk(root, "a") == [[]]
+    changed(root, "[flows]", '[flows]\n"x.bank.look -> x.bank.send" = "blocked"')
+    outcome = llmdo.run(root, "go", "b", journal=True, continue_from="last")
+    assert [call.decision for call in outcome.denied] == ["blocked"]
+
+
+def test_by_other_sources_a_conversation_counts_as_labelled(root: Path) -> None:
+    script(root, main=["first", [SEND], "second"], reader=["x"], sender=["x"])
+    assert talk(root, "a") == [[]]
+    changed(root, "[sources]", '[sources]\n"fs.read:notes/**" = "data.untrusted"')
+    assert len(llmdo.run(root, "go", "b", journal=True, continue_from="last").denied) == 1
+
+
 def test_a_program_says_that_a_stranger_wrote_the_input(root: Path) -> None:
     play(root, [SEND])
     assert llmdo.run(root, "go").denied == ()

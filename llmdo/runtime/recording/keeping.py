@@ -177,6 +177,8 @@ def plain_outcome(outcome: RunOutcome) -> dict[str, object]:
     plain = asdict(replace(outcome, value=None, denied=(), messages=(), new_messages=()))
     for name in ("value", "messages", "new_messages"):  # the text of the value is there
         del plain[name]
+    if outcome.labels is None:
+        del plain["labels"]
     return {**plain, "denied": denied}
 
 
