@@ -236,6 +236,14 @@ def test_why_shows_both_legs_with_their_places_and_the_rule(root: Path) -> None:
     assert "stranger" not in commands.llmdo(root, "why", "triage", "data.untrusted").stdout
 
 
+def test_a_suggestion_has_the_flow_rules_that_would_ask(root: Path) -> None:
+    manifest(root, '"data.untrusted -> x.publishing" = "needs_approval"', "")
+    line = 'flows = { "data.untrusted -> x.publishing.publish" = "needs_approval" }\n'
+    assert line in commands.llmdo(root, "suggest", "triage").stdout
+    manifest(root, 'input = "go"', f'input = "go"\n{line}')
+    assert "flows" not in commands.llmdo(root, "suggest", "triage").stdout
+
+
 CHANGES = [
     ('"data.untrusted -> x.publishing" = "needs_approval"', "", "widened"),
     (

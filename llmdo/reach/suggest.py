@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass
 from llmdo.policy.authority import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, decide, scope_order
 from llmdo.policy.composition import Layer
+from llmdo.reach.flows import after_strangers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +27,8 @@ class Suggestion:
     """What that ceiling cuts off, because it would have to be named in full."""
     rules: tuple[Capability, ...]
     """What would have to be `allowed` so that it runs without approval."""
+    flows: tuple[Capability, ...] = ()
+    """What nobody is asked about once a stranger's words were read."""
     outside: tuple[Capability, ...] = ()
     """What its workers declare beyond that ceiling: `check` names it unless somebody accepts that it is cut off."""
     runs: int = 0
@@ -58,7 +61,8 @@ def suggest(analysis: Analysis, entry: Entry) -> Suggestion:
         for reason in row.reasons
         if _is_unnamed(reason)
     )
-    return Suggestion(entry.name, may, cut, rules)
+    after = smallest(row.capability for row in after_strangers(analysis, entry) if row.decision == "allowed")
+    return Suggestion(entry.name, may, cut, rules, after)
 
 
 def suggest_for(
@@ -87,12 +91,12 @@ def suggest_for(
         and row.capability.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME
         and not any(admitted.contains(row.capability) for admitted in may)
     )
-    return Suggestion(entry.name, may, cut, smallest(asked_about), outside)
+    return Suggestion(entry.name, may, cut, smallest(asked_about), outside=outside)
 
 
 def _is_unnamed(reason: Reason) -> bool:
     """Whether it asks only because no rule names it: a rule that asks is somebody's decision."""
-    return reason.rule is None and reason.decision == "needs_approval"
+    return reason.rule is None and reason.flow is None and reason.decision == "needs_approval"
 
 
 def smallest(capabilities: Iterable[Capability]) -> tuple[Capability, ...]:

@@ -10,6 +10,7 @@ from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
 from llmdo.graph.unseen import ANY
+from llmdo.reach.flows import STRANGERS
 from llmdo.render.amounts import counted
 
 if TYPE_CHECKING:
@@ -250,6 +251,12 @@ def suggestion(suggested: Suggestion) -> str:
         f"[entries.{suggested.entry}]",
         f"may = [{', '.join(_quoted(str(each)) for each in suggested.may)}]",
     ]
+    if suggested.flows:
+        rules = [_quoted(f"{STRANGERS} -> {each}") + ' = "needs_approval"' for each in suggested.flows]
+        lines.append(f"flows = {{ {', '.join(rules)} }}")
+        lines.append(
+            "# the flows ask about what nobody is asked about now, once a stranger's words were read"
+        )
     if suggested.cut:
         names = ", ".join(_quoted(str(each)) for each in suggested.cut)
         lines.append(f"# blocked by this ceiling, unless it names them: {names}")
