@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import finding
 from llmdo.policy.authority import UNTRUSTED, Capability, scopes_meet
 from llmdo.policy.flow import read_by
-from llmdo.reach.flows import STRANGERS, labels_below, written_below
-from llmdo.workspace.answers import closure_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +35,8 @@ def open_answer(project: Project) -> Iterator[Diagnostic]:
     """
     if not project.graph.all_flows:
         return
+    from llmdo.workspace.answers import closure_at  # what only flow rules need
+
     typed = [worker for worker in project.graph.workers.values() if worker.schema_out]
     typed = [worker for worker in typed if worker.closed is None and worker.output is None]
     strange = {name for entry in (_entries(project) if typed else ()) for name in _strange(project, entry)}
@@ -73,6 +73,8 @@ def unlabelled_file(project: Project) -> Iterator[Diagnostic]:
     """
     if not project.graph.all_flows:
         return
+    from llmdo.reach.flows import written_below  # what only flow rules need
+
     read = {entry.name: [*_reads(project, entry)] for entry in _entries(project)}
     for entry in _entries(project):
         for scope in filter(None, written_below(project.analysis, entry)):
@@ -100,6 +102,8 @@ def _entries(project: Project) -> list[Entry]:
 
 def _strange(project: Project, entry: Entry) -> Iterator[str]:
     """The workers below `entry` that may read a stranger's words."""
+    from llmdo.reach.flows import STRANGERS, labels_below  # what only flow rules need
+
     for name, labels in labels_below(project.analysis, entry).items():
         if STRANGERS in labels:
             yield name

@@ -23,7 +23,6 @@ from llmdo.graph.worker import Use, Worker, own_toolset
 from llmdo.policy.authority import BUILT_IN_VERSION, Capability
 from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
-from llmdo.workspace.answers import with_bits
 from llmdo.workspace.modules import source_digests, text_digests
 from llmdo.workspace.references import package_files, python_file
 from llmdo.workspace.toolset_names import names_of_paths, toolset_references
@@ -180,7 +179,11 @@ def _workers(
             worker = _worker(file, sources, routes, paths)
             if remembered:
                 remembered.keep(path, file, worker)
-        workers.setdefault(file.name, with_bits(worker, workspace.modules))
+        if worker.schema_out:
+            from llmdo.workspace.answers import with_bits  # what only typed answers need
+
+            worker = with_bits(worker, workspace.modules)
+        workers.setdefault(file.name, worker)
     return dict(sorted(workers.items()))
 
 
