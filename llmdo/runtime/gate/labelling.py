@@ -62,11 +62,13 @@ def handed_over(
     """The answer of `callee` as its caller gets it in a call with `context`, which has what comes with it from then on.
 
     A sealed one is a name and a size. A closed one no stranger has written, whatever he wrote there: it carries what is
-    private.
+    private. So what strangers wrote of what `callee` was given stays with it.
     """
     worker = callee.worker
     if context is None or worker is None:
         return output
+    if worker.output == "sealed" or _is_closed(config, callee):
+        context.leave(config.base.labelling.of_strangers)
     if worker.output == "sealed":
         name = callee.path.removeprefix(f"{caller.path}/")
         seal = Seal(name, output.text, {**callee.context.end})
@@ -85,6 +87,7 @@ def told_of_failure(
     if callee.worker is None or not (callee.worker.output == "sealed" or _is_closed(config, callee)):
         context.carry(callee.context.end)
         return why
+    context.leave(config.base.labelling.of_strangers)
     context.carry(_without_strangers(config, callee))
     return "a limit of the run was reached; finish with what you have" if limit else "it gave no answer"
 
