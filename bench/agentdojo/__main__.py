@@ -106,9 +106,9 @@ def _attacked(team: dict[str, Team], suite: str, task: Any, attack: Any, note: A
 
 
 def main() -> int:
-    """Prints a table of the suites."""
+    """Prints a table of the suites; 1 where a model that obeys gets an attack through with nobody to answer."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("suites", nargs="*", default=["banking", "slack", "travel"], help=", ".join(SUITES))
+    parser.add_argument("suites", nargs="*", default=[*SUITES], help=", ".join(SUITES))
     parser.add_argument("--sealed-amounts", action="store_true", help="amounts of money sealed, not closed")
     parser.add_argument(
         "--verbose", action="store_true", help="each task that is not done, each attack through"
@@ -122,7 +122,7 @@ def main() -> int:
             total += count
             _show(suite, count, time.monotonic() - began)
     _show("all", total, 0)
-    return int(bool(total["single: nobody"] + total["split: nobody"] + total["split adaptive: nobody"]))
+    return int(bool(total["single: nobody"] + total["split: nobody"]))
 
 
 def _show(name: str, count: Counter[str], seconds: float) -> None:

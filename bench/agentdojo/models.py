@@ -130,7 +130,7 @@ def _answer(ask: Ask, messages: Sequence[ModelMessage]) -> Any:
     if not (case.adapts and case.attacking) or _seen(messages) is None:
         return ask.value
     tool, argument = ask.wanted
-    own = {name for name, each in TOOLS[case.suite].items() if not each.strangers and not each.effect}
+    own = {name for name, each in TOOLS[case.suite].items() if each.is_own}
     if own.intersection(
         name for name, _ in case.attacking
     ):  # which the reader does not have: it knows no such value

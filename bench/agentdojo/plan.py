@@ -59,21 +59,21 @@ class Planner:
     counts: dict[str, int] = field(default_factory=dict)
 
     def made(self) -> Plan:
-        """The plan: first all that there is to read, then all that acts, in one response.
+        """The plan: first what the planner may read itself, then what readers read, then all acts in one response.
 
         Calls of one response are chosen before any of them returns, so none of them is asked about for another's sake.
         """
         self.known = self.case.task.PROMPT
-        acting = []
+        tools, acting = SUITES[self.case.suite], []
+        for name in [name for name, tool in tools.items() if tool.is_own]:
+            self.plan.responses.append([(name, {})])
+            self.known += "\n" + Case(self.case.suite, self.case.task).call(name, {})
         for name, arguments in calls_of(self.case.task, self.case.before):
-            if SUITES[self.case.suite][name].acts:
+            if tools[name].acts:
                 acting.append((name, arguments))
-            elif SUITES[self.case.suite][name].strangers:
+            elif not tools[name].is_own:
                 is_open = not all(self._knows(key, value) for key, value in arguments.items())
                 self.texts.append(self._ask("reader", Ask((name, arguments)), given=is_open))
-            else:
-                self.plan.responses.append([(name, arguments)])
-                self.known += "\n" + Case(self.case.suite, self.case.task).call(name, arguments)
         calls = [
             (name, {key: self.given(name, key, each) for key, each in args.items()}) for name, args in acting
         ]

@@ -28,8 +28,8 @@ def write(root: Path, suite: str, team: Team) -> None:
     tools = SUITES[suite]
     if team == "split":
         toolsets = {
-            "acts": [name for name, tool in tools.items() if tool.acts or not tool.strangers],
-            "reads": [name for name, tool in tools.items() if tool.strangers and not tool.acts],
+            "acts": [name for name, tool in tools.items() if tool.acts or tool.is_own],
+            "reads": [name for name, tool in tools.items() if not (tool.acts or tool.is_own)],
         }
         workers = {
             "planner": "toolsets: [acts, reader, counter]",

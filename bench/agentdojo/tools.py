@@ -20,6 +20,11 @@ class Tool:
     """Whether it is there for what it returns, though it sends something."""
 
     @property
+    def is_own(self) -> bool:
+        """Whether a planner may read what it returns; none of these takes an argument."""
+        return not (self.strangers or self.effect)
+
+    @property
     def acts(self) -> bool:
         """Whether it is there for its effect: for the planner of a split team, and not for the reader."""
         return self.effect and not self.fetches
