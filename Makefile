@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # What all is developed and tested with; .ci/lowest.txt has the least that we admit.
 VERSIONS ?= .ci/newest.txt
 
-.PHONY: demo install install-dev versions lint compiled test test-lowest test-long test-all test-thorough test-fleet bench bench-fleet schemas pictures site dist clean
+.PHONY: demo install install-dev versions lint compiled test test-lowest test-long test-all test-thorough test-fleet bench bench-fleet agentdojo schemas pictures site dist clean
 
 demo: install
 	cd examples/pitchdeck && LLMDO_TRUST=1 ../../$(BIN)/llmdo run pitchdeck
@@ -77,6 +77,15 @@ bench: $(VENV)/.installed-bench
 bench-fleet: install-dev
 	$(BIN)/python -m bench.fleet $(FULL)
 
+# In an environment of its own, as agentdojo is 287 MB with what it needs; no network once that is there.
+.venv-agentdojo/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-agentdojo
+	.venv-agentdojo/bin/python -m pip install --quiet --disable-pip-version-check agentdojo==0.1.35 --editable '.[agentdojo]'
+	touch $@
+
+agentdojo: .venv-agentdojo/.installed
+	.venv-agentdojo/bin/python -m bench.agentdojo $(SUITES)
+
 schemas: install-dev
 	$(BIN)/python -m llmdo.formats.schema --write
 
@@ -100,4 +109,4 @@ dist: build/.installed
 	sha256sum dist/*
 
 clean:
-	rm -rf $(VENV) .venv-lowest build dist .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-agentdojo build dist .mypy_cache .ruff_cache .hypothesis

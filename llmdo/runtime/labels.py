@@ -95,6 +95,11 @@ class Context:
         if self.into is not None:
             self.into.carry(labels)
 
+    def leave(self, labels: Iterable[Capability]) -> None:
+        """Leaves labels of a call's arguments with the worker that was called, whose answer says nothing of them."""
+        for label in labels:
+            self.read.pop(label, None)
+
 
 @dataclass(slots=True)
 class KeptLabels:

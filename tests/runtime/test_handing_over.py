@@ -325,6 +325,22 @@ def test_a_delegate_that_is_given_a_seal_reads_it_and_is_labelled(root: Path) ->
     assert TEXT in str(go(root).output)
 
 
+@pytest.mark.parametrize(
+    ("worker", "asked"), [("judge", []), ("reader", []), ("failing", []), ("talker", ["main/send#1"])]
+)
+def test_what_a_delegate_was_given_sealed_comes_back_by_an_open_answer_alone(
+    worker: str, asked: list[str], root: Path
+) -> None:
+    play(root, call("reader"), [(worker, {"input": f"look at {SEALED}"})], SEND)
+    nobody = Nobody()
+    go(root, approver=nobody)
+    assert [question.path for question in nobody.asked] == asked
+    manifest = (root / "llmdo.toml").read_text(encoding="utf-8")
+    private = manifest.replace("[sources]", '"fs.read:mail/** -> x.mail.send" = "blocked"\n\n[sources]')
+    (root / "llmdo.toml").write_text(private, encoding="utf-8")
+    assert [denied.path for denied in go(root).denied] == ["main/send#1"]  # what is private comes with each
+
+
 def test_a_tool_that_was_given_a_sealed_text_may_echo_it(root: Path) -> None:
     play(root, call("reader"), [("send", {"to": "a", "body": SEALED})], SEND)
     nobody = Nobody()

@@ -96,7 +96,7 @@ def handed_over(
     """The answer of `callee` as its caller gets it in a call with `context`, which has what comes with it from then on.
 
     A sealed one is a name and a size. A closed one no stranger has written, whatever he wrote there: it carries what is
-    private.
+    private. So what strangers wrote of what `callee` was given stays with it.
 
     Raises:
         ToolFailed: It is none of those that its closed type lists or bounds.
@@ -104,6 +104,8 @@ def handed_over(
     worker = callee.worker
     if context is None or worker is None:
         return output
+    if worker.output == "sealed" or _is_closed(config, callee):
+        context.leave(config.base.labelling.of_strangers)
     if worker.output == "sealed":
         name = callee.path.removeprefix(f"{caller.path}/")
         seal = Seal(name, output.text, {**callee.context.end})
@@ -134,6 +136,7 @@ def told_of_failure(
     if callee.worker is None or not (callee.worker.output == "sealed" or _is_closed(config, callee)):
         context.carry(callee.context.end)
         return why
+    context.leave(config.base.labelling.of_strangers)
     context.carry(without_strangers(config, callee.context.end))
     return "a limit of the run was reached; finish with what you have" if limit else _NO_ANSWER
 
