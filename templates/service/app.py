@@ -77,7 +77,10 @@ async def start(request: Request) -> Response:
     text = (await request.json())["input"]
 
     async def events() -> AsyncIterator[str]:
-        async for event in request.app.state.entry.run_stream(text, approver=AskLater(), journal=True):
+        run = request.app.state.entry.run_stream(
+            text, untrusted_input=True, approver=AskLater(), journal=True
+        )
+        async for event in run:
             if isinstance(event, RunOutcome):
                 yield sent("outcome", summary(event))
             else:
