@@ -288,3 +288,21 @@ def test_every_place_of_a_broken_file_has_an_answer(session: Session, path: str)
         completing.completions(session.sound().project, path, lines, line, column)
         completing.about_key(path, lines, line, column)
         hovering.capability_at(lines[-1], column)
+
+
+def test_an_entry_says_what_may_follow_a_strangers_words(tmp_path: Path) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    manifest = tmp_path / "llmdo.toml"
+    text = FILES["llmdo.toml"].replace('"fs.list", "x"]', '"fs.list", "fs.write:reports/**", "x"]')
+    manifest.write_text(
+        f'{text}\n[flows]\n"data.untrusted -> fs.write" = "blocked"\n'
+        '[sources]\n"x.kit.read" = "data.untrusted"\n',
+        encoding="utf-8",
+    )
+    project = Session(tmp_path).reading().project
+    meaning = hovering.about(project, Mention("entry", "go", project.graph.entries["go"].at))
+    assert meaning is not None
+    assert "After a stranger's words:" in meaning
+    assert "| `fs.write:reports/**` | blocked | main > other > kit | main > filesystem |" in meaning

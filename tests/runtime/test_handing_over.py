@@ -10,6 +10,7 @@ import pytest
 from llmdo.journal import Runs
 from llmdo.runtime import Answer, Question, RunOptions, RunOutcome
 from llmdo.runtime.recording.recorder import Recorder
+from llmdo.runtime.telemetry.events import Decided, Event
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services import locking
 from llmdo.workspace import project
@@ -247,10 +248,12 @@ def silent() -> dict[str, list[Step]]:
 
 def test_a_sealed_text_is_put_in_when_the_tool_runs(root: Path) -> None:
     play(root, call("reader"), [("send", {"to": "a", "body": f"It says {SEALED}, and sealed:reader#2."})])
-    nobody = Nobody()
-    outcome = go(root, approver=nobody)
+    nobody, events = Nobody(), list[Event]()
+    outcome = go(root, approver=nobody, on_event=events.append)
     assert outcome.status == "completed"
     assert (nobody.asked, sent(root)) == ([], [f"a: It says {TEXT}, and sealed:reader#2."])
+    decided = [event.call for event in events if isinstance(event, Decided)]
+    assert [call.labels for call in decided if call.tool == "send"] == [("data.untrusted",)]
 
 
 @pytest.mark.parametrize("name", [SEALED, f"{SEALED} (text, up to 32 characters)"])

@@ -78,7 +78,7 @@ class Call:
             arguments=self.arguments,
             raised=self.raised,
             declared=self.declared,
-            labels=tuple(sorted(map(str, self.labels))),
+            labels=tuple(sorted(map(str, {*self.labels, *self.brought}))),
             asks=self.asks is not None,
             decision=decision,
             allowed=allowed,

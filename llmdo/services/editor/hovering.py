@@ -13,6 +13,7 @@ from llmdo.reach import depth_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from llmdo.graph.resolved import Entry
     from llmdo.reach import Row
     from llmdo.services.editor.symbols import Mention
     from llmdo.workspace.project import Project
@@ -98,7 +99,27 @@ def _entry(project: Project, name: str) -> str | None:
     if entry is None:
         return None
     head = f"**entry {code(name)}**, depth {plain(str(depth_of(project.analysis, entry)))}"
-    return "\n".join([head, "", *_table(project.analysis.of(entry))])
+    return "\n".join([head, "", *_table(project.analysis.of(entry)), *_after_strangers(project, entry)])
+
+
+def _after_strangers(project: Project, entry: Entry) -> Iterator[str]:
+    """What it can do once something below it has read a stranger's words, where flows are stated."""
+    if not project.graph.all_flows:
+        return
+    from llmdo.reach.flows import after_strangers  # what only flow rules need
+
+    rows = after_strangers(project.analysis, entry)
+    yield ""
+    yield "After a stranger's words:" if rows else "No stranger's words come in."
+    yield ""
+    if rows:
+        yield "| capability | decision | in by | on by |"
+        yield "| --- | --- | --- | --- |"
+    for row in rows[:MOST_ROWS]:
+        legs = [" > ".join(plain(hop.name) for hop in leg) or "the input" for leg in (row.source, row.path)]
+        decision = row.decision.replace("_", " ")
+        yield f"| {code(str(row.capability))} | {decision} | {legs[0]} | {legs[1]} |"
+    yield from _more(rows)
 
 
 def _toolset(project: Project, name: str) -> str | None:
