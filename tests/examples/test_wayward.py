@@ -29,8 +29,12 @@ FIRST = {
     "stabilized": "prompted",
     "confused_deputy": "triage",
     "pitchdeck": "pitchdeck",
+    "sealed_inbox": "inbox",
 }
 """The entry that is run, of examples with several."""
+
+OWN = {"x.post": "sent/**"}
+"""Where the tools of an example's own capability write."""
 
 ROUTE = {route.__name__: route for route in ROUTES}
 
@@ -102,11 +106,9 @@ def entry_of(root: Path) -> str:
 def writable(root: Path) -> list[str]:
     """What may be written without a question, as globs."""
     rules = tomllib.loads((root / "llmdo.toml").read_text()).get("approvals", {}).get("rules", {})
-    writes = [
-        key.partition(":")[2]
-        for key, value in rules.items()
-        if key.startswith("fs.write:") and value == "allowed"
-    ]
+    allowed = [key for key, value in rules.items() if value == "allowed"]
+    writes = [key.partition(":")[2] for key in allowed if key.startswith("fs.write:")]
+    writes += [OWN[key] for key in allowed if key in OWN]
     return [scope.replace("**", "*") for scope in writes]
 
 
