@@ -380,7 +380,8 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
 
     A misspelt rule would never fire, so it is an error wherever it is written: in rules, ceilings and
     declarations. A project's own capabilities are called `x.TOOLSET.NAME`, where the toolset exists and one of
-    its tools declares the name. The scope of `agent.delegate` is the name of a worker.
+    its tools declares the name; `reads` of a toolset names its own alone. The scope of `agent.delegate` is
+    the name of a worker.
 
     Fails:
 
@@ -397,6 +398,7 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
     # That of an undeclared tool stands for all that it might do: nobody means that by another name.
     offered = known - {f"x.{name}.any" for name in graph.toolsets}
     yield from (problem for problem in project.workspace.problems if problem.code == "LDO207")  # of policies
+    yield from _reads_of_others(project)
     for capability, place in named_capabilities(project):
         if capability.name not in known and not project.gaps.may_hide(capability.name):
             yield finding(
@@ -421,6 +423,19 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
                 f"`{capability.name}` has no scopes, so `{capability}` would never match",
                 hint=f"write `{capability.name}`",
             )
+
+
+def _reads_of_others(project: Project) -> Iterator[Diagnostic]:
+    """The capabilities of which a toolset says that they only read, though they are not its own."""
+    for name, table in project.workspace.tables("toolsets").items():
+        for number, text in enumerate(parts.texts(table.get("reads"))):
+            if not Capability(f"x.{name}").covers_name(Capability.parse(text).name):
+                yield finding(
+                    "LDO207",
+                    Place(project.workspace.document, ("toolsets", name, "reads", number)).location,
+                    f"`{text}` is not a capability of `{name}` itself, so it cannot say that it only reads",
+                    hint=f"name what its own tools declare, such as `x.{name}.find`",
+                )
 
 
 def _why_not_own(name: str, graph: Graph) -> str | None:
@@ -458,7 +473,8 @@ def unknown_tool(project: Project) -> Iterator[Diagnostic]:
     """The manifest names a tool that its toolset does not have.
 
     Where it gives capabilities to one, the tool that was meant then has none of them declared; `"*"` stands for every
-    tool that is not named. Of `retry` the same holds. Where an entry calls one, there is nothing to call: of a toolset
+    tool that is not named. Of `retry` the same holds. Where it names targets of one, each argument of the tool that was
+    meant counts as a target. Where an entry calls one, there is nothing to call: of a toolset
     whose tools are known only in a run, the manifest has to declare the one that an entry calls. Correct the name.
     """
     graph = project.graph
@@ -478,9 +494,10 @@ def unknown_tool(project: Project) -> Iterator[Diagnostic]:
         toolset = project.graph.toolsets.get(name)
         if toolset is None or toolset.dynamic:
             continue
-        named = [(key, declared) for key in ("capabilities", "retry") for declared in parts.table(table, key)]
+        keys = ("capabilities", "retry", "targets")
+        named = [(key, declared) for key in keys for declared in parts.table(table, key)]
         for key, tool in named:
-            if tool == "*" or tool in toolset.tools:
+            if (tool == "*" and key != "targets") or tool in toolset.tools:
                 continue
             if toolset.server is None or not any(servers.fits(pattern, tool) for pattern in toolset.tools):
                 yield finding(

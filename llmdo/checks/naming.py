@@ -31,6 +31,25 @@ def named_capabilities(project: Project) -> Iterator[tuple[Capability, Place]]:
         if holder.may:
             yield from _ceiling(holder.may, holder.may_at)
     yield from _in_flows(graph, holders)
+    yield from _of_toolsets(project)
+    for toolset in graph.toolsets.values():
+        for declared in toolset.tools.values():
+            yield from _metadata(declared, toolset.name, toolset.at)
+
+
+def _in_flows(graph: Graph, holders: Iterable[Entry | Worker]) -> Iterator[tuple[Capability, Place]]:
+    """Those of flow rules and of labelled sources."""
+    for flow in (rule for holder in (graph, *holders) for rule in holder.flows.rules):
+        if flow.at:
+            yield from ((capability, flow.at) for capability in (*flow.sources, flow.to))
+    for source in graph.sources:
+        if source.at:
+            yield source.capability, source.at
+            yield source.label, Place(source.at.document, source.at.route)
+
+
+def _of_toolsets(project: Project) -> Iterator[tuple[Capability, Place]]:
+    """Those that the manifest declares for tools, and says that they only read."""
     document = project.workspace.document
     for name, table in project.workspace.tables("toolsets").items():
         for tool, texts in servers.declared_in(table).items():
@@ -39,22 +58,8 @@ def named_capabilities(project: Project) -> Iterator[tuple[Capability, Place]]:
                 capability = Capability.parse(text)
                 if not capability.name.startswith(f"x.{name}."):
                     yield capability, place
-    for toolset in graph.toolsets.values():
-        for declared in toolset.tools.values():
-            yield from _metadata(declared, toolset.name, toolset.at)
-
-
-def _in_flows(graph: Graph, holders: Iterable[Entry | Worker]) -> Iterator[tuple[Capability, Place]]:
-    """Those of flow rules, of labelled sources, and of what toolsets say that only reads."""
-    for flow in (rule for holder in (graph, *holders) for rule in holder.flows.rules):
-        if flow.at:
-            yield from ((capability, flow.at) for capability in (*flow.sources, flow.to))
-    for source in graph.sources:
-        if source.at:
-            yield source.capability, source.at
-            yield source.label, Place(source.at.document, source.at.route)
-    for toolset in graph.toolsets.values():
-        yield from ((capability, toolset.at) for capability in toolset.reads)
+        for number, text in enumerate(parts.texts(table.get("reads"))):
+            yield Capability.parse(text), Place(document, ("toolsets", name, "reads", number))
 
 
 def _metadata(tool: Tool, toolset: str, place: Place) -> Iterator[tuple[Capability, Place]]:

@@ -23,6 +23,7 @@ from llmdo.graph.keys import (
     written,
 )
 from llmdo.graph.worker import Use
+from llmdo.policy.authority import Capability
 from llmdo.policy.flow import NO_FLOWS, Flows
 from llmdo.policy.shell.rules import ShellSettings
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from llmdo.graph.shared_policy import SharedPolicy
     from llmdo.graph.toolset import Toolset
     from llmdo.graph.worker import Worker
-    from llmdo.policy.authority import Capability, FlowRule, Rule
+    from llmdo.policy.authority import FlowRule, Rule
     from llmdo.policy.flow import LabelledSource
     from llmdo.syntax.document import Place
 
@@ -371,8 +372,18 @@ class Graph:
 
     @property
     def reading(self) -> frozenset[str]:
-        """The names of the capabilities of its toolsets that only read."""
-        return frozenset([only.name for toolset in self.toolsets.values() for only in toolset.reads])
+        """The names of the capabilities of its toolsets that only read.
+
+        A toolset speaks of its own alone: of another, or of all that uses the network, it knows nothing.
+        """
+        return frozenset(
+            [
+                only.name
+                for toolset in self.toolsets.values()
+                for only in toolset.reads
+                if Capability(f"x.{toolset.name}").covers_name(only.name)
+            ]
+        )
 
     @property
     def edges(self) -> Mapping[str, tuple[str, ...]]:

@@ -370,6 +370,14 @@ def test_what_a_toolset_says_that_only_reads_is_no_effect_of_a_preset(root: Path
     assert not go(root).denied
 
 
+@pytest.mark.parametrize("reads", ["x", "x.bank", "x.bank.send"])
+def test_a_toolset_speaks_of_its_own_capabilities_alone(reads: str, root: Path) -> None:
+    changed(root, '"data.untrusted -> x.bank.send" = "needs_approval"', 'preset = "strict"')
+    changed(root, "[toolsets.desk]", f'[toolsets.desk]\nreads = ["{reads}"]')
+    play(root, [READ], [SEND])
+    assert go(root).denied
+
+
 def test_a_history_is_a_strangers_where_a_program_hands_it_in(root: Path) -> None:
     play(root)
     earlier = go(root)

@@ -296,6 +296,16 @@ def test_every_argument_is_a_target_of_a_tool_that_names_none(root: Path) -> Non
     assert [question.tool for question in nobody.asked] == ["note"]
 
 
+def test_a_target_that_its_tool_does_not_take_ends_the_run(root: Path) -> None:
+    manifest = root / "llmdo.toml"
+    manifest.write_text(manifest.read_text().replace('send = ["to"]', 'send = ["too"]'))
+    play(root, call("reader"), [("send", {"to": SEALED})])
+    outcome = go(root)
+    assert outcome.error == "the targets of `mail` name `too`, which `send` does not take"
+    assert outcome.hint == "did you mean `to`?"
+    assert sent(root) == []
+
+
 def test_a_seal_is_forged_by_nobody(root: Path) -> None:
     for text in (SEALED, f"{SEALED} (text, up to 32 characters)", "sealed:main/reader#1"):
         play(root, [("note", {"text": text})])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
 
-from llmdo.base.diagnostic import joined
+from llmdo.base.diagnostic import LlmdoError, joined, near_or_all
 from llmdo.graph import builtin
 from llmdo.policy.authority import CODE
 from llmdo.runtime.gate.call import Refused
@@ -32,6 +32,10 @@ def targets_of(graph: Graph, toolset: str, tool: ToolDefinition) -> frozenset[st
     """The arguments of a tool that say to whom or on what it acts; None where nobody says, so that each may.
 
     What a worker is told says neither: the worker has read it from then on.
+
+    Raises:
+        LlmdoError: The manifest or the tool's author names one that the tool does not take: the one that was meant
+            would be none.
     """
     if toolset in graph.workers:
         return frozenset({FILES})
@@ -41,6 +45,14 @@ def targets_of(graph: Graph, toolset: str, tool: ToolDefinition) -> frozenset[st
     stated: object = own.targets.get(tool.name) if own else None
     stated = (tool.metadata or {}).get("targets") if stated is None else stated
     if isinstance(stated, list | tuple | set | frozenset) and all(isinstance(name, str) for name in stated):
+        schema = tool.parameters_json_schema
+        taken = schema.get("properties", {})
+        stray = next((name for name in stated if name not in taken), None)
+        if stray is not None and not schema.get("additionalProperties"):
+            raise LlmdoError(
+                f"the targets of `{toolset}` name `{stray}`, which `{tool.name}` does not take",
+                hint=near_or_all(str(stray), taken, f"argument of `{tool.name}`"),
+            )
         return frozenset(map(str, stated))
     return None
 
