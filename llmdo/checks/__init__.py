@@ -90,6 +90,7 @@ ALL: tuple[Check, ...] = (
     shell.open_launcher,
     flows.open_answer,
     flows.unlabelled_file,
+    flows.idle_flow,
     descriptions.hidden_text,
     descriptions.instructing_text,
     descriptions.foreign_tool_named,

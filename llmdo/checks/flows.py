@@ -1,4 +1,4 @@
-"""5xx: where strangers' words go on that a flow rule could have been asked about."""
+"""5xx: where flow rules about strangers' words do not reach."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
 from llmdo.policy.authority import UNTRUSTED, Capability, scopes_meet
-from llmdo.policy.flow import read_by
+from llmdo.policy.flow import NO_FLOWS, read_by
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.graph.resolved import Entry
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.graph.worker import Worker
     from llmdo.workspace.project import Project
 
 
@@ -94,6 +96,52 @@ def unlabelled_file(project: Project) -> Iterator[Diagnostic]:
                     hint=f"add {line} to [sources]",
                     subject=entry.name,
                 )
+
+
+def idle_flow(project: Project) -> Iterator[Diagnostic]:
+    """Flow rules about strangers' words never ask, as no file says who brings such words in.
+
+    Either a source is not named, or its name is not that of what the workers read. What is decided about calls stays
+    as it was without the rules, though whoever reads the manifest believes otherwise. `llmdo batch`, `llmdo serve` and
+    a history that a program hands in bring such words in a run, but nothing of that shows in `llmdo reach`.
+
+    Fails:
+
+        [flows]
+        "data.untrusted -> x.post.send" = "needs_approval"
+
+    Fixed:
+
+        [sources]
+        "fs.read:mail/**" = "data.untrusted"
+    """
+    place = next(_about_strangers(project), None)
+    if place is None or project.gaps.toolsets or project.gaps.names:
+        return
+    if any(True for entry in _entries(project) for _ in _strange(project, entry)):
+        return
+    yield finding(
+        "LDO516",
+        place.location,
+        f"no call of any entry is known to bring a stranger's words in, so no flow rule about `{UNTRUSTED}` ever asks",
+        hint=f'say what holds them in [sources], such as "fs.read:mail/**" = "{UNTRUSTED}", '
+        "or `untrusted-input = true` in the table of an entry",
+    )
+
+
+def _about_strangers(project: Project) -> Iterator[Place]:
+    """Where flow rules about strangers' words stand."""
+    graph = project.graph
+    preset = Place(project.workspace.document, ("flows", "preset"), of_key=True)
+    stated: tuple[Entry | Worker, ...] = (*graph.entries.values(), *graph.workers.values())
+    holders: list[tuple[Graph | Entry | Worker, Place]] = [
+        (graph, preset),
+        *((each, each.at) for each in stated),
+    ]
+    for holder, place in holders:
+        for flow in holder.flows.all if holder.flows is not NO_FLOWS else ():
+            if any(source.covers_name(UNTRUSTED) for source in flow.sources):
+                yield flow.at or place
 
 
 def _entries(project: Project) -> list[Entry]:
