@@ -59,7 +59,9 @@ def _of_toolsets(project: Project) -> Iterator[tuple[Capability, Place]]:
                 if not capability.name.startswith(f"x.{name}."):
                     yield capability, place
         for number, text in enumerate(parts.texts(table.get("reads"))):
-            yield Capability.parse(text), Place(document, ("toolsets", name, "reads", number))
+            capability = Capability.parse(text)
+            if Capability(f"x.{name}").covers_name(capability.name):  # another one is a mistake of its own
+                yield capability, Place(document, ("toolsets", name, "reads", number))
 
 
 def _metadata(tool: Tool, toolset: str, place: Place) -> Iterator[tuple[Capability, Place]]:
