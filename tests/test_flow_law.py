@@ -259,6 +259,8 @@ CHANGES = [
     ('input = "go"', 'input = "go"\nuntrusted-input = false', "widened"),
     ('input = "go"', 'input = "go"\nuntrusted-input = true', "narrowed"),
     ('input = "go"', 'input = "go"\nflows = { preset = "rule-of-two" }', "narrowed"),
+    ('input = "go"', 'input = "go"\nflows = { max-bits = 8 }', "narrowed"),
+    ("[flows]", "[flows]\nmax-bits = 8", "narrowed"),
 ]
 
 
@@ -290,6 +292,90 @@ def test_an_answer_that_is_closed_no_more_is_a_widening(root: Path) -> None:
     (root / "types_of.py").write_text(TYPES.replace("is_urgent: bool", "is_urgent: str"), encoding="utf-8")
     effects = {change.route[-1]: change.effect for change in diff(before, graph_of(root)).changes}
     assert effects["closed"] == "widens"
+
+
+FLOW = '"data.untrusted -> x.publishing" = "needs_approval"'
+
+
+@pytest.mark.parametrize("most", [19, 18])
+@pytest.mark.parametrize(
+    "stated",
+    [
+        (FLOW, FLOW + "\nmax-bits = {most}"),
+        ('input = "go"', 'input = "go"\nflows = {{ max-bits = {most} }}'),
+        ("triage", "flows: {{ max-bits: {most} }}"),
+    ],
+)
+def test_an_answer_of_more_bits_than_its_caller_admits_is_open(
+    stated: tuple[str, str], most: int, root: Path
+) -> None:
+    header(root, "reader", "schema_out_ref: types_of.py:Closed")
+    assert graph_of(root).workers["reader"].closed == 19
+    old, new = stated[0], stated[1].format(most=most)
+    if old == "triage":
+        header(root, old, new)
+    else:
+        manifest(root, old, new)
+    assert after(root) == ([] if most == 19 else [f"x.publishing.publish needs_approval: {LEGS}"])
+    printed = commands.llmdo(root, "check").stdout
+    assert ("it carries up to 19 bits, and `max-bits` admits 18" in printed) == (most == 18)
+
+
+def test_the_bits_that_a_worker_admits_are_those_of_its_delegates(root: Path) -> None:
+    header(root, "reader", "schema_out_ref: types_of.py:Closed\nflows: { max-bits: 0 }")
+    assert after(root) == []
+
+
+CHOOSING = """\
+from typing import Annotated
+from pydantic import BaseModel, Field
+
+class Choice(BaseModel):
+    folders: list[str] = Field(max_length=8)
+    named: list[str] = Field(max_length=8, alias="names")
+    endless: list[str]
+    text: str
+
+class Chosen(BaseModel):
+    folder: Annotated[str, Field(json_schema_extra={"x-llmdo-one-of": "FIELD"})]
+"""
+
+
+@pytest.mark.parametrize(
+    ("field", "is_closed"),
+    [
+        ("folders", True),
+        ("names", True),
+        ("named", False),
+        ("endless", False),
+        ("text", False),
+        ("no", False),
+    ],
+)
+def test_an_item_of_a_list_with_an_end_that_the_caller_gave_is_closed(
+    field: str, is_closed: bool, root: Path
+) -> None:
+    text = CHOOSING.replace("FIELD", field)
+    (root / "types_of.py").write_text(text, encoding="utf-8")
+    header(root, "reader", "schema_in_ref: types_of.py:Choice\nschema_out_ref: types_of.py:Chosen")
+    assert graph_of(root).workers["reader"].closed == (3 if is_closed else None)
+    namespace: dict[str, Any] = {"__name__": "types_of"}
+    exec(text, namespace)  # the very text that is read
+    for name in ("Choice", "Chosen"):
+        namespace[name].model_rebuild(_types_namespace=namespace)
+    written = {name: namespace[name].model_json_schema(mode="serialization") for name in ("Choice", "Chosen")}
+    real = closure_of(written["Chosen"], written["Choice"])
+    assert (real.is_closed, real.bits, real.lists) == (
+        (True, 3, frozenset({field})) if is_closed else (False, 0, frozenset())
+    )
+    assert (after(root) == []) == is_closed
+
+
+def test_of_a_list_that_strangers_may_have_written_no_item_is_closed(root: Path) -> None:
+    (root / "types_of.py").write_text(CHOOSING.replace("FIELD", "folders"), encoding="utf-8")
+    header(root, "reader", "schema_in_ref: types_of.py:Choice\nschema_out_ref: types_of.py:Chosen")
+    workers(root, triage="toolsets: [sealed, reader, releaser]", sealed="toolsets: [tracker]\noutput: sealed")
+    assert len(after(root)) == 1
 
 
 def test_what_a_text_says_of_a_type_is_what_the_type_says(root: Path) -> None:
@@ -336,6 +422,7 @@ def test_what_a_text_says_of_a_type_is_what_the_type_says(root: Path) -> None:
         "a: Literal['a'] = OTHER",
         "a: int = Field(ge=0, le=9, **more)",
         "list = dict\n    a: list[bool] = Field(max_length=2)",
+        "a: str = Field(json_schema_extra={'x-llmdo-one-of': 'a'})",
     ],
 )
 def test_whatever_is_not_plainly_closed_is_open(field: str) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
 from llmdo.policy.authority import UNTRUSTED, Capability, scopes_meet
+from llmdo.policy.composition import Layer
 from llmdo.policy.flow import NO_FLOWS, read_by
 from llmdo.syntax.document import Place
 
@@ -23,7 +24,8 @@ def open_answer(project: Project) -> Iterator[Diagnostic]:
 
     A worker that has read them clears nothing for its caller then: whatever a flow rule says about them is asked about
     what the caller does as well. List the values of each field (`Literal`, an enumeration), bound numbers, give lists a
-    `max_length`; or hand a text over by `output: sealed`. Only workspaces with `[flows]` are told.
+    `max_length`, let a text be an item of a list that the caller gave; or hand it over by `output: sealed`. An answer
+    that carries more than `max-bits` of its caller is told as well. Only workspaces with `[flows]` are told.
 
     Fails: `reader` reads strangers' mail.
 
@@ -37,24 +39,47 @@ def open_answer(project: Project) -> Iterator[Diagnostic]:
     """
     if not project.graph.all_flows:
         return
-    from llmdo.workspace.answers import closure_at  # what only flow rules need
+    from llmdo.workspace.answers import answer_of  # what only flow rules need
 
-    typed = [worker for worker in project.graph.workers.values() if worker.schema_out]
-    typed = [worker for worker in typed if worker.closed is None and worker.output is None]
-    strange = {name for entry in (_entries(project) if typed else ()) for name in _strange(project, entry)}
-    called = {callee for callees in project.graph.edges.values() for callee in callees}
+    typed = [
+        worker for worker in project.graph.workers.values() if worker.schema_out and worker.output is None
+    ]
+    admitted = _admitted_bits(project) if typed else {}
     for worker in typed:
-        if worker.name in strange & called and worker.schema_out:
-            closure = closure_at(project.workspace.modules, worker.schema_out.name)
-            problems = closure.problems if closure else ()
-            where, why = problems[0] if problems else ("", "may be anything")
-            part = f"`{where}`" if where else "it"
-            yield finding(
-                "LDO514",
-                worker.schema_out.at.location,
-                f"the answer of `{worker.name}` may carry a stranger's words: {part} {why}",
-                hint="list or bound each value of the type, or hand its text over by `output: sealed`",
-            )
+        most = admitted.get(worker.name)
+        if most is None or worker.schema_out is None or (worker.closed is not None and worker.closed <= most):
+            continue
+        if worker.closed is not None:
+            why = f"it carries up to {worker.closed} bits, and `max-bits` admits {most}"
+        else:
+            closure = answer_of(worker, project.workspace.modules)
+            place, problem = next(iter(closure.problems if closure else ()), ("", "may be anything"))
+            why = f"`{place}` {problem}" if place else f"it {problem}"
+        yield finding(
+            "LDO514",
+            worker.schema_out.at.location,
+            f"the answer of `{worker.name}` may carry a stranger's words: {why}",
+            hint="list or bound each value of the type, or hand its text over by `output: sealed`",
+        )
+
+
+def _admitted_bits(project: Project) -> dict[str, int]:
+    """The workers that may read a stranger's words and are called, to the fewest bits that a caller admits."""
+    from llmdo.reach.flows import ENTRY, STRANGERS, labels_below  # what only flow rules need
+
+    admitted: dict[str, int] = {}
+    analysis = project.analysis
+    for entry in _entries(project):
+        labels = labels_below(analysis, entry)
+        for caller in labels:
+            own = () if caller == ENTRY else (Layer.of_worker(project.graph.workers[caller]),)
+            called = [callee.name for callee in entry.delegates]
+            callees = called if caller == ENTRY else project.graph.edges[caller]
+            most = analysis.authority(Layer.of_entry(entry), own).max_bits
+            for callee in callees:
+                if STRANGERS in labels.get(callee, ()):
+                    admitted[callee] = min(most, admitted.get(callee, most))
+    return admitted
 
 
 def unlabelled_file(project: Project) -> Iterator[Diagnostic]:

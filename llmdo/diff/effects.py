@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llmdo.base import parts
-from llmdo.graph.keys import PRESET
+from llmdo.graph.keys import MAX_BITS, PRESET
 from llmdo.policy.authority import STRICTNESS
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def choice(before: Json, after: Json) -> Effect:
 
 
 def flow(key: str, before: Json, after: Json) -> Effect:
-    """The effect of a flow rule, or of the preset, that changed: the less is asked or blocked, the more can be done."""
+    """The effect of a key of flow rules that changed: the less is asked or blocked, the more can be done."""
+    if key == MAX_BITS:
+        return amount(before, after)
     if key == PRESET:
         order = (None, "rule-of-two", "strict")
         return "widens" if order.index(after) < order.index(before) else "narrows"

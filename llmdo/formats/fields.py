@@ -125,9 +125,9 @@ ScopedCapability = Annotated[
 ]
 _FLOWING = rf"{_CAPABILITY}(?::{_SCOPE_IN_FLOW})?"
 FLOW = Matches(
-    rf"^(?:preset|{_FLOWING}(?: & {_FLOWING})* -> {_FLOWING})$",
-    "`preset`, nor of the form `FROM -> TO` or `FROM & FROM -> TO`, each a capability, perhaps with `:path` or "
-    "`:folder/**` inside the workspace",
+    rf"^(?:preset|max-bits|{_FLOWING}(?: & {_FLOWING})* -> {_FLOWING})$",
+    "`preset`, `max-bits`, nor of the form `FROM -> TO` or `FROM & FROM -> TO`, each a capability, with `:path` or "
+    "`:folder/**` of the workspace where it is about no more",
 )
 FlowKey = Annotated[str, FLOW]
 FileAttribute = Annotated[

@@ -1,10 +1,11 @@
 """What files say about flows: rules by what may not go where, and the labels of sources."""
-# ruff: noqa: UP013  # as in `llmdo.formats.documents`
+# The forms with keys that are no names, as in `llmdo.formats.documents`.
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired
 
+from annotated_types import Ge
 from typing_extensions import TypedDict
 
 from llmdo.formats.fields import FLOW, Doc, FlowKey, Keys, StricterDecision
@@ -20,7 +21,16 @@ FlowsTable = TypedDict(  # type: ignore[misc]  # mypy does not know extra_items 
                     "question. strict: no effect after a stranger's text without a question."
                 ),
             ]
-        ]
+        ],
+        "max-bits": NotRequired[
+            Annotated[
+                int,
+                Ge(0),
+                Doc(
+                    "The most bits that a closed answer may carry, up to 256; one that carries more is open."
+                ),
+            ]
+        ],
     },
     extra_items=StricterDecision,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, cast
 
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field, fields
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Decoder = Callable[[Any, "ValueOrigin"], object]
 
 PRESET = "preset"
+MAX_BITS = "max-bits"
 """The key among flow rules that names a set of them."""
 
 Made = TypeVar("Made")
@@ -241,16 +242,18 @@ def flows(table: Mapping[str, Json], origin: ValueOrigin) -> Flows:
     stated = [
         FlowRule(*parse_flow(text), _decision(decision), owner, Place(document, (*route, text), of_key=True))
         for text, decision in table.items()
-        if text != PRESET
+        if text not in (PRESET, MAX_BITS)
     ]
     preset = next((preset for preset in PRESETS if preset == table.get(PRESET)), None)
-    return Flows(preset, tuple(sorted(stated, key=lambda rule: rule.flow)), owner)
+    rules = tuple(sorted(stated, key=lambda rule: rule.flow))
+    return Flows(preset, rules, cast("int | None", table.get(MAX_BITS)), owner)
 
 
 def encoded_flows(flows: Flows) -> dict[str, Json]:
-    """Flow to decision, and the preset."""
+    """Flow to decision, the preset and the most bits of a closed answer."""
     preset: dict[str, Json] = {PRESET: flows.preset} if flows.preset else {}
-    return {**preset, **{rule.flow: rule.decision for rule in flows.rules}}
+    bits: dict[str, Json] = {MAX_BITS: flows.max_bits} if flows.max_bits is not None else {}
+    return {**preset, **bits, **{rule.flow: rule.decision for rule in flows.rules}}
 
 
 def labelled_sources(table: Mapping[str, Json], origin: ValueOrigin) -> tuple[LabelledSource, ...]:

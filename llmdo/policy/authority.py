@@ -19,6 +19,9 @@ Decision = Literal["allowed", "needs_approval", "blocked"]
 
 STRICTNESS: dict[Decision, int] = {"allowed": 0, "needs_approval": 1, "blocked": 2}
 
+MOST_BITS = 256
+"""The most that a closed answer may carry: more could be put together again to a text."""
+
 MANIFEST = "llmdo.toml"
 """The origin of the manifest's rules."""
 
@@ -348,6 +351,8 @@ class Authority:
     """Of the workspace, the entry and the calling worker: they only tighten."""
     reads: frozenset[str] = ONLY_READS
     """What no preset takes for an effect."""
+    max_bits: int = MOST_BITS
+    """The most that the closed answer of a delegate may carry; beyond, it is as open as any."""
 
 
 @dataclass(frozen=True, slots=True)

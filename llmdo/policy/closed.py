@@ -11,14 +11,13 @@ from math import log2
 from typing import TYPE_CHECKING, Any, cast
 
 from llmdo.base.values import dataclass
+from llmdo.policy.authority import MOST_BITS
+from llmdo.syntax.models import ONE_OF
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from llmdo.base.values import Json
-
-MOST_BITS = 256
-"""The most that a closed type may carry: more could be put together again to a text."""
 
 _NUMBERS = ("integer", "number")
 
@@ -31,11 +30,16 @@ class Closure:
     """The most that a value may carry, as far as the type is closed."""
     problems: tuple[tuple[str, str], ...] = ()
     """The place of each part that is open, and why, in words that follow it."""
+    lists: frozenset[str] = frozenset()
+    """The fields of the typed input of which values are items."""
 
     @property
     def is_closed(self) -> bool:
         """Whether each of its values is one that the type lists or bounds."""
         return not self.problems and self.bits <= MOST_BITS
+
+
+OPEN = Closure(0, (("", "may be anything"),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,57 +53,83 @@ class _Place:
     """The definitions that it is part of."""
 
 
-def closure_of(schema: Mapping[str, Json]) -> Closure:
-    """What `schema` leaves open, of the forms that pydantic writes; any other form is open."""
-    return _Judge(cast("Mapping[str, Mapping[str, Json]]", schema.get("$defs", {}))).of(schema, _Place())
+def closure_of(schema: Mapping[str, Json], takes: Mapping[str, Json] | None = None) -> Closure:
+    """What `schema` leaves open, of the forms that pydantic writes; any other form is open.
+
+    `takes` is the schema of the typed input of the worker that answers so.
+    """
+    definitions = cast("Mapping[str, Mapping[str, Json]]", schema.get("$defs", {}))
+    return _Judge(definitions, _lists_of(takes or {})).of(schema, _Place())
 
 
-def is_one_of(value: Json, schema: Mapping[str, Json]) -> bool:
-    """Whether a value, as it was read from JSON, is one of those that a closed `schema` lists or bounds."""
-    return _is_one_of(value, schema, cast("Mapping[str, Json]", schema.get("$defs", {})))
+def _lists_of(schema: Mapping[str, Json]) -> Mapping[str, int]:
+    """The fields of a typed input that are lists with an end, to the most items."""
+    if isinstance(reference := schema.get("$ref"), str):
+        definitions = cast("Mapping[str, Mapping[str, Json]]", schema.get("$defs", {}))
+        schema = definitions.get(reference.rpartition("/")[2], {})
+    fields = cast("Mapping[str, Mapping[str, Json]]", schema.get("properties", {}))
+    return {
+        name: most
+        for name, its in fields.items()
+        if its.get("type") == "array" and isinstance(most := its.get("maxItems"), int)
+    }
 
 
-def _is_one_of(value: Json, part: Any, definitions: Mapping[str, Json]) -> bool:
-    match part:
-        case {"$ref": str(reference)}:
-            return _is_one_of(value, definitions[reference.rpartition("/")[2]], definitions)
-        case {"const": only}:
-            return _is_same(value, only)
-        case {"enum": [*values]}:
-            return any(_is_same(value, each) for each in values)
-        case {"anyOf": [*parts]} | {"oneOf": [*parts]}:
-            return any(_is_one_of(value, each, definitions) for each in parts)
-        case {"allOf": [*parts]}:
-            return all(_is_one_of(value, each, definitions) for each in parts)
-        case {"type": "boolean"}:
-            return isinstance(value, bool)
-        case {"type": "null"}:
-            return value is None
-        case {"type": "integer" | "number"}:
-            return _is_number_of(value, part)
-        case {"type": "array" | "object"}:
-            return _is_made_of(value, part, definitions)
-    return False
+def is_one_of(value: Json, schema: Mapping[str, Json], given: Mapping[str, Json] | None = None) -> bool:
+    """Whether a value, as it was read from JSON, is one of those that a closed `schema` lists or bounds.
+
+    `given` is the typed input of the worker that answers so.
+    """
+    return _Values(cast("Mapping[str, Json]", schema.get("$defs", {})), given or {}).have(value, schema)
 
 
-def _is_made_of(value: Json, part: Mapping[str, Json], definitions: Mapping[str, Json]) -> bool:
-    """Whether a list or an object has such parts, and no others."""
-    if part["type"] == "object":
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The values of one closed schema."""
+
+    definitions: Mapping[str, Json]
+    given: Mapping[str, Json]
+
+    def have(self, value: Json, part: Any) -> bool:
+        """Whether `value` is one of those of a part."""
+        match part:
+            case dict() if ONE_OF in part:
+                items = self.given.get(part[ONE_OF])
+                return isinstance(items, list) and any(_is_same(value, each) for each in items)
+            case {"$ref": str(reference)}:
+                return self.have(value, self.definitions[reference.rpartition("/")[2]])
+            case {"const": only}:
+                return _is_same(value, only)
+            case {"enum": [*values]}:
+                return any(_is_same(value, each) for each in values)
+            case {"anyOf": [*parts]} | {"oneOf": [*parts]}:
+                return any(self.have(value, each) for each in parts)
+            case {"allOf": [*parts]}:
+                return all(self.have(value, each) for each in parts)
+            case {"type": "boolean"}:
+                return isinstance(value, bool)
+            case {"type": "null"}:
+                return value is None
+            case {"type": "integer" | "number"}:
+                return _is_number_of(value, part)
+            case {"type": "array"}:
+                return isinstance(value, list) and self._have_list(value, part)
+            case {"type": "object"}:
+                return isinstance(value, dict) and self._have_object(value, part)
+        return False
+
+    def _have_object(self, value: Mapping[str, Json], part: Mapping[str, Json]) -> bool:
         fields = cast("Mapping[str, Json]", part.get("properties", {}))
         needed = cast("list[str]", part.get("required", []))
-        return (
-            isinstance(value, dict)
-            and value.keys() >= {*needed}
-            and all(
-                name in fields and _is_one_of(its, fields[name], definitions) for name, its in value.items()
-            )
+        return value.keys() >= {*needed} and all(
+            name in fields and self.have(its, fields[name]) for name, its in value.items()
         )
-    if not isinstance(value, list) or len(value) > cast("int", part.get("maxItems", 0)):
-        return False
-    parts = cast("list[Json]", part.get("prefixItems", [part.get("items")] * len(value)))
-    return len(value) == len(parts) and all(
-        _is_one_of(each, its, definitions) for each, its in zip(value, parts, strict=True)
-    )
+
+    def _have_list(self, value: list[Json], part: Mapping[str, Json]) -> bool:
+        if len(value) > cast("int", part.get("maxItems", 0)):
+            return False
+        parts = cast("list[Json]", part.get("prefixItems", [part.get("items")] * len(value)))
+        return len(value) == len(parts) and all(map(self.have, value, parts))
 
 
 def _is_same(value: Json, other: Json) -> bool:
@@ -122,14 +152,16 @@ class _Judge:
     """Judges the parts of one schema."""
 
     definitions: Mapping[str, Mapping[str, Json]]
+    lists: Mapping[str, int]
+    """The lists that the worker is given, to the most items."""
 
     def of(self, part: Mapping[str, Json], place: _Place) -> Closure:
         """What one part leaves open."""
+        if ONE_OF in part:
+            return self._item(part[ONE_OF], place)
         if isinstance(reference := part.get("$ref"), str):
             return self._referred(reference, place)
-        if "const" in part:
-            return Closure(0)
-        if isinstance(values := part.get("enum"), list):
+        if isinstance(values := part.get("enum", [part["const"]] if "const" in part else None), list):
             return Closure(log2(max(1, len(values))))
         for key in ("anyOf", "oneOf", "allOf"):
             if isinstance(several := part.get(key), list):
@@ -150,6 +182,12 @@ class _Judge:
                 return _open(place, "is free text")
         return _open(place, "may be anything")
 
+    def _item(self, field: Json, place: _Place) -> Closure:
+        most = self.lists.get(field) if isinstance(field, str) else None
+        if most is None:
+            return _open(place, f"is an item of `{field}`, which is no list with an end of the typed input")
+        return Closure(log2(max(1, most)), lists=frozenset({str(field)}))
+
     def _referred(self, reference: str, place: _Place) -> Closure:
         name = reference.rpartition("/")[2]
         if name in place.through or name not in self.definitions:
@@ -164,7 +202,7 @@ class _Judge:
         if not isinstance(most, int) or not isinstance(items, dict):
             return _open(place, "is a list without an end (`max_length`)")
         each = self.of(items, inside)
-        return Closure(most * each.bits + log2(most + 1), each.problems)
+        return Closure(most * each.bits + log2(most + 1), each.problems, each.lists)
 
     def _object(self, part: Mapping[str, Json], place: _Place) -> Closure:
         if part.get("additionalProperties", False) is not False or "patternProperties" in part:
@@ -200,9 +238,14 @@ def _either(closures: Iterable[Closure]) -> Closure:
     closures = [*closures]
     most = max((each.bits for each in closures), default=0)
     choices = sum(2 ** (each.bits - most) for each in closures)
-    return Closure(most + log2(max(1, choices)), tuple(p for each in closures for p in each.problems))
+    return _joined(most + log2(max(1, choices)), closures)
 
 
 def _all(closures: Iterable[Closure]) -> Closure:
     closures = [*closures]
-    return Closure(sum(each.bits for each in closures), tuple(p for each in closures for p in each.problems))
+    return _joined(sum(each.bits for each in closures), closures)
+
+
+def _joined(bits: float, closures: list[Closure]) -> Closure:
+    problems = tuple(problem for each in closures for problem in each.problems)
+    return Closure(bits, problems, frozenset().union(*(each.lists for each in closures)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from llmdo.base.values import dataclass
-from llmdo.policy.authority import ONLY_READS, Authority, Ceiling, base_rules
+from llmdo.policy.authority import MOST_BITS, ONLY_READS, Authority, Ceiling, base_rules
 from llmdo.policy.flow import Labelling
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ class Base:
     """What calls are labelled by, whoever states the flow rules."""
     reads: frozenset[str] = ONLY_READS
     """What no preset takes for an effect."""
+    max_bits: int = MOST_BITS
+    """The most that a closed answer may carry."""
 
     @classmethod
     def of(cls, graph: Governing, tightening: tuple[Rule, ...] = ()) -> Base:
@@ -115,6 +117,7 @@ class Base:
             graph.flows.all,
             Labelling.of_rules(graph.all_flows, graph.sources),
             ONLY_READS | graph.reading,
+            _max_bits(graph),
         )
 
 
@@ -125,16 +128,19 @@ class Layer:
     rules: tuple[Rule, ...] = ()
     ceiling: Ceiling | None = None
     flows: tuple[FlowRule, ...] = ()
+    max_bits: int = MOST_BITS
 
     @classmethod
     def of_entry(cls, entry: Governed) -> Layer:
         """That of an entry."""
-        return cls(entry.approvals, _ceiling(entry, f"entry `{entry.name}`"), entry.flows.all)
+        ceiling = _ceiling(entry, f"entry `{entry.name}`")
+        return cls(entry.approvals, ceiling, entry.flows.all, _max_bits(entry))
 
     @classmethod
     def of_worker(cls, worker: Governed) -> Layer:
         """That of a worker."""
-        return cls(worker.approvals, _ceiling(worker, f"worker `{worker.name}`"), worker.flows.all)
+        ceiling = _ceiling(worker, f"worker `{worker.name}`")
+        return cls(worker.approvals, ceiling, worker.flows.all, _max_bits(worker))
 
 
 NO_LAYER = Layer()
@@ -155,7 +161,12 @@ def authority_of(base: Base, entry: Layer, path: Sequence[Layer] = ()) -> Author
         ceilings=tuple([layer.ceiling for layer in (entry, *path) if layer.ceiling is not None]),
         flows=(*base.flows, *entry.flows, *own.flows),
         reads=base.reads,
+        max_bits=min(base.max_bits, entry.max_bits, own.max_bits),
     )
+
+
+def _max_bits(governed: Governing | Governed) -> int:
+    return MOST_BITS if governed.flows.max_bits is None else governed.flows.max_bits
 
 
 def _ceiling(governed: Governed, origin: str) -> Ceiling | None:

@@ -38,6 +38,8 @@ class Flows:
     preset: Preset | None = None
     rules: tuple[FlowRule, ...] = ()
     """Those that are written out, sorted."""
+    max_bits: int | None = None
+    """The most bits that a closed answer may carry; None where nothing less than `MOST_BITS` is stated."""
     owner: str = field(default="", compare=False)
 
     @property

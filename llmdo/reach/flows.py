@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.graph.resolved import Entry
-    from llmdo.policy.authority import Decision, Reason
+    from llmdo.policy.authority import Authority, Decision, Reason
     from llmdo.reach.analysis import Analysis
     from llmdo.reach.shapes import Shape
 
@@ -134,6 +134,7 @@ class _Spread:
         self._names = [self._walk.names[place] for place in self._search.parent]
         self._calls = {name: [*self._calls_of(name)] for name in self._names}
         self._calls[ENTRY] = [_Call(shape, shape.toolset) for shape, _ in analysis.calls_of(entry)]
+        self._max_bits = {name: self._authority(name).max_bits for name in self._calls}
         self._labels = _Labels({name: {} for name in self._calls})
         if entry.untrusted_input:
             there = {label: Entrance(ENTRY, "", "") for label in self._labelling.of_strangers}
@@ -224,8 +225,9 @@ class _Spread:
         labels, mine, its = self._labels, self._labels.workers[name], self._labels.workers[callee]
         labels.add(its, mine)
         worker = self._analysis.graph.workers[callee]
-        # A sealed text is opened where the caller passes it on, and what comes back then carries its labels.
-        if worker.closed is None or worker.output == "sealed":
+        # A sealed text is opened where the caller passes it on, and what comes back then carries its labels. An item of
+        # a list that strangers wrote has a caller who has read it, or was given it sealed.
+        if worker.closed is None or worker.closed > self._max_bits[name] or worker.output == "sealed":
             labels.add(mine, its)
             return
         strangers = self._labelling.of_strangers
@@ -251,11 +253,8 @@ class _Spread:
         )
 
     def _row(self, name: str, call: _Call, origin: Entrance) -> FlowRow:
-        analysis = self._analysis
-        own = () if name == ENTRY else (Layer.of_worker(analysis.graph.workers[name]),)
-        authority = analysis.authority(Layer.of_entry(self._entry), own)
         carried = Carried(self._labelling.of_strangers)
-        verdict = decide(call.shape.raised, call.shape.declared, authority, carried)
+        verdict = decide(call.shape.raised, call.shape.declared, self._authority(name), carried)
         path = self._path(name, call.toolset or call.shape.tool)
         return FlowRow(
             call.shape.row,
@@ -266,6 +265,11 @@ class _Spread:
             call.shape.tool,
             shown(verdict, call.shape).reasons,
         )
+
+    def _authority(self, name: str) -> Authority:
+        """What has a say over the calls of a worker; of ceilings its own and the entry's."""
+        own = () if name == ENTRY else (Layer.of_worker(self._analysis.graph.workers[name]),)
+        return self._analysis.authority(Layer.of_entry(self._entry), own)
 
     def _path(self, name: str, end: str) -> tuple[Hop, ...]:
         """The hops to a worker and on to what it uses."""

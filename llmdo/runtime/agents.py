@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_ai import Agent
+from pydantic_ai.exceptions import ModelRetry
 from pydantic_ai.models import Model
 from pydantic_ai.toolsets import FunctionToolset
 
+from llmdo.base.diagnostic import joined
+from llmdo.policy.closed import is_one_of
 from llmdo.runtime.adopted import AdoptedAgent, overrides_of
+from llmdo.runtime.signatures import Output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.settings import ModelSettings
+    from pydantic_ai.tools import RunContext
     from pydantic_ai.toolsets import AbstractToolset
 
     from llmdo.graph.resolved import Graph
@@ -67,16 +74,29 @@ class Agents:
     def _build(self, name: str) -> Agent[object, object] | AdoptedAgent:
         if adopted := self.adopted.get(name):
             return replace(adopted, watching=self.instruments, deps=self.deps.get(name))
-        worker = self.graph.workers[name]
+        worker, signature = self.graph.workers[name], self.signatures[name]
         kind = _ToollessAgent if worker.uses else Agent
-        return kind(
+        agent = kind(
             self.models[name],
             instructions=self.prompts[name],
             name=name,
             description=worker.description,
             defer_model_check=True,
-            output_type=self.signatures[name].gives or str,
+            output_type=signature.gives or str,
             retries={"tools": RETRIES, "output": RETRIES},
             model_settings=cast("ModelSettings", worker.model_settings) or None,
             capabilities=self.instruments,
         )
+        if signature.closure.lists:
+            agent.output_validator(partial(_chosen, signature))
+        return agent
+
+
+def _chosen(signature: Signature, ctx: RunContext[Any], value: object) -> object:
+    """The answer of a worker that chooses from lists which it was given, where it does so."""
+    given = signature.given(ctx.deps.frame.input)
+    answer = json.loads(Output.of(value).text)
+    if signature.closed and not ctx.partial_output and not is_one_of(answer, signature.closed, given):
+        lists = joined([f"`{name}`" for name in sorted(signature.closure.lists)])
+        raise ModelRetry(f"some value is none of the items of {lists}")
+    return value

@@ -24,6 +24,7 @@ from llmdo.runtime.frames import frame_below
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge, require_unasked
 from llmdo.runtime.gate.labelling import (
+    Handover,
     context_of_code,
     handed_over,
     labels_for,
@@ -271,6 +272,7 @@ async def _enter(
     frame = frame_below(config, runtime.frame, callee, input=order.text, path=path, labels=labels)
     content = await _handed(config, callee, order.attachments, path)
     frame.context.carry(config.ledger.labels.read(read_by(_raised(config, callee.name, order.attachments))))
+    handover = Handover(runtime.frame, frame, labels)
     try:
         with not_calling():
             output = await run_worker(AgentRuntime(config, frame), [*order.parts, *content], ctx)
@@ -281,14 +283,14 @@ async def _enter(
         await _kept_from_caller(runtime, callee, path, None, why)
         frames = frames_of(explained(error, backtrace=config.backtrace))
         why = config.log.returned(path, None, why, frames) or why
-        why = told_of_failure(config, frame, context, why, limit=isinstance(error, UsageLimitExceeded))
+        why = told_of_failure(config, handover, context, why, limit=isinstance(error, UsageLimitExceeded))
         raise ToolFailed(f"`{callee.name}` failed: {why}") from error
     withheld = await _kept_from_caller(runtime, callee, path, output.text, None)
     withheld = config.log.returned(path, None if withheld else output.text, withheld)
     if withheld:  # by somebody who has seen it, and may quote it
-        why = told_of_failure(config, frame, context, withheld, limit=False)
+        why = told_of_failure(config, handover, context, withheld, limit=False)
         raise ToolFailed(f"`{callee.name}` failed: {why}")
-    return handed_over(config, runtime.frame, frame, context, output) if context else output
+    return handed_over(config, handover, context, output) if context else output
 
 
 async def _kept_from_caller(

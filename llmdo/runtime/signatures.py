@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.digest import canonical
-from llmdo.policy.closed import closure_of
+from llmdo.policy.closed import OPEN, Closure, closure_of
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import sentence_of
 
@@ -212,6 +212,12 @@ class Signature:
     """None is text."""
     closed: Mapping[str, Json] | None = None
     """The schema of its answers, where that lists or bounds each."""
+    closure: Closure = OPEN
+    """What that leaves open: how many bits, and of which lists of its input values are items."""
+
+    def given(self, text: str) -> Mapping[str, Json]:
+        """The typed input of a worker that has this one as text; empty where its answers choose from no list."""
+        return json.loads(text) if self.closure.lists else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +251,15 @@ def signatures_of(graph: Graph, workers: Iterable[str], modules: Modules) -> dic
         worker = graph.workers[name]
         try:
             gives = _model(worker.schema_out, modules) if worker.schema_out else None
+            model = _input_model(worker.schema_in, modules) if worker.schema_in else None
+            closed, closure = _written(gives), OPEN
+            if closed is not None:
+                closure = closure_of(closed, _written(model))
             signatures[name] = Signature(
-                takes=TypedInput(name, _input_model(worker.schema_in, modules))
-                if worker.schema_in
-                else PlainInput(),
+                takes=TypedInput(name, model) if model else PlainInput(),
                 gives=gives,
-                closed=_closed(gives) if gives else None,
+                closed=closed if closure.is_closed else None,
+                closure=closure,
             )
         except LlmdoError as error:
             problems.setdefault(f"{error.at} {error.message}", error)
@@ -259,13 +268,14 @@ def signatures_of(graph: Graph, workers: Iterable[str], modules: Modules) -> dic
     return signatures
 
 
-def _closed(model: type[BaseModel]) -> Mapping[str, Json] | None:
-    """The schema of what is written of a model, where that is closed."""
+def _written(model: type[BaseModel] | None) -> Mapping[str, Json] | None:
+    """The schema of what is written of a model, where it has one."""
+    if model is None:
+        return None
     try:
-        schema = model.model_json_schema(mode="serialization")
+        return model.model_json_schema(mode="serialization")
     except Exception:  # pydantic's own, and whatever the model's code raises
         return None
-    return schema if closure_of(schema).is_closed else None
 
 
 def _model(reference: Reference, modules: Modules) -> type[BaseModel]:

@@ -27,6 +27,10 @@ _LIMITS = {
     "multiple_of": "multipleOf",
 }
 """What `Field` calls a limit, to what JSON Schema calls it."""
+ONE_OF = "x-llmdo-one-of"
+"""The key of a schema whose values are the items of a list: of the field of a worker's typed input that it names."""
+_EXTRA = "json_schema_extra"
+_ALIASES = ("serialization_alias", "alias")
 _OTHERS = frozenset(
     {"alias", "default", "default_factory", "description", "frozen", "min_length", "serialization_alias", "strict",
      "title", "validation_alias"}
@@ -121,16 +125,30 @@ def _class(node: ast.ClassDef, known: set[str]) -> Schema:
     schema: Schema = {"type": "object", "properties": properties, "required": required}
     for statement in node.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            field = statement.target.id
-            if field == "model_config":
+            if statement.target.id == "model_config":
                 return {}
-            if not field.startswith("_"):
+            if not statement.target.id.startswith("_"):
+                field = _written_name(statement)
                 properties[field] = _annotated(statement.annotation, statement.value, known)
                 if not _has_default(statement.value):
                     required.append(field)
         elif not _changes_nothing(statement):
             return {}
     return schema
+
+
+def _written_name(field: ast.AnnAssign) -> str:
+    """What a field is called where its model is written as JSON; empty where its text does not say it plainly."""
+    named = {
+        keyword.arg: keyword.value
+        for call in ast.walk(field)
+        if isinstance(call, ast.Call) and last_name(call.func) == "Field"
+        for keyword in call.keywords
+    }
+    match next((named[alias] for alias in _ALIASES if alias in named), field.target):
+        case ast.Name(id=name, ctx=ast.Store()) | ast.Constant(value=str(name)):
+            return name
+    return ""
 
 
 def _has_default(value: ast.expr | None) -> bool:
@@ -193,8 +211,10 @@ def _limited(schema: Schema, limits: Schema) -> Schema:
             return {"anyOf": [_limited(inner, limits), {"type": "null"}]}
         case {"type": "array"}:
             return {**schema, **limits} if limits.keys() <= {"maxItems"} else {}
+        case {"type": "string"}:
+            return {**schema, **limits} if limits.keys() <= {ONE_OF} else {}
         case {"type": "integer" | "number"}:
-            return {**schema, **limits} if "maxItems" not in limits else {}
+            return {**schema, **limits} if limits.keys().isdisjoint({"maxItems", ONE_OF}) else {}
     return {} if limits else schema
 
 
@@ -210,14 +230,29 @@ def _only_limits(value: ast.expr | None) -> bool:
     """Whether this is a call of `Field` that says no more of a type than its limits."""
     if not isinstance(value, ast.Call) or last_name(value.func) != "Field":
         return False
-    return all(each.arg in _LIMITS or each.arg in _OTHERS for each in value.keywords)
+    return all(
+        each.arg in _LIMITS or each.arg in _OTHERS or (each.arg == _EXTRA and _list_named(each.value))
+        for each in value.keywords
+    )
+
+
+def _list_named(value: ast.expr) -> str | None:
+    """The field whose items are the values, where `json_schema_extra` says that and no more."""
+    match value:
+        case ast.Dict(keys=[ast.Constant(value=key)], values=[ast.Constant(value=str(field))]) if (
+            key == ONE_OF
+        ):
+            return field
+    return None
 
 
 def _limits(value: ast.expr | None) -> Iterable[tuple[str, Json]]:
-    """The limits that a call of `Field` states in numbers; anything else that it is changes no type."""
+    """The limits that a call of `Field` states, as a schema has them; anything else that it is changes no type."""
     if not isinstance(value, ast.Call) or last_name(value.func) != "Field":
         return
     for keyword in value.keywords:
+        if keyword.arg == _EXTRA and (name := _list_named(keyword.value)):
+            yield ONE_OF, name
         try:
             number = ast.literal_eval(keyword.value)
         except (ValueError, TypeError, SyntaxError):

@@ -12,19 +12,26 @@ from llmdo.syntax.models import schema_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from llmdo.base.values import Json
+    from llmdo.graph.keys import Reference
     from llmdo.graph.worker import Worker
     from llmdo.policy.closed import Closure
     from llmdo.workspace.modules import Module
 
 
-def closure_at(modules: Mapping[str, Module], reference: str) -> Closure | None:
-    """What the type FILE.py:NAME leaves open; None where the file was not read."""
-    path, _, name = reference.rpartition(":")
-    module = modules.get(path)
-    return closure_of(schema_of(module.source.text, name)) if module else None
+def answer_of(worker: Worker, modules: Mapping[str, Module]) -> Closure | None:
+    """What the type of a worker's answer leaves open; None where it has none, or its file was not read."""
+    gives = _schema(worker.schema_out, modules)
+    return None if gives is None else closure_of(gives, _schema(worker.schema_in, modules))
 
 
 def with_bits(worker: Worker, modules: Mapping[str, Module]) -> Worker:
     """The worker with the most bits that its answer carries, where that is closed: its type is in another file."""
-    closure = closure_at(modules, worker.schema_out.name) if worker.schema_out else None
+    closure = answer_of(worker, modules)
     return replace(worker, closed=ceil(closure.bits)) if closure and closure.is_closed else worker
+
+
+def _schema(reference: Reference | None, modules: Mapping[str, Module]) -> Mapping[str, Json] | None:
+    path, _, name = reference.name.rpartition(":") if reference else ("", "", "")
+    module = modules.get(path)
+    return schema_of(module.source.text, name) if module else None

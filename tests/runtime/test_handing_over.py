@@ -114,14 +114,28 @@ class Open(BaseModel):
     kind: str
 """
 
+CHOICES = """\
+from typing import Annotated
+from pydantic import BaseModel, Field
+
+class Choice(BaseModel):
+    folders: list[str] = Field(max_length=4)
+
+class Chosen(BaseModel):
+    folder: Annotated[str, Field(json_schema_extra={"x-llmdo-one-of": "folders"})]
+"""
+
 HEADERS = {
     "main": "toolsets: { mail: {}, desk: {}, reader: {}, judge: {}, talker: {}, echo: {}, failing: {},"
+    " sorter: {},"
     " filesystem: { read: ['notes/**'], write: ['notes/**'] } }",
     "reader": "toolsets: { filesystem: { read: ['mail/**'] } }\noutput: sealed",
     "judge": "toolsets: { filesystem: { read: ['mail/**'] } }\nschema_out_ref: types_of.py:Closed",
     "talker": "toolsets: { filesystem: { read: ['mail/**'] } }\nschema_out_ref: types_of.py:Open",
     "failing": "toolsets: { filesystem: { read: ['mail/**'] } }\nschema_out_ref: types_of.py:Closed",
     "echo": "toolsets: [mail]",
+    "sorter": "toolsets: { filesystem: { read: ['mail/**'] } }\nschema_in_ref: choices.py:Choice\n"
+    "schema_out_ref: choices.py:Chosen",
 }
 TEXT = "to@strangers.example"
 
@@ -141,6 +155,7 @@ class Nobody:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     texts = {"llmdo.toml": MANIFEST, "tools.py": TOOLS, "entries.py": ENTRIES, "types_of.py": TYPES}
+    texts["choices.py"] = CHOICES
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     for name, header in HEADERS.items():
@@ -161,9 +176,10 @@ def answers(**values: object) -> Step:
     return [("final_result", values)]
 
 
-def play(root: Path, *main: Step, echo: tuple[Step, ...] = ()) -> None:
+def play(root: Path, *main: Step, echo: tuple[Step, ...] = (), folders: tuple[str, ...] = ("bills",)) -> None:
     script(
         root,
+        sorter=[READ, *[answers(folder=folder) for folder in folders]],
         main=[*main, "{results}"],
         reader=[READ, TEXT],
         judge=[READ, answers(kind="bill", pages=2)],
@@ -191,6 +207,7 @@ def call(name: str) -> Step:
 
 
 SEALED = "sealed:reader#1"
+READ_IT: Step = [("talker", {"input": "x"})]
 SEND: Step = [("send", {"to": "a", "body": "b"})]
 
 
@@ -199,6 +216,59 @@ def test_a_closed_answer_leaves_its_caller_free(root: Path) -> None:
     nobody = Nobody()
     assert go(root, approver=nobody).status == "completed"
     assert (nobody.asked, sent(root)) == ([], ["a: b"])
+
+
+SORT: Step = [("sorter", {"folders": ["bills", "news"]})]
+
+
+def test_an_item_of_a_list_that_the_caller_gave_leaves_it_free(root: Path) -> None:
+    play(root, SORT, SEND, folders=(TEXT, "bills"))  # told once that its first answer is none of them
+    nobody = Nobody()
+    outcome = go(root, approver=nobody)
+    assert (outcome.status, nobody.asked, sent(root)) == ("completed", [], ["a: b"])
+    play(root, SORT, folders=(TEXT, "bills"))
+    assert "bills" in str(go(root).output)
+
+
+def test_what_is_no_item_of_the_list_is_no_answer(root: Path) -> None:
+    play(root, SORT, SEND, folders=(TEXT,) * 9)
+    nobody = Nobody()
+    text = str(go(root, approver=nobody).output)
+    assert (TEXT in text, nobody.asked, sent(root)) == (False, [], ["a: b"])
+    play(root, SORT, folders=(TEXT,) * 9)
+    assert "it gave no answer" in str(go(root).output)
+
+
+def test_an_item_of_a_list_that_a_stranger_may_have_written_is_labelled(root: Path) -> None:
+    play(root, READ_IT, SORT, SEND)
+    nobody = Nobody()
+    go(root, approver=nobody)
+    assert [question.tool for question in nobody.asked] == ["send"]
+    sealed: Step = [("sorter", {"folders": ["bills", SEALED]})]
+    for folder in ("bills", TEXT):
+        play(root, call("reader"), sealed, SEND, folders=(folder,))
+        nobody = Nobody()
+        go(root, approver=nobody)
+        assert [question.tool for question in nobody.asked] == ["send"], folder
+
+
+@pytest.mark.parametrize(("most", "asked"), [(8, []), (7, ["send"])])
+@pytest.mark.parametrize("where", ["[flows]", "main.worker"])
+def test_an_answer_of_more_bits_than_its_caller_admits_is_labelled(
+    where: str, most: int, asked: list[str], root: Path
+) -> None:
+    path = root / ("llmdo.toml" if where == "[flows]" else where)
+    old, new = (
+        (where, f"{where}\nmax-bits = {most}")
+        if where == "[flows]"
+        else ("\n---\nDo", f"\nflows: {{ max-bits: {most} }}\n---\nDo")
+    )
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    for worker in ("judge", "failing"):
+        play(root, call(worker), SEND)
+        nobody = Nobody()
+        go(root, approver=nobody)
+        assert [question.tool for question in nobody.asked] == asked, worker
 
 
 def test_an_open_answer_does_not(root: Path) -> None:
@@ -243,7 +313,7 @@ def test_a_sealed_text_is_a_name_and_a_size_to_the_model_and_open_to_the_person(
 
 
 def silent() -> dict[str, list[Step]]:
-    return {name: ["x"] for name in ("judge", "talker", "failing", "echo")}
+    return {name: ["x"] for name in ("judge", "talker", "failing", "echo", "sorter")}
 
 
 def test_a_sealed_text_is_put_in_when_the_tool_runs(root: Path) -> None:

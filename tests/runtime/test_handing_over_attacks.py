@@ -65,7 +65,7 @@ def test_an_answer_that_its_closed_type_does_not_list_is_none(kind: str, root: P
 
 
 def others() -> dict[str, list[Step]]:
-    return {**{name: ["x"] for name in ("talker", "failing", "echo")}, "reader": [READ, TEXT]}
+    return {**{name: ["x"] for name in ("talker", "failing", "echo", "sorter")}, "reader": [READ, TEXT]}
 
 
 def test_a_refusal_quotes_nothing_of_a_sealed_text(root: Path) -> None:
@@ -126,8 +126,7 @@ def test_why_an_answer_is_withheld_may_quote_it(worker: str, is_told: bool, aske
         reader=[READ, TEXT],
         judge=[READ, answers(kind="bill", pages=2)],
         talker=[READ, answers(kind=TEXT)],
-        failing=["x"],
-        echo=["x"],
+        **{name: ["x"] for name in ("failing", "echo", "sorter")},
     )
     text = str(go(root, policy=Quotes()).output)
     assert ("no: " in text) == is_told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from llmdo.graph.keys import Reference, ValueOrigin, flows, labelled_sources
 from llmdo.graph.resolved import Graph, Limits
 from llmdo.policy.authority import STRICTNESS
+from llmdo.policy.flow import Flows
 from llmdo.reach import Analysis
 from llmdo.reach.flows import labels_below
 from llmdo.runtime import ApproveAll, RejectAll, RunOptions, run
@@ -48,7 +50,7 @@ RAISED = ["fs.read:in/a", "fs.read", "fs.read.protected:in/.env", "fs.write:out/
           "proc.exec.unlisted", "x.t.any", "nonsense", "fs.read:in/**"]
 
 
-def arguments(name, chance):
+def arguments(name, chance, takes):
     path = chance.choice(PATHS)
     if name == "tool":
         return {"raised": chance.sample(RAISED, chance.randrange(3))}
@@ -57,7 +59,8 @@ def arguments(name, chance):
     if name in ("read_file", "list_files"):
         return {"path": path}
     handed = [path] if chance.random() < 0.5 else []
-    return {"input": f"seed {chance.random()}"} | ({"attachments": handed} if handed else {})
+    options = {"options": ["bill", "spam"]} if "options" in takes.get(name, {}).get("properties", {}) else {}
+    return {"input": f"seed {chance.random()}", **options} | ({"attachments": handed} if handed else {})
 
 
 def answer(messages, info):
@@ -67,10 +70,11 @@ def answer(messages, info):
         if info.output_tools:
             return ModelResponse(parts=[ToolCallPart("final_result", {"kind": "bill"})])
         return ModelResponse(parts=[TextPart("done")])
+    takes = {tool.name: tool.parameters_json_schema for tool in info.function_tools}
     names = [tool.name for tool in info.function_tools] + ["tool", "write_file"]
     chosen = [chance.choice(names) for _ in range(chance.randrange(1, 4))]
     return ModelResponse(
-        parts=[ToolCallPart(name, arguments(name, chance), tool_call_id=f"c{n}") for n, name in enumerate(chosen)]
+        parts=[ToolCallPart(name, arguments(name, chance, takes), tool_call_id=f"c{n}") for n, name in enumerate(chosen)]
     )
 
 
@@ -78,13 +82,34 @@ rules = FunctionModel(answer)
 """
 
 ANSWERS = """\
-from typing import Literal
-from pydantic import BaseModel
+from typing import Annotated, Literal
+from pydantic import BaseModel, Field
 
 
 class Closed(BaseModel):
     kind: Literal["bill", "spam"]
+
+
+class Choice(BaseModel):
+    input: str
+    options: list[str] = Field(max_length=2)
+
+
+class Chosen(BaseModel):
+    kind: Annotated[str, Field(json_schema_extra={"x-llmdo-one-of": "options"})]
 """
+
+ANSWERED = {
+    "": {},
+    "closed": {"schema_out": Reference("answers.py:Closed", NOWHERE), "closed": 1},
+    "chosen": {
+        "schema_in": Reference("answers.py:Choice", NOWHERE),
+        "schema_out": Reference("answers.py:Chosen", NOWHERE),
+        "closed": 1,
+    },
+    "sealed": {"output": "sealed"},
+}
+"""How workers answer, as their headers say it."""
 
 
 def runnable(graph: Graph) -> Graph:
@@ -142,7 +167,10 @@ SOURCES = ("fs.read:in/**", "fs.list", "x.t.any", "net.connect")
 
 @st.composite
 def flowing(draw: st.DrawFn) -> Graph:
-    """A team with flow rules and labelled sources, some of whose workers hand over closed or sealed answers."""
+    """A team with flow rules and labelled sources, some of whose workers hand over closed or sealed answers.
+
+    Some of them admit no bit of a closed answer.
+    """
     graph = draw(graphs())
     sources = st.sets(st.sampled_from(FROMS), min_size=1, max_size=2).map(
         lambda names: " & ".join(sorted(names))
@@ -152,15 +180,11 @@ def flowing(draw: st.DrawFn) -> Graph:
     table = {f"{source} -> {to}": draw(decisions) for source, to in sorted(texts)}
     labelled = dict.fromkeys(draw(st.sets(st.sampled_from(SOURCES), max_size=2)), "data.untrusted")
     origin = ValueOrigin(NOWHERE.document, (), "llmdo.toml")
-    kinds = draw(st.lists(st.sampled_from(["", "closed", "sealed"]), min_size=len(graph.workers), max_size=9))
+    kinds = draw(st.lists(st.sampled_from([*ANSWERED]), min_size=len(graph.workers), max_size=9))
+    admitted = draw(st.lists(st.sampled_from([None, None, 0, 1]), min_size=len(graph.workers), max_size=9))
     workers = {
-        name: replace(
-            worker,
-            schema_out=Reference("answers.py:Closed", NOWHERE) if kind == "closed" else None,
-            closed=8 if kind == "closed" else None,
-            output="sealed" if kind == "sealed" else None,
-        )
-        for (name, worker), kind in zip(graph.workers.items(), kinds, strict=False)
+        name: replace(worker, flows=Flows(max_bits=most), **ANSWERED[kind])
+        for (name, worker), kind, most in zip(graph.workers.items(), kinds, admitted, strict=False)
     }
     return replace(
         graph,
@@ -179,9 +203,10 @@ def test_no_call_runs_under_a_label_that_reach_did_not_say(
     entry = replace(graph.entries["e"], untrusted_input=strange)
     graph = replace(graph, entries={"e": entry})
     events: list[Event] = []
-    options = RunOptions(
-        input=f"seed {seed}", approver=ApproveAll() if yes else RejectAll(), on_event=events.append
-    )
+    text = f"seed {seed}"
+    if entry.worker and graph.workers[entry.worker.name].schema_in:
+        text = json.dumps({"input": text, "options": ["bill"]})
+    options = RunOptions(input=text, approver=ApproveAll() if yes else RejectAll(), on_event=events.append)
     prompts = dict.fromkeys(graph.workers, "Go.")
     asyncio.run(run(graph, root=root, prompts=prompts, entry="e", options=options))
     by_worker = labels_below(Analysis(graph), entry)

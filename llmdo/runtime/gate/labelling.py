@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import ToolFailed
@@ -17,6 +18,7 @@ from llmdo.runtime.signatures import Output
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from llmdo.base.values import Json
     from llmdo.policy.authority import Capability
     from llmdo.policy.flow import Labelling
     from llmdo.runtime.config import RuntimeConfig
@@ -90,50 +92,66 @@ def found_in(frame: CallFrame, arguments: Mapping[str, object]) -> tuple[str, ..
     return tuple(sentences)
 
 
-def handed_over(
-    config: RuntimeConfig, caller: CallFrame, callee: CallFrame, context: Context | None, output: Output
-) -> Output:
-    """The answer of `callee` as its caller gets it in a call with `context`, which has what comes with it from then on.
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """The end of a call of a worker by another, or by code."""
+
+    caller: CallFrame
+    callee: CallFrame
+    given: Labels
+    """The labels of the input of `callee`."""
+
+
+def handed_over(config: RuntimeConfig, handover: Handover, context: Context | None, output: Output) -> Output:
+    """The answer of a callee as its caller gets it in a call with `context`, which has what comes with it from then on.
 
     A sealed one is a name and a size. A closed one no stranger has written, whatever he wrote there: it carries what is
-    private. So what strangers wrote of what `callee` was given stays with it.
+    private. So what strangers wrote of what the callee was given stays with it.
 
     Raises:
         ToolFailed: It is none of those that its closed type lists or bounds.
     """
-    worker = callee.worker
-    if context is None or worker is None:
+    callee, labelling = handover.callee, config.base.labelling
+    if context is None or callee.worker is None:
         return output
-    if worker.output == "sealed" or _is_closed(config, callee):
-        context.leave(config.base.labelling.of_strangers)
-    if worker.output == "sealed":
-        name = callee.path.removeprefix(f"{caller.path}/")
-        seal = Seal(name, output.text, {**callee.context.end})
-        context.seals[name] = seal
-
-        def carry(labels: Labels) -> None:
-            context.carry(labels)
-            if opening := running_context():  # of another call, where the text was kept for it
-                opening.carry(labels)
-
-        return Output(SealedText.of(seal, carry), str(seal))
-    closed = config.signatures[callee.name].closed
+    if callee.worker.output == "sealed":
+        context.leave(labelling.of_strangers)
+        return _sealed(handover, context, output)
+    closed = _closed(config, handover)
     if closed is None:
         context.carry(callee.context.end)
         return output
+    context.leave(labelling.of_strangers)
     context.carry(without_strangers(config, callee.context.end))
-    if not is_one_of(json.loads(output.text), closed):  # code of its type says what the type does not
-        raise ToolFailed(f"`{callee.name}` failed: {_NO_ANSWER}")
+    given = config.signatures[callee.name].given(callee.input)
+    if not is_one_of(json.loads(output.text), closed, given):
+        raise ToolFailed(f"`{callee.name}` failed: {_NO_ANSWER}")  # its code says what its type does not
     return output
 
 
+def _sealed(handover: Handover, context: Context, output: Output) -> Output:
+    callee = handover.callee
+    name = callee.path.removeprefix(f"{handover.caller.path}/")
+    seal = Seal(name, output.text, {**callee.context.end})
+    context.seals[name] = seal
+
+    def carry(labels: Labels) -> None:
+        context.carry(labels)
+        if opening := running_context():  # of another call, where the text was kept for it
+            opening.carry(labels)
+
+    return Output(SealedText.of(seal, carry), str(seal))
+
+
 def told_of_failure(
-    config: RuntimeConfig, callee: CallFrame, context: Context | None, why: str, *, limit: bool
+    config: RuntimeConfig, handover: Handover, context: Context | None, why: str, *, limit: bool
 ) -> str:
-    """Why `callee` failed, as its caller is told; of a closed or sealed one, only what kind of failure it is."""
+    """Why a callee failed, as its caller is told; of a closed or sealed one, only what kind of failure it is."""
+    callee = handover.callee
     if context is None:
         return why
-    if callee.worker is None or not (callee.worker.output == "sealed" or _is_closed(config, callee)):
+    is_sealed = callee.worker is not None and callee.worker.output == "sealed"
+    if not is_sealed and _closed(config, handover) is None:
         context.carry(callee.context.end)
         return why
     context.leave(config.base.labelling.of_strangers)
@@ -141,8 +159,15 @@ def told_of_failure(
     return "a limit of the run was reached; finish with what you have" if limit else _NO_ANSWER
 
 
-def _is_closed(config: RuntimeConfig, callee: CallFrame) -> bool:
-    return config.signatures[callee.name].closed is not None
+def _closed(config: RuntimeConfig, handover: Handover) -> Mapping[str, Json] | None:
+    """The schema of the answers of a callee, where that keeps its caller free of strangers' words."""
+    signature = config.signatures[handover.callee.name]
+    if signature.closure.bits > handover.caller.authority.max_bits:
+        return None
+    is_chosen_by_strangers = (
+        signature.closure.lists and without_strangers(config, handover.given) != handover.given
+    )
+    return None if is_chosen_by_strangers else signature.closed
 
 
 def without_strangers(config: RuntimeConfig, labels: Labels) -> Labels:
