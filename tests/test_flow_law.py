@@ -228,6 +228,60 @@ def test_reach_prints_it_in_each_form(root: Path) -> None:
     assert (row["source_tool"], row["tool"]) == ("read_issues", "publish")
 
 
+def test_the_graph_marks_both_legs_in_each_form(root: Path) -> None:
+    drawn = [
+        commands.llmdo(root, "graph", "--to", "x.publishing.publish", "--format", form).stdout
+        for form in ("text", "mermaid", "dot", "json")
+    ]
+    text, mermaid, dot, data = drawn
+    assert (
+        text
+        == """\
+entry triage
+`-- triage  <-- in, out
+    |-- reader  <-- in
+    |   `-- [tracker]  <-- in (read_issues)
+    |           allowed: data.untrusted
+    `-- releaser  <-- out
+        `-- [publishing]  <-- out (publish)
+                allowed: x.publishing.look, x.publishing.publish
+
+entry triage, after a stranger's words, x.publishing.publish: needs approval
+  in: triage > reader > tracker (read_issues)
+  out: triage > releaser > publishing (publish)
+"""
+    )
+    arrows = [line.split('"')[0].strip() for line in mermaid.splitlines() if "->" in line or "=>" in line]
+    assert [arrow.split()[1] for arrow in arrows] == ["-.->|", "==>|", "-.->|", "==>|", "-.->|", "==>|"]
+    assert mermaid.count("stroke-dasharray") == dot.count("style=dotted") == 3
+    assert dot.count("penwidth=3") == 6
+    for legend in (mermaid, dot):
+        assert "in (dotted): triage" in legend
+        assert "out (thick): triage" in legend
+    [marked] = json.loads(data)["marked"]
+    [entry] = json.loads(commands.llmdo(root, "reach", "--format", "json").stdout)["entries"]
+    assert marked == {"entry": "triage", **entry["after_strangers"][0]}
+
+
+def test_a_leg_in_from_the_input_is_in_the_legend_alone(root: Path) -> None:
+    workers(root, reader="")
+    manifest(root, 'input = "go"', 'input = "go"\nuntrusted-input = true')
+    text = commands.llmdo(root, "graph", "--to", "x.publishing.publish").stdout
+    assert "  in: the input\n  out: triage > releaser > publishing (publish)\n" in text
+    assert "<-- in" not in text
+
+
+def test_the_graph_marks_one_way_where_no_strangers_words_come_in(root: Path) -> None:
+    text = commands.llmdo(root, "graph", "--to", "data.untrusted").stdout
+    assert "[tracker]  <-- way (read_issues)" in text
+    assert text.endswith(
+        "entry triage, data.untrusted: allowed\n  way: triage > reader > tracker (read_issues)\n"
+    )
+    done = commands.llmdo(root, "graph", "--to", "proc.exec")
+    assert "nothing that is drawn can reach `proc.exec`" in done.stderr
+    assert "<--" not in done.stdout
+
+
 def test_why_shows_both_legs_with_their_places_and_the_rule(root: Path) -> None:
     text = commands.llmdo(root, "why", "triage", "x.publishing.publish").stdout
     assert "after a stranger's words, x.publishing.publish: needs_approval" in text

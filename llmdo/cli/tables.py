@@ -46,7 +46,13 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     },
     "explain": {"--from": ()},
     "suggest": {"--project": (), "--from-runs": None},
-    "graph": {"--select": (), "--format": ("text", "mermaid", "dot", "json"), "--project": (), "--from": ()},
+    "graph": {
+        "--select": (),
+        "--to": (),
+        "--format": ("text", "mermaid", "dot", "json"),
+        "--project": (),
+        "--from": (),
+    },
     "page": {
         "--port": (),
         "--host": (),

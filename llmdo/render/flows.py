@@ -47,18 +47,20 @@ def markdown(rows: Sequence[FlowRow]) -> str:
 
 def data(rows: Iterable[FlowRow]) -> list[Json]:
     """The same as JSON data."""
-    return [
-        {
-            "capability": row.capability.name,
-            "scope": row.capability.scope,
-            "decision": row.decision,
-            "source": [hop_data(hop) for hop in row.source],
-            "source_tool": row.source_tool or None,
-            "path": [hop_data(hop) for hop in row.path],
-            "tool": row.tool,
-        }
-        for row in rows
-    ]
+    return [row_data(row) for row in rows]
+
+
+def row_data(row: FlowRow) -> dict[str, Json]:
+    """A row as JSON data, with both legs of its way."""
+    return {
+        "capability": row.capability.name,
+        "scope": row.capability.scope,
+        "decision": row.decision,
+        "source": [hop_data(hop) for hop in row.source],
+        "source_tool": row.source_tool or None,
+        "path": [hop_data(hop) for hop in row.path],
+        "tool": row.tool,
+    }
 
 
 def why(row: FlowRow) -> str:
@@ -77,5 +79,9 @@ def legs(row: FlowRow) -> str:
 
 
 def _leg(path: Sequence[Hop], tool: str) -> str:
-    names = " > ".join(shown(hop.name) for hop in path)
-    return names if tool in (path[-1].name, "*", "(start)") else f"{names} ({shown(tool)})"
+    return " > ".join(shown(hop.name) for hop in path) + tool_suffix(path, tool)
+
+
+def tool_suffix(path: Sequence[Hop], tool: str) -> str:
+    """The tool at the end of a leg, in words that follow the last name."""
+    return "" if not path or tool in (path[-1].name, "*", "(start)") else f" ({shown(tool)})"

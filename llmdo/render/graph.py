@@ -1,9 +1,13 @@
-"""The delegation graph as a tree for the terminal, as Mermaid, as DOT and as JSON."""
+"""The delegation graph as a tree for the terminal, as Mermaid, as DOT and as JSON.
+
+A way that is asked for is marked in it: that to a call, or both legs of what may follow a stranger's words. What a line
+means is said by its form and a word, not by its colour alone.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import shown
@@ -13,23 +17,73 @@ from llmdo.graph.toolkit import DELEGATE
 from llmdo.graph.unseen import ANY
 from llmdo.policy.authority import STRICTNESS
 from llmdo.reach.edges import calls_by_entry, calls_by_worker
+from llmdo.reach.flows import FlowRow
 from llmdo.reach.selectors import callers, closure
-from llmdo.render.reach import call_data, capability, files
+from llmdo.render import flows
+from llmdo.render.reach import call_data, capability, files, row_data, tool_suffix
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from llmdo.base.values import Json
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.policy.authority import Decision
-    from llmdo.reach import Analysis, Row
+    from llmdo.reach import Analysis, Hop, Row
 
 Kind = Literal["entry", "worker", "toolset"]
+LegName = Literal["way", "in", "out"]
 
 _WORDS: dict[Decision, str] = {
     "allowed": "allowed",
     "needs_approval": "needs approval",
     "blocked": "blocked",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """A way from an entry to a call that is marked: the one to it, or one of the two legs of a `FlowRow`."""
+
+    name: LegName
+    hops: tuple[Hop, ...]
+    end: str
+    """Follows the last name: the tool that is called there."""
+
+    def __str__(self) -> str:
+        if not self.hops:
+            return "the input"
+        return " > ".join(shown(hop.name) for hop in self.hops) + self.end
+
+    def labels(self, entry: str) -> Iterator[tuple[tuple[Kind, str], str, str]]:
+        """Origin and target of each edge along it, and what is written there."""
+        origin: tuple[Kind, str] = ("entry", entry)
+        for number, hop in enumerate(self.hops, start=1):
+            yield origin, hop.name, f"{self.name}{self.end if number == len(self.hops) else ''}"
+            origin = ("worker", hop.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What is marked below an entry: the way to a row of reach, or both legs of what follows a stranger's words."""
+
+    entry: str
+    row: Row | FlowRow
+
+    @property
+    def legs(self) -> tuple[Leg, ...]:
+        """The leg in before the leg out."""
+        if isinstance(row := self.row, FlowRow):
+            ways: tuple[tuple[LegName, tuple[Hop, ...], str], ...] = (
+                ("in", row.source, row.source_tool),
+                ("out", row.path, row.tool),
+            )
+            return tuple(Leg(name, hops, flows.tool_suffix(hops, tool)) for name, hops, tool in ways)
+        return (Leg("way", row.path, tool_suffix(row)),)
+
+    def __str__(self) -> str:
+        row = self.row
+        what = f"{flows.TITLE}, {row.capability}" if isinstance(row, FlowRow) else capability(row)
+        return f"entry {shown(self.entry)}, {shown(what)}: {_WORDS[row.decision]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +97,8 @@ class Edge:
     """What can be raised along this edge, the gravest first."""
     decision: Decision = "allowed"
     """Over the delegation; for a toolset the mildest over its calls."""
+    legs: tuple[tuple[LegName, str], ...] = ()
+    """The marked legs along it, and what is written there for each."""
 
     def described(self) -> Iterator[str]:
         """What can be raised, in one line for each decision; of a worker, the files that it may be handed."""
@@ -71,10 +127,16 @@ class Drawing:
     """The format of a foreign project."""
     files_of: str | None = None
     """The folder that tools work on, where it is not the workspace."""
+    marked: tuple[Marked, ...] = ()
 
 
-def drawing(analysis: Analysis, entries: Iterable[Entry], only: frozenset[str] | None = None) -> Drawing:
-    """The part of the graph below `entries`.
+def drawing(
+    analysis: Analysis,
+    entries: Iterable[Entry],
+    only: frozenset[str] | None = None,
+    to: Iterable[tuple[str, Row | FlowRow]] = (),
+) -> Drawing:
+    """The part of the graph below `entries`, with the ways `to` rows of some of them marked.
 
     Where `only` is given, that is the workers in it with what they use, and every way of delegation to them.
     """
@@ -85,6 +147,8 @@ def drawing(analysis: Analysis, entries: Iterable[Entry], only: frozenset[str] |
     if only is not None:
         drawn &= set(closure(callers(graph.edges), only))
     walks = [analysis.walk(entry) for entry in drawn_entries]
+    marked = tuple(Marked(entry, row) for entry, row in to)
+    legs = _legs(marked)
     workers = {}
     for name in sorted(drawn):
         calls = calls_by_worker(analysis, walks, name)
@@ -93,9 +157,33 @@ def drawing(analysis: Analysis, entries: Iterable[Entry], only: frozenset[str] |
         drawn_edges = [
             edge for edge in edges if (edge.target in drawn if edge.kind == "worker" else is_whole)
         ]
-        workers[name] = tuple(sorted(drawn_edges, key=lambda edge: (edge.kind == "toolset", edge.target)))
-    started = tuple((entry, tuple(_started(analysis, entry, drawn, only))) for entry in drawn_entries)
-    return Drawing(started, workers, graph.read_from, graph.settings.files_of)
+        drawn_edges.sort(key=lambda edge: (edge.kind == "toolset", edge.target))
+        workers[name] = _with_legs(drawn_edges, ("worker", name), legs)
+    started = tuple(
+        (entry, _with_legs(_started(analysis, entry, drawn, only), ("entry", entry.name), legs))
+        for entry in drawn_entries
+    )
+    return Drawing(started, workers, graph.read_from, graph.settings.files_of, marked)
+
+
+_Legs = dict[tuple[tuple[Kind, str], str], dict[LegName, str]]
+"""What is written for each leg at an edge, by its origin and its target."""
+
+
+def _legs(marked: Iterable[Marked]) -> _Legs:
+    legs: _Legs = {}
+    for each in marked:
+        for leg in each.legs:
+            for origin, target, label in leg.labels(each.entry):
+                legs.setdefault((origin, target), {})[leg.name] = label
+    return legs
+
+
+def _with_legs(edges: Iterable[Edge], origin: tuple[Kind, str], legs: _Legs) -> tuple[Edge, ...]:
+    return tuple(
+        replace(edge, legs=tuple(legs.get((origin, edge.target), {}).items())) if legs else edge
+        for edge in edges
+    )
 
 
 def _started(
@@ -122,13 +210,15 @@ def tree(drawn: Drawing) -> str:
     """A tree in which every worker is drawn once: `entry` before entries, toolsets in brackets.
 
     Below a toolset stands what can be raised by it, under each decision; beside a delegate, unless it is allowed, the
-    decision over calling it.
+    decision over calling it. An arrow from the right names the marked legs along an edge.
     """
     lines = _heading(drawn, "")
     seen: set[str] = set()
     for entry, edges in drawn.entries:
         lines.append(f"entry {shown(entry.name)}")
         _branch(lines, drawn, edges, seen)
+    for each in drawn.marked:
+        lines += ["", str(each), *(f"  {leg.name}: {leg}" for leg in each.legs)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -148,7 +238,8 @@ def _branch(lines: list[str], drawn: Drawing, edges: Sequence[Edge], seen: set[s
         name = f"[{shown(edge.target)}]" if edge.kind == "toolset" else shown(edge.target)
         is_plain = edge.decision == "allowed" or (edge.kind == "toolset" and described)
         mark = "" if is_plain else f" ({_WORDS[edge.decision]})"
-        lines.append(f"{left}{'`-- ' if is_last else '|-- '}{name}{mark}{' (above)' if again else ''}")
+        legs = f"  <-- {', '.join(shown(label) for _, label in edge.legs)}" if edge.legs else ""
+        lines.append(f"{left}{'`-- ' if is_last else '|-- '}{name}{mark}{' (above)' if again else ''}{legs}")
         deeper = left + ("    " if is_last else "|   ")
         inner = "|   " if below and not again else "    "
         lines.extend(f"{deeper}{inner}{shown(line)}" for line in described)
@@ -190,17 +281,58 @@ def _label(edge: Edge) -> list[str]:
     return described if is_plain else [_WORDS[edge.decision], *described]
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line that is drawn for an edge: a marked edge has one for each leg, of which the first says all of it."""
+
+    origin: str
+    target: str
+    label: tuple[str, ...]
+    is_blocked: bool
+    leg: LegName | None = None
+
+
+def _drawn_lines(drawn: Drawing) -> Iterator[_Line]:
+    for origin, target, edge in _arrows(drawn):
+        is_blocked = edge.decision == "blocked"
+        if not edge.legs:
+            yield _Line(origin, target, tuple(_label(edge)), is_blocked)
+        for number, (name, label) in enumerate(edge.legs):
+            rest = () if number else _label(edge)
+            yield _Line(origin, target, (label, *rest), is_blocked, name)
+
+
+def _legend(drawn: Drawing) -> list[str]:
+    """What the marked legs are, and how they are drawn."""
+    forms: dict[LegName, str] = {"way": "thick", "in": "dotted", "out": "thick"}
+    return [
+        line
+        for each in drawn.marked
+        for line in (str(each), *(f"{leg.name} ({forms[leg.name]}): {leg}" for leg in each.legs))
+    ]
+
+
+_COLOURS: dict[LegName, str] = {"way": "#b45309", "in": "#6d28d9", "out": "#b45309"}
+
+
 def mermaid(drawn: Drawing) -> str:
     """A Mermaid flowchart."""
     shapes: dict[Kind, str] = {"entry": '(["{}"])', "worker": '["{}"]', "toolset": '[("{}")]'}
     lines = [*_heading(drawn, "%% "), "flowchart LR"]
     lines += [f"    {node}{shapes[kind].format(_quoted(label))}" for node, label, kind in _nodes(drawn)]
-    for origin, target, edge in _arrows(drawn):
-        label = "<br>".join(map(_quoted, _label(edge)))
-        arrow = "-.->" if edge.decision == "blocked" else "-->"
+    arrows: dict[LegName | None, str] = {None: "-->", "way": "==>", "in": "-.->", "out": "==>"}
+    styles = []
+    for number, line in enumerate(_drawn_lines(drawn)):
+        label = "<br>".join(map(_quoted, line.label))
+        arrow = "-.->" if line.is_blocked else arrows[line.leg]
         text = f'|"{label}"|' if label else ""
-        lines.append(f"    {origin} {arrow}{text} {target}")
-    return "".join(f"{line}\n" for line in lines)
+        lines.append(f"    {line.origin} {arrow}{text} {line.target}")
+        if line.leg:
+            form = "stroke-width:3px" + (",stroke-dasharray:2 5" if line.leg == "in" else "")
+            styles.append(f"    linkStyle {number} stroke:{_COLOURS[line.leg]},{form}")
+    if drawn.marked:
+        styles.append(f'    legend>"{"<br>".join(map(_quoted, _legend(drawn)))}"]')
+    return "".join(f"{line}\n" for line in [*lines, *styles])
 
 
 _ENTITIES = str.maketrans(
@@ -221,12 +353,18 @@ def dot(drawn: Drawing) -> str:
         f"    {node} [label={json.dumps(shown(label))}, shape={shapes[kind]}];"
         for node, label, kind in _nodes(drawn)
     ]
-    for origin, target, edge in _arrows(drawn):
-        label = "\n".join(map(shown, _label(edge)))
+    for line in _drawn_lines(drawn):
+        label = "\n".join(map(shown, line.label))
         details = [f"label={json.dumps(label)}"] if label else []
-        details += ["style=dashed"] if edge.decision == "blocked" else []
+        details += ["style=dashed"] if line.is_blocked else []
+        if line.leg:
+            details += ["style=dotted"] if line.leg == "in" and not line.is_blocked else []
+            colour = json.dumps(_COLOURS[line.leg])
+            details += ["penwidth=3", f"color={colour}", f"fontcolor={colour}"]
         suffix = f" [{', '.join(details)}]" if details else ""
-        lines.append(f"    {origin} -> {target}{suffix};")
+        lines.append(f"    {line.origin} -> {line.target}{suffix};")
+    if drawn.marked:
+        lines.append(f"    legend [label={json.dumps(chr(10).join(_legend(drawn)))}, shape=note];")
     return "".join(f"{line}\n" for line in [*lines, "}"])
 
 
@@ -248,6 +386,7 @@ def to_json(drawn: Drawing) -> str:
         "workers": [
             {"name": name, "uses": list(map(_edge_data, edges))} for name, edges in drawn.workers.items()
         ],
+        **({"marked": list(map(_marked_data, drawn.marked))} if drawn.marked else {}),
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
@@ -259,3 +398,9 @@ def _edge_data(edge: Edge) -> dict[str, object]:
         "decision": edge.decision,
         "calls": list(map(call_data, edge.calls)),
     }
+
+
+def _marked_data(marked: Marked) -> dict[str, Json]:
+    """The row as `reach` has it, with its entry."""
+    row = marked.row
+    return {"entry": marked.entry, **(flows.row_data(row) if isinstance(row, FlowRow) else row_data(row))}

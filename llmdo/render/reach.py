@@ -98,10 +98,10 @@ def capability(row: Row) -> str:
 
 def path(row: Row) -> str:
     """The path of a row in words, the tool at its end."""
-    return " > ".join(shown(hop.name) for hop in row.path) + _tool(row)
+    return " > ".join(shown(hop.name) for hop in row.path) + tool_suffix(row)
 
 
-def _tool(row: Row) -> str:
+def tool_suffix(row: Row) -> str:
     """What of the last thing on its path raises it, in words that follow its name."""
     if row.is_attachment:
         return " (attachment)"
@@ -200,7 +200,10 @@ def why(row: Row) -> str:
         lines = [f"{shown(capability(row))}: not known before `llmdo lock` has seen what the tools do"]
     if len(row.path) == 1 and row.path[0].use is None:
         lines = [f"{shown(row.tool)}: started without a call"]
-    lines += [*steps(row.path, _tool(row)), *(f"  because {shown(str(reason))}" for reason in row.reasons)]
+    lines += [
+        *steps(row.path, tool_suffix(row)),
+        *(f"  because {shown(str(reason))}" for reason in row.reasons),
+    ]
     return "\n".join(lines) + "\n"
 
 

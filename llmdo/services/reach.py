@@ -114,12 +114,14 @@ class GraphOutcome:
     entries: tuple[Entry, ...]
     workers: frozenset[str] | None = None
     """None: all of them."""
+    to: tuple[tuple[str, Row | FlowRow], ...] = ()
+    """Of each entry that can reach what was asked for, the gravest row; where it may be, after a stranger's words."""
 
 
 def reach(request: ReachRequest, tell: Tell) -> ReachOutcome:
     """What each of the entries can reach through delegation."""
     read = _opened(request.project, request.origin, tell)
-    has_flows = bool(read.graph.all_flows or read.graph.sources)
+    has_flows = states_flows(read.graph)
     entries = tuple(
         EntryReach(
             name=entry.name,
@@ -164,15 +166,33 @@ def why(request: WhyRequest, tell: Tell) -> WhyOutcome:
 
 def _after(analysis: Analysis, origin: Entry | Worker, wanted: Collection[Capability]) -> Iterator[FlowRow]:
     """What an entry can do of this once a stranger's words were read, where flows are stated."""
-    if isinstance(origin, Entry) and analysis.graph.all_flows:
+    if isinstance(origin, Entry) and states_flows(analysis.graph):
         yield from (row for row in after_strangers(analysis, origin) if row.capability in wanted)
 
 
-def graph(request: ReachRequest, tell: Tell) -> GraphOutcome:
-    """Who delegates to whom, from the entries that are asked about."""
+def states_flows(graph: Graph) -> bool:
+    """Whether something says what may follow what was read, or who wrote it."""
+    return bool(graph.all_flows or graph.sources)
+
+
+def graph(request: ReachRequest, tell: Tell, to: str | None = None) -> GraphOutcome:
+    """Who delegates to whom, from the entries that are asked about, and the way `to` something."""
     read = _opened(request.project, request.origin, tell)
     workers = selected(read, request.select).workers if request.select else None
-    return GraphOutcome(analysis=read.analysis, entries=tuple(_chosen(read, request)), workers=workers)
+    entries = tuple(_chosen(read, request))
+    ways = tuple(_ways(read.analysis, entries, target_of(read.graph, to))) if to else ()
+    if to and not ways:
+        tell(f"nothing that is drawn can reach `{to}`")
+    return GraphOutcome(analysis=read.analysis, entries=entries, workers=workers, to=ways)
+
+
+def _ways(
+    analysis: Analysis, entries: Sequence[Entry], wanted: Target
+) -> Iterator[tuple[str, Row | FlowRow]]:
+    for entry in entries:
+        if rows := rows_to(analysis, entry, wanted):
+            after = [*_after(analysis, entry, {row.capability for row in rows})]
+            yield entry.name, (after or rows)[0]
 
 
 def suggest(request: ReachRequest, tell: Tell, *, from_runs: bool = False) -> tuple[Suggestion, ...]:

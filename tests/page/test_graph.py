@@ -180,3 +180,36 @@ def test_both_legs_are_shown_of_what_may_follow_a_strangers_words(
     expect(after).to_contain_text('"data.untrusted -> fs.write" = "needs_approval"')
     go(page, "#/reach/worker_0?to=agent.delegate")
     expect(after).to_have_count(0)
+
+
+@pytest.mark.long
+def test_both_legs_are_drawn_of_a_row_that_is_chosen_after_a_strangers_words(
+    page: Page, serve: Serve, tmp_path: Path
+) -> None:
+    flows = (
+        '"fs.write" = "allowed"\n[flows]\n"data.untrusted -> fs.write" = "needs_approval"\n'
+        '[sources]\n"fs.read:mail/**" = "data.untrusted"\n'
+    )
+    workers = {"main": ["reader", "writer"], "reader": ["filesystem:mail"], "writer": ["filesystem:out"]}
+    writer = team(tmp_path, workers, flows) / "writer.worker"
+    header = writer.read_text(encoding="utf-8").replace("{ write", '{ read: ["out/**"], write')
+    writer.write_text(header, encoding="utf-8")
+    serve(tmp_path).open(page, "#/reach/main?to=fs.write%3Aout%2F**")
+    expect(page.locator(".graph .leg")).to_have_count(0)
+    expect(page.locator(".legend")).not_to_contain_text("stranger")
+    page.locator('.row[data-after="fs.write:out/**"]').click()
+    assert "?after=fs.write" in page.url
+    expect(page.locator(".row[aria-pressed=true]")).to_have_count(1)
+    expect(page.locator(".graph .label.leg text")).to_have_text(["in and out", "in", "out"])
+    dashes = "element => getComputedStyle(element).strokeDasharray"
+    for stroke in page.locator(".graph .line.leg .stroke.in").all():
+        assert stroke.evaluate(dashes) != "none"
+    assert [out.evaluate(dashes) for out in page.locator(".canvas .area .stroke.out").all()] == ["none"] * 2
+    expect(page.locator('[data-id="worker:reader"] .badge .ring')).to_have_count(1)
+    expect(page.locator('[data-id="worker:writer"] .badge.out.needs_approval')).to_have_count(1)
+    expect(page.locator(".legend")).to_contain_text("in, to a stranger's words")
+    expect(page.locator(".witness .leg").last).to_contain_text("writer")
+    go(page, "#/reach/main?to=fs.write%3Aout%2F**")
+    expect(page.locator(".graph .leg")).to_have_count(0)
+    page.locator(".witness .after h3 a").click()
+    expect(page.locator(".graph .label.leg text")).to_have_text(["in and out", "in", "out"])

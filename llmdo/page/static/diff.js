@@ -4,7 +4,7 @@ import { get, heldOf, isFile } from "./client.js";
 import { counted, fill, h, lines } from "./dom.js";
 import { Canvas } from "./graph/canvas.js";
 import { badgeKey, lineKey } from "./graph/draw.js";
-import { modelOf, workerId } from "./graph/model.js";
+import { modelOf, stepsOf } from "./graph/model.js";
 import { empty, failing, withCode } from "./states.js";
 import { place, sourceLine, way } from "./witness.js";
 import { WORDS } from "./words.js";
@@ -64,23 +64,18 @@ const SIDES = { after: "new", before: "gone" };
 
 function withWay(model, change, marks) {
   const shade = `way ${change.effect}`;
-  let from = model.root;
   const on = (id) => marks.boxes.set(id, { class: `${marks.boxes.get(id)?.class ?? ""} ${shade}` });
-  on(from);
-  for (const [number, hop] of change.row.path.entries()) {
-    const isLast = number === change.row.path.length - 1;
-    const to = workerId(hop.name);
-    if (isLast && !change.row.delegation) {
+  on(model.root);
+  for (const { hop, from, to, isStart, isBadge } of stepsOf(model, change.row.path, change.row.delegation)) {
+    if (isBadge) {
       marks.badges.set(badgeKey(from, hop.name), { class: shade, decision: hop.decision });
-      break;
+      continue;
     }
     const edge = model.nodes.get(from)?.out.find((each) => each.id === to);
-    const isStart = from === model.root && change.row.path.length > 1;
     const gate = hop.decision === "allowed" ? (isStart ? "" : "no gate") : WORDS[hop.decision].toLowerCase();
     const label = edge?.side ? `${SIDES[edge.side]}${gate ? `, ${gate}` : ""}` : gate;
     marks.lines.set(lineKey(from, to), { class: shade, label });
     on(to);
-    from = to;
   }
   return marks;
 }

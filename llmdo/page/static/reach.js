@@ -5,11 +5,11 @@ import { get, isFile } from "./client.js";
 import { counted, fill, h } from "./dom.js";
 import { Canvas } from "./graph/canvas.js";
 import { badgeKey, lineKey } from "./graph/draw.js";
-import { modelOf, workerId } from "./graph/model.js";
+import { modelOf, stepsOf, workerId } from "./graph/model.js";
 import { href } from "./router.js";
 import { empty, withCode } from "./states.js";
-import { isUngated, way, witness } from "./witness.js";
-import { ROW_WORDS, WORDS } from "./words.js";
+import { followUpWitness, isUngated, legs, way, witness } from "./witness.js";
+import { AFTER_STRANGERS, ROW_WORDS, WORDS } from "./words.js";
 
 function choice(data, context) {
   const names = context.project.entries.map((entry) => entry.name);
@@ -52,26 +52,63 @@ function group(decision, rows, onchoose) {
   );
 }
 
+/** What may be done after a stranger's words, with both legs of the way. */
+function followUps(flows, onchoose) {
+  if (!flows?.length) return null;
+  return h(
+    "section",
+    { class: "decided" },
+    h("h2", {}, AFTER_STRANGERS, " ", h("span", { class: "count" }, String(flows.length))),
+    h("ul", {}, flows.map((flow) => followUp(flow, onchoose))),
+  );
+}
+
+function followUp(flow, onchoose) {
+  return h(
+    "li",
+    {},
+    h(
+      "button",
+      { type: "button", class: ["row", flow.decision], "data-after": flow.capability, onclick: () => onchoose(flow) },
+      h("code", { class: "capability" }, flow.capability),
+      h("span", { class: "assurance" }, WORDS[flow.decision].toLowerCase()),
+      h("span", { class: "way" }, legs(flow)),
+    ),
+  );
+}
+
 /** What is marked in the graph for the way to a row, and which boxes are on it. */
 function marksOf(model, row) {
-  const marks = { lines: new Map(), boxes: new Map(), badges: new Map() };
-  let from = model.root;
-  marks.boxes.set(from, { class: "way" });
-  for (const [number, hop] of row.path.entries()) {
-    const to = workerId(hop.name);
-    const isLast = number === row.path.length - 1;
+  const marks = { lines: new Map(), boxes: new Map([[model.root, { class: "way" }]]), badges: new Map() };
+  for (const { hop, from, to, isStart, isBadge } of stepsOf(model, row.path, row.delegation)) {
     const shade = ["way", hop.decision, isUngated(row) && "ungated"].filter(Boolean).join(" ");
-    if (isLast && !row.delegation) {
+    if (isBadge) {
       marks.badges.set(badgeKey(from, hop.name), { class: shade, decision: hop.decision });
-      break;
+      continue;
     }
-    const isStart = from === model.root && row.path.length > 1;
     const label = isStart ? "" : hop.decision === "allowed" ? "no gate" : WORDS[hop.decision].toLowerCase();
     marks.lines.set(lineKey(from, to), { class: shade, label });
     marks.boxes.set(to, { class: "way" });
-    from = to;
   }
   return marks;
+}
+
+/** The same for both legs of what may follow a stranger's words; a line may be on both. */
+function legMarksOf(model, flow) {
+  const marks = { lines: new Map(), boxes: new Map([[model.root, { class: "way" }]]), badges: new Map() };
+  for (const [leg, path] of [["in", flow.source], ["out", flow.path]]) {
+    for (const { hop, from, to, isBadge } of stepsOf(model, path)) {
+      const [kind, key] = isBadge ? [marks.badges, badgeKey(from, hop.name)] : [marks.lines, lineKey(from, to)];
+      const legs = [...(kind.get(key)?.legs ?? []), leg];
+      const isOut = legs.includes("out");
+      const decision = isOut ? (isBadge ? flow.decision : hop.decision) : null;
+      const gate = hop.decision === "allowed" ? "" : `, ${WORDS[hop.decision].toLowerCase()}`;
+      const shade = ["leg", ...legs, ...(isOut ? ["way", decision] : [])].join(" ");
+      kind.set(key, { class: shade, legs, label: legs.join(" and ") + gate, ...(isBadge && isOut ? { decision } : {}) });
+      if (!isBadge) marks.boxes.set(to, { class: "way" });
+    }
+  }
+  return { ...marks, hasLegs: true };
 }
 
 /** The view, once its data are there. */
@@ -84,6 +121,7 @@ class Reach {
       "div",
       { class: "capabilities" },
       Object.keys(ROW_WORDS).map((decision) => group(decision, data.rows, choose)),
+      followUps(data.after, (flow) => context.go("reach", data.entry, { after: flow.capability })),
     );
     this.detail = h("section", { class: "witness", "aria-label": "What is chosen" });
     this.canvas = new Canvas(this.model, {
@@ -126,18 +164,27 @@ class Reach {
     return rows.find((row) => row.capability === this.context.query.to) ?? rows[0];
   }
 
+  /** What may be done after a stranger's words, where such a row is chosen. */
+  flow() {
+    return this.data.after?.find((flow) => flow.capability === this.context.query.after);
+  }
+
   step(by) {
-    const { rows } = this.data;
-    const row = rows[Math.max(0, Math.min(rows.length - 1, rows.indexOf(this.row()) + by))];
-    if (row) this.context.go("reach", this.data.entry, { to: row.capability });
+    const { rows, after } = this.data;
+    const every = [...rows, ...(after ?? [])];
+    const next = Math.max(0, Math.min(every.length - 1, every.indexOf(this.flow() ?? this.row()) + by));
+    const key = next < rows.length ? "to" : "after";
+    if (every.length) this.context.go("reach", this.data.entry, { [key]: every[next].capability });
   }
 
   show() {
     const { data, context, model, canvas } = this;
     const worker = data.workers.find((each) => each.name === context.query.at);
-    const row = worker ? null : this.row();
+    const flow = worker ? null : this.flow();
+    const row = worker || flow ? null : this.row();
     for (const button of this.list.querySelectorAll("button")) {
-      const isChosen = button.dataset.capability === row?.capability;
+      const { capability, after } = button.dataset;
+      const isChosen = flow ? after === flow.capability : capability !== undefined && capability === row?.capability;
       button.setAttribute("aria-pressed", String(isChosen));
       if (isChosen && this.isShown) this.lead(button);
     }
@@ -145,6 +192,10 @@ class Reach {
       const id = workerId(worker.name);
       canvas.show({ boxes: new Map([[id, { class: "chosen", isChosen: true }]]) }, waysDown(model, id));
       fill(this.detail, about(data, worker));
+    } else if (flow) {
+      const marks = legMarksOf(model, flow);
+      canvas.show(marks, new Set(marks.boxes.keys()));
+      fill(this.detail, followUpWitness(data, flow));
     } else if (row) {
       const marks = marksOf(model, row);
       canvas.show(marks, new Set(marks.boxes.keys()));
@@ -224,12 +275,20 @@ export const reach = {
   search: (context) =>
     context.parameters.entry
       ? get("/api/reach", { entry: context.parameters.entry }, context).then((data) =>
-          data.rows.map((row) => ({
-            kind: ROW_WORDS[row.decision].toLowerCase(),
-            text: row.capability,
-            more: way(row),
-            href: href("reach", data.entry, { to: row.capability }),
-          })),
+          [
+            ...data.rows.map((row) => ({
+              kind: ROW_WORDS[row.decision].toLowerCase(),
+              text: row.capability,
+              more: way(row),
+              href: href("reach", data.entry, { to: row.capability }),
+            })),
+            ...(data.after ?? []).map((flow) => ({
+              kind: AFTER_STRANGERS.toLowerCase(),
+              text: flow.capability,
+              more: legs(flow),
+              href: href("reach", data.entry, { after: flow.capability }),
+            })),
+          ],
         )
       : [],
 };

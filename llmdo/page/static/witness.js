@@ -1,8 +1,9 @@
 // The way to a capability, step by step: the gate on each, the file and line that allow it, and the rules that decide.
 
 import { h } from "./dom.js";
+import { href } from "./router.js";
 import { withCode } from "./states.js";
-import { ROW_WORDS, WORDS } from "./words.js";
+import { AFTER_STRANGERS, LEGS, ROW_WORDS, WORDS } from "./words.js";
 
 const SENTENCES = {
   allowed: "Nobody is asked on the way.",
@@ -78,6 +79,22 @@ export function witness(data, row) {
   ];
 }
 
+/** Both legs of the way to what may be done after a stranger's words. */
+export function followUpWitness(data, flow) {
+  return [h("header", {}, h("h2", {}, h("code", {}, flow.capability))), afterStrangers(flow, data)];
+}
+
+/** Both legs in one line, as `llmdo reach` has them. */
+export function legs(flow) {
+  const leg = (hops, tool) => hops.map((hop, number) => called(hop, number === hops.length - 1 && tool)).join(" › ");
+  return `${leg(flow.source, flow.tools[0]) || "the input"} ⇒ ${leg(flow.path, flow.tools[1])}`;
+}
+
+/** The name of a step of a leg, at its end with the tool that is called there. */
+function called(hop, tool) {
+  return tool && ![hop.name, "*", "(start)"].includes(tool) ? `${hop.name} (${tool})` : hop.name;
+}
+
 const AFTER = {
   allowed: "Nobody is asked then.",
   needs_approval: "A person is asked then.",
@@ -90,27 +107,26 @@ function afterStrangers(flow, data) {
   return h(
     "div",
     { class: "after" },
-    h("h3", {}, "After a stranger's words"),
+    h("h3", {}, h("a", { href: href("reach", data.entry, { after: flow.capability }) }, AFTER_STRANGERS)),
     h("p", { class: ["verdict", flow.decision] }, h("strong", {}, ROW_WORDS[flow.decision]), ` ${AFTER[flow.decision]}`),
-    leg("They come in", flow.source, flow.tools[0], data),
-    leg("What may be done", flow.path, flow.tools[1], data),
+    leg("in", flow.source, flow.tools[0], data),
+    leg("out", flow.path, flow.tools[1], data),
     h("ul", {}, flow.reasons.map((reason) => h("li", {}, withCode(reason.text), " ", place(reason.at)))),
   );
 }
 
-function leg(words, hops, tool, data) {
+function leg(name, hops, tool, data) {
   const steps = hops.length ? hops : [{ name: `the input of ${data.entry}`, at: data.at }];
   return h(
     "div",
     { class: "leg" },
-    h("p", { class: "dim" }, words),
+    h("p", { class: "dim" }, h("strong", {}, name), `, ${LEGS[name]}`),
     h(
       "ol",
       { class: "path" },
-      steps.map((hop, number) => {
-        const isNamed = number === steps.length - 1 && hops.length && ![hop.name, "*", "(start)"].includes(tool);
-        return h("li", {}, h("span", { class: "name" }, isNamed ? `${hop.name} (${tool})` : hop.name), place(hop.at));
-      }),
+      steps.map((hop, number) =>
+        h("li", {}, h("span", { class: "name" }, called(hop, number === hops.length - 1 && tool)), place(hop.at)),
+      ),
     ),
   );
 }

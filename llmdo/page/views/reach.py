@@ -64,7 +64,7 @@ def entry_data(analysis: Analysis, entry: Entry) -> dict[str, Json]:
         else {"may": [str(each) for each in entry.may], "at": place_data(entry.may_at)},
         "rows": [row_data(row) for row in analysis.of(entry)],
         "after": [flow_data(row) for row in after_strangers(analysis, entry)]
-        if analysis.graph.all_flows
+        if service.states_flows(analysis.graph)
         else None,
         "uses": edges_data(drawn.entries[0][1]),
         "workers": [

@@ -22,7 +22,8 @@ export class Canvas {
     this.at = model.root;
     this.area = h("div", { class: "area", onkeydown: (event) => this.pressed(event) });
     this.tools = h("div", { class: "tools" });
-    this.node = h("figure", { class: "canvas" }, this.tools, this.area, legend());
+    this.legend = h("figcaption", { class: "legend" });
+    this.node = h("figure", { class: "canvas" }, this.tools, this.area, this.legend);
   }
 
   /** Draws what is to be seen: `marks` on it, `always` whatever is folded. */
@@ -48,6 +49,7 @@ export class Canvas {
       onfold: (box) => this.unfold(box.id),
     });
     fill(this.area, this.svg);
+    fill(this.legend, legend(this.marks));
     this.sized();
     this.area.scrollTo(left, top);
     fill(this.tools, this.controls());

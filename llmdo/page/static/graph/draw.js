@@ -1,7 +1,7 @@
 // A placed picture as SVG. What a line or a badge means is said by its form and by a word, not by its colour alone.
 
 import { h, s } from "../dom.js";
-import { WORDS } from "../words.js";
+import { LEGS, WORDS } from "../words.js";
 
 export const lineKey = (from, to) => `${from}\n${to}`;
 export const badgeKey = (id, name) => `${id}\n[${name}`;
@@ -27,6 +27,18 @@ function head(points) {
   return `M${at(end)}L${at(corner(0.42))}L${at(corner(-0.42))}Z`;
 }
 
+/** The stroke of a line; where it is on both legs, one for each, side by side. */
+function strokes(points, legs = []) {
+  if (!legs.length) return s("path", { d: curve(points) });
+  const [first, last] = [points[0], points.at(-1)];
+  const length = Math.hypot(last.x - first.x, last.y - first.y) || 1;
+  return legs.map((leg, number) => {
+    const by = (number - (legs.length - 1) / 2) * 6;
+    const [x, y] = [((first.y - last.y) / length) * by, ((last.x - first.x) / length) * by];
+    return s("path", { class: ["stroke", leg], d: curve(points.map((point) => ({ x: point.x + x, y: point.y + y }))) });
+  });
+}
+
 /** The width of a label on a line. */
 export function labelWidth(label) {
   return label.length * 6 + 12;
@@ -42,7 +54,7 @@ function line(each, marks) {
   const wide = label ? labelWidth(label) : 0;
   return {
     isMarked: Boolean(mark),
-    line: s("g", { class: classes }, s("path", { d: curve(each.points) }), s("path", { class: "head", d: head(each.points) })),
+    line: s("g", { class: classes }, strokes(each.points, mark?.legs), s("path", { class: "head", d: head(each.points) })),
     label:
       label &&
       s(
@@ -67,7 +79,8 @@ function badge(each, box, marks) {
   return s(
     "g",
     { class: ["badge", decision, mark?.class], transform: `translate(${each.x} ${each.y})` },
-    s("title", {}, `${each.name}: ${WORDS[decision].toLowerCase()}`),
+    s("title", {}, `${each.name}: ${WORDS[decision].toLowerCase()}${mark?.legs ? `; ${mark.label}` : ""}`),
+    mark?.legs?.includes("in") && s("rect", { class: "ring", x: -3, y: -3, width: each.width + 6, height: 28, rx: 6 }),
     s("rect", { width: each.width, height: 22, rx: 4 }),
     sign(decision, 10, 11),
     s("text", { x: 18, y: 15 }, each.text),
@@ -128,7 +141,7 @@ function unfolder(box, isUpright, onfold) {
 
 /**
  * The drawing. `marks` has `lines`, `boxes` and `badges`, each a Map of `{class}` by the keys above; of a line also
- * `label`. What is marked is drawn above the rest.
+ * `label`, and of what is on a leg `legs`, of which each is drawn. What is marked is drawn above the rest.
  */
 export function drawing(picture, marks, { label, onchoose, onfold }) {
   const lines = picture.lines.map((each) => line(each, marks));
@@ -150,8 +163,8 @@ export function drawing(picture, marks, { label, onchoose, onfold }) {
   );
 }
 
-/** What the signs of badges mean. */
-export function legend() {
+/** What the signs of badges mean, and the lines of both legs where these are marked. */
+export function legend({ hasLegs = false } = {}) {
   const signs = Object.entries(WORDS).map(([decision, word]) =>
     h(
       "span",
@@ -160,5 +173,12 @@ export function legend() {
       word.toLowerCase(),
     ),
   );
-  return h("figcaption", { class: "legend" }, signs);
+  return [...signs, ...(hasLegs ? Object.entries(LEGS).map(([leg, words]) => sample(leg, words)) : [])];
+}
+
+/** A piece of a line of a leg, and what it means. */
+function sample(leg, words) {
+  const points = [{ x: 1, y: 5 }, { x: 30, y: 5 }];
+  const drawn = s("g", { class: ["line", "leg", leg] }, strokes(points, [leg]));
+  return h("span", {}, s("svg", { class: "graph", width: 32, height: 10, viewBox: "0 0 32 10", "aria-hidden": "true" }, drawn), `${leg}, ${words}`);
 }

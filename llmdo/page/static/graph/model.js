@@ -34,6 +34,20 @@ function node(id, kind, { name, path, description, uses, ...more }) {
 }
 
 /**
+ * The steps of a way from the root: the ids of the box that each comes from and of the one it leads to. At its end is the
+ * badge of a toolset, `isBadge`, unless the way ends with the call of a worker.
+ */
+export function* stepsOf(model, path, endsInWorker = false) {
+  let from = model.root;
+  for (const [number, hop] of path.entries()) {
+    const isLast = number === path.length - 1;
+    const isStart = from === model.root && !isLast; // an entry starts its worker without a call
+    yield { hop, from, to: workerId(hop.name), isStart, isBadge: isLast && !endsInWorker };
+    from = workerId(hop.name);
+  }
+}
+
+/**
  * What is drawn of a model: `{boxes, lines}`.
  *
  * `fold.by` is `levels`, `folders` or `nothing`; what is in `fold.open` is unfolded, and what is in `always` is drawn
