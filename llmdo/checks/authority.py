@@ -168,12 +168,7 @@ def dead_rule(project: Project) -> Iterator[Diagnostic]:
         "fs.write:reports/**" = "allowed"
     """
     graph = project.graph
-    raised = {
-        capability
-        for group in project.analysis.shapes.groups
-        for shape in group.shapes
-        for capability in shape.declared
-    }
+    raised = _declared(project)
     for rule in graph.rules:
         if rule.decision != "allowed" or rule.at is None:
             continue
@@ -198,6 +193,14 @@ def dead_rule(project: Project) -> Iterator[Diagnostic]:
                 f"no tool of this workspace can raise `{rule.capability}`, so this rule never decides",
                 hint="remove it",
             )
+
+
+def _declared(project: Project) -> set[Capability]:
+    """What tools declare that workers, or the code of entries, call."""
+    shapes = [shape for group in project.analysis.shapes.groups for shape in group.shapes]
+    for entry in project.graph.entries.values():
+        shapes += [shape for shape, _ in project.analysis.calls_of(entry)]
+    return {capability for shape in shapes for capability in shape.declared}
 
 
 def _overrides(other: Rule, rule: Rule) -> bool:
