@@ -366,6 +366,16 @@ def test_every_argument_is_a_target_of_a_tool_that_names_none(root: Path) -> Non
     assert [question.tool for question in nobody.asked] == ["note"]
 
 
+def test_targets_are_of_tools_by_their_own_names_whatever_their_prefix(root: Path) -> None:
+    manifest = root / "llmdo.toml"
+    manifest.write_text(manifest.read_text().replace("[toolsets.mail]", '[toolsets.mail]\nprefix = "my"'))
+    play(root, call("reader"), [("my_send", {"to": "a", "body": SEALED})])
+    nobody = Nobody()
+    go(root, approver=nobody)
+    assert nobody.asked == []
+    assert sent(root) == [f"a: {TEXT}"]
+
+
 def test_a_target_that_its_tool_does_not_take_ends_the_run(root: Path) -> None:
     manifest = root / "llmdo.toml"
     manifest.write_text(manifest.read_text().replace('send = ["to"]', 'send = ["too"]'))

@@ -42,7 +42,8 @@ def targets_of(graph: Graph, toolset: str, tool: ToolDefinition) -> frozenset[st
     if toolset in builtin.TARGETS:
         return builtin.TARGETS[toolset]
     own = graph.toolsets.get(toolset)
-    stated: object = own.targets.get(tool.name) if own else None
+    name = tool.name.removeprefix(f"{own.prefix}_") if own and own.prefix else tool.name
+    stated: object = own.targets.get(name) if own else None
     stated = (tool.metadata or {}).get("targets") if stated is None else stated
     if isinstance(stated, list | tuple | set | frozenset) and all(isinstance(name, str) for name in stated):
         schema = tool.parameters_json_schema
