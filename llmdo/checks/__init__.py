@@ -21,6 +21,7 @@ from llmdo.checks import (
     models,
     names,
     schedules,
+    seals,
     servers,
     shell,
 )
@@ -91,6 +92,7 @@ ALL: tuple[Check, ...] = (
     flows.open_answer,
     flows.unlabelled_file,
     flows.idle_flow,
+    seals.unstated_targets,
     descriptions.hidden_text,
     descriptions.instructing_text,
     descriptions.foreign_tool_named,

@@ -9,7 +9,7 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import replace
 from llmdo.checks import code, schedules, selection, servers, shell, toolsets
 from llmdo.syntax import toml
-from llmdo.syntax.module import READ, means_capabilities
+from llmdo.syntax.tool_metadata import READ, means_capabilities
 from llmdo.version import __version__
 
 if TYPE_CHECKING:

@@ -140,7 +140,7 @@ def idle_flow(project: Project) -> Iterator[Diagnostic]:
         [sources]
         "fs.read:mail/**" = "data.untrusted"
     """
-    place = next(_about_strangers(project), None)
+    place = next(about_strangers(project), None)
     if place is None or project.gaps.toolsets or project.gaps.names:
         return
     if any(True for entry in _entries(project) for _ in _strange(project, entry)):
@@ -154,7 +154,7 @@ def idle_flow(project: Project) -> Iterator[Diagnostic]:
     )
 
 
-def _about_strangers(project: Project) -> Iterator[Place]:
+def about_strangers(project: Project) -> Iterator[Place]:
     """Where flow rules about strangers' words stand."""
     graph = project.graph
     preset = Place(project.workspace.document, ("flows", "preset"), of_key=True)

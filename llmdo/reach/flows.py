@@ -102,6 +102,7 @@ class _Call(NamedTuple):
     shape: Shape
     toolset: str
     """Empty for a delegation."""
+    decision: Decision
 
 
 def after_strangers(analysis: Analysis, entry: Entry) -> tuple[FlowRow, ...]:
@@ -121,6 +122,14 @@ def written_below(analysis: Analysis, entry: Entry) -> tuple[str | None, ...]:
     return tuple(sorted(scopes, key=str))
 
 
+def given_seals(analysis: Analysis, entry: Entry) -> Iterator[tuple[str, str, Shape]]:
+    """Each effect below `entry` that nobody is asked about, by a caller that may be handed a sealed text.
+
+    The caller, `ENTRY` for the code of the entry; the worker that seals; and the call.
+    """
+    return _Spread(analysis, entry).given_seals()
+
+
 class _Spread:
     """The labels that spread below one entry."""
 
@@ -133,7 +142,10 @@ class _Spread:
         self._search = self._walk.search(frozenset(), free=False)
         self._names = [self._walk.names[place] for place in self._search.parent]
         self._calls = {name: [*self._calls_of(name)] for name in self._names}
-        self._calls[ENTRY] = [_Call(shape, shape.toolset) for shape, _ in analysis.calls_of(entry)]
+        self._calls[ENTRY] = [
+            _Call(shape, shape.toolset, self._walk.row_of_call(shape, called).decision)
+            for shape, called in analysis.calls_of(entry)
+        ]
         self._max_bits = {name: self._authority(name).max_bits for name in self._calls}
         self._labels = _Labels({name: {} for name in self._calls})
         if entry.untrusted_input:
@@ -157,7 +169,7 @@ class _Spread:
             for ruling in self._walk.rulings.of(number):
                 is_inside = ruling.cut is not None and name not in ruling.cut
                 if is_inside and ruling.verdict.decision != "blocked":
-                    yield _Call(ruling.shape, ruling.shape.toolset)
+                    yield _Call(ruling.shape, ruling.shape.toolset, ruling.verdict.decision)
 
     def _delegates(self, name: str) -> Iterable[str]:
         if name == ENTRY:
@@ -241,9 +253,9 @@ class _Spread:
             if (origin := self._labels.workers[name].get(STRANGERS)) is None:
                 continue
             for call in calls:
-                capability = call.shape.row
-                if not (_NO_EFFECT | self._analysis.base.reads).isdisjoint(capability.names):
+                if not self._is_effect(call):
                     continue
+                capability = call.shape.row
                 row = self._row(name, call, origin)
                 known = best.get(capability)
                 if known is None or _rank(row) < _rank(known):
@@ -251,6 +263,18 @@ class _Spread:
         return tuple(
             sorted(best.values(), key=lambda row: (STRICTNESS[row.decision], gravity(row.capability)))
         )
+
+    def _is_effect(self, call: _Call) -> bool:
+        return (_NO_EFFECT | self._analysis.base.reads).isdisjoint(call.shape.row.names)
+
+    def given_seals(self) -> Iterator[tuple[str, str, Shape]]:
+        """See `given_seals`."""
+        workers = self._analysis.graph.workers
+        for name, calls in self._calls.items():
+            sealing = [callee for callee in self._delegates(name) if workers[callee].output == "sealed"]
+            for call in calls if sealing else ():
+                if call.toolset and call.decision == "allowed" and self._is_effect(call):
+                    yield name, sealing[0], call.shape
 
     def _row(self, name: str, call: _Call, origin: Entrance) -> FlowRow:
         carried = Carried(self._labelling.of_strangers)

@@ -10,10 +10,11 @@ import ast
 import re
 from typing import TYPE_CHECKING, TypeGuard
 
-from llmdo.base.diagnostic import Diagnostic, excerpt, finding, nearest
+from llmdo.base.diagnostic import Diagnostic, excerpt, finding
 from llmdo.base.source import Span
 from llmdo.base.values import dataclass, field
 from llmdo.syntax.functions import functions
+from llmdo.syntax.tool_metadata import TARGETS, declared, is_silent, may_state, other_keys, probe
 from llmdo.syntax.tree import Function, Notes, Places, last_name, parse
 from llmdo.syntax.workers import workers
 
@@ -56,6 +57,12 @@ class ToolOutline:
     """The function that its metadata names as its probe in plain text, and where."""
     other_keys: tuple[tuple[str, Span], ...] = ()
     """The keys of its metadata that llmdo does not know."""
+    arguments: tuple[str, ...] | None = None
+    """Those of its arguments that may hold a text; None where the text does not show them all."""
+    takes_context: bool = True
+    """Whether it may take the context of the run, by which its code calls workers."""
+    states_targets: bool = True
+    """Whether its metadata says which of them are targets, or may, as far as the text shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +183,8 @@ class _ToolsetSketch:
     """Whether the text shows what tools declare that declare nothing themselves."""
     probe: tuple[str, Span] | None = None
     """The probe of tools that name none themselves."""
+    states_targets: bool = False
+    """Whether the metadata that all its tools have says which arguments are targets, or may."""
     other_keys: tuple[tuple[str, Span], ...] = ()
 
 
@@ -268,10 +277,11 @@ class _Toolsets:
         """Takes note of what `FunctionToolset(...)` is given."""
         options = {keyword.arg: keyword.value for keyword in call.keywords}
         metadata = options.get("metadata")
-        sketch.inherited = _declared(metadata, None)
-        sketch.other_keys = _other_keys(metadata, self._notes.places)
-        sketch.probe = _probe(metadata, self._notes.places)
-        sketch.is_plain = sketch.inherited is not None or _is_silent(metadata)
+        sketch.inherited = declared(metadata, None)
+        sketch.other_keys = other_keys(metadata, self._notes.places)
+        sketch.probe = probe(metadata, self._notes.places)
+        sketch.states_targets = may_state(metadata, TARGETS)
+        sketch.is_plain = sketch.inherited is not None or is_silent(metadata)
         offered = call.args[0] if call.args else options.get("tools", ast.List([]))
         sketch.complete = None not in options and len(call.args) <= 1
         if not isinstance(offered, ast.List | ast.Tuple):
@@ -295,10 +305,12 @@ class _Toolsets:
             self._understood.add(id(owner))
             below = function.decorator_list[position + 1 :]
             sketch = self._sketches[owner.id]
-            if id(function) not in self._notes.certain or not all(self._owner(other) for other in below):
+            is_itself = all(self._owner(other) for other in below)
+            if id(function) not in self._notes.certain or not is_itself:
                 sketch.complete = False
             keywords = decorator.keywords if isinstance(decorator, ast.Call) else ()
-            _add(self._notes.places, sketch, function.name, self._notes.places.defined(function), keywords)
+            span = self._notes.places.defined(function)
+            _add(self._notes.places, sketch, function.name, span, keywords, function if is_itself else None)
 
     def _note_registration(self, statement: ast.Expr) -> None:
         call = statement.value
@@ -312,7 +324,7 @@ class _Toolsets:
 
     def _offer(self, sketch: _ToolsetSketch, function: ast.expr, keywords: Iterable[ast.keyword]) -> None:
         """Adds the tool that `function`, given to a toolset by its name, becomes."""
-        name = None
+        name = definition = None
         span = self._notes.places.span(function)
         if isinstance(function, ast.Name):
             definition = self._functions.get(function.id)
@@ -324,8 +336,8 @@ class _Toolsets:
                 or function.id in self._notes.uncertain
                 or not all(self._owner(decorator) for decorator in definition.decorator_list)
             ):
-                sketch.complete = False
-        _add(self._notes.places, sketch, name, span, keywords)
+                sketch.complete, definition = False, None
+        _add(self._notes.places, sketch, name, span, keywords, definition)
 
     def _owner(self, registration: ast.expr) -> ast.Name | None:
         """The toolset's name in `NAME.tool`, `NAME.add_function(...)` and their like."""
@@ -360,9 +372,17 @@ def _is_wrapper(method: ast.expr) -> TypeGuard[ast.Attribute]:
 
 
 def _add(
-    places: Places, sketch: _ToolsetSketch, name: str | None, span: Span, keywords: Iterable[ast.keyword]
+    places: Places,
+    sketch: _ToolsetSketch,
+    name: str | None,
+    span: Span,
+    keywords: Iterable[ast.keyword],
+    function: Function | None,
 ) -> None:
-    """Adds a tool to `found`, under the name that `keywords` give, or else under `name`."""
+    """Adds a tool to `found`, under the name that `keywords` give, or else under `name`.
+
+    Its arguments are those of `function`; None where the text does not show it as it is called.
+    """
     options = {keyword.arg: keyword.value for keyword in keywords}
     match options.get("name", ast.Constant(None)):
         case ast.Constant(value=str(text)):
@@ -375,90 +395,44 @@ def _add(
         sketch.complete = False
     if name is not None:
         metadata = options.get("metadata")
-        capabilities = None if None in options else _declared(metadata, sketch.inherited)
+        capabilities = None if None in options else declared(metadata, sketch.inherited)
         is_plain = capabilities is not None or (
-            _is_silent(metadata) and sketch.is_plain and None not in options
+            is_silent(metadata) and sketch.is_plain and None not in options
         )
-        other_keys = _other_keys(metadata, places)
+        unknown_keys = other_keys(metadata, places)
         sketch.tools.setdefault(
             name,
             ToolOutline(
                 span=span,
                 capabilities=capabilities,
                 is_plain=is_plain,
-                probe=_probe(metadata, places) or sketch.probe,
-                other_keys=other_keys,
+                probe=probe(metadata, places) or sketch.probe,
+                other_keys=unknown_keys,
+                arguments=_arguments(function) if function else None,
+                takes_context=function is None or CONTEXT in _types(function).values(),
+                states_targets=sketch.states_targets or None in options or may_state(metadata, TARGETS),
             ),
         )
 
 
-DECLARING = "capabilities"
-"""The key of a tool's metadata that says what its calls may do."""
+CONTEXT = "RunContext"
+"""The type of the argument that is the context of the run."""
 
-PROBING = "probe"
-"""The key that names the function which says whether a call took effect."""
-
-READ = (DECLARING, PROBING, "retry")
-"""The keys of a tool's metadata that llmdo reads."""
+_WITHOUT_TEXT = frozenset({"bool", "float", "int", CONTEXT})
 
 
-def _declared(metadata: ast.expr | None, inherited: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """The capabilities in a literal `metadata`, `inherited` where it names none; None where it cannot be read.
+def _arguments(function: Function) -> tuple[str, ...] | None:
+    """The arguments of a tool that may hold a text; None where it takes some that it does not name.
 
-    A key that can only be meant for them counts as it is meant: nothing runs before it is spelt so.
+    The context of the run is none. Where its type is not written, it counts as one.
     """
-    if metadata is None or (isinstance(metadata, ast.Constant) and metadata.value is None):
-        return inherited
-    if not isinstance(metadata, ast.Dict) or len(keys := dict(_keys(metadata))) < len(metadata.keys):
+    if function.args.vararg or function.args.kwarg:
         return None
-    values = dict(zip(keys, metadata.values, strict=True))
-    meant = DECLARING if DECLARING in values else next(filter(means_capabilities, values), None)
-    return _texts(values[meant]) if meant else inherited
+    return tuple(name for name, kind in _types(function).items() if kind not in _WITHOUT_TEXT)
 
 
-def means_capabilities(key: str) -> bool:
-    """Whether a key of metadata can only be a misspelt `capabilities`."""
-    return key != DECLARING and nearest(key.lower(), (DECLARING,)) is not None
-
-
-def _keys(metadata: ast.expr | None) -> list[tuple[str, ast.expr]]:
-    """The keys of a literal table that are plain text."""
-    if not isinstance(metadata, ast.Dict):
-        return []
-    return [
-        (key.value, key)
-        for key in metadata.keys
-        if isinstance(key, ast.Constant) and isinstance(key.value, str)
-    ]
-
-
-def _other_keys(metadata: ast.expr | None, places: Places) -> tuple[tuple[str, Span], ...]:
-    return tuple((text, places.span(key)) for text, key in _keys(metadata) if text not in READ)
-
-
-def _probe(metadata: ast.expr | None, places: Places) -> tuple[str, Span] | None:
-    """The name of the probe in a literal `metadata`, and where it stands."""
-    if isinstance(metadata, ast.Dict):
-        for key, value in zip(metadata.keys, metadata.values, strict=True):
-            match key, value:
-                case ast.Constant(value="probe"), ast.Constant(value=str(name)):
-                    return name, places.span(value)
-    return None
-
-
-def _is_silent(metadata: ast.expr | None) -> bool:
-    """Whether the text shows that metadata says nothing about capabilities."""
-    if metadata is None or (isinstance(metadata, ast.Constant) and metadata.value is None):
-        return True
-    keys = _keys(metadata)
-    return isinstance(metadata, ast.Dict) and len(keys) == len(metadata.keys) and DECLARING not in dict(keys)
-
-
-def _texts(node: ast.expr) -> tuple[str, ...] | None:
-    """The items of a literal list of texts."""
-    if not isinstance(node, ast.List | ast.Tuple):
-        return None
-    texts = [
-        item.value for item in node.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)
-    ]
-    return tuple(texts) if len(texts) == len(node.elts) else None
+def _types(function: Function) -> dict[str, str]:
+    """The last name of the type of each argument that has a name."""
+    stated = function.args
+    every = (*stated.posonlyargs, *stated.args, *stated.kwonlyargs)
+    return {argument.arg: last_name(argument.annotation) for argument in every}

@@ -11,7 +11,7 @@ from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.formats import fields
 from llmdo.policy.authority import UNDECLARED, VOCABULARY, Capability
-from llmdo.syntax.module import DECLARING, means_capabilities
+from llmdo.syntax.tool_metadata import DECLARING, means_capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.syntax.module import PROBING
+from llmdo.syntax.tool_metadata import PROBING
 from llmdo.toolsets.python import sentence_of
 
 if TYPE_CHECKING:

@@ -445,3 +445,52 @@ def test_any_text_gives_an_outline_or_one_finding_within_the_text(text: str) -> 
         assert text_at(text, span)
     assert set(outlined.toolsets) <= outlined.names
     assert (not outlined.problems) or (outlined.open and not outlined.names)
+
+
+def test_the_arguments_of_tools_that_may_hold_a_text_are_seen() -> None:
+    tools = calc(
+        """
+        from other import imported
+        from pydantic_ai import RunContext, Tool
+
+        def added(ctx: RunContext[int], to, *, body: "str" = "", number: int = 0): pass
+        def open_one(to, **more): pass
+
+        calc = FunctionToolset([added, Tool(open_one), imported])
+
+        @calc.tool_plain
+        def plain(to: str, number: float, urgent: bool): pass
+
+        @calc.tool_plain
+        @other
+        def changed(to): pass
+        """
+    ).tools
+    assert tools["added"].arguments == ("to", "body")
+    assert tools["open_one"].arguments is None
+    assert tools["plain"].arguments == ("to",)
+    assert tools["changed"].arguments is None
+    takes_context = {name for name, tool in tools.items() if tool.takes_context}
+    assert takes_context == {"added", "changed", "imported"}
+
+
+def test_whether_metadata_states_targets_is_seen() -> None:
+    text = """
+        calc = FunctionToolset({})
+
+        @calc.tool_plain(metadata={{"targets": ["to"]}})
+        def stated(to): pass
+
+        @calc.tool_plain(metadata={{"capabilities": []}})
+        def silent(to): pass
+
+        @calc.tool_plain(metadata=META)
+        def hidden(to): pass
+
+        @calc.tool_plain(**options)
+        def open_one(to): pass
+        """
+    of = {name: tool.states_targets for name, tool in calc(text.format("")).tools.items()}
+    assert of == {"stated": True, "silent": False, "hidden": True, "open_one": True}
+    every = calc(text.format('metadata={"targets": []}')).tools
+    assert all(tool.states_targets for tool in every.values())

@@ -8,7 +8,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.naming import first_run
 from llmdo.runtime.gate.call import copied
 from llmdo.runtime.place import calling
-from llmdo.syntax.module import PROBING
+from llmdo.syntax.tool_metadata import PROBING
 from llmdo.toolsets import call_key
 from llmdo.toolsets.probes import NotKnown, OfferedProbe, answer_of
 

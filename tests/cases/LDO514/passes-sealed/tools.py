@@ -3,6 +3,6 @@ from pydantic_ai.toolsets import FunctionToolset
 post = FunctionToolset()
 
 
-@post.tool_plain(metadata={"capabilities": ["x.post.send"]})
+@post.tool_plain(metadata={"capabilities": ["x.post.send"], "targets": ["to"]})
 def send(to: str) -> str:
     return "sent"
