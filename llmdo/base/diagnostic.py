@@ -85,6 +85,7 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO515": ("unlabelled-file", "warning"),
     "LDO516": ("idle-flow", "warning"),
     "LDO517": ("unstated-targets", "warning"),
+    "LDO518": ("idle-seal", "warning"),
     "LDO531": ("hidden-text", "warning"),
     "LDO532": ("instructing-text", "warning"),
     "LDO533": ("foreign-tool-named", "warning"),

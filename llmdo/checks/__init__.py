@@ -93,6 +93,7 @@ ALL: tuple[Check, ...] = (
     flows.unlabelled_file,
     flows.idle_flow,
     seals.unstated_targets,
+    seals.idle_seal,
     descriptions.hidden_text,
     descriptions.instructing_text,
     descriptions.foreign_tool_named,

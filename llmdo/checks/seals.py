@@ -1,12 +1,14 @@
-"""5xx: where a sealed hand-over asks about more than it has to."""
+"""5xx: where a sealed hand-over asks about more than it has to, or does nothing."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import finding
+from llmdo.base.diagnostic import finding, joined
 from llmdo.checks.flows import about_strangers
+from llmdo.graph import builtin
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location
     from llmdo.graph.toolset import Toolset
+    from llmdo.graph.worker import Worker
     from llmdo.syntax.module import ToolOutline
     from llmdo.workspace.project import Project
 
@@ -66,6 +69,70 @@ def unstated_targets(project: Project) -> Iterator[Diagnostic]:
             f"asked about wherever `{caller}` puts it",
             hint=f"{_where(graph.toolsets[name], line)}, without those that say neither to whom nor on what it acts",
         )
+
+
+def idle_seal(project: Project) -> Iterator[Diagnostic]:
+    """A worker seals its answer, and nobody can use the seal.
+
+    What an entry itself starts answers a person, for whom the text is opened. A worker that calls nothing with an
+    argument for a text, and no other worker, can hand a seal on to nobody. Then an answer without `output: sealed`
+    does the same, or something is missing that is to be given it.
+
+    Fails: an entry starts `reader`, and no worker calls it.
+
+        output: sealed
+
+    Fixed: the line removed, or `reader` called by a worker with a tool or a delegate to hand the text to.
+    """
+    graph = project.graph
+    if project.gaps.contents or project.gaps.names:
+        return
+    for worker in graph.workers.values():
+        if worker.output != "sealed":
+            continue
+        entries = [
+            entry for entry in graph.entries.values() if worker.name in {each.name for each in entry.starts}
+        ]
+        callers = [graph.workers[name] for name, callees in graph.edges.items() if worker.name in callees]
+        if any(entry.worker is None for entry in entries) or any(
+            _hands_on(project, each, worker) for each in callers
+        ):
+            continue
+        if callers:
+            names = joined([f"`{caller.name}`" for caller in callers])
+            why = f"{names} can give to nobody what `{worker.name}` seals"
+            hint = "give the caller a tool or a delegate that takes the text, or remove `output: sealed`"
+        elif entries:
+            why = (
+                f"no worker calls `{worker.name}`, and for a person its answer is opened, so it seals nothing"
+            )
+            hint = f"remove `output: sealed`, or name `{worker.name}` in the `toolsets` of a worker"
+        else:
+            continue
+        at = Place(worker.at.document, ("output",), of_key=True)
+        yield finding("LDO518", at.location, why, hint=hint)
+
+
+def _hands_on(project: Project, caller: Worker, sealing: Worker) -> bool:
+    """Whether `caller` may give a text to a tool, to another worker than `sealing`, or to the code of a tool."""
+    names = [use.name for use in caller.uses if use.name not in (sealing.name, builtin.PROVIDER_SIDE)]
+    return any(_may_take(project, name) for name in names)
+
+
+def _may_take(project: Project, name: str) -> bool:
+    """Whether what is called so may be given a text: a worker is, and a toolset whose tools the files do not show."""
+    toolset = project.graph.toolsets.get(name)
+    if toolset is None or toolset.dynamic or name in project.gaps.toolsets:
+        return True
+    return any(
+        _arguments(project, toolset, tool) != () or _calls(project, toolset, tool) for tool in toolset.tools
+    )
+
+
+def _calls(project: Project, toolset: Toolset, name: str) -> bool:
+    """Whether the code of a tool may call workers, and open what they seal."""
+    outline = _outline(project, toolset, name)
+    return toolset.kind == "python" and (outline is None or outline.takes_context)
 
 
 def _silent(project: Project, toolset: Toolset) -> dict[str, tuple[str, ...]]:
