@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # What all is developed and tested with; .ci/lowest.txt has the least that we admit.
 VERSIONS ?= .ci/newest.txt
 
-.PHONY: demo install install-dev versions lint compiled test test-lowest test-long test-all test-thorough test-fleet bench bench-fleet agentdojo schemas pictures site dist clean
+.PHONY: demo install install-dev versions lint compiled test test-lowest test-long test-all test-thorough test-fleet bench bench-fleet agentdojo delegationbench schemas pictures site dist clean
 
 demo: install
 	cd examples/pitchdeck && LLMDO_TRUST=1 ../../$(BIN)/llmdo run pitchdeck
@@ -86,6 +86,16 @@ bench-fleet: install-dev
 agentdojo: .venv-agentdojo/.installed
 	.venv-agentdojo/bin/python -m bench.agentdojo $(SUITES)
 
+# In an environment of its own as well; FUZZ=20 tries twenty mutants of each scenario besides.
+.venv-delegationbench/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-delegationbench
+	.venv-delegationbench/bin/python -m pip install --quiet --disable-pip-version-check delegationbench==0.6.0 --editable '.[delegationbench]'
+	touch $@
+
+FUZZ ?= 0
+delegationbench: .venv-delegationbench/.installed
+	.venv-delegationbench/bin/python -m bench.delegationbench --fuzz $(FUZZ)
+
 schemas: install-dev
 	$(BIN)/python -m llmdo.formats.schema --write
 
@@ -109,4 +119,4 @@ dist: build/.installed
 	sha256sum dist/*
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-agentdojo build dist .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-agentdojo .venv-delegationbench build dist .mypy_cache .ruff_cache .hypothesis

@@ -26,7 +26,7 @@ from tests.test_dist import build
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-OF_CONTRIBUTORS = {"agentdojo", "bench", "dev", "docs"}
+OF_CONTRIBUTORS = {"agentdojo", "bench", "delegationbench", "dev", "docs"}
 EXTRAS = PROJECT["optional-dependencies"].keys() - OF_CONTRIBUTORS - {"all"}
 UNREACHABLE = re.compile(r"(?i)network|resolve host|failed to connect|dns error|failed to fetch")
 SECONDS = 40.0  # until a test gives up on a program
