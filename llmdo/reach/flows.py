@@ -6,6 +6,7 @@ executes a call under a label has this worker with that label here, relative to 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass, field
@@ -27,12 +28,13 @@ from llmdo.reach.rows import Hop
 from llmdo.reach.shapes import FRESH, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.graph.resolved import Entry
     from llmdo.policy.authority import Authority, Decision, Reason
     from llmdo.reach.analysis import Analysis
     from llmdo.reach.shapes import Shape
+    from llmdo.reach.walk import Search
 
 ENTRY = ""
 """Stands for the code of an entry among the names of workers, and for its input."""
@@ -77,6 +79,24 @@ class FlowRow:
     tool: str
     reasons: tuple[Reason, ...] = field(default=(), compare=False)
     """Why it is decided so then."""
+    private: tuple[Hop, ...] = ()
+    """The way to the private data that the caller may have read by then, where that was asked for."""
+    private_tool: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unasked:
+    """A question for flows that end in an effect which nobody is asked about.
+
+    A question before the words are read does not count: whoever answers it has not seen them.
+    """
+
+    brings: Callable[[Shape, Decision], bool]
+    """Whether a call, so decided, counts as bringing a stranger's words, of those whose tools may."""
+    private: tuple[Capability, ...]
+    """Private data. One of these reaches the caller as well, unasked."""
+    ends: Callable[[Shape], bool]
+    """Whether a call is an effect that was asked for."""
 
 
 @dataclass(slots=True)
@@ -105,9 +125,34 @@ class _Call(NamedTuple):
     decision: Decision
 
 
+def legs_text(row: FlowRow) -> str:
+    """Both legs in words: `triage > tracker (read_issues) => triage > releaser > shell`."""
+    source = leg_text(row.source, row.source_tool) if row.source else "the input"
+    return f"{source} => {leg_text(row.path, row.tool)}"
+
+
+def leg_text(path: Sequence[Hop], tool: str) -> str:
+    """One leg in words, its tool at the end."""
+    return " > ".join(hop.name for hop in path) + tool_suffix(path, tool)
+
+
+def tool_suffix(path: Sequence[Hop], tool: str) -> str:
+    """The tool at the end of a leg, in words that follow its last hop; empty where that names it."""
+    if not path or tool in ("*", "(start)"):
+        return ""
+    is_named = re.fullmatch(rf"{re.escape(tool)}( \(\d+\))?", path[-1].name)
+    return "" if is_named else f" ({tool})"
+
+
 def after_strangers(analysis: Analysis, entry: Entry) -> tuple[FlowRow, ...]:
     """What `entry` can do once something below it has read a stranger's words, the gravest first."""
     return _Spread(analysis, entry).rows
+
+
+def unasked(analysis: Analysis, question: Unasked) -> Callable[[Entry], tuple[FlowRow, ...]]:
+    """What tells for an entry what it can do unasked after a stranger's words and private data, the gravest first."""
+    known: dict[str, _Contribution] = {}
+    return lambda entry: _OpenSpread(analysis, entry, question, known).rows
 
 
 def labels_below(analysis: Analysis, entry: Entry) -> Mapping[str, frozenset[Capability]]:
@@ -133,13 +178,13 @@ def given_seals(analysis: Analysis, entry: Entry) -> Iterator[tuple[str, str, Sh
 class _Spread:
     """The labels that spread below one entry."""
 
-    def __init__(self, analysis: Analysis, entry: Entry) -> None:
+    def __init__(self, analysis: Analysis, entry: Entry, private: Iterable[Capability] = ()) -> None:
         self._analysis, self._entry = analysis, entry
         graph = analysis.graph
-        froms = {*(source for flow in graph.all_flows for source in flow.sources), STRANGERS}
+        froms = {*(source for flow in graph.all_flows for source in flow.sources), STRANGERS, *private}
         self._labelling = Labelling(tuple(sorted(froms, key=str)), graph.sources)
         self._walk = analysis.walk(entry)
-        self._search = self._walk.search(frozenset(), free=False)
+        self._search = self._ways = self._walk.search(frozenset(), free=False)
         self._names = [self._walk.names[place] for place in self._search.parent]
         self._calls = {name: [*self._calls_of(name)] for name in self._names}
         self._calls[ENTRY] = [
@@ -253,19 +298,17 @@ class _Spread:
             if (origin := self._labels.workers[name].get(STRANGERS)) is None:
                 continue
             for call in calls:
-                if not self._is_effect(call):
-                    continue
                 capability = call.shape.row
+                if not self._is_effect(capability):
+                    continue
                 row = self._row(name, call, origin)
                 known = best.get(capability)
                 if known is None or _rank(row) < _rank(known):
                     best[capability] = row
-        return tuple(
-            sorted(best.values(), key=lambda row: (STRICTNESS[row.decision], gravity(row.capability)))
-        )
+        return _gravest_first(best.values())
 
-    def _is_effect(self, call: _Call) -> bool:
-        return (_NO_EFFECT | self._analysis.base.reads).isdisjoint(call.shape.row.names)
+    def _is_effect(self, capability: Capability) -> bool:
+        return (_NO_EFFECT | self._analysis.base.reads).isdisjoint(capability.names)
 
     def given_seals(self) -> Iterator[tuple[str, str, Shape]]:
         """See `given_seals`."""
@@ -273,21 +316,23 @@ class _Spread:
         for name, calls in self._calls.items():
             sealing = [callee for callee in self._delegates(name) if workers[callee].output == "sealed"]
             for call in calls if sealing else ():
-                if call.toolset and call.decision == "allowed" and self._is_effect(call):
+                if call.toolset and call.decision == "allowed" and self._is_effect(call.shape.row):
                     yield name, sealing[0], call.shape
 
-    def _row(self, name: str, call: _Call, origin: Entrance) -> FlowRow:
+    def _row(self, name: str, call: _Call, origin: Entrance, private: Entrance | None = None) -> FlowRow:
         carried = Carried(self._labelling.of_strangers)
         verdict = decide(call.shape.raised, call.shape.declared, self._authority(name), carried)
-        path = self._path(name, call.toolset or call.shape.tool)
+        path = self._path(self._ways, name, call.toolset or call.shape.tool)
         return FlowRow(
             call.shape.row,
             strictest((verdict.decision, *(hop.decision for hop in path))),
-            self._path(origin.worker, origin.toolset) if origin.toolset else (),
+            self._to(origin),
             origin.tool,
             path,
             call.shape.tool,
             shown(verdict, call.shape).reasons,
+            self._to(private) if private else (),
+            private.tool if private else "",
         )
 
     def _authority(self, name: str) -> Authority:
@@ -295,11 +340,90 @@ class _Spread:
         own = () if name == ENTRY else (Layer.of_worker(self._analysis.graph.workers[name]),)
         return self._analysis.authority(Layer.of_entry(self._entry), own)
 
-    def _path(self, name: str, end: str) -> tuple[Hop, ...]:
-        """The hops to a worker and on to what it uses."""
-        hops = () if name == ENTRY else self._search.hops(self._analysis.workers.places[name])
+    def _to(self, entrance: Entrance) -> tuple[Hop, ...]:
+        """The hops to what brings a label; none where the input does."""
+        return self._path(self._search, entrance.worker, entrance.toolset) if entrance.toolset else ()
+
+    def _path(self, search: Search, name: str, end: str) -> tuple[Hop, ...]:
+        """The hops to a worker, as a search found it, and on to what it uses."""
+        hops = () if name == ENTRY else search.hops(self._analysis.workers.places[name])
         uses = () if name == ENTRY else self._analysis.graph.workers[name].uses
         return (*hops, Hop(end, next((use for use in uses if use.name == end), None)))
+
+
+class _Contribution(NamedTuple):
+    """What the calls of one worker add to a question."""
+
+    labels: dict[Capability, Entrance]
+    ends: tuple[_Call, ...]
+
+
+class _OpenSpread(_Spread):
+    """The labels below an entry of another tool's project, where each agent passes on both ways all that it reads.
+
+    So all below the entry have one another's labels, and one look at each agent is the fixed point. Entries have no
+    rules of their own there: what an agent adds is `known` for all of them.
+    """
+
+    def __init__(
+        self, analysis: Analysis, entry: Entry, question: Unasked, known: dict[str, _Contribution]
+    ) -> None:
+        self._question, self._known = question, known
+        super().__init__(analysis, entry, question.private)
+        self._ways = self._walk.search(frozenset(), free=True)
+
+    def _calls_of(self, name: str) -> Iterator[_Call]:
+        if name not in self._known:
+            self._known[name] = self._contribution(name, [*super()._calls_of(name)])
+        return iter(self._known[name].ends)
+
+    def _contribution(self, name: str, calls: Iterable[_Call]) -> _Contribution:
+        labels: dict[Capability, Entrance] = {}
+        ends: list[_Call] = []
+        strangers = self._labelling.of_strangers
+        for call in calls:
+            origin = Entrance(name, call.toolset, call.shape.tool)
+            for label in self._labelling.of(call.shape.raised):
+                counts = (
+                    self._question.brings(call.shape, call.decision)
+                    if label in strangers
+                    else call.decision == "allowed"
+                )
+                if counts:
+                    labels.setdefault(label, origin)
+            if (
+                call.decision == "allowed"
+                and self._is_effect(call.shape.row)
+                and self._question.ends(call.shape)
+            ):
+                ends.append(call)
+        return _Contribution(labels, tuple(ends))
+
+    def _spread(self) -> None:
+        labels: dict[Capability, Entrance] = {}
+        for name in self._names:
+            for label, origin in self._known[name].labels.items():
+                labels.setdefault(label, origin)
+        self._labels.workers = dict.fromkeys(self._names, labels)
+
+    @property
+    def rows(self) -> tuple[FlowRow, ...]:
+        """The rows, one for each capability: that of the nearest worker to which no delegation asks."""
+        labels = next(iter(self._labels.workers.values()), {})
+        private = next((labels[each] for each in self._question.private if each in labels), None)
+        if STRANGERS not in labels or private is None:
+            return ()
+        best: dict[Capability, FlowRow] = {}
+        for place in self._ways.parent:
+            name = self._walk.names[place]
+            for call in self._known[name].ends:
+                if call.shape.row not in best:
+                    best[call.shape.row] = self._row(name, call, labels[STRANGERS], private)
+        return _gravest_first(best.values())
+
+
+def _gravest_first(rows: Iterable[FlowRow]) -> tuple[FlowRow, ...]:
+    return tuple(sorted(rows, key=lambda row: (STRICTNESS[row.decision], gravity(row.capability))))
 
 
 def _rank(row: FlowRow) -> tuple[int, int, tuple[str, ...]]:

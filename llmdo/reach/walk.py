@@ -26,7 +26,7 @@ _CUT_OFF = Verdict("blocked", ())
 
 
 @dataclass(eq=False)
-class _Search:
+class Search:
     """The workers that a breadth-first search found, from where, and the first one of every group."""
 
     walk: Walk
@@ -73,7 +73,7 @@ class _Search:
 class _Found(NamedTuple):
     """The way to what the first worker uses that a search found to have it."""
 
-    search: _Search
+    search: Search
     at: int
     """The place of the worker."""
     number: int
@@ -136,7 +136,7 @@ class Walk:
     """A worker whose ceiling does not count."""
     above: Walk | None = None
     """The tree in which this one is a part: only what lies below its ways to where this one starts counts."""
-    _searches: dict[tuple[frozenset[str], bool], _Search] = field(default_factory=dict)
+    _searches: dict[tuple[frozenset[str], bool], Search] = field(default_factory=dict)
 
     @property
     def premises(self) -> Premises:
@@ -209,13 +209,13 @@ class Walk:
         layers = [(hop.name, self.premises.layer(hop.name)) for hop in path]
         return tuple([Layer(layer.rules) if name == self.ignored else layer for name, layer in layers])
 
-    def search(self, cut: frozenset[str], *, free: bool) -> _Search:
+    def search(self, cut: frozenset[str], *, free: bool) -> Search:
         """The workers within `max-depth`, on paths without those in `cut` and, if `free`, without a gate."""
         if (known := self._searches.get((cut, free))) is None:
             known = self._searches[cut, free] = self._search(cut, free=free)
         return known
 
-    def _search(self, cut: frozenset[str], *, free: bool) -> _Search:
+    def _search(self, cut: frozenset[str], *, free: bool) -> Search:
         workers, groups = self.premises.workers, self.premises.shapes.by_place
         edges, places_of = workers.edges, workers.places
         out = {places_of[name] for name in cut}
@@ -250,7 +250,7 @@ class Walk:
                 and all(hop.decision == "allowed" for way in ways for hop in way)
             )
         )
-        return _Search(self, parent, first, is_free)
+        return Search(self, parent, first, is_free)
 
     def _callees(self, caller: int, *, free: bool) -> Sequence[int]:
         """The workers that the one at `caller` may call, or if `free` may call without a question."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
+from llmdo.reach.flows import legs_text
 from llmdo.render.reach import hop_data, steps
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from llmdo.base.colour import Screen, Shade
     from llmdo.base.values import Json
     from llmdo.policy.authority import Decision
-    from llmdo.reach import Hop
     from llmdo.reach.flows import FlowRow
 
 TITLE = "after a stranger's words"
@@ -60,6 +60,11 @@ def row_data(row: FlowRow) -> dict[str, Json]:
         "source_tool": row.source_tool or None,
         "path": [hop_data(hop) for hop in row.path],
         "tool": row.tool,
+        **(
+            {"private": [*map(hop_data, row.private)], "private_tool": row.private_tool}
+            if row.private
+            else {}
+        ),
     }
 
 
@@ -73,15 +78,5 @@ def why(row: FlowRow) -> str:
 
 
 def legs(row: FlowRow) -> str:
-    """The way of the words in, and from there the way to what is done: `triage > tracker => triage > shell`."""
-    source = _leg(row.source, row.source_tool) if row.source else "the input"
-    return f"{source} => {_leg(row.path, row.tool)}"
-
-
-def _leg(path: Sequence[Hop], tool: str) -> str:
-    return " > ".join(shown(hop.name) for hop in path) + tool_suffix(path, tool)
-
-
-def tool_suffix(path: Sequence[Hop], tool: str) -> str:
-    """The tool at the end of a leg, in words that follow the last name."""
-    return "" if not path or tool in (path[-1].name, "*", "(start)") else f" ({shown(tool)})"
+    """The way of the words in, and from there the way to what is done, as they are shown."""
+    return shown(legs_text(row))

@@ -18,6 +18,7 @@ from llmdo.graph.unseen import ANY
 from llmdo.policy.authority import STRICTNESS
 from llmdo.reach.edges import calls_by_entry, calls_by_worker
 from llmdo.reach.flows import FlowRow
+from llmdo.reach.flows import tool_suffix as leg_suffix
 from llmdo.reach.selectors import callers, closure
 from llmdo.render import flows
 from llmdo.render.reach import call_data, capability, files, row_data, tool_suffix
@@ -77,7 +78,7 @@ class Marked:
                 ("in", row.source, row.source_tool),
                 ("out", row.path, row.tool),
             )
-            return tuple(Leg(name, hops, flows.tool_suffix(hops, tool)) for name, hops, tool in ways)
+            return tuple(Leg(name, hops, shown(leg_suffix(hops, tool))) for name, hops, tool in ways)
         return (Leg("way", row.path, tool_suffix(row)),)
 
     def __str__(self) -> str:
