@@ -9,8 +9,9 @@ decides about tools, llmdo about capabilities. What the packages share:
 - `servers`, `commands`: MCP servers, and patterns of shell commands;
 - `team`, `lines`: what a reader returns, and the lines of a table.
 
-Of the teams, `merging` makes one, `building` makes a `Graph`, `findings` are the checks, `summary` is
-what a scan begins with, and `unsupported` names the files of tools that llmdo does not read.
+Of the teams, `merging` makes one, `building` makes a `Graph`, `flows` are the ways from a stranger's words to what
+sends private data, `findings` are the checks, `summary` is what a scan begins with, and `unsupported` names the files
+of tools that llmdo does not read.
 """
 
 from __future__ import annotations

@@ -246,7 +246,7 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
         )
         if grant.server or (key and key != (UNTRUSTED,)) or grant.capabilities == key:
             merged = grant if key == grant.capabilities else replace(grant, capabilities=key)
-            distinct.setdefault((key, grant.decision, id(grant.at), grant.server), merged)
+            distinct.setdefault((key, grant.decision, id(grant.at), grant.server, grant.runs_in), merged)
     return tuple(distinct.values())
 
 

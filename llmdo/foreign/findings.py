@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from llmdo.base import topology
 from llmdo.base.diagnostic import Related, finding
 from llmdo.base.values import replace
+from llmdo.foreign import flows
 from llmdo.foreign.building import STARTS, named
 from llmdo.foreign.lines import PUSHES
 from llmdo.policy.authority import Capability, gravity
-from llmdo.reach.risks import SHELL, edges, gains, leaks, path_text
+from llmdo.reach.flows import legs_text
+from llmdo.reach.risks import SHELL, edges, gains, path_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -231,27 +233,36 @@ def _is_asked(agent: Agent) -> bool:
 
 
 def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
-    """Private data, untrusted input and a way out come together below one agent.
+    """A stranger's words reach a tool that sends, private data reaches it as well, and nobody is asked on the way.
 
-    Whoever writes the untrusted input can ask for the private data to be sent away; it does not help that the three are
-    with different agents. Take one of the three away below this agent, or let a person confirm what is sent. An
-    agent with every tool has them all and is not named again here.
+    Whoever writes the words can ask for the private data to be sent away. The path has two legs: from the tool or the
+    event that brings the words to the agent that reads them, and from there to the tool that sends. Words pass from an
+    agent to those that it calls, and back with their answers. Change the line that one of the legs stands on, or let a
+    person confirm a call on it. An agent with every tool has it all and is not named again here.
+
+    Fails, in a workflow of gh-aw:
+
+        tools:
+          github:
+            min-integrity: none
+          web-fetch:
+
+    Fixed:
+
+        tools:
+          github:
+            min-integrity: approved
     """
     agents = named(project.team.agents)
-    leak_of = leaks(project.analysis)
-    for entry in project.graph.entries.values():
-        if agents[entry.name].inherits or (leak := leak_of(entry)) is None:
-            continue
-        gated = f", the last after {agents[entry.name].asks}" if leak.is_gated else ""
-        way_out = leak.way_out(quote="`")
-        by_whom = _by_whom(project, agents[entry.name], entry.name)
+    for name, row in flows.gravest_flows(project).items():
+        by_whom = _by_whom(project, agents[name], name)
         yield finding(
             "LDO552",
-            entry.at.location,
-            f"`{entry.name}` reaches private data, untrusted input and a way out{gated}: {way_out}{by_whom}",
-            related=leak.related(quote="`"),
-            subject=entry.name,
-            gated=leak.is_gated,
+            project.graph.entries[name].at.location,
+            f"`{name}` can send private data on a stranger's word, by `{row.capability}`: `{legs_text(row)}`{by_whom}",
+            hint=flows.hint(project, row) or None,
+            related=flows.places(project, row),
+            subject=name,
         )
 
 

@@ -31,5 +31,6 @@ FETCHES = ("data.untrusted", "net.connect")
 SEARCHES = ("data.untrusted", "net.search")
 SERVES = ("data.untrusted", "mcp.call")
 RUNS_OWN = ("proc.exec",)
+READS_GITHUB = ("data.untrusted", "x.github.read")
 PUSHES = "x.github.contents-write"
 """Changes the files, branches and releases of a repository on GitHub."""

@@ -39,8 +39,10 @@ DELEGATED = frozenset({"LDO550", "LDO552"})
 
 _GRAVEST = ("LDO551", "LDO552", "LDO554", "LDO550", "LDO553")
 _OTHERS = ("LDO151", "LDO250", "LDO251", "LDO350", "LDO150", "LDO351")
-_NUMBERED = re.compile(r"(?<=[^ ]) \(\d+\)(?=`)")
+_NUMBERED = re.compile(r"(?<=[^ ]) \(\d+\)(?=`| => )")
 """What tells toolsets of one name apart, which are the same to people."""
+_LEGS = re.compile(r"`([^`]*) => ([^`]*)`")
+"""Both legs of a flow."""
 _WAY = re.compile(r" only through `[^`]*`|`\(each\) > [^`]+ > [^`]+`")
 """By which other agents an agent comes to what is warned of: who it is may differ within a cause."""
 _VARYING = re.compile(r"`[^`]*`|\d+")
@@ -94,8 +96,10 @@ class Cause:
 
     @property
     def hint(self) -> str | None:
-        """The hint, where it holds for all of them."""
+        """The hint, where it holds for all of them; of flows, which lines of their own break, that of the first."""
         hints = {each.hint for each in self.findings}
+        if len(hints) > 1 and self.first.code == "LDO552":
+            return f"{self.first.hint}, and likewise in the others"
         return self.first.hint if len(hints) == 1 else None
 
     @property
@@ -159,12 +163,17 @@ def _causes(project: Foreign, findings: Iterable[Diagnostic]) -> Iterator[Cause]
         if each.subject is None:
             sentence = _VARYING.sub("", sentence)
         elif each.code in DELEGATED:
-            sentence = _WAY.sub("", sentence)
+            sentence = _WAY.sub("", _LEGS.sub(_without_others, sentence))
         by_cause.setdefault((each.code, each.gated, sentence), []).append(each)
     names = _open(project)
     for alike in by_cause.values():
         is_open = any(each.subject in names for each in alike)
         yield Cause(findings=tuple(alike), ways=tuple(_ways_of_all(project, alike)), is_open=is_open)
+
+
+def _without_others(legs: re.Match[str]) -> str:
+    """Both legs of a flow, or nothing where another agent is called on one of them."""
+    return "" if any(leg.count(" > ") > 1 for leg in legs.groups()) else legs[0].replace(" > ", " ")
 
 
 def _open(project: Foreign) -> frozenset[str]:
@@ -183,11 +192,10 @@ def _ways_of_all(project: Foreign, findings: Sequence[Diagnostic]) -> Iterator[s
             yield f"the gravest of `{first.subject}`: `{gravest.capability}` by `{path_text(gravest.path)}`"
     if first.code != "LDO552":
         return
-    for number, leg in enumerate(first.related[:-1]):  # the sentence itself has the way out
+    for leg in first.related[1:-1]:  # the sentence itself has the words and the way out
         way = _of_each(first, leg.message) if others else leg.message
         is_same = all(
-            [_of_each(each, other.message) for other in each.related[number : number + 1]] == [way]
-            for each in others
+            [_of_each(each, other.message) for other in each.related[1:-1]] == [way] for each in others
         )
         yield way if is_same else f"{way}, or in another way"
 
@@ -195,7 +203,8 @@ def _ways_of_all(project: Foreign, findings: Sequence[Diagnostic]) -> Iterator[s
 def _of_each(finding: Diagnostic, text: str) -> str:
     """A text of a finding as it is said of each agent, or of each file."""
     name = finding.at.path if finding.subject is None else finding.subject
-    text = text.replace(f"`{name}`", f"`{EACH}`").replace(f"`{name} > ", f"`{EACH} > ")
+    text = text.replace(f"`{name}`", f"`{EACH}`")
+    text = text.replace(f"`{name} > ", f"`{EACH} > ").replace(f" => {name} > ", f" => {EACH} > ")
     return _NUMBERED.sub("", text)
 
 
@@ -210,7 +219,7 @@ def _statements(
         yield "no agent could be read" + f"; {_counted(unread, 'file')} may hold some" * bool(unread)
         return
     pushing = sum(agent.started_by is not None and _pushes(agent) for agent in agents)
-    sending = sum(each.code == "LDO552" and not each.gated and each.subject in names for each in findings)
+    sending = sum(each.code == "LDO552" and each.subject in names for each in findings)
     is_calm = not (pushing or sending)
     if pushing:
         yield f"{_of(pushing, every, 'can')} be started by a stranger and push to the repository"
@@ -233,10 +242,9 @@ def _of_reach(numbers: Mapping[tuple[str, bool], int], every: int, *, gated: boo
     """How many agents have every tool, and how many others a way out, the greater number first."""
     inheriting, leaking = numbers["LDO551", gated], numbers["LDO552", gated]
     after = ", the gravest after a question" if gated else ""
-    how = "after a question" if gated else "without a question"
     statements = [
         (inheriting, "name", f"no tools and so {'has' if inheriting == 1 else 'have'} every tool{after}"),
-        (leaking, "can", f"be steered by text from outside to send private data {how}"),
+        (leaking, "can", "be steered by text from outside to send private data without a question"),
     ]
     present = sorted((each for each in statements if each[0]), key=lambda each: -each[0])
     return [

@@ -77,6 +77,10 @@ class Grant:
     server: Server | None = None
     """The MCP server whose tool it is."""
     counterpart: Counterpart | None = None
+    runs_in: str = ""
+    """Where it is there, of a format whose agents run in several places; empty where it is in each."""
+    narrower: str | None = None
+    """How it would bring or send less, as a hint says it; None where only its line can go."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

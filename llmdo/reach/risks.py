@@ -82,15 +82,10 @@ class Leak:
         """Whether somebody is asked on every way out."""
         return self.legs[-1][1].decision != "allowed"
 
-    def way_out(self, *, quote: str = "") -> str:
-        """What sends, and the path to it between two `quote`s."""
-        leg, row = self.legs[-1]
-        return f"{_brought(leg, row)} by {quote}{path_text(row.path)}{quote}"
-
-    def related(self, *, quote: str = "") -> list[Related]:
-        """The place at which each leg is used, the path between two `quote`s."""
+    def related(self) -> list[Related]:
+        """The place at which each leg is used."""
         return [
-            Related(use.at.location, f"{leg}: {_brought(leg, row)} by {quote}{path_text(row.path)}{quote}")
+            Related(use.at.location, f"{leg}: {_brought(leg, row)} by {path_text(row.path)}")
             for leg, row in self.legs
             if (use := row.path[-1].use)
         ]
@@ -118,14 +113,12 @@ def gains(rows: Iterable[Row]) -> tuple[Gain, ...]:
 
 def leaks(analysis: Analysis) -> Callable[[Entry], Leak | None]:
     """What tells for an entry whether all three of `LEGS` come together below it, and where."""
-    bounds = [analysis.bounds.rows_where(partial(_is_of, names=_names(leg))) for leg in LEGS]
+    may_leak = may_meet(analysis)
 
     def leak_of(entry: Entry) -> Leak | None:
-        if not all(analysis.may_reach(entry, bound) for bound in bounds):
+        if not may_leak(entry):
             return None
         rows = [row for row in analysis.of(entry) if row.decision != "blocked"]
-        if analysis.graph.read_from:
-            rows = [row for row in rows if not _is_confined(row)]
         if analysis.graph.all_flows:
             private = [row.capability for row in rows if _brings("private data", row.capability)]
             rows = [row for row in rows if not _is_flow_gated(analysis, entry, row, private)]
@@ -133,6 +126,12 @@ def leaks(analysis: Analysis) -> Callable[[Entry], Leak | None]:
         return Leak(tuple(legs)) if len(legs) == len(LEGS) else None
 
     return leak_of
+
+
+def may_meet(analysis: Analysis) -> Callable[[Entry], bool]:
+    """What tells for an entry whether all three of `LEGS` may be below it; no is certain, and soon known."""
+    bounds = [analysis.bounds.rows_where(partial(_is_of, names=_names(leg))) for leg in LEGS]
+    return lambda entry: all(analysis.may_reach(entry, bound) for bound in bounds)
 
 
 def _is_flow_gated(analysis: Analysis, entry: Entry, row: Row, private: Iterable[Capability]) -> bool:
@@ -184,11 +183,6 @@ def _brought(leg: str, row: Row) -> str:
 
 def _is_free_shell(row: Row) -> bool:
     return row.capability.name == SHELL and row.assurance == "open"
-
-
-def _is_confined(row: Row) -> bool:
-    """Whether a command of a foreign project runs where something limits it: what it sends is reported separately."""
-    return _is_of(row.capability, ("proc.exec",)) and row.assurance != "open"
 
 
 def _is_in_a_shell(capability: Capability) -> bool:

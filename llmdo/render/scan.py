@@ -10,12 +10,13 @@ from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.base.colour import Screen, Shade
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.values import Json
     from llmdo.foreign.summary import Cause, Defaults
+    from llmdo.reach.flows import FlowRow
     from llmdo.services.scan import ScanOutcome
 
 Form = Literal["text", "markdown", "json"]
@@ -125,13 +126,13 @@ def _data(outcome: ScanOutcome) -> dict[str, Json]:
             for team in project.teams
             if team.agents or team.files
         ],
-        "findings": _causes(summary.causes),
-        "unread": _causes(summary.unread),
+        "findings": _causes(summary.causes, outcome.flows),
+        "unread": _causes(summary.unread, {}),
         "defaults": [_default(each) for each in summary.defaults],
     }
 
 
-def _causes(causes: Iterable[Cause]) -> list[Json]:
+def _causes(causes: Iterable[Cause], flows: Mapping[str, FlowRow]) -> list[Json]:
     return [
         {
             "code": cause.first.code,
@@ -143,9 +144,19 @@ def _causes(causes: Iterable[Cause]) -> list[Json]:
             "ways": list(cause.ways),
             "hint": cause.hint,
             "places": [_place(finding) for finding in cause.findings],
+            **({"flows": _flows(cause, flows)} if cause.first.code == "LDO552" else {}),
         }
         for cause in causes
     ]
+
+
+def _flows(cause: Cause, flows: Mapping[str, FlowRow]) -> list[Json]:
+    """Both legs of the flow of each agent, each step with its place."""
+    from llmdo.render.flows import data
+
+    names = [each.subject or "" for each in cause.findings]
+    legs = data(flows[name] for name in names)
+    return [{"agent": name, "flow": flow} for name, flow in zip(names, legs, strict=True)]
 
 
 def _place(finding: Diagnostic) -> dict[str, Json]:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 from llmdo import foreign
 from llmdo.base.diagnostic import CODES, LlmdoError, did_you_mean
 from llmdo.base.values import dataclass
-from llmdo.foreign import findings
+from llmdo.foreign import findings, flows
 from llmdo.foreign.summary import summary_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
     from llmdo.foreign.summary import ProjectSummary
+    from llmdo.reach.flows import FlowRow
 
 SEVERITIES = ("error", "warning", "note")
 """The gravest first."""
@@ -38,6 +41,11 @@ class ScanOutcome:
     summary: ProjectSummary
     failing: tuple[Diagnostic, ...]
     """The findings by which it fails."""
+
+    @property
+    def flows(self) -> Mapping[str, FlowRow]:
+        """The flow of each agent of which a finding tells one (LDO552)."""
+        return flows.gravest_flows(self.project)
 
 
 def scan(request: ScanRequest) -> ScanOutcome:

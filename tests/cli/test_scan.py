@@ -22,7 +22,6 @@ def scan(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     shutil.copytree(CASES / "LDO550" / "claude-readme" / ".claude", tmp_path / "project" / ".claude")
-    (tmp_path / "project/.claude/settings.json").write_text('{"permissions": {"defaultMode": "default"}}')
     return tmp_path / "project"
 
 
@@ -30,12 +29,12 @@ def test_it_begins_with_what_matters_and_ends_with_what_was_read(project: Path) 
     done = scan(project)
     assert done.returncode == 0
     assert done.stdout.startswith(
-        "1 of 2 agents can be steered by text from outside to send private data after a question\n"
+        "1 of 2 agents can be steered by text from outside to send private data without a question\n"
     )
     assert (
         done.stdout.index("LDO552")
         < done.stdout.index("LDO550")
-        < done.stdout.index("claude: 2 agents in 3 files")
+        < done.stdout.index("claude: 2 agents in 2 files")
     )
     assert scan(project.parent, "project").stdout == done.stdout
 
@@ -53,10 +52,44 @@ def test_json_has_every_place_of_a_finding(project: Path) -> None:
     data = json.loads(scan(project, "--format=json").stdout)
     assert (data["schema"], data["enforced"], data["agents"]) == ("llmdo.scan/1", False, 12)
     leak = data["findings"][0]
-    assert (leak["code"], leak["number"], leak["gate"]) == ("LDO552", 11, "after a question")
-    assert leak["message"].startswith("11 agents: each reaches private data")
+    assert (leak["code"], leak["number"], leak["gate"]) == ("LDO552", 11, "without a question")
+    assert leak["message"].startswith("11 agents: each can send private data on a stranger's word")
     assert [place["agent"] for place in leak["places"]] == [*"abcdefghij", "triage"]
     assert {place["line"] for place in leak["places"]} == {2}
+
+
+def test_json_has_both_legs_of_a_flow_and_the_line_of_each_step(project: Path) -> None:
+    (leak,) = [
+        each
+        for each in json.loads(scan(project, "--format=json").stdout)["findings"]
+        if each["code"] == "LDO552"
+    ]
+    ((agent, flow),) = [(each["agent"], each["flow"]) for each in leak["flows"]]
+    assert (agent, flow["capability"], flow["decision"]) == (
+        "triage",
+        "proc.exec.unlisted",
+        "allowed",
+    )
+    assert (flow["source_tool"], flow["private_tool"], flow["tool"]) == ("WebFetch", "Read", "Bash")
+    legs = {
+        leg: [(step["name"], step["path"], step["line"]) for step in flow[leg]]
+        for leg in ("source", "private", "path")
+    }
+    triage, releaser = ".claude/agents/triage.md", ".claude/agents/releaser.md"
+    assert legs == {
+        "source": [("triage", None, None), ("WebFetch", triage, 4)],
+        "private": [("triage", None, None), ("Read", triage, 4)],
+        "path": [("triage", None, None), ("releaser", triage, 4), ("Bash", releaser, 4)],
+    }
+    assert leak["hint"] == (
+        f"take `WebFetch` out of `tools` ({triage}:4:14) or take `Bash` out of `tools` ({releaser}:4:8)"
+    )
+
+
+def test_what_a_person_is_asked_about_is_no_flow(project: Path) -> None:
+    (project / ".claude/settings.json").write_text('{"permissions": {"defaultMode": "default"}}')
+    codes = {each["code"] for each in json.loads(scan(project, "--format=json").stdout)["findings"]}
+    assert codes == {"LDO550"}
 
 
 @pytest.mark.few(5)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.copilot.table import TABLE
 from llmdo.foreign.team import MAX_NAME, Grant, capability_of
@@ -24,6 +24,8 @@ EVERY_TOOL = "every tool"
 DELEGATES = ("agent.delegate",)
 UNATTENDED = "Copilot's cloud agent runs unattended"
 ASKS = "VS Code, where no setting says anything"
+CLOUD, EDITOR = "cloud", "editor"
+"""Where a tool is there: what an agent reads in one of them steers no run in the other."""
 
 SERVERS = ("github", "playwright")
 """The MCP servers that the cloud agent brings along."""
@@ -85,6 +87,11 @@ class Where:
     def unknown(self) -> Decision:
         """The decision about what comes from elsewhere: the mildest of those places."""
         return "allowed" if self.cloud else "needs_approval"
+
+    @property
+    def runs_in(self) -> str:
+        """The place that this decision is of."""
+        return CLOUD if self.cloud else EDITOR
 
     @property
     def origin(self) -> str:
@@ -158,7 +165,9 @@ class Tools:
         elif server and server in SERVERS:
             yield from self._of_built_in(server, at)
         elif server and not _EXTENSION.fullmatch(server):
-            yield mcp.grant(excerpt(server, MAX_NAME), Server(), at, self.where.unknown, self.where.origin)
+            name = excerpt(server, MAX_NAME)
+            unknown = mcp.grant(name, Server(), at, self.where.unknown, self.where.origin)
+            yield replace(unknown, runs_in=self.where.runs_in)
         else:
             tool = excerpt(server or name, MAX_NAME)
             yield Grant(
@@ -169,6 +178,7 @@ class Tools:
                 origin=self.where.origin,
                 at=at,
                 is_open=True,
+                runs_in=self.where.runs_in,
             )
 
     def delegates(self, name: str) -> bool:
@@ -199,17 +209,20 @@ class Tools:
                 at=at,
                 is_open=line.assurance == "open",
                 is_default=toolset == EVERY_TOOL,
+                runs_in=EDITOR if in_editor else CLOUD,
             )
 
     def _of_server(self, name: str, at: Place) -> Iterator[Grant]:
         known = self.servers[name]
         if known.in_cloud and self.where.cloud:
-            yield mcp.grant(excerpt(name, MAX_NAME), known.server, at, "allowed", UNATTENDED)
+            grant = mcp.grant(excerpt(name, MAX_NAME), known.server, at, "allowed", UNATTENDED)
+            yield replace(grant, runs_in=CLOUD)
         elif not known.in_cloud and self.where.editor:
-            yield mcp.grant(excerpt(name, MAX_NAME), known.server, at, "needs_approval", ASKS)
+            grant = mcp.grant(excerpt(name, MAX_NAME), known.server, at, "needs_approval", ASKS)
+            yield replace(grant, runs_in=EDITOR)
 
     def _of_built_in(self, name: str, at: Place) -> Iterator[Grant]:
         if self.where.cloud:
             yield from self._grant(_OF_SERVERS[name], at, name)
         if self.where.editor:
-            yield mcp.grant(name, Server(), at, "needs_approval", ASKS)
+            yield replace(mcp.grant(name, Server(), at, "needs_approval", ASKS), runs_in=EDITOR)

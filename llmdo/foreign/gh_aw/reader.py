@@ -11,6 +11,7 @@ from llmdo.base.values import dataclass, field
 from llmdo.foreign.files import Files
 from llmdo.foreign.gh_aw import FILES
 from llmdo.foreign.gh_aw.network import FIREWALL, is_sandboxed
+from llmdo.foreign.gh_aw.strangers import opened
 from llmdo.foreign.gh_aw.tools import grants_of, judge_tools
 from llmdo.foreign.team import Agent, Team
 from llmdo.syntax.discovery import leaves
@@ -79,6 +80,7 @@ class _WorkflowReader:
         for part in self._imported(main):
             self._judge(part)
             parts.append(part)
+        events = sorted(f"`{event}`" for event, _ in opened(main))
         return Agent(
             name=_name_of(path, self.paths),
             at=at,
@@ -88,7 +90,8 @@ class _WorkflowReader:
             description=next(
                 (words for key in ("description", "name") if isinstance(words := data.get(key), str)), None
             ),
-            grants=tuple(grants_of(parts, at)),
+            grants=tuple(grants_of(parts, text.prompt, at)),
+            started_by=f"anyone can start it by {' or '.join(events)}" if events else None,
             sandbox=FIREWALL if is_sandboxed(main) else None,
         )
 

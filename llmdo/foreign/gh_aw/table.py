@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from llmdo.foreign.lines import EDITS, FETCHES, RUNS, RUNS_OWN, SEARCHES, SERVES, Line
+from llmdo.foreign.lines import EDITS, FETCHES, READS_GITHUB, RUNS, RUNS_OWN, SEARCHES, SERVES, Line
 
 _GH_AW = "https://github.github.com/gh-aw/reference/tools/"
 _GH_AW_OUTPUTS = "https://github.github.com/gh-aw/reference/safe-outputs/"
 _GH_AW_NETWORK = "https://github.github.com/gh-aw/reference/network/"
+_GH_AW_INTEGRITY = "https://github.github.com/gh-aw/reference/integrity/"
+_GH_AW_TRIGGERS = "https://github.github.com/gh-aw/reference/triggers/"
+_GH_AW_STEPS = "https://github.github.com/gh-aw/reference/steps-jobs/"
 _GH_AW_SANDBOX = "https://github.github.com/gh-aw/reference/sandbox/"
 
 TABLE = (
@@ -14,7 +17,8 @@ TABLE = (
     Line("bash: COMMAND", ("fs.read", *RUNS_OWN), "allowed", "open", _GH_AW),
     Line("bash: *", RUNS, "allowed", "open", _GH_AW),
     Line("edit", EDITS, "allowed", "declared", _GH_AW),
-    Line("github", ("data.untrusted", "x.github.read"), "allowed", "declared", _GH_AW),
+    Line("github", ("x.github.read",), "allowed", "declared", _GH_AW_INTEGRITY),
+    Line("github, min-integrity: none", READS_GITHUB, "allowed", "declared", _GH_AW_INTEGRITY),
     Line("github, read-only: false", (*SERVES, "net.connect"), "allowed", "open", _GH_AW),
     Line("linear", (*SERVES, "net.connect"), "allowed", "open", _GH_AW),
     Line("jira", (*SERVES, "net.connect"), "allowed", "open", _GH_AW),
@@ -34,6 +38,8 @@ TABLE = (
         "open",
         _GH_AW_OUTPUTS,
     ),
+    Line("on.EVENT, roles: all", ("data.untrusted",), "allowed", "declared", _GH_AW_TRIGGERS),
+    Line("steps that ask GitHub", ("data.untrusted",), "allowed", "declared", _GH_AW_STEPS),
     Line("bash, network: {allowed: [HOST]}", ("net.connect:HOST",), "allowed", "declared", _GH_AW_NETWORK),
     Line("bash, sandbox: {agent: false}", ("net.connect",), "allowed", "open", _GH_AW_SANDBOX),
     *(
@@ -43,6 +49,7 @@ TABLE = (
 )
 """A workflow runs unattended: whatever it has runs without a question.
 
-Without a word in its file it has `github`, which reads, and in its sandbox `edit` and `bash: *`. There commands send
-through a firewall: to the hosts that `network` allows. `defaults` are nobody's hosts: certificates, package mirrors.
+Without a word in its file it has `github`, which reads what members of a public repository wrote, and in its sandbox
+`edit` and `bash: *`. There commands send through a firewall: to the hosts that `network` allows. `defaults` are
+nobody's hosts: certificates, package mirrors.
 """

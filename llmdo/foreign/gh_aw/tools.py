@@ -8,6 +8,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
 from llmdo.foreign.gh_aw.network import is_sandboxed, sent_to
+from llmdo.foreign.gh_aw.strangers import fetched, is_filtered, opened
 from llmdo.foreign.gh_aw.table import TABLE
 from llmdo.foreign.lines import Line
 from llmdo.foreign.team import Grant, capability_of
@@ -54,8 +55,15 @@ class _NamedTool:
     at: Place
 
 
-def grants_of(documents: Sequence[Document], at: Place) -> Iterator[Grant]:
+def grants_of(documents: Sequence[Document], prompt: str, at: Place) -> Iterator[Grant]:
     """What a workflow has by its own header, the first, and those that it imports; `at` is its own place."""
+    for event, place in opened(documents[0]):
+        line = _LINES["on.EVENT, roles: all"]
+        yield from _grants(line, f"on.{event}", event, place, "take `roles: all` out of `on`")
+    for place in fetched(documents, prompt):
+        key = ".".join(map(str, place.route))
+        line = _LINES["steps that ask GitHub"]
+        yield from _grants(line, key, key, place, f"have `{key}` fetch what members wrote alone")
     outputs = dict(_outputs(documents))
     tools = _tools(documents)
     yield from _github(tools, at)
@@ -120,8 +128,10 @@ def _github(tools: Mapping[str, _NamedTool], at: Place) -> Iterator[Grant]:
     if tool is not None and tool.value is False:
         return
     writes = isinstance(tool.value, dict) and tool.value.get("read-only") is False if tool else False
-    line = _LINES["github, read-only: false" if writes else "github"]
-    yield from _grants(line, "github" if tool else DEFAULT, "github", tool.at if tool else at)
+    is_open = tool is not None and not is_filtered(tool.value)
+    line = _LINES["github" + (", read-only: false" if writes else ", min-integrity: none" * is_open)]
+    narrower = "write `min-integrity: approved` under `tools.github`" if is_open and not writes else None
+    yield from _grants(line, "github" if tool else DEFAULT, "github", tool.at if tool else at, narrower)
 
 
 def _edit(
@@ -177,7 +187,7 @@ def _confined(grant: Grant, documents: Sequence[Document]) -> Grant:
     )
 
 
-def _grants(line: Line, toolset: str, tool: str, at: Place) -> Iterator[Grant]:
+def _grants(line: Line, toolset: str, tool: str, at: Place, narrower: str | None = None) -> Iterator[Grant]:
     if line.capabilities:
         yield Grant(
             toolset=toolset,
@@ -188,4 +198,5 @@ def _grants(line: Line, toolset: str, tool: str, at: Place) -> Iterator[Grant]:
             at=at,
             is_open=line.assurance == "open",
             is_default=toolset == DEFAULT,
+            narrower=narrower,
         )

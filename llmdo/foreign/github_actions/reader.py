@@ -172,7 +172,8 @@ def _reached(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool, str | Non
 def _of_trigger(site: Site) -> Iterator[Grant]:
     """What a stranger's text comes in by."""
     for name, at in site.trigger.untrusted:
-        yield granted(f"on.{name}", name, LINES["on.EVENT"].capabilities, at)
+        narrower = "let an `if` say who may start it and whose text it reads"
+        yield granted(f"on.{name}", name, LINES["on.EVENT"].capabilities, at, narrower=narrower)
     yield from _of_steps_before(site)
     if not site.trigger.untrusted_names:
         return
@@ -195,7 +196,8 @@ def _of_steps_before(site: Site) -> Iterator[Grant]:
     for step in site.before:
         if text(step.get("id")) in ids and _LOOKS_UP.search(texts_of_step(step)):
             name = excerpt(f"steps.{step.get('id')}", MAX_NAME)
-            yield granted(name, name, LINES["steps.STEP"].capabilities, site.at)
+            narrower = f"have `{name}` look up what members wrote alone"
+            yield granted(name, name, LINES["steps.STEP"].capabilities, site.at, narrower=narrower)
 
 
 def _problems(site: Site, tree: Tree) -> Iterator[Diagnostic]:

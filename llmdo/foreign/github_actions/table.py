@@ -5,7 +5,7 @@ from __future__ import annotations
 from llmdo.foreign.claude.table import TABLE as CLAUDE
 from llmdo.foreign.codex.table import TABLE as CODEX
 from llmdo.foreign.gemini.table import TABLE as GEMINI
-from llmdo.foreign.lines import EDITS, FETCHES, RUNS, RUNS_OWN, SERVES, Line
+from llmdo.foreign.lines import EDITS, FETCHES, READS_GITHUB, RUNS, RUNS_OWN, SERVES, Line
 from llmdo.foreign.opencode.table import TABLE as OPENCODE
 
 _EVENTS = "https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows"
@@ -17,8 +17,6 @@ _GEMINI = "https://github.com/google-gemini/gemini-cli/blob/main/docs/reference/
 _GEMINI_ACTION = "https://github.com/google-github-actions/run-gemini-cli/blob/main/action.yml"
 _COPILOT = "https://docs.github.com/en/copilot/how-tos/copilot-cli/use-copilot-cli/allowing-tools"
 _CURSOR = "https://cursor.com/docs/cli/headless"
-
-READS_GITHUB = ("data.untrusted", "x.github.read")
 
 _CLAUDE_LINES = {line.tool: line for line in CLAUDE}
 CLAUDE_TOOLS = ("Bash", "Edit", "Glob", "Grep", "Read", "WebFetch", "WebSearch", "Write")

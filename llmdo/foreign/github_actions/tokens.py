@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table, text
 from llmdo.foreign.commands import commands
-from llmdo.foreign.github_actions.table import READS_GITHUB
 from llmdo.foreign.github_actions.workflow import WRITABLE, TokenPermissions, written
+from llmdo.foreign.lines import READS_GITHUB
 from llmdo.foreign.team import Grant
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED
@@ -84,6 +84,7 @@ def granted(
     decision: Decision = "allowed",
     *,
     is_open: bool = False,
+    narrower: str | None = None,
 ) -> Grant:
     """A tool of an agent that nobody is asked about."""
     return Grant(
@@ -94,6 +95,7 @@ def granted(
         origin=ORIGIN,
         at=at,
         is_open=is_open,
+        narrower=narrower,
     )
 
 
@@ -113,7 +115,10 @@ def by_shell(
     """What an agent has that may run any command: the token and the secrets that lie around as well."""
     yield granted(toolset, toolset, [str(UNLISTED)], at, decision, is_open=True)
     if token is not None:
-        yield granted("token", "token", ("x.github.read", *writes(token, *WRITABLE)), token.at, decision)
+        reached = ("x.github.read", *writes(token, *WRITABLE))
+        yield granted(
+            "token", "token", reached, token.at, decision, narrower="give the token fewer `permissions`"
+        )
     for variable in site.variables.values():
         named = _SECRET.search(variable.value)
         if named and not _FOR_THE_MODEL.search(f"{variable.name} {named[1]}"):
