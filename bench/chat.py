@@ -20,9 +20,9 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from llmdo.features.chat.service import Chat, ChatRequest, open_chat
 from llmdo.journal import Runs
 from llmdo.runtime.approvals.approver import RejectAll
-from llmdo.services.chat import Chat, ChatRequest, open_chat
 from llmdo.services.plan import Approving, Watch
 from llmdo.services.run import EntryRequest
 from llmdo.workspace.trust import Consent

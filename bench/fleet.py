@@ -88,8 +88,8 @@ rules = FunctionModel(answer)
 WORKER = """
 import sys
 from llmdo.journal import workers
-from llmdo.journal.postgres.runs import PostgresRuns
-from llmdo.services.fleet import presence, reaping
+from llmdo.features.postgres.runs import PostgresRuns
+from llmdo.features.fleet import presence, reaping
 
 seconds = workers.ALIVE = float(sys.argv.pop(1))
 reaping.PAUSE = seconds / 3
@@ -314,7 +314,7 @@ def throughput(server: postgres.Cluster, items: int, sleep: float) -> None:
 
 def latency(server: postgres.Cluster, times: int) -> None:
     """From put in to started, in polls of an idle fleet."""
-    from llmdo.services.fleet.queue import POLL
+    from llmdo.features.fleet.queue import POLL
 
     with fleet_of(server, 30) as fleet:
         fleet.worker(4)

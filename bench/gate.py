@@ -11,9 +11,9 @@ import argparse
 from random import Random
 from typing import TYPE_CHECKING
 
-from llmdo.services.evaluation.gate import OpenedEvalGate, held
-from llmdo.services.evaluation.outcome import Evaluated, Judgement, Trial, Variant
-from llmdo.services.evaluation.regression import GatePlan, power
+from llmdo.features.evaluation.gate import OpenedEvalGate, held
+from llmdo.features.evaluation.outcome import Evaluated, Judgement, Trial, Variant
+from llmdo.features.evaluation.regression import GatePlan, power
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 HOUSE = Path(llmdo.__file__).parent
 PARTS = {
-    "journal": ("journal",),
+    "journal": ("journal", "features/postgres"),
     "runtime/recording": ("runtime/recording",),
     "runtime/telemetry": ("runtime/telemetry",),
     "services about runs": tuple(
         f"services/{name}.py"
         for name in (
-            "basis", "chat", "continuing", "export_import", "inbox", "past", "plan",
-            "resume_replay", "run", "run_processes", "runs", "served", "watching",
+            "basis", "continuing", "export_import", "inbox", "past", "plan",
+            "resume_replay", "run", "run_processes", "runs", "watching",
         )
     ),
-    "services of batches and fleets": ("services/batch", "services/fleet"),
+    "services of batches and fleets": ("features/batch", "features/fleet"),
 }  # fmt: skip
 """The parts that one log and one plan are about, by their files and folders."""
 
@@ -165,10 +165,12 @@ def main() -> None:
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
     walks = {"with_a_journal": walked(journal=True), "without": walked(journal=False)}
+    whole = {"llmdo": lines_of("."), "features": lines_of("features")}
+    whole["core"] = whole["llmdo"] - whole["features"]
     sizes = {name: lines_of(*places) for name, places in PARTS.items()}
     figures = {
         "read_file": {name: walk.figures for name, walk in walks.items()},
-        "lines": {**sizes, "together": sum(sizes.values()), "llmdo": lines_of(".")},
+        "lines": {**sizes, "together": sum(sizes.values()), **whole},
         "modules": len([*HOUSE.rglob("*.py")]),
     }
     print(json.dumps(figures, indent=2))

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from llmdo.page.server import ServerRequest, serve
-from llmdo.page.subject import Subject
+from llmdo.features.page.server import ServerRequest, serve
+from llmdo.features.page.subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

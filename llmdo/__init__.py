@@ -14,6 +14,7 @@ What you own, who reads it, and what it becomes:
 The packages, each importing only from those above it:
 
     base/           frozen values, sources and places, findings and errors, digests, the cache
+    extensions/     every way to extend llmdo, and the extensions that are there
     syntax/         text -> Document, with a place for every key and value; globs and the reading of files
     policy/         capabilities, rules, ceilings, `decide`: the one evaluator of check and run; shell rules
     graph/          the resolved graph as a value, each field with its keys in files; built-in toolsets, MCP servers
@@ -29,8 +30,8 @@ The packages, each importing only from those above it:
     scaffold/       `init`, `add`, `remove`, `import`: what writes into a workspace
     services/       one function a command; llmdo from Python, batches, serving, doctor
     render/         findings, reach, runs -> text, JSON and the formats of CI services; the live display
-    page/           requests of a browser -> services -> JSON; the shell and modules it is shown by
     cli/            the commands: parse, one library call, render, exit code
+    features/       what can be taken out, a folder each: the page, batches, fleets, evals, formats of other tools
 
 `__main__.py` dispatches `check` and `runs` before anything heavy is imported. A worker is what others call an agent.
 """

@@ -14,7 +14,8 @@ import typer.core
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli import commands
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, put
-from llmdo.cli.tables import COMMANDS
+from llmdo.cli.tables import COMMANDS, FEATURES
+from llmdo.extensions.registry import features
 from llmdo.services.invalid import InvalidTeamError
 from llmdo.version import __version__
 
@@ -43,12 +44,15 @@ class _Command(Protocol):
 
 
 def _modules(word: str) -> list[_Command]:
-    """The module of `commands` that `word` names; where there is none, all in the order in which help lists them."""
-    names = [module.name for module in pkgutil.iter_modules(commands.__path__)]
-    if word in names:
-        names = [word]
-    modules = (cast("_Command", import_module(f"{commands.__name__}.{name}")) for name in names)
-    return sorted(modules, key=lambda module: module.PLACE)
+    """The module of the command that `word` names; where there is none, all in the order in which help lists them."""
+    known = {
+        module.name: f"{commands.__name__}.{module.name}"
+        for module in pkgutil.iter_modules(commands.__path__)
+    }
+    if word not in known:  # no extension is imported for a command of ours
+        known |= {name: module for each in features() for name, module in each.commands.items()}
+    names = [known[word]] if word in known else known.values()
+    return sorted((cast("_Command", import_module(name)) for name in names), key=lambda module: module.PLACE)
 
 
 def _group(order: Sequence[str]) -> type[typer.core.TyperGroup]:
@@ -103,6 +107,8 @@ def run(words: Sequence[str]) -> int:
     except typer.Abort:
         return INTERRUPTED
     except typer.TyperException as error:
+        if lacking := _lacking(words):
+            raise lacking from error
         # A list of choices comes in lines with tabs.
         message = " ".join(error.format_message().split()).rstrip(".")
         raise LlmdoError(message, hint=f"llmdo {_command(words)}--help says what it takes") from error
@@ -114,6 +120,18 @@ def run(words: Sequence[str]) -> int:
         show_findings(error.findings, error.root, sys.stderr)
         return FINDINGS
     return code if isinstance(code, int) else FINE
+
+
+def _lacking(words: Sequence[str]) -> LlmdoError | None:
+    """The error of a command of a feature that is not there, or lacks another one."""
+    there = {name for each in features() for name in each.commands}
+    for feature, names in FEATURES.items():
+        if words[:1] and words[0] in names and words[0] not in there:
+            hint = "install llmdo with all its features"
+            return LlmdoError(
+                f"this installation of llmdo is without `{feature}`, or what that needs", hint=hint
+            )
+    return None
 
 
 def _command(words: Sequence[str]) -> str:

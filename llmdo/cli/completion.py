@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from llmdo.base.diagnostic import CODES
 from llmdo.base.nearest import MANIFEST, nearest
-from llmdo.cli.tables import ARGUMENTS, COMMANDS
+from llmdo.cli.tables import ARGUMENTS, COMMANDS, FEATURES
+from llmdo.extensions.registry import folders
 from llmdo.graph import builtin
 from llmdo.policy.authority import VOCABULARY
 from llmdo.syntax import discovery
@@ -145,8 +146,10 @@ def _takes_value(command: str, option: str) -> bool:
 def _next_words(command: str) -> Iterator[str]:
     """What may follow `command` to make it longer."""
     start = command.split()
+    there = folders()
+    missing = {word for name, words in FEATURES.items() if name not in there for word in words}
     for name in COMMANDS:
-        if name.split()[: len(start)] == start:
+        if name.split()[: len(start)] == start and name.split()[0] not in missing:
             yield name.split()[len(start)]
 
 
@@ -157,7 +160,7 @@ def _option_values(command: str, option: str, root: Path) -> Iterable[str]:
         case "--from":
             from llmdo import foreign  # what only few words need
 
-            return (*foreign.FORMATS, foreign.AUTO)
+            return (*foreign.formats(), foreign.AUTO)
         case "--worker":
             return (worker.name for worker in _workers(root))
         case "--toolset":

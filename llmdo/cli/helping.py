@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+from llmdo.cli.tables import FEATURES
+from llmdo.extensions.registry import folders
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +27,8 @@ def text(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
     *command, flag = words or FLAGS[:1]
     # A word that is no name of a command is not made part of a path.
     if flag not in FLAGS or not all(word.isalpha() for word in command) or _columns(environ) < WIDTH:
+        return None
+    if not {*FEATURES} <= {*folders()}:  # they list what is not there
         return None
     try:
         with open(f"{_FOLDER}/{file_name(command)}", encoding="utf-8") as file:  # noqa: PTH123

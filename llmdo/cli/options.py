@@ -73,7 +73,7 @@ EnvFile = Annotated[
 ]
 
 
-def _keep_in(store: str | None) -> str | None:
+def keep_in(store: str | None) -> str | None:
     """Has everything that this command opens look for journals in `store`."""
     if store is not None:
         from llmdo.journal.opening import STORE
@@ -82,21 +82,12 @@ def _keep_in(store: str | None) -> str | None:
     return store
 
 
-def _of_fleet(address: str | None) -> str | None:
-    """Has everything that this command opens look for journals in the database of the fleet."""
-    if address is None:
-        return None
-    from llmdo.services.fleet.opening import require
-
-    return _keep_in(require(None if address == "-" else address))
-
-
 Store = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
         "--store",
         metavar="ADDRESS",
-        callback=_keep_in,
+        callback=keep_in,
         help="The PostgreSQL database that journals are in, instead of files; without it, LLMDO_STORE.",
     ),
 ]
@@ -120,15 +111,6 @@ Trust = Annotated[
 AllowDrift = Annotated[
     Texts,
     typer.Option("--allow-drift", metavar="NAME", help="Something that changed since; may be repeated."),
-]
-Fleet = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(
-        "--fleet",
-        metavar="URL",
-        callback=_of_fleet,
-        help="The PostgreSQL database by which workers on many machines share the work; `-`: that of LLMDO_STORE.",
-    ),
 ]
 EntryName = Annotated[
     Optional[str],  # noqa: UP045

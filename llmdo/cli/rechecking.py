@@ -55,7 +55,7 @@ def _show(options: CheckOptions, memory: Memory) -> None:
 
 def _changes() -> Callable[[Path], Iterator[None]]:
     try:
-        from llmdo.services.editor.watching import changes
+        from llmdo.services.changes import changes
     except ModuleNotFoundError as error:
         hint = "`pip install 'llmdo-workspace[lsp]'`"
         raise LlmdoError("`--watch` needs a library that is not installed", hint=hint) from error

@@ -367,3 +367,15 @@ ARGUMENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "add rule": ((), ("allowed", "needs_approval", "blocked")),
 }
 """What the arguments of a command may be, by their positions, where it is one of a few words."""
+
+FEATURES: Mapping[str, tuple[str, ...]] = {
+    "batch": ("batch",),
+    "chat": ("chat",),
+    "editor": ("lsp",),
+    "evaluation": ("eval",),
+    "fleet": ("fleet", "worker"),
+    "mcp_server": ("serve",),
+    "page": ("page",),
+    "postgres": ("store",),
+}
+"""The folders of features that have commands, and these."""

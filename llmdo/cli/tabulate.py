@@ -6,6 +6,7 @@ a person waits for a key.
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import typer
 
 from llmdo.cli import helping
 from llmdo.cli.app import command_line
+from llmdo.extensions.registry import folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +43,11 @@ def tables() -> str:
     """The text of the module."""
     options: dict[str, dict[str, tuple[str, ...] | None]] = {}
     arguments: dict[str, tuple[tuple[str, ...], ...]] = {}
+    features = {
+        name: words
+        for name in folders()
+        if (words := tuple(import_module(f"llmdo.features.{name}").EXTENSION.commands))
+    }
     for name, command in _commands(typer.main.get_command(command_line()), ()):
         options[name] = {}
         positions = []
@@ -60,6 +67,8 @@ def tables() -> str:
         '"""Every command with its long options but `--help`, and what each may be; None where it takes no value."""'
         f"\n\nARGUMENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {_written(arguments)}\n"
         '"""What the arguments of a command may be, by their positions, where it is one of a few words."""\n'
+        f"\nFEATURES: Mapping[str, tuple[str, ...]] = {_written(features)}\n"
+        '"""The folders of features that have commands, and these."""\n'
     )
 
 

@@ -1,8 +1,7 @@
 """Projects of other agent tools, read as they are: the same questions as to our own, and nothing is enforced.
 
-Each format has a package of its own, named in `FORMATS`: `FILES` are globs of the files by which it is known, `reader`
-has `read(tree)`, which makes a `Team` of them, and `table` lists what its tools can do, with sources: a foreign tool
-decides about tools, llmdo about capabilities. What the packages share:
+Each format is an extension: its reader makes a `Team` of the files of a tree, its table lists what its tools can do,
+with sources: a foreign tool decides about tools, llmdo about capabilities. What the formats share:
 
 - `tree`, `history`: the files of a project, on disk or at a git revision;
 - `files`, `reading`: one reading of them, with its findings; Markdown, YAML and JSON as tolerantly as others read them;
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, field, replace
+from llmdo.extensions.registry import features
 from llmdo.foreign import unsupported
 from llmdo.foreign.building import graph_of
 from llmdo.foreign.merging import claimed, together
@@ -28,28 +28,14 @@ from llmdo.foreign.tree import DiskTree, is_like, project_of
 from llmdo.reach import Analysis
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from llmdo.extensions.spec import ForeignFormat
     from llmdo.foreign.lines import Line
     from llmdo.foreign.team import Team
     from llmdo.foreign.tree import Tree
     from llmdo.graph.resolved import Graph
-
-FORMATS = {
-    "claude": "claude",
-    "codex": "codex",
-    "copilot": "copilot",
-    "cursor": "cursor",
-    "docker-agent": "docker_agent",
-    "fast-agent": "fast_agent",
-    "gemini": "gemini",
-    "gh-aw": "gh_aw",
-    "github-actions": "github_actions",
-    "llm-do": "llm_do",
-    "mcp": "mcp",
-    "opencode": "opencode",
-}
-"""Each format's name and its package."""
 
 AUTO = "auto"
 """Whatever is there, of all formats together."""
@@ -70,10 +56,20 @@ class Foreign:
     """The graph prepared for questions about reach."""
 
 
+def formats() -> Mapping[str, ForeignFormat]:
+    """The formats that extensions read, by their names, sorted."""
+    return dict(sorted((name, form) for each in features() for name, form in each.formats.items()))
+
+
 def table_of(form: str) -> tuple[Line, ...]:
     """What the tools of a format can do."""
-    table: tuple[Line, ...] = import_module(f"llmdo.foreign.{FORMATS[form]}.table").TABLE
+    table: tuple[Line, ...] = import_module(f"{formats()[form].package}.table").TABLE
     return table
+
+
+def tools_of(form: str) -> frozenset[str]:
+    """The names of the tools of a format; none where no extension reads it."""
+    return frozenset(line.tool for line in table_of(form)) if form in formats() else frozenset()
 
 
 def not_enforced(form: str) -> str:
@@ -89,8 +85,8 @@ def read(form: str, path: Path, revision: str | None = None, *, may_be_empty: bo
     Raises:
         LlmdoError: there is no such format, folder or revision, or nothing of the format is in it.
     """
-    if form not in (*FORMATS, AUTO):
-        raise LlmdoError(f"there is no format `{form}`", hint=did_you_mean(form, FORMATS) or _formats())
+    if form not in (*formats(), AUTO):
+        raise LlmdoError(f"there is no format `{form}`", hint=did_you_mean(form, formats()) or _formats())
     if path.is_file():
         root, team = _of_file(form, path, revision)
         teams = [team]
@@ -121,7 +117,7 @@ def _of_file(form: str, path: Path, revision: str | None) -> tuple[Path, Team]:
             raise LlmdoError(f"`{path}` is not a file of {form}", hint=f"these are: {', '.join(patterns)}")
         folder = project_of(file, patterns) or file.parent
         return folder, _team(form, _tree(folder, file, revision))
-    roots = {known: root for known in FORMATS if (root := project_of(file, _patterns(known)))}
+    roots = {known: root for known in formats() if (root := project_of(file, _patterns(known)))}
     # `agents/*.md` is a pattern of several; a hidden folder such as `.gemini` is that of one.
     hidden = next((f"{folder.name}/" for folder in file.parents if folder.name.startswith(".")), "/")
     own = {known for known in roots if any(pattern.startswith(hidden) for pattern in _patterns(known))}
@@ -151,19 +147,18 @@ def _nothing_of(form: str) -> str:
 
 
 def _patterns(form: str) -> tuple[str, ...]:
-    patterns: tuple[str, ...] = import_module(f"llmdo.foreign.{FORMATS[form]}").FILES
-    return patterns
+    return formats()[form].files
 
 
 def _teams(tree: Tree) -> list[Team]:
     """What the tree has of each format; the reader of one that has no files is not even imported."""
     # One walk for all of them.
-    tree.find([*unsupported.WALKED, *(pattern for form in FORMATS for pattern in _patterns(form))])
-    return [_team(form, tree) for form in FORMATS if any(tree.find(_patterns(form)))]
+    tree.find([*unsupported.WALKED, *(pattern for form in formats() for pattern in _patterns(form))])
+    return [_team(form, tree) for form in formats() if any(tree.find(_patterns(form)))]
 
 
 def _team(form: str, tree: Tree) -> Team:
-    team: Team = import_module(f"llmdo.foreign.{FORMATS[form]}.reader").read(tree)
+    team: Team = import_module(f"{formats()[form].package}.reader").read(tree)
     return team
 
 
@@ -177,7 +172,7 @@ def _instead(form: str, tree: Tree) -> str:
 
 
 def _formats() -> str:
-    return f"the formats are {', '.join(FORMATS)}"
+    return f"the formats are {', '.join(formats())}"
 
 
 def _tree(root: Path, file: Path | None, revision: str | None) -> Tree:

@@ -34,3 +34,14 @@ RUNS_OWN = ("proc.exec",)
 READS_GITHUB = ("data.untrusted", "x.github.read")
 PUSHES = "x.github.contents-write"
 """Changes the files, branches and releases of a repository on GitHub."""
+
+WRITTEN_BY_STRANGERS = frozenset(
+    {
+        "commit_comment", "discussion", "discussion_comment", "issue_comment", "issues", "pull_request_review",
+        "pull_request_review_comment", "pull_request_target", "workflow_run",
+    }
+)  # fmt: skip
+"""Events of GitHub about text that anybody can write, at which a workflow has its secrets.
+
+`pull_request` is none: one from a fork runs without secrets and with a token that only reads.
+"""

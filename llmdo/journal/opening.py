@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import tomllib
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
-from llmdo.base.diagnostic import LlmdoError, excerpt
+from llmdo.base.diagnostic import LlmdoError, excerpt, joined
+from llmdo.extensions.registry import features
 from llmdo.journal import SUFFIX, FileBatches, Runs, read_journal
 from llmdo.journal.secrets import Known
 from llmdo.workspace.root import MANIFEST
@@ -20,10 +22,50 @@ if TYPE_CHECKING:
     from llmdo.journal.stored import JournalStore, RunIndex
     from llmdo.journal.workers import FleetWorkers
 
+
+class Store(Protocol):
+    """A kind of store, as a module of an extension."""
+
+    def require_library(self) -> None:
+        """Nothing, where its library is installed; else an `LlmdoError`."""
+
+    def runs(self, root: Path, address: str) -> RunIndex:
+        """The runs of a workspace."""
+
+    def batches(self, root: Path, address: str) -> Batches:
+        """Its batches."""
+
+    def workers(self, address: str, *, is_renewing: bool) -> FleetWorkers:
+        """The workers of the fleet that shares the store."""
+
+    def declare_restored(self, address: str) -> tuple[int, int]:
+        """How many items and runs are unsure now, as the store was put back to an earlier state."""
+
+    def migrate(self, address: str) -> int:
+        """Brings its tables up to date, and returns how many steps that took."""
+
+
 STORE = "LLMDO_STORE"
 """The variable that holds the address of a database. Empty, it keeps journals in files, whatever the manifest says."""
 
-SCHEMES = ("postgresql://", "postgres://")
+
+def _store(address: str) -> Store:
+    """The kind of store that an address names.
+
+    Raises:
+        LlmdoError: It names none, or its library is missing. The address is not repeated: it may hold a password.
+    """
+    scheme, slashes, _ = address.partition("://")
+    modules = {name: module for each in features() for name, module in each.stores.items()}
+    if not slashes or scheme not in modules:
+        raise LlmdoError(
+            "the store that is named is not in a database that llmdo knows",
+            hint=f"{joined([f'`{name}://`' for name in modules]) or 'no feature here'} names one; "
+            "without one, journals are files of the workspace",
+        )
+    store = cast("Store", import_module(modules[scheme]))
+    store.require_library()
+    return store
 
 
 def runs_of(root: Path, environ: Mapping[str, str] = os.environ) -> RunIndex:
@@ -35,10 +77,7 @@ def runs_of(root: Path, environ: Mapping[str, str] = os.environ) -> RunIndex:
     address = address_of(root, environ)
     if not address:
         return Runs(root)
-    require_library(address)
-    from llmdo.journal.postgres.runs import PostgresRuns
-
-    return PostgresRuns(root, address)
+    return _store(address).runs(root, address)
 
 
 @contextmanager
@@ -117,10 +156,7 @@ def batches_of(root: Path, environ: Mapping[str, str] = os.environ) -> Batches:
     address = address_of(root, environ)
     if not address:
         return FileBatches(root)
-    require_library(address)
-    from llmdo.journal.postgres.batches import StoredBatches
-
-    return StoredBatches.at(root, address)
+    return _store(address).batches(root, address)
 
 
 def workers_of(address: str, *, is_renewing: bool = False) -> FleetWorkers:
@@ -129,10 +165,7 @@ def workers_of(address: str, *, is_renewing: bool = False) -> FleetWorkers:
     Raises:
         LlmdoError: It is none, cannot be reached, or has not the tables that are needed.
     """
-    require_library(address)
-    from llmdo.journal.postgres.workers import PostgresWorkers
-
-    return PostgresWorkers(address, is_renewing=is_renewing)
+    return _store(address).workers(address, is_renewing=is_renewing)
 
 
 def declare_restored(address: str) -> tuple[int, int]:
@@ -141,14 +174,7 @@ def declare_restored(address: str) -> tuple[int, int]:
     Raises:
         LlmdoError: It is none, cannot be reached, or has not the tables that are needed.
     """
-    require_library(address)
-    from llmdo.journal.postgres.database import Database
-    from llmdo.journal.postgres.migrations import require_current
-    from llmdo.journal.postgres.seen import declare_restored as declare
-
-    database = Database(address)
-    require_current(database)
-    return declare(database)
+    return _store(address).declare_restored(address)
 
 
 def migrate(address: str | None) -> int:
@@ -159,27 +185,13 @@ def migrate(address: str | None) -> int:
     """
     if not address:
         raise LlmdoError("no store is named", hint=f"`--store` or `{STORE}` does")
-    require_library(address)
-    from llmdo.journal.postgres.database import Database
-    from llmdo.journal.postgres.migrations import migrate as apply
-
-    return apply(Database(address))
+    return _store(address).migrate(address)
 
 
-def require_library(address: str) -> None:
-    """Nothing, where `address` is one of PostgreSQL, and its library is installed.
+def require_store(address: str) -> None:
+    """Nothing, where `address` names a database in which journals can be kept, and its library is installed.
 
     Raises:
-        LlmdoError: It is not. The address is not repeated: it may hold a password.
+        LlmdoError: It does not.
     """
-    from importlib.util import find_spec
-
-    if not address.startswith(SCHEMES):
-        raise LlmdoError(
-            "the store that is named is not in a PostgreSQL database",
-            hint="postgresql://USER@HOST:PORT/DATABASE; without one, journals are files of the workspace",
-        )
-    if find_spec("psycopg") is None:
-        raise LlmdoError(
-            "a store in PostgreSQL needs the library `psycopg`", hint="pip install 'llmdo-workspace[fleet]'"
-        )
+    _store(address)

@@ -20,6 +20,7 @@ from llmdo.base.prerequisites import BUBBLEWRAP, GIT
 from llmdo.base.values import dataclass
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.diff.revision import git_in
+from llmdo.extensions.registry import features
 from llmdo.graph.code_calls import uses_with_calls
 from llmdo.graph.models import KEYS, python_reference, recording_file
 from llmdo.graph.toolkit import reachable
@@ -49,14 +50,9 @@ _MODULES: Mapping[str, str] = {
     "groq": "groq",
     "mistral": "mistralai",
     "mcp": "fastmcp",
-    "chat": "prompt_toolkit",
     "otel": "opentelemetry.sdk",
-    "fleet": "dbos",
-    "web": "starlette",
-    "eval": "pydantic_evals",
-    "lsp": "pygls",
 }
-"""Each extra of ours with the module that it brings."""
+"""Each extra of the core with the module that it brings."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 GIT_SECONDS = 10.0
@@ -80,7 +76,8 @@ def examine(root: Path | None, environ: Mapping[str, str]) -> Iterator[Item]:
     yield Item(section="llmdo", name="llmdo", state=__version__)
     yield Item(section="llmdo", name="pydantic-ai", state=metadata.version("pydantic-ai-slim"))
     yield Item(section="llmdo", name="python", state=f"{platform.python_version()} on {platform.system()}")
-    yield from (_extra(name, environ) for name in _MODULES)
+    extras = {**_MODULES, **{name: module for each in features() for name, module in each.extras.items()}}
+    yield from (_extra(name, module, environ) for name, module in extras.items())
     read = projects.read(root) if root else None
     yield _git(root or Path.cwd(), environ)
     yield _isolation(read, root or Path.cwd(), environ)
@@ -100,9 +97,9 @@ def examine_here(project: str | None) -> list[Item]:
     return list(examine(None, os.environ))
 
 
-def _extra(name: str, environ: Mapping[str, str]) -> Item:
+def _extra(name: str, module: str, environ: Mapping[str, str]) -> Item:
     variables = KEYS.get(name, ())
-    if not _is_installed(_MODULES[name]):
+    if not _is_installed(module):
         hint = f"`pip install 'llmdo-workspace[{name}]'`"
         return Item(section="extras", name=name, state="not installed", hint=hint)
     set_variables = [variable for variable in variables if environ.get(variable)]

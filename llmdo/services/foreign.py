@@ -63,10 +63,10 @@ def table(name: str) -> tuple[Line, ...]:
     Raises:
         LlmdoError: There is no table of it.
     """
-    if name not in foreign.FORMATS:
+    if name not in foreign.formats():
         raise LlmdoError(
             f"there is no table of `{name}`" if name else "a code, or `--from FORMAT`, is missing",
-            hint=f"there are tables of {', '.join(foreign.FORMATS)}",
+            hint=f"there are tables of {', '.join(foreign.formats())}",
         )
     return foreign.table_of(name)
 

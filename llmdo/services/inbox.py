@@ -27,6 +27,7 @@ from llmdo.journal.opening import STORE, address_of, batches_of, claimed, runs_o
 from llmdo.journal.questions import add_answer, waiting
 from llmdo.journal.summary import COMPLETE, summary
 from llmdo.services.proposed import proposed_change
+from llmdo.services.queue import queue
 from llmdo.workspace.tools_root import Folders
 
 if TYPE_CHECKING:
@@ -365,7 +366,5 @@ def _is_of_workers(root: Path, run: str, environ: Mapping[str, str], *, has_more
     with batches.open(batch) as store:
         is_theirs = bool(store.batch.settings.get("fleet"))
         if is_theirs and not has_more:
-            from llmdo.services.fleet.batches import put_in_answered  # which few need, and takes its time
-
-            put_in_answered(store, root, run, {**environ, STORE: address})
+            queue().put_in_answered(store, root, run, {**environ, STORE: address})
     return is_theirs

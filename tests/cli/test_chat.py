@@ -13,13 +13,13 @@ import pytest
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.approving import ApprovalOptions
-from llmdo.cli.chat.slash import obey
 from llmdo.cli.terminal import Terminal
+from llmdo.features.chat.service import Chat, ChatRequest, open_chat
+from llmdo.features.chat.slash import obey
 from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
 from llmdo.journal.conversation import goes_on_from
 from llmdo.journal.opening import runs_of
-from llmdo.services.chat import Chat, ChatRequest, open_chat
 from llmdo.services.run import EntryRequest
 from tests.commands import llmdo as command
 from tests.locks import locked

@@ -71,7 +71,7 @@ def test_watch_refuses_what_it_cannot_mean(root: Path, words: list[str], reason:
 
 
 def test_watch_says_what_to_install(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "llmdo.services.editor.watching", None)
+    monkeypatch.setitem(sys.modules, "llmdo.services.changes", None)
     done = llmdo(root, "check", "--watch")
     assert done.returncode == 2
     assert "pip install 'llmdo-workspace[lsp]'" in done.stderr

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.services.editor import actions, completing, hovering, lenses, renaming, symbols
-from llmdo.services.editor.session import Session
-from llmdo.services.editor.symbols import Mention
+from llmdo.features.editor import actions, completing, hovering, lenses, renaming, symbols
+from llmdo.features.editor.session import Session
+from llmdo.features.editor.symbols import Mention
 
 FILES = {
     "llmdo.toml": """\

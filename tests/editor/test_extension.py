@@ -108,7 +108,7 @@ def test_it_says_what_to_install() -> None:
 def test_it_is_short_and_its_default_is_a_command_that_there_is() -> None:
     default = PACKAGE["contributes"]["configuration"]["properties"]["llmdo.command"]["default"]
     assert default == ["llmdo", "lsp"]
-    assert (REPOSITORY / "llmdo" / "cli" / "commands" / "lsp.py").is_file()
+    assert (REPOSITORY / "llmdo" / "features" / "editor" / "cli.py").is_file()
     code = [line for line in (EXTENSION / "extension.js").read_text().splitlines() if line.strip()]
     assert len(code) < 120
     contributed = PACKAGE["contributes"]

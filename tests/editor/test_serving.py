@@ -163,7 +163,7 @@ def test_an_editor_asks_and_is_answered_and_no_code_of_the_workspace_runs(root: 
 
 
 def test_the_command_says_what_to_install(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "llmdo.services.editor.serving", None)
+    monkeypatch.setitem(sys.modules, "llmdo.features.editor.serving", None)
     done = llmdo(root, "lsp")
     assert done.returncode == 2
     assert "pip install 'llmdo-workspace[lsp]'" in done.stderr

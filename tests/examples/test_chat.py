@@ -7,7 +7,7 @@ from pathlib import Path
 
 from llmdo.cli.approving import ApprovalOptions
 from llmdo.cli.terminal import Terminal
-from llmdo.services.chat import Chat, ChatRequest, open_chat
+from llmdo.features.chat.service import Chat, ChatRequest, open_chat
 from llmdo.services.run import EntryRequest
 
 from .running import copied

@@ -36,7 +36,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def migrated(cluster: postgres.Cluster) -> str:
     """The address of a database with all tables, which copies are made of: to make them anew takes seconds."""
-    from llmdo.services.fleet.commands import migrate
+    from llmdo.services.queue import migrate
 
     address = cluster.new_database()
     migrate(address)
@@ -79,7 +79,7 @@ def workspace(tmp_path: Path) -> Path:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waits for something looks often."""
-    from llmdo.services.fleet import batches, queue, reaping, worker
+    from llmdo.features.fleet import batches, queue, reaping, worker
 
     for module, name in [
         (queue, "POLL"),

@@ -18,9 +18,9 @@ if lacking := postgres.lacking():
 
 import psycopg
 
-from llmdo.journal.postgres import pool
-from llmdo.journal.postgres.database import Database
-from llmdo.services.fleet import queue
+from llmdo.features.fleet import queue
+from llmdo.features.postgres import pool
+from llmdo.features.postgres.database import Database
 from tests.fleet.test_worker import STATES, put_in
 from tests.fleet.working import process, working
 

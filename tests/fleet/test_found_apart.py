@@ -18,11 +18,11 @@ if lacking := postgres.lacking():
 import psycopg
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.features.fleet import items as carried
+from llmdo.features.fleet import reaping
+from llmdo.features.fleet.queue import Queue
 from llmdo.journal.answers import Answers, give
 from llmdo.journal.opening import runs_of
-from llmdo.services.fleet import items as carried
-from llmdo.services.fleet import reaping
-from llmdo.services.fleet.queue import Queue
 from tests.fleet.test_worker import STATES, put_in
 from tests.fleet.working import working
 from tests.services.batch.test_stores import copied_database

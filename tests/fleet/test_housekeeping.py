@@ -15,10 +15,10 @@ from tests.services.batch.test_retention import old_run
 if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
 
+from llmdo.features.fleet.housekeeping import TURN, Housekeeper
+from llmdo.features.fleet.queue import Queue
+from llmdo.features.fleet.worker import WorkerRequest
 from llmdo.journal.opening import workers_of
-from llmdo.services.fleet.housekeeping import TURN, Housekeeper
-from llmdo.services.fleet.queue import Queue
-from llmdo.services.fleet.worker import WorkerRequest
 from llmdo.services.retention import DAY
 from tests.fleet.test_worker import put_in
 from tests.fleet.working import Worker, process, working

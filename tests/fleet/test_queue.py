@@ -21,11 +21,11 @@ if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.features.fleet import queue as engine
+from llmdo.features.fleet.presence import Presence
+from llmdo.features.fleet.queue import Queue, number_of, run_of
+from llmdo.features.fleet.reaping import reap
 from llmdo.journal.opening import workers_of
-from llmdo.services.fleet import queue as engine
-from llmdo.services.fleet.presence import Presence
-from llmdo.services.fleet.queue import Queue, number_of, run_of
-from llmdo.services.fleet.reaping import reap
 from tests.journal.losing import LosingReplies
 
 pytestmark = [pytest.mark.fleet, pytest.mark.usefixtures("quick")]

@@ -26,12 +26,12 @@ from tests.services.batch.conftest import effects
 if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
 
+from llmdo.features.fleet import schedules
+from llmdo.features.fleet.code import lock_digest
+from llmdo.features.fleet.queue import Queue
+from llmdo.features.fleet.worker import WorkerRequest
 from llmdo.graph.resolved import Graph
 from llmdo.journal.opening import workers_of
-from llmdo.services.fleet import schedules
-from llmdo.services.fleet.code import lock_digest
-from llmdo.services.fleet.queue import Queue
-from llmdo.services.fleet.worker import WorkerRequest
 from tests.fleet.working import Worker, ending
 
 pytestmark = pytest.mark.fleet
@@ -45,7 +45,7 @@ input = "effect tick"
 HURRIED = """
 import sys, time
 from datetime import UTC, datetime, timedelta
-from llmdo.services.fleet import queue, reaping, schedules, worker
+from llmdo.features.fleet import queue, reaping, schedules, worker
 
 queue.POLL = reaping.PAUSE = worker.WATCH = schedules.LONGEST = 0.05
 began = float(sys.argv.pop(1))

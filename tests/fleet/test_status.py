@@ -17,9 +17,9 @@ from tests.fleet.conftest import Rows
 if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
 
+from llmdo.features.fleet.presence import Presence
+from llmdo.features.fleet.queue import Queue
 from llmdo.journal.opening import workers_of
-from llmdo.services.fleet.presence import Presence
-from llmdo.services.fleet.queue import Queue
 from tests.fleet.test_queue import taken_by
 
 pytestmark = pytest.mark.fleet
@@ -90,7 +90,7 @@ def test_who_has_what_and_what_nobody_can_take_is_shown(
     ("words", "sentence"),
     [
         ((), "no fleet is named"),
-        (("mysql://u:hunter2-long@x/y",), "is not in a PostgreSQL database"),
+        (("mysql://u:hunter2-long@x/y",), "is not in a database that llmdo knows"),
         (("postgresql://u:hunter2-long@127.0.0.1:1/x",), "cannot be reached"),
     ],
 )

@@ -25,8 +25,8 @@ from tests.services.batch.test_stores import copied_database
 if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
 
+from llmdo.features.fleet.worker import WorkerRequest, work
 from llmdo.journal.opening import workers_of
-from llmdo.services.fleet.worker import WorkerRequest, work
 from llmdo.workspace.trust import Consent, UntrustedError
 from tests.fleet.working import Network, Worker, ending, process, working
 
@@ -47,9 +47,9 @@ def batch(root: Path, fleet: str, *words: str) -> tuple[int, str]:
 
 def put_in(root: Path, fleet: str, rows: Rows, *words: str) -> None:
     """A batch that is put in and left at once."""
-    from llmdo.services.batch.commands import BatchRequest, Working
-    from llmdo.services.batch.inputs import InputChoice
-    from llmdo.services.fleet import batches
+    from llmdo.features.batch.commands import BatchRequest, Working
+    from llmdo.features.batch.inputs import InputChoice
+    from llmdo.features.fleet import batches
     from llmdo.services.run import EntryRequest
 
     class Leaving:
@@ -161,7 +161,7 @@ def test_a_batch_is_carried_out_by_workers_and_its_answers_are_waited_for(
 def test_an_item_is_not_lost_where_llmdo_itself_fails(
     fleet: str, workspace: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("llmdo.services.fleet.worker.LATER", 0.05)
+    monkeypatch.setattr("llmdo.features.fleet.worker.LATER", 0.05)
     inputs(workspace, "effect a")
     put_in(workspace, fleet, rows)
     [(settings,)] = rows("SELECT settings::text FROM llmdo.batch")
@@ -211,7 +211,7 @@ def test_a_restart_of_the_database_loses_and_doubles_nothing(fleet: str, workspa
     del fleet  # where there is none, it is skipped
     import psycopg
 
-    from llmdo.services.fleet.commands import migrate
+    from llmdo.services.queue import migrate
 
     inputs(workspace, "effect a", "slow b", "effect c")
     (workspace / "hold").touch()

@@ -14,11 +14,11 @@ from subprocess import PIPE
 from typing import Any, Self
 
 from llmdo.base.values import Json
-from llmdo.cli.working import WorkerTerminal
+from llmdo.features.batch.scheduling import Draining
+from llmdo.features.fleet.terminal import WorkerTerminal
+from llmdo.features.fleet.worker import WorkerOutcome, WorkerRequest, work
 from llmdo.graph.resolved import Graph
 from llmdo.journal.items import BatchItem, Result
-from llmdo.services.batch.scheduling import Draining
-from llmdo.services.fleet.worker import WorkerOutcome, WorkerRequest, work
 from llmdo.services.plan import Approving
 from llmdo.workspace.trust import Consent
 from tests import forking
@@ -78,8 +78,8 @@ def working(root: Path, fleet: str, jobs: int = 4) -> Iterator[Worker]:
 IMPATIENT = """
 import sys
 from llmdo.journal import workers
-from llmdo.journal.postgres.runs import PostgresRuns
-from llmdo.services.fleet import presence, queue, reaping, worker
+from llmdo.features.postgres.runs import PostgresRuns
+from llmdo.features.fleet import presence, queue, reaping, worker
 
 queue.POLL = reaping.PAUSE = worker.WATCH = 0.05
 if (seconds := float(sys.argv.pop(1))):

@@ -29,7 +29,7 @@ FOREIGN = [code for code, (name, _) in CODES.items() if name in NAMES]
 
 def format_of(case: Path) -> str:
     slug = case.name.removeprefix("passes-")
-    return next(form for form in (*foreign.FORMATS, foreign.AUTO) if slug.startswith(f"{form}-"))
+    return next(form for form in (*foreign.formats(), foreign.AUTO) if slug.startswith(f"{form}-"))
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.parent.name}/{case.name}")

@@ -9,8 +9,8 @@ import pytest
 
 from llmdo import foreign
 from llmdo.base.source import Source
-from llmdo.foreign.claude.hooks import ClaudeHook
-from llmdo.foreign.claude.session import MAIN
+from llmdo.features.claude.hooks import ClaudeHook
+from llmdo.features.claude.session import MAIN
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ def git(folder: Path, *words: str) -> None:
 
 @pytest.mark.parametrize(
     "form",
-    [foreign.AUTO, *(pytest.param(form, marks=pytest.mark.long) for form in foreign.FORMATS)],
+    [foreign.AUTO, *(pytest.param(form, marks=pytest.mark.long) for form in foreign.formats())],
 )
 def test_a_revision_is_read_as_the_same_files_on_disk(form: str, tmp_path: Path) -> None:
     for case in (folder for folder in ALL if format_of(folder) == form):

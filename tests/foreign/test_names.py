@@ -11,7 +11,7 @@ from tests.foreign.test_cases import ALL, CASES, format_of
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("form", [*foreign.FORMATS, foreign.AUTO])
+@pytest.mark.parametrize("form", [*foreign.formats(), foreign.AUTO])
 def test_every_name_in_a_reach_is_one_that_can_be_asked_about(form: str) -> None:
     cases = [case for case in ALL if format_of(case) == form]
     assert cases

@@ -22,7 +22,7 @@ sys.addaudithook(lambda event, of: listed.update([str(of[0])]) if event == "os.s
 from llmdo import foreign
 read = foreign.read("auto", Path("."))
 print(*sorted(team.format for team in read.teams))
-print(*sorted(name.split(".")[2] for name in sys.modules if name.endswith(".reader") and "foreign" in name))
+print(*sorted(name.split(".")[2] for name in sys.modules if name.endswith(".reader")))
 print(max(listed.values()), len(listed))
 """
 

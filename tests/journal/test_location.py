@@ -16,12 +16,12 @@ if lacking := postgres.lacking():
         pytest.fail(lacking, pytrace=False)
     pytest.skip(lacking, allow_module_level=True)
 
+from llmdo.features.postgres.runs import PostgresRuns
 from llmdo.graph.resolved import Graph
 from llmdo.journal import JournalEntry, JournalError, Runs
 from llmdo.journal.decided import DecidedCall, record_of
 from llmdo.journal.entries import pack
 from llmdo.journal.location import ElsewhereError, MachineFolder, require_here
-from llmdo.journal.postgres.runs import PostgresRuns
 from llmdo.journal.stored import RunIndex
 from llmdo.policy.authority import Capability
 from llmdo.workspace import project

@@ -20,11 +20,11 @@ if lacking := postgres.lacking():
 
 import psycopg
 
+from llmdo.features.postgres import database
+from llmdo.features.postgres.database import Database
+from llmdo.features.postgres.pace import PostgresPace
 from llmdo.journal import JournalError
 from llmdo.journal.opening import migrate
-from llmdo.journal.postgres import database
-from llmdo.journal.postgres.database import Database
-from llmdo.journal.postgres.pace import PostgresPace
 from tests.commands import llmdo
 from tests.locks import locked
 

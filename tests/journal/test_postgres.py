@@ -24,12 +24,12 @@ if lacking := postgres.lacking():
 import psycopg
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.features.postgres import migrations
+from llmdo.features.postgres.database import Database
+from llmdo.features.postgres.runs import PostgresRuns
 from llmdo.journal import ClaimedError, JournalEntry, JournalError
 from llmdo.journal.items import NewItem
 from llmdo.journal.opening import batches_of, migrate, runs_of
-from llmdo.journal.postgres import migrations
-from llmdo.journal.postgres.database import Database
-from llmdo.journal.postgres.runs import PostgresRuns
 from llmdo.journal.secrets import Known
 from tests.alive import running
 from tests.commands import llmdo, process
@@ -115,7 +115,7 @@ import sys
 from itertools import count
 from pathlib import Path
 from llmdo.journal import JournalEntry
-from llmdo.journal.postgres.runs import PostgresRuns
+from llmdo.features.postgres.runs import PostgresRuns
 from llmdo.journal.fencing import end_process
 
 store, watched = sys.argv[1:]

@@ -9,11 +9,11 @@ import psycopg
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.features.postgres.runs import PostgresRuns
+from llmdo.features.postgres.seen import FILE
 from llmdo.journal.entries import JournalEntry, PutBackError
 from llmdo.journal.items import NewItem, Result
 from llmdo.journal.opening import batches_of, declare_restored
-from llmdo.journal.postgres.runs import PostgresRuns
-from llmdo.journal.postgres.seen import FILE
 from tests import postgres
 from tests.journal.test_batches import BATCH
 
@@ -106,7 +106,7 @@ def test_an_entry_more_is_enough_and_a_run_that_was_removed_is_no_loss(
 def test_what_this_machine_saw_stays_small_and_need_not_be_there(
     store: str, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from llmdo.journal.postgres import seen
+    from llmdo.features.postgres import seen
 
     monkeypatch.setattr(seen, "_LARGEST", 1000)
     runs = PostgresRuns(root, store)

@@ -18,14 +18,14 @@ from mcp_types import ElicitResult
 
 import llmdo
 from llmdo.cli.terminal import Terminal
+from llmdo.features.mcp_server.served import ServedTeam
+from llmdo.features.mcp_server.serving import ServeRequest, Service, service_for
 from llmdo.journal import Runs
 from llmdo.journal.answers import Answers
 from llmdo.journal.opening import runs_of
 from llmdo.runtime import AskLater, RunOptions
 from llmdo.services import inbox as approving
 from llmdo.services.offers import offers_of
-from llmdo.services.served import ServedTeam
-from llmdo.services.serving import ServeRequest, Service, service_for
 from llmdo.workspace import project
 from tests.runtime.building import script
 

@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
-from llmdo.page import server
-from llmdo.page.subject import Subject
+from llmdo.features.page import server
+from llmdo.features.page.subject import Subject
 
 CHROMIUM = "/usr/bin/chromium"
 EXAMPLES = Path(__file__).parents[2] / "examples"

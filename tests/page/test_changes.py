@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from llmdo.page.subject import Subject
+from llmdo.features.page.subject import Subject
 from tests.commands import llmdo
 from tests.page.conftest import Served, go
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.page.opening import can_open
+from llmdo.features.page.opening import can_open
 from tests.commands import llmdo
 from tests.page.conftest import EXAMPLES
 
@@ -131,8 +131,8 @@ def test_what_stands_in_the_way_is_reported_at_the_terminal(tmp_path: Path) -> N
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [*sys.modules]:
         if name.split(".")[0] in ("starlette", "uvicorn") or name in (
-            "llmdo.page.server",
-            "llmdo.page.opening",
+            "llmdo.features.page.server",
+            "llmdo.features.page.opening",
         ):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "starlette.applications", None)
@@ -152,7 +152,9 @@ def test_no_other_command_loads_anything_of_the_page() -> None:
     words = [sys.executable, "-c", script]
     done = subprocess.run(words, cwd=EXAMPLES / "greeter", capture_output=True, text=True)
     assert not [
-        name for name in done.stderr.split() if name.startswith(("llmdo.page.", "starlette", "uvicorn"))
+        name
+        for name in done.stderr.split()
+        if name.startswith(("llmdo.features.page.", "starlette", "uvicorn"))
     ]
     assert "llmdo.services.reach" in done.stderr
 
@@ -160,7 +162,7 @@ def test_no_other_command_loads_anything_of_the_page() -> None:
 def test_a_file_is_written_without_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("starlette", "starlette.applications", "uvicorn"):
         monkeypatch.setitem(sys.modules, name, None)
-    for name in ("llmdo.page.server", "llmdo.page.opening"):
+    for name in ("llmdo.features.page.server", "llmdo.features.page.opening"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     done = llmdo(EXAMPLES / "greeter", "page", "--export", str(tmp_path / "page.html"))
     assert done.returncode == 0, done.stderr

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from llmdo.base.values import replace
-from llmdo.services.evaluation.folder import Evaluations
-from llmdo.services.evaluation.outcome import Evaluated, Judgement, Trial, Variant
+from llmdo.features.evaluation.folder import Evaluations
+from llmdo.features.evaluation.outcome import Evaluated, Judgement, Trial, Variant
 from tests import commands
 from tests.page.conftest import Served, go
 from tests.page.test_access import axe, findings

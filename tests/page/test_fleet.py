@@ -21,9 +21,9 @@ from tests.services.batch.conftest import effects, inputs
 if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
 
+from llmdo.features.fleet.presence import Presence
+from llmdo.features.fleet.queue import Queue
 from llmdo.journal.opening import workers_of
-from llmdo.services.fleet.presence import Presence
-from llmdo.services.fleet.queue import Queue
 from tests.fleet.test_queue import taken_by
 from tests.fleet.working import working
 

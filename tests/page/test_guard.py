@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from llmdo.page.subject import Subject
+from llmdo.features.page.subject import Subject
 from tests.page.conftest import EXAMPLES, Served, serving
 
 

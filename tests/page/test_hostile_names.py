@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from llmdo.features.page.subject import Subject
 from llmdo.journal import Runs
-from llmdo.page.subject import Subject
 from tests.page.conftest import Served, go
 from tests.page.test_files import opened
 from tests.page.test_runs import SLOW, allowing, api, llmdo_elsewhere

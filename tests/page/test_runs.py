@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from llmdo.features.page.subject import Subject
 from llmdo.journal import Runs
 from llmdo.journal.tree import full_tree, walk
-from llmdo.page.subject import Subject
 from tests import commands, forking
 from tests.page.conftest import Served, go, serving
 from tests.runtime.test_truncation import cutting

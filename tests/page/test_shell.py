@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from llmdo.page import shell
-from llmdo.page.endpoints import KeptAnswer
+from llmdo.features.page import shell
+from llmdo.features.page.endpoints import KeptAnswer
 from tests.commands import llmdo
 from tests.page.conftest import EXAMPLES
 
-MODULES = sorted(shell.STATIC.rglob("*.js"))
+MODULES = sorted([*shell.STATIC.rglob("*.js"), *shell.view_scripts().values()])
 
 
 def test_a_module_becomes_a_function_that_returns_what_it_exports() -> None:
     text = 'import { b, c as d } from "./x/y.js";\nexport const one = b;\nexport async function two() {}\n'
-    assert shell._wrapped("a.js", shell.STATIC / "a.js", text) == (
+    assert shell._wrapped("a.js", text) == (
         'modules["a.js"] = (() => {\nconst { b, c: d } = modules["x/y.js"];\nconst one = b;\nasync function two() {}\n'
         "return { one, two };\n})();\n"
     )
@@ -40,21 +40,23 @@ def test_a_module_becomes_a_function_that_returns_what_it_exports() -> None:
 )
 def test_a_form_that_is_not_known_is_refused(line: str) -> None:
     with pytest.raises(ValueError, match="is written in a way"):
-        shell._wrapped("a.js", shell.STATIC / "a.js", line + "\n")
+        shell._wrapped("a.js", line + "\n")
 
 
 def test_the_first_module_leads_to_all_others() -> None:
-    every = {path.relative_to(shell.STATIC).as_posix() for path in MODULES}
+    every = {path.relative_to(shell.STATIC).as_posix() for path in shell.STATIC.rglob("*.js")}
+    every |= {*shell.view_scripts(), shell.OTHERS}
     assert every == {*re.findall(r'^modules\["([^"]+)"\] =', shell.script(), re.MULTILINE)}
 
 
 def test_a_view_that_a_file_can_lack_says_what_it_needs_where_that_is_read() -> None:
     """A view that a file is offered with, and has nothing for, would be a link to an error."""
     names = re.findall(r'from "\./([\w-]+\.js)"', (shell.STATIC / "views.js").read_text(encoding="utf-8"))
-    views = {name: (shell.STATIC / name).read_text(encoding="utf-8") for name in names}
+    paths = {name: shell.STATIC / name for name in names if name != shell.OTHERS} | shell.view_scripts()
+    views = {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
     always = {name for name, text in views.items() if "needs:" not in text}
     assert always == {"overview.js", "reach.js"}
-    assert shell.unshown(()) == {*names} - always
+    assert shell.unshown(()) == {*views} - always
     for name, text in views.items():
         assert text.count("\n  routes: ") == text.count("\n  needs: ") + (name in always), name
 
@@ -74,13 +76,13 @@ def test_a_file_has_no_code_but_that_of_what_it_shows(tmp_path: Path) -> None:
         "run/row.js",
         "inbox.js",
         "question.js",
-        "batches.js",
+        "batch.js",
         "totals.js",
     }
     run = shell.unshown([KeptAnswer(path="/api/run"), KeptAnswer(path="/api/runs")])
     with_run = modules_in(shell.script(run))
     assert {"run.js", "runs.js", "run/row.js", "call.js", "values.js"} < with_run
-    assert not with_run & {"diff.js", "inbox.js", "question.js", "batches.js", "totals.js", "fleet.js"}
+    assert not with_run & {"diff.js", "inbox.js", "question.js", "batch.js", "totals.js", "fleet.js"}
 
 
 def test_no_name_in_a_module_is_one_that_anything_could_have() -> None:

@@ -10,7 +10,7 @@ import llmdo as package
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.approving import ApprovalOptions
 from llmdo.cli.terminal import Terminal
-from llmdo.services.chat import ChatRequest, open_chat
+from llmdo.features.chat.service import ChatRequest, open_chat
 from llmdo.services.run import EntryRequest
 from llmdo.services.run_processes import ResumeProcesses
 from tests.cli.conftest import Llmdo

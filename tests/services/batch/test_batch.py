@@ -27,6 +27,7 @@ START = ("batch", "main", "--inputs", "in.jsonl", "--out", "out.jsonl")
 def standing(llmdo: Llmdo, root: Path) -> dict[str, str]:
     """The state of each item by its key."""
     shown = json.loads(llmdo("batch", "show", "last", "--format", "json", cwd=root).out)
+    assert shown["schema"] == "llmdo.batch/1"
     return {row["key"]: row["state"] for row in shown["rows"]}
 
 

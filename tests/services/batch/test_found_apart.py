@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from llmdo.cli.approving import ApprovalOptions, approving
+from llmdo.features.batch.item_run import BatchBasis, basis_of, carry_out
+from llmdo.features.batch.queueing import take_up
 from llmdo.journal import FileBatches, Runs
 from llmdo.journal.items import BatchItem, Result
 from llmdo.journal.sqlite.batches import FileBatch
-from llmdo.services.batch.item_run import BatchBasis, basis_of, carry_out
-from llmdo.services.batch.queueing import take_up
 from llmdo.services.run import EntryRequest, prepare
 from llmdo.workspace.trust import Consent
 from tests.alive import waited_for

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.services.batch.inputs import InputChoice, filled, items_of, require_distinct
+from llmdo.features.batch.inputs import InputChoice, filled, items_of, require_distinct
 from tests.laws import tried
 
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from llmdo.features.batch.item_run import result_of
 from llmdo.runtime import RunOutcome, Usage
 from llmdo.runtime.telemetry.redaction import Redaction
-from llmdo.services.batch.item_run import result_of
 
 USED = Usage(requests=1, tool_calls=0, input_tokens=None, output_tokens=None, cost_usd=None)
 

@@ -12,10 +12,10 @@ from xml.etree import ElementTree
 import pytest
 
 from llmdo.base.values import replace
-from llmdo.services.evaluation.gate import OpenedEvalGate, held
-from llmdo.services.evaluation.outcome import Evaluated, Judgement, Trial, Variant
-from llmdo.services.evaluation.regression import GatePlan, cases_needed, power, repeats_needed
-from llmdo.services.evaluation.statistics import compare, sign_test
+from llmdo.features.evaluation.gate import OpenedEvalGate, held
+from llmdo.features.evaluation.outcome import Evaluated, Judgement, Trial, Variant
+from llmdo.features.evaluation.regression import GatePlan, cases_needed, power, repeats_needed
+from llmdo.features.evaluation.statistics import compare, sign_test
 from tests.cli.conftest import Llmdo
 from tests.examples.running import EXAMPLES, copied
 from tests.locks import locked

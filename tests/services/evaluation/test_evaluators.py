@@ -194,7 +194,7 @@ def test_delegates_requests_and_tools_are_counted_over_the_whole_run(llmdo: Llmd
     ],
 )
 def test_a_star_stands_for_any_number_of_calls(wanted: list[str], *, holds: bool) -> None:
-    from llmdo.services.evaluation.evaluators import _follows
+    from llmdo.features.evaluation.evaluators import _follows
 
     called = [(name, f"shop.{name}") for name in ("look", "refund", "look")]
     assert _follows(called, wanted) is holds

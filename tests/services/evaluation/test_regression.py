@@ -8,9 +8,8 @@ from math import prod
 import pytest
 
 from bench.gate import CASES, PASSED, red
-from llmdo.render.evaluation import as_json
-from llmdo.services.evaluation.document import document, parse
-from llmdo.services.evaluation.regression import (
+from llmdo.features.evaluation.document import document, parse
+from llmdo.features.evaluation.regression import (
     CaseTally,
     GatePlan,
     cases_needed,
@@ -20,7 +19,8 @@ from llmdo.services.evaluation.regression import (
     regression,
     repeats_needed,
 )
-from llmdo.services.evaluation.statistics import pass_hat, score_interval, sign_test
+from llmdo.features.evaluation.rendering import as_json
+from llmdo.features.evaluation.statistics import pass_hat, score_interval, sign_test
 from tests.services.evaluation.test_comparing import evaluated, variant
 
 
@@ -122,7 +122,7 @@ def test_false_alarms_are_rare_and_twenty_points_are_found() -> None:
 
 def test_a_regression_is_kept_and_read_again_and_older_evaluations_are_read() -> None:
     from llmdo.base.values import replace
-    from llmdo.services.evaluation.gate import OpenedEvalGate, held
+    from llmdo.features.evaluation.gate import OpenedEvalGate, held
 
     before, after = (evaluated(variant("w", [[passed]] * 8)) for passed in (True, False))
     outcome = held(after, OpenedEvalGate(baseline=before, compares=True, by=0.1, fail_under=None))

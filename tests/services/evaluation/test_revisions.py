@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.services.evaluation.folder import Evaluations
-from llmdo.services.evaluation.revisions import _is_inside
+from llmdo.features.evaluation.folder import Evaluations
+from llmdo.features.evaluation.revisions import _is_inside
 from tests.cli.conftest import Llmdo
 from tests.locks import locked
 from tests.services.evaluation.conftest import MODELS, write

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from llmdo.services.evaluation.folder import Evaluations
+from llmdo.features.evaluation.folder import Evaluations
 from tests import forking
 from tests.alive import waited_for
 from tests.cli.conftest import Llmdo

@@ -1,0 +1,442 @@
+"""`batch`: an entry over many inputs, each with a run and a journal of its own; begun, gone on with, tried again."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from llmdo.base import digest
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.features.batch.doubt import REBIND, UNBOUND
+from llmdo.features.batch.files import name_of
+from llmdo.features.batch.inputs import InputChoice, items_of, require_distinct
+from llmdo.features.batch.queueing import cancel_all, queue_again, take_up
+from llmdo.features.batch.scheduling import BatchBounds, Draining, work_off
+from llmdo.graph.toolkit import reachable
+from llmdo.graph.worker import Attachments
+from llmdo.journal.binding import reached
+from llmdo.journal.items import ENDED, Batch
+from llmdo.journal.opening import batches_of, runs_of
+from llmdo.journal.secrets import Known
+from llmdo.services.model_keys import require_models
+from llmdo.services.run import EntryRequest, chosen_models, prepare
+from llmdo.toolsets.processes import hide_from_children
+from llmdo.workspace import lock, personal
+from llmdo.workspace.root import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from llmdo.base.values import Json
+    from llmdo.features.batch.item_run import ItemRefusal
+    from llmdo.features.batch.queueing import Unsure
+    from llmdo.features.batch.rows import Rows
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.journal.batches import BatchStore
+    from llmdo.journal.items import BatchItem, BatchUsage, NewItem, Result, State
+    from llmdo.services.plan import Approving
+    from llmdo.services.run import PreparedRun
+    from llmdo.workspace.trust import Consent
+
+
+class PuttingHost(Protocol):
+    """The program around what puts a batch in."""
+
+    @property
+    def consent(self) -> Consent:
+        """What lets code of the workspace be imported."""
+
+    def tell(self, line: str) -> None:
+        """Takes a line for the person who waits."""
+
+
+class BatchHost(Protocol):
+    """The program around a batch."""
+
+    def tell(self, line: str) -> None:
+        """Takes a line for the person who waits."""
+
+    @property
+    def consent(self) -> Consent:
+        """Who answers for what its runs would execute."""
+
+    def approving(self, graph: Graph) -> Approving:
+        """Who answers the questions of its runs."""
+
+    def following(self, store: BatchStore) -> AbstractContextManager[Callable[[BatchItem, Result], None]]:
+        """Is called with each item once its outcome is on record."""
+
+    def sharing(self, store: BatchStore, root: Path, bounds: BatchBounds) -> AbstractContextManager[None]:
+        """Has other processes work on the batch until none of it is left, where it wants to."""
+
+    def wait_for(
+        self, work: Coroutine[object, object, None], abandon: Callable[[], None], draining: Draining
+    ) -> None:
+        """Returns when `work` does, which `draining` ends early."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Working:
+    """How the items of a batch are worked off now."""
+
+    bounds: BatchBounds = field(default_factory=BatchBounds)
+    out: str | None = None
+    """The file of the rows; None: as the batch has it, if it has one."""
+    debug: bool = False
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    refused: Mapping[str, ItemRefusal] = field(default_factory=dict)
+    """The key of each item of which some questions are answered with no, to these."""
+
+
+def bounds(
+    jobs: int, limit: int | None = None, max_failures: int | None = None, budget: str | None = None
+) -> BatchBounds:
+    """What ends a batch early, as the command line says it.
+
+    Raises:
+        LlmdoError: The budget is not a number above 0.
+    """
+    try:
+        most = None if budget is None else Decimal(budget)
+    except InvalidOperation:
+        most = Decimal(0)
+    if most is not None and not (most.is_finite() and most > 0):
+        raise LlmdoError(f"`--budget-usd {budget}` is not a number above 0")
+    return BatchBounds(jobs=jobs, items=limit, failures=max_failures, budget_usd=most)
+
+
+def inputs(file: str | None, key: str | None, template: str | None) -> InputChoice:
+    """What a batch is made of, as the command line says it.
+
+    Raises:
+        LlmdoError: It does not.
+    """
+    if file is None:
+        raise LlmdoError("`--inputs` is missing", hint="--inputs 'in/*.md', a FILE.jsonl or FILE.csv, or -")
+    return InputChoice(inputs=file, key=key, template=template)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRequest:
+    """A batch to put in and to work off."""
+
+    start: EntryRequest
+    inputs: InputChoice | tuple[NewItem, ...]
+    """How inputs become items, or the items."""
+    models: tuple[str, ...] = ()
+    """MODEL or WORKER=MODEL each."""
+    max_depth: int | None = None
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    """What else is kept with it."""
+    working: Working = field(default_factory=Working)
+    id: str | None = None
+    """None: a new one."""
+    prepared: PreparedRun | None = None
+    """What is run, where it is not what `start` names in the workspace."""
+    run: str | None = None
+    """The id of the run of its only item; None: new ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContinuedBatch:
+    """A batch to go on with."""
+
+    root: Path
+    batch: str
+    failed: bool = False
+    """Whether items that failed or were refused are taken once more."""
+    items: tuple[str, ...] = ()
+    """The keys of those that are; all, where none are named."""
+    unsure: Unsure | None = None
+    """What becomes of calls that did not finish, so that items go on that are unsure of them; None: they stay so."""
+    rebind: bool = False
+    """Whether what has not begun runs with what the workspace is now."""
+    prepared: PreparedRun | None = None
+    """What is run, where it is not what the workspace is now."""
+    working: Working = field(default_factory=Working)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOutcome:
+    """How a batch stands."""
+
+    batch: Batch
+    counts: Mapping[State, int]
+    spent: BatchUsage
+    reason: str | None = None
+    """Why nothing more was begun, where items are left."""
+    interrupted: bool = False
+
+
+def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
+    """How the batch stands after it was put in, all of it or nothing, and worked off.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        LlmdoError: It cannot be put in, or worked off.
+    """
+    prepared, store = put_in(request, host)
+    with store:
+        prepared.take_lock_in(host.tell, request.working.environ)
+        return _work(store, prepared, request.working, host)
+
+
+def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, BatchStore]:
+    """The batch with all its items, or nothing of it, and what they run.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        LlmdoError: It cannot be put in.
+    """
+    prepared = request.prepared or prepare(
+        request.start, host.tell, host.consent, partial(require_batch_models, request)
+    )
+    from llmdo.runtime import new_run
+
+    graph, root, working = prepared.graph, prepared.root, request.working
+    if not (root / MANIFEST).is_file():
+        raise LlmdoError(
+            "a batch keeps journals, which files alone have none of", hint=f"write an `{MANIFEST}`"
+        )
+    if prepared.input is not None:
+        raise LlmdoError(
+            "a batch takes its inputs with `--inputs`", hint="`--input` is a template for each of them"
+        )
+    references = _references(prepared, request.models, working.environ)
+    settings = {
+        "models": references,
+        "max_depth": request.max_depth,
+        "out": working.out and str(Path(working.out).absolute()),
+        **request.settings,
+    }
+    entry = graph.entries[prepared.entry]
+    require_consent(prepared, references, host.consent, is_fleet=bool(request.settings.get("fleet")))
+    prepared.folders.require()
+    records = require_distinct(_given(request.inputs, attaches=_takes_files(graph, entry)))
+    items = _placed(records, prepared.folders.root, entry.input, working.environ)
+    bound = lock_of(graph, prepared.entry, references)
+    batch = Batch(request.id or new_run(), prepared.entry, bound, time.time(), settings)
+    ids = new_run if request.run is None else lambda: request.run or new_run()
+    store = batches_of(root, working.environ).create(batch, items, ids)
+    number = sum(store.counts().values())
+    counted = f"{number:,} item{'' if number == 1 else 's'}"
+    host.tell(f"batch {batch.id}: {counted} for entry `{prepared.entry}`")
+    return prepared, store
+
+
+def require_batch_models(request: BatchRequest, prepared: PreparedRun) -> None:
+    """Check the models of the batch, as far as this machine can: the keys of a fleet are with its workers."""
+    environ = request.working.environ
+    choice = chosen_models(prepared.graph, request.models, environ)
+    is_fleet = bool(request.settings.get("fleet"))
+    require_models(prepared.graph, prepared.entry, choice, None if is_fleet else environ)
+
+
+def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
+    """How a batch stands after what is left of it, and what is to be tried again, was worked off.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        LlmdoError: It cannot go on.
+    """
+    batches = batches_of(request.root, request.working.environ)
+    with batches.open(batches.find(request.batch)) as store:
+        batch = store.batch
+        start = EntryRequest(entry=batch.entry, project=str(request.root), environ=request.working.environ)
+        prepared = request.prepared or prepare(start, host.tell, host.consent)
+        if prepared.stale:
+            host.tell(prepared.stale.note)
+        now = lock_of(prepared.graph, batch.entry, batch.settings["models"])
+        if request.rebind:
+            store.rebind(now)
+        elif now != batch.lock and store.counts().get("queued"):
+            raise LlmdoError(UNBOUND, hint=REBIND)
+        runs = runs_of(request.root, request.working.environ)
+        queue_again(store, runs, failed=request.failed, items=request.items, unsure=request.unsure)
+        is_bound = request.rebind or now == batch.lock
+        return _work(store, prepared, request.working, host, is_bound=is_bound)
+
+
+def cancel(root: Path, batch: str) -> BatchOutcome:
+    """How a batch stands from which everything was taken that has not begun or waits; what runs goes on."""
+    batches = batches_of(root)
+    with batches.open(batches.find(batch)) as store:
+        cancel_all(store, runs_of(root))
+        return outcome_of(store, Draining())
+
+
+def is_there(root: Path, batch: str) -> bool:
+    """Whether the workspace has the batch of that id."""
+    return batch in batches_of(root).names()
+
+
+def outcomes(root: Path) -> Iterator[BatchOutcome]:
+    """All batches of a workspace, the latest first."""
+    batches = batches_of(root)
+    for name in reversed(batches.names()):
+        with batches.open(name) as store:
+            yield outcome_of(store, Draining())
+
+
+def show(root: Path, batch: str, state: State | None = None) -> tuple[BatchOutcome, tuple[BatchItem, ...]]:
+    """How a batch stands, and its items: all, or those in one state."""
+    batches = batches_of(root)
+    with batches.open(batches.find(batch)) as store:
+        return outcome_of(store, Draining()), tuple(store.items(*([state] if state else [])))
+
+
+def outcome_of(store: BatchStore, draining: Draining) -> BatchOutcome:
+    """How a batch stands by now."""
+    counts = store.counts()
+    return BatchOutcome(
+        batch=store.batch,
+        counts=counts,
+        spent=store.spent(),
+        reason=draining.reason if counts.get("queued") else None,
+        interrupted=draining.interrupted and counts.get("queued", 0) > 0,
+    )
+
+
+def _work(
+    store: BatchStore, prepared: PreparedRun, working: Working, host: BatchHost, *, is_bound: bool = True
+) -> BatchOutcome:
+    """How the batch stands after what is queued was worked off.
+
+    Raises:
+        UntrustedError: Its runs would execute what the host does not let through.
+    """
+    from llmdo.features.batch.item_run import basis_of, carry_out
+
+    personal.read(working.environ)  # first: what it might forbid must not begin
+    require_consent(prepared, store.batch.settings["models"], host.consent)
+    hide_from_children()
+    batch, draining = store.batch, Draining()
+    runs = runs_of(prepared.root, working.environ)
+    runs.prepare()  # where somebody removed all runs, items say so, one by one
+    look = partial(take_up, store, runs)
+    look()  # first: what has begun goes on before more begins
+    with ExitStack() as stack:
+        rows = stack.enter_context(rows_of(store, working.out or batch.settings["out"]))
+        stack.enter_context(host.sharing(store, prepared.root, working.bounds))
+        tell = stack.enter_context(host.following(store))
+        answering, environ = host.approving(prepared.graph), working.environ
+        basis = stack.enter_context(
+            basis_of(
+                prepared,
+                store,
+                answering,
+                environ,
+                host.consent,
+                is_bound=is_bound,
+                debug=working.debug,
+                refused=working.refused,
+            )
+        )
+
+        ended = partial(_put_down, rows, tell)
+
+        work = work_off(store, partial(carry_out, basis), working.bounds, draining, ended, look)
+        host.wait_for(work, lambda: None, draining)
+        if rows is not None:  # of what others ended, too
+            rows.complete(store.items(*ENDED))
+    if running := sum(1 for _ in store.items("running")):
+        is_one = running == 1
+        host.tell(
+            f"{running} item{'' if is_one else 's'} {'is' if is_one else 'are'} at work in another process; where that "
+            f"was killed, `llmdo batch resume {batch.id}` takes up what it left after half a minute"
+        )
+    return outcome_of(store, draining)
+
+
+def _put_down(
+    rows: Rows | None, tell: Callable[[BatchItem, Result], None], item: BatchItem, result: Result
+) -> None:
+    """Writes the row of an item, where there are rows, and tells of it."""
+    if rows is not None:
+        rows.add(item, result)
+    tell(item, result)
+
+
+def _given(inputs: InputChoice | tuple[NewItem, ...], *, attaches: bool) -> Iterable[NewItem]:
+    """The items of a new batch, as they come."""
+    return inputs if isinstance(inputs, tuple) else items_of(replace(inputs, attaches=attaches), sys.stdin)
+
+
+def require_consent(
+    prepared: PreparedRun, models: Mapping[str, str], consent: Consent, *, is_fleet: bool = False
+) -> None:
+    """Nothing, where what the runs would execute may be.
+
+    Raises:
+        UntrustedError: It may not.
+        LlmdoError: A row of a fleet names a model that the lock does not.
+    """
+    from llmdo.runtime import ModelChoice
+
+    choice = ModelChoice(by_worker=models, source="fleet" if is_fleet else "person")
+    prepared.plan(models=choice).trusted_by(consent)
+
+
+def _takes_files(graph: Graph, entry: Entry) -> bool:
+    """Whether the worker of the entry says which files it is handed."""
+    worker = graph.workers[entry.worker.name] if entry.worker else None
+    return worker is not None and worker.attachments != Attachments() and worker.attachments.max != 0
+
+
+def _placed(
+    items: Iterable[NewItem], root: Path, default: str | None, environ: Mapping[str, str]
+) -> Iterator[NewItem]:
+    """The items, their files by the names that they have as seen from `root`, on which tools work.
+
+    Raises:
+        LlmdoError: One has no input, or one that holds a secret of the environment: a batch keeps its inputs.
+    """
+    known = Known.of(environ)
+    for item in items:
+        if item.input is None and default is None:
+            raise LlmdoError(
+                f"{item.place}: the entry needs an input beside its file",
+                hint="`--input TEMPLATE` gives one, such as --input 'Read {name}.'",
+            )
+        if variable := known.variable_in(f"{item.key} {item.input}"):
+            raise LlmdoError(
+                f"{item.place}: the input holds the value of `{variable}`, and a batch keeps its inputs",
+                hint="let a tool read it from the environment",
+            )
+        yield replace(item, files=tuple((name_of(path, root), content) for path, content in item.files))
+
+
+def _references(prepared: PreparedRun, models: tuple[str, ...], environ: Mapping[str, str]) -> dict[str, str]:
+    """Each worker that the entry reaches to the model that it asks, whatever the environment says later."""
+    from llmdo.runtime.models.choice import choose
+
+    graph, entry = prepared.graph, prepared.graph.entries[prepared.entry]
+    choice = chosen_models(graph, models, environ)
+    chosen = {name: choose(graph, entry, graph.workers[name], choice) for name in reachable(graph, entry)}
+    return {name: reference for name, reference in chosen.items() if reference}
+
+
+def lock_of(graph: Graph, entry: str, references: Mapping[str, str]) -> str:
+    """The digest of what an entry runs with these models."""
+    return digest.of_text(lock.dump(reached(graph, entry, references)))
+
+
+@contextmanager
+def rows_of(store: BatchStore, out: str | None) -> Iterator[Rows | None]:
+    """The file of the rows, complete but for what is not over yet; None where none is wanted."""
+    if out is None:
+        yield None
+        return
+    from llmdo.features.batch.rows import Rows
+
+    with Rows(Path(out)) as rows:
+        rows.complete(store.items(*ENDED))
+        yield rows

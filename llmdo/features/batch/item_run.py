@@ -1,0 +1,380 @@
+"""The run of one item of a batch: begun, gone on with, or only looked at where it is over."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, cast
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.features.batch.doubt import (
+    REBIND,
+    UNBOUND,
+    StuckRunError,
+    asked_before,
+    doubtful,
+    effects_of,
+    elsewhere,
+)
+from llmdo.features.batch.files import KeptFiles, attached_of
+from llmdo.journal import ClaimedError, JournalError, NotOpenError
+from llmdo.journal.binding import binding_of, differences
+from llmdo.journal.entries import CANCELLED, DamagedError, StoreError
+from llmdo.journal.items import BEHIND, Result
+from llmdo.journal.location import ElsewhereError
+from llmdo.journal.naming import later_run
+from llmdo.journal.opening import runs_of
+from llmdo.journal.questions import waiting
+from llmdo.journal.summary import ending, failed
+from llmdo.journal.unsettled import probing, unsettled
+from llmdo.runtime import RefuseSome
+from llmdo.runtime.attached import WorkspaceFiles
+from llmdo.runtime.models.choice import ModelChoice
+from llmdo.runtime.recording.keeping import aside, outcome_in
+from llmdo.runtime.recording.replay_mode import UnfinishedError
+from llmdo.runtime.telemetry.redaction import Redaction
+from llmdo.services.basis import DriftError
+from llmdo.services.plan import ResumeRequest, going_on
+from llmdo.services.soundness import tell_nobody
+from llmdo.toolsets.confinement import Root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.base.values import Json
+    from llmdo.journal.batches import BatchStore
+    from llmdo.journal.items import BatchItem
+    from llmdo.journal.stored import JournalStore, RunIndex
+    from llmdo.policy.authority import Capability
+    from llmdo.runtime import AttachmentResolver, RunOutcome
+    from llmdo.services.basis import Origin
+    from llmdo.services.plan import Approving, RunPlan
+    from llmdo.services.run import PreparedRun
+    from llmdo.workspace.trust import Consent
+
+
+class _LostError(Exception):
+    """Another process has taken an item since this one did: how it goes on is up to that one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemRefusal:
+    """What questions of one item are answered with no, whatever else answers."""
+
+    by: str
+    """Who says so, in words for the user."""
+    capabilities: tuple[Capability, ...]
+
+    def before(self, answering: Approving) -> Approving:
+        """Who answers the questions of the item, where `answering` does those of all."""
+        named = ", ".join(map(str, self.capabilities))
+        approver = RefuseSome(self.capabilities, self.by, answering.approver)
+        return replace(answering, approver=approver, mode=f"refuse {named}, else {answering.mode}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchBasis:
+    """What all items of a batch run with."""
+
+    plan: RunPlan
+    """One that begins, without what is an item's own."""
+    store: BatchStore
+    files: AttachmentResolver
+    """Where files come from that no item brings."""
+    answering: Approving
+    environ: Mapping[str, str]
+    redaction: Redaction
+    sources: Origin
+    """What runs are resumed with that stopped."""
+    is_bound: bool = True
+    """Whether what begins now runs with what the batch was put in with."""
+    is_fleet: bool = False
+    """Whether a worker of a fleet takes the items: then a record of the database says which models."""
+    allow_drift: tuple[str, ...] = ()
+    """What may have changed since runs began that go on."""
+    refused: Mapping[str, ItemRefusal] = field(default_factory=dict)
+    """The key of each item of which some questions are answered with no, to these."""
+
+
+@contextmanager
+def basis_of(
+    prepared: PreparedRun,
+    store: BatchStore,
+    answering: Approving,
+    environ: Mapping[str, str],
+    consent: Consent,
+    *,
+    is_bound: bool,
+    is_fleet: bool = False,
+    debug: bool = False,
+    refused: Mapping[str, ItemRefusal] = MappingProxyType({}),
+) -> Iterator[BatchBasis]:
+    """What all items of the batch in `store` run with."""
+    settings = store.batch.settings
+    choice = ModelChoice(by_worker=settings["models"], source="fleet" if is_fleet else "person")
+    with closing(Root.of(prepared.folders)) as confined:
+        yield BatchBasis(
+            plan=prepared.plan(models=choice, max_depth=settings["max_depth"], consent=consent, debug=debug),
+            sources=prepared.sources,
+            store=store,
+            files=WorkspaceFiles(confined),
+            answering=answering,
+            environ=environ,
+            redaction=Redaction.of(environ),
+            is_bound=is_bound,
+            is_fleet=is_fleet,
+            refused=refused,
+        )
+
+
+async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:
+    """What became of an item that was taken; None where another process works on it.
+
+    Its journal decides: what is over is only read, what stopped goes on, and nothing is done twice. Only where a person
+    has it tried again, and its run cannot go on, is a run begun in its place.
+    """
+    runs = await asyncio.to_thread(runs_of, basis.plan.root, basis.environ)
+    try:
+        return await _carried_out(basis, item, runs)
+    except (ClaimedError, _LostError):
+        return None
+    except StuckRunError as stuck:
+        if not item.retry or item.retry == "give-up" or not basis.is_bound:
+            return stuck.result
+        if stuck.effects and item.retry != "again":
+            return asked_before(stuck, later_run(item.run, item.attempt + 1))
+    anew = await asyncio.to_thread(basis.store.begin_anew, item)
+    return None if anew is None else await carry_out(basis, replace(anew, retry=""))
+
+
+async def _carried_out(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> Result | None:
+    """What became of an item whose run begins or goes on.
+
+    Raises:
+        ClaimedError: Another process works on its run.
+        _LostError: Another process has taken the item since.
+        StuckRunError: Its run has begun, and cannot go on.
+    """
+    if item.has_begun or await asyncio.to_thread(runs.has, item.run):
+        ended = await _continued(basis, item, runs)
+        if ended is not None:
+            return ended if isinstance(ended, Result) else result_of(ended, basis.redaction)
+    if not basis.is_bound:
+        return Result(state="refused", error=UNBOUND, hint=REBIND)
+    try:
+        return result_of(await _begun(basis, item), basis.redaction)
+    except StoreError:
+        raise
+    except JournalError:
+        if await asyncio.to_thread(runs.has, item.run):
+            return None  # another process began the run meanwhile
+        raise  # no journal can be written, that of the next item no more than this one
+    except LlmdoError as error:  # it cannot start: nothing was asked of a model
+        return Result(state="failed", error=error.message, hint=error.hint)
+
+
+def result_of(outcome: RunOutcome, redaction: Redaction) -> Result:
+    """What became of the item whose run ended so; secrets of the environment are in none of it."""
+    state = outcome.status if outcome.status in ("completed", "failed", "waiting", "cancelled") else "queued"
+    output: object = None
+    if outcome.output is not None:
+        # Taken out of JSON as text, a secret that is a number would leave no JSON.
+        text = outcome.output
+        output = redaction.plain(json.loads(text)) if outcome.is_typed else redaction.text(text)
+    return Result(
+        state="queued" if outcome.out_of_quota else state,
+        output=cast("Json", output),
+        error=outcome.error and redaction.text(outcome.error),
+        hint=outcome.hint and redaction.text(outcome.hint),
+        requests=outcome.usage.requests,
+        input_tokens=outcome.usage.input_tokens,
+        output_tokens=outcome.usage.output_tokens,
+        cost_usd=None if outcome.unpriced else outcome.usage.cost_usd or Decimal(0),
+        out_of_quota=outcome.out_of_quota,
+    )
+
+
+async def _continued(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> RunOutcome | Result | None:
+    """What became of an item whose run may have begun; None where it has not, and nothing is left of it.
+
+    Raises:
+        ClaimedError: Another process works on its run.
+        _LostError: Another process has taken the item since.
+        StuckRunError: It cannot go on.
+        StoreError: Nobody knows now how it stands.
+    """
+    held, journal = ExitStack(), None
+    try:
+        journal = await asyncio.to_thread(_taken, held, runs, item)
+        if journal is None:
+            return None
+        if await asyncio.to_thread(journal.last, "run") is None:  # whoever made it was killed before that
+            return await asyncio.to_thread(_discarded, basis, item, runs)
+        await asyncio.to_thread(
+            _noted, basis, item
+        )  # again, as the machine may have failed before it was on disk
+        if result := await asyncio.to_thread(_standing, basis, item, journal):
+            return result
+        return await _gone_on(basis, item, journal)
+    except NotOpenError:
+        with await asyncio.to_thread(runs.read, item.run, whole=True) as seen:
+            if result := _standing(basis, item, seen):
+                return result
+        raise ClaimedError(f"another process has changed run `{item.run}`") from None
+    except (DriftError, DamagedError) as error:
+        raise StuckRunError(error, None if journal is None else effects_of(journal)) from error
+    except (ClaimedError, StuckRunError, StoreError):
+        raise
+    except ElsewhereError as error:
+        return elsewhere(error)
+    except LlmdoError as error:  # nothing was asked of a model
+        return Result(state="failed", error=error.message, hint=error.hint)
+    finally:
+        await asyncio.to_thread(held.close)
+
+
+def _discarded(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> None:
+    """Removes the journal of an item's run that never began.
+
+    Raises:
+        _LostError: Another process has taken the item since.
+        StuckRunError: It may have begun after what the journal says.
+    """
+    if item.is_behind:
+        raise StuckRunError(LlmdoError(f"run `{item.run}` has begun: {BEHIND}"), None)
+    _noted(basis, item, has_begun=False)  # first, as this process may be killed between the two
+    runs.discard(item.run)
+
+
+def _noted(basis: BatchBasis, item: BatchItem, *, has_begun: bool = True) -> None:
+    """Keeps whether the run of an item may have begun, which this process has: so it works on both, or on neither.
+
+    Raises:
+        _LostError: Another process has taken the item since.
+    """
+    if not basis.store.note_begun(item, has_begun=has_begun):
+        raise _LostError
+
+
+def _taken(held: ExitStack, runs: RunIndex, item: BatchItem) -> JournalStore | None:
+    """The journal of an item's run, which this process has for as long as `held` is open; None where it has none yet.
+
+    Only whoever has the run knows: another process takes a journal away again that it made, and lost the item.
+
+    Raises:
+        StuckRunError: It has none any more.
+        ClaimedError: Another process works on it.
+        NotOpenError: It does not go on by itself, and no person has decided that it does.
+    """
+    held.enter_context(runs.claim(item.run, by="person" if item.retry else "worker"))
+    if runs.has(item.run):
+        return held.enter_context(runs.open(item.run))
+    if item.has_begun:
+        raise StuckRunError(LlmdoError(f"run `{item.run}` has begun, and its journal is gone"), None)
+    return None
+
+
+def _standing(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result | None:
+    """What is said of an item whose run is over, or a person has to decide about; None where it goes on."""
+    return _ended(basis, item, journal) or doubtful(item, journal)
+
+
+def _ended(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result | None:
+    """What became of an item whose run is over; None where it goes on."""
+    last = ending(journal)
+    if last is not None and last.outcome == "waiting" and not waiting(journal):
+        return None  # its answers are there
+    if (
+        last is None
+        or last.outcome == "interrupted"
+        or (last.outcome not in ("completed", CANCELLED) and item.retry)
+    ):
+        return None
+    journal.know(basis.redaction.known)
+    outcome = outcome_in(last, journal.for_output(last))
+    if outcome.out_of_quota:
+        return None
+    return result_of(outcome, basis.redaction)
+
+
+async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome:
+    """How the run of an item ended that begins now.
+
+    Raises:
+        _LostError: Another process has taken the item since.
+    """
+    plan = _of_item(basis.plan.saying(run=item.run, input=item.input), basis, item)
+    async with aside(_kept(basis, item, plan)) as kept:
+        return await kept.outcome()
+
+
+@contextmanager
+def _kept(basis: BatchBasis, item: BatchItem, plan: RunPlan) -> Iterator[RunPlan]:
+    """`plan` with the journal of an item's new run, whose item says from then on that it may have begun.
+
+    Where it did not begin, both are as they were before.
+
+    Raises:
+        _LostError: Another process has taken the item since.
+    """
+    with plan.kept(basis.environ) as kept:
+        _noted(basis, item)
+        try:
+            yield kept
+        finally:
+            if kept.recorder.journal.last("run") is None:  # it could not begin
+                basis.store.note_begun(item, has_begun=False)
+
+
+async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> RunOutcome | Result:
+    """How the run of an item ended that goes on where it stopped, or what only a person can say how to go on with.
+
+    Raises:
+        StuckRunError: It did something else than its journal says.
+    """
+    open_calls, crashed = tuple(unsettled(journal)), tuple(failed(journal)) if item.retry else ()
+    doubted = (*open_calls, *(path for path in crashed if path not in probing(journal)))
+    journal.know(basis.redaction.known)
+    changed = differences(binding_of(journal), basis.plan.basis.graph) if basis.allow_drift else {}
+    request = ResumeRequest(
+        root=basis.plan.root,
+        run=item.run,
+        sources=basis.sources,
+        allow_drift=tuple(name for name in basis.allow_drift if name in changed),
+        again=doubted if item.retry == "again" else (),
+        retried=() if item.retry == "give-up" else crashed,
+        give_up=open_calls if item.retry == "give-up" else (),
+        accepting=f"`llmdo resume {item.run} {{flags}}`",
+        environ=basis.environ,
+    )
+    plan = await asyncio.to_thread(going_on, journal, request, tell_nobody, basis.plan.options.consent)
+    outcome = await _of_item(plan, basis, item).outcome()
+    if outcome.diverged:
+        raise StuckRunError(LlmdoError(outcome.error or "", hint=outcome.hint), effects_of(journal))
+    stopped = plan.recorder.brake.reason
+    unsure = doubtful(item, journal, were_asked=True) if isinstance(stopped, UnfinishedError) else None
+    return unsure or outcome
+
+
+def _of_item(plan: RunPlan, basis: BatchBasis, item: BatchItem) -> RunPlan:
+    """`plan` with what holds for every run of the batch, and with the files of the item."""
+    attached, files = attached_of(item, basis.store)
+    refusal, answering = basis.refused.get(item.key), basis.answering
+    if refusal is not None:
+        answering = refusal.before(answering)
+    models = plan.options.models
+    return plan.saying(
+        models=replace(models, source="fleet") if basis.is_fleet else models,
+        untrusted_input=True,
+        attachments=attached,
+        attachment_resolver=KeptFiles(basis.store, files, basis.files),
+        approver=answering.approver,
+        mode=answering.mode,
+        tightening=answering.tightening,
+        consent=basis.plan.options.consent,
+        debug=basis.plan.options.debug,
+    )

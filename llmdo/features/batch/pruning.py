@@ -1,0 +1,104 @@
+"""`batch prune`: batches of which nothing is open are removed, with what the queue of a fleet holds of them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.features.batch.fleets import fleet_queue
+from llmdo.journal.items import OPEN
+from llmdo.journal.opening import address_of, batches_of
+from llmdo.services.retention import retention
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from llmdo.journal.batches import Batches
+    from llmdo.services.root import Tell
+
+    Forget = Callable[[Iterable[str]], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchPruneRequest:
+    """Which batches are removed: some, or all of which nothing is open but for the last ones."""
+
+    root: Path
+    batches: tuple[str, ...] = ()
+    keep: int | None = None
+    older_than: int | None = None
+    """Days since they were put in; where both are None, the manifest says what is kept."""
+    dry_run: bool = False
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+def prune(request: BatchPruneRequest, tell: Tell, forget: Forget | None = None) -> list[str]:
+    """The ids of the batches that were removed, or would be. The journals of their runs stay.
+
+    `forget` removes what the queue of a fleet holds of runs; where it is None, a connection to it is made.
+
+    Raises:
+        LlmdoError: One that was named does not exist, or items of it are open; or the manifest has errors.
+    """
+    batches = batches_of(request.root, request.environ)
+    if request.batches:
+        names = list(dict.fromkeys(map(batches.find, request.batches)))
+        for name in names:
+            _require_over(batches, name)
+    else:
+        names = list(_over(batches, request))
+    if request.dry_run:
+        return names
+    removed = []
+    for name in names:
+        with batches.open(name) as store:
+            runs = [item.first for item in store.items()] if store.batch.settings.get("fleet") else []
+        if batches.remove(name):
+            removed.append(name)
+            _forget(request, runs, tell, forget)
+    batches.sweep()
+    return removed
+
+
+def _require_over(batches: Batches, name: str) -> None:
+    with batches.open(name) as store:
+        number = sum(1 for _ in store.items(*OPEN))
+    if number:
+        raise LlmdoError(
+            f"batch `{name}` has {number} open item{'' if number == 1 else 's'}",
+            hint=f"`llmdo batch cancel {name}` takes out what is queued or waits",
+        )
+
+
+def _over(batches: Batches, request: BatchPruneRequest) -> Iterator[str]:
+    """The batches of which nothing is open, without the last ones, and without the last of each schedule.
+
+    That one says up to which time its schedule was seen to.
+    """
+    retained, scheduled = retention(request.root, "batches", request.keep, request.older_than), set()
+    for number, name in enumerate(reversed(batches.names())):
+        with batches.open(name) as store:
+            batch = store.batch
+            is_open = next(store.items(*OPEN), None) is not None
+        schedule = batch.settings.get("schedule")
+        is_last = schedule is not None and schedule not in scheduled
+        scheduled.add(schedule)
+        if not (retained.keeps(number, batch.began) or is_open or is_last):
+            yield name
+
+
+def _forget(request: BatchPruneRequest, runs: list[str], tell: Tell, forget: Forget | None) -> None:
+    """Removes what the queue holds of these runs; what cannot be removed is told of, as it does no harm."""
+    address = address_of(request.root, request.environ)
+    if not runs or not address:
+        return
+    try:
+        if forget is not None:
+            forget(runs)
+            return
+        fleet_queue().forget(address, runs)
+    except (LlmdoError, ImportError) as error:
+        tell(f"warning: rows of the queue are left: {error}")

@@ -1,0 +1,176 @@
+"""The items of a batch one after the other, so many at a time, until there are no more or something says to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from decimal import Decimal  # noqa: TC003  # a field's type
+from typing import TYPE_CHECKING
+
+from llmdo.features.batch.queueing import has
+from llmdo.journal.items import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from llmdo.journal.batches import BatchStore
+    from llmdo.journal.items import BatchItem
+
+    Work = Callable[[BatchItem], Awaitable[Result | None]]
+    """What becomes of an item that was taken; None where another process has it by now, or its run."""
+    OnResult = Callable[[BatchItem, Result], None]
+
+
+LATER = 1.0  # seconds until an item is looked at again whose run another process has
+MOST_TRIES = 5
+"""How often an item is taken whose run the store interrupts, before nothing more is begun."""
+
+UNPRICED = (
+    "a model that was called has no known price, so `--budget-usd` cannot be kept: without it, the `limits` of the "
+    "entry bound what each run uses"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchBounds:
+    """What ends a batch early; what has begun by then is finished."""
+
+    jobs: int = 8
+    """Items that are worked on at a time."""
+    items: int | None = None
+    """Items that are begun."""
+    failures: int | None = None
+    """Items of the batch that may have failed before nothing more begins."""
+    budget_usd: Decimal | None = None
+    """What the batch may have cost before nothing more begins."""
+
+
+@dataclass(slots=True)
+class Draining:
+    """Whether nothing more begins, and why."""
+
+    reason: str | None = None
+    interrupted: bool = False
+
+    def __call__(self, reason: str) -> bool:
+        """Has nothing more begin; whether that was news."""
+        is_first = self.reason is None
+        self.reason = self.reason or reason
+        return is_first
+
+    def by_person(self, reason: str) -> bool:
+        """The same, for a person who interrupts the batch."""
+        self.interrupted = True
+        return self(reason)
+
+
+@dataclass(slots=True)
+class _AtWork:
+    tasks: dict[asyncio.Task[Result | None], BatchItem] = field(default_factory=dict)
+    begun: int = 0
+    failure: Exception | None = None
+    """The first of what went wrong, because of which nothing more is begun."""
+
+    def fail(self, error: Exception, draining: Draining) -> None:
+        """Has nothing more begin; what others have begun is not cut off within their calls."""
+        self.failure = self.failure or error
+        draining(str(error))
+
+
+async def work_off(
+    store: BatchStore,
+    work: Work,
+    bounds: BatchBounds,
+    draining: Draining,
+    on_result: OnResult,
+    look: Callable[[], None],
+) -> None:
+    """Returns when no item is queued any more, or `draining` says why nothing more begins and all that had is over.
+
+    `on_result` is called with each item once its outcome is on record. `look` queues what others have left, where
+    nothing else is to be done.
+
+    Raises:
+        Exception: What the store or `work` raises, once what had begun by then is over.
+    """
+    running, has_looked = _AtWork(), False
+    try:
+        while True:
+            try:
+                _begin(store, work, bounds, draining, running)
+                if not running.tasks and draining.reason is None and not has_looked:
+                    await asyncio.to_thread(look)
+                    has_looked = True
+                    continue
+            except Exception as error:
+                running.fail(error, draining)
+            if not running.tasks:
+                break
+            has_looked = False
+            over, _ = await asyncio.wait(running.tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in over:
+                item = running.tasks.pop(task)
+                try:
+                    _end(store, item, task.result(), draining, on_result)
+                except Exception as error:
+                    running.fail(error, draining)
+    finally:
+        for task in running.tasks:
+            task.cancel()
+        await asyncio.gather(*running.tasks, return_exceptions=True)
+    if running.failure is not None:
+        raise running.failure
+
+
+def _begin(store: BatchStore, work: Work, bounds: BatchBounds, draining: Draining, running: _AtWork) -> None:
+    """Begins as many items as may be at work."""
+    while len(running.tasks) < bounds.jobs and draining.reason is None:
+        if reason := reached(store, bounds, running.begun):
+            draining(reason)
+            return
+        item = store.take()
+        if item is None:
+            return
+        running.begun += 1
+        running.tasks[asyncio.create_task(_worked(store, work, item, draining))] = item
+
+
+async def _worked(store: BatchStore, work: Work, item: BatchItem, draining: Draining) -> Result | None:
+    """What becomes of an item; None where another process has taken it since.
+
+    One whose run another process has is looked at until that one is through with it.
+    """
+    while (result := await work(item)) is None and await asyncio.to_thread(has, store, item):
+        if draining.reason is not None:
+            return Result(state="queued", error=f"another process has run `{item.run}`")
+        await asyncio.sleep(LATER)
+    return result
+
+
+def _end(
+    store: BatchStore, item: BatchItem, result: Result | None, draining: Draining, on_result: OnResult
+) -> None:
+    """Keeps what became of an item, and has nothing more begin where that says so."""
+    if result is None:
+        return
+    if ended := store.end(item, result):
+        on_result(ended, result)
+    if result.out_of_quota or (result.state == "queued" and item.tries >= MOST_TRIES):
+        draining(f"{result.error}, so nothing more is begun")
+
+
+def reached(store: BatchStore, bounds: BatchBounds, begun: int = 0) -> str | None:
+    """Which of the bounds is reached, in a sentence; None where none is."""
+    if bounds.items is not None and begun >= bounds.items and store.counts().get("queued"):
+        return f"{begun} items were begun, as `--limit` says"
+    if bounds.failures is not None:
+        failed = store.counts().get("failed", 0)
+        if failed >= bounds.failures:
+            return f"{failed} items failed, as many as `--max-failures` says"
+    if bounds.budget_usd is not None:
+        spent = store.spent()
+        if spent.unpriced:
+            return UNPRICED
+        if spent.cost_usd >= bounds.budget_usd:
+            return f"the batch has cost ${spent.cost_usd:.4f}, and `--budget-usd` is ${bounds.budget_usd}"
+    return None

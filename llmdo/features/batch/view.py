@@ -1,0 +1,87 @@
+"""Batches: how each stands, its items, and some of them taken once more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt
+from llmdo.base.visible import visible
+from llmdo.features.batch import commands as service
+from llmdo.features.batch.queueing import require_failed
+from llmdo.features.batch.rendering import outcome_record
+from llmdo.features.page.endpoints import Endpoint, Inquiry, RequestError
+from llmdo.render.watched import as_json
+
+if TYPE_CHECKING:
+    from llmdo.base.values import Json
+    from llmdo.features.page.subject import Subject
+    from llmdo.journal.items import BatchItem
+
+LONGEST = 200  # characters of an output that a row quotes
+MOST_CHOSEN = 500  # items that are named one by one: more are all that failed
+
+
+def listed(subject: Subject, inquiry: Inquiry) -> Json:
+    """All batches, the latest first."""
+    del inquiry
+    return {"batches": [as_json(outcome_record(each)) for each in service.outcomes(subject.with_runs)]}
+
+
+def about(subject: Subject, inquiry: Inquiry) -> Json:
+    """One batch with all its items."""
+    root = subject.with_runs
+    outcome, items = service.show(root, inquiry.text("batch"))
+    going = subject.desk.processes(root)
+    name = going.batch(outcome.batch.id)
+    return {
+        "batch": as_json(outcome_record(outcome)),
+        "items": [_item(item) for item in items],
+        "goes_on": going.is_at_work(name),
+        "fault": going.fault(name),
+    }
+
+
+def _item(item: BatchItem) -> dict[str, Json]:
+    result = item.result
+    text = result.error if result.error is not None else result.output
+    return {
+        "number": item.number,
+        "key": item.key,
+        "shown": visible(item.key),
+        "run": item.run,
+        "state": item.state,
+        "tries": item.tries,
+        "requests": result.requests,
+        "cost_usd": None if result.cost_usd is None else str(result.cost_usd),
+        "text": "" if text is None else excerpt(" ".join(str(text)[: 4 * LONGEST].split()), LONGEST),
+    }
+
+
+def retried(subject: Subject, inquiry: Inquiry) -> Json:
+    """Has items that failed be taken once more, some by their keys or all, in a process of their own."""
+    body = inquiry.body
+    if (
+        not isinstance(body, dict)
+        or not isinstance(body.get("batch"), str)
+        or body.keys() - {"batch", "items"}
+    ):
+        raise RequestError(400, "a request names a batch, and optionally items")
+    keys = body.get("items", [])
+    if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+        raise RequestError(400, "items are named by their keys")
+    if len(keys) > MOST_CHOSEN:
+        raise RequestError(400, f"{len(keys):,} items are too many to be named", hint="retry all that failed")
+    root = subject.with_runs
+    outcome, items = service.show(root, str(body["batch"]))
+    require_failed(items, [str(key) for key in keys])
+    by_workers = bool(outcome.batch.settings.get("fleet"))
+    going = subject.desk.processes(root)
+    going.retry(outcome.batch.id, [str(key) for key in keys], by_workers=by_workers)
+    return {"batch": outcome.batch.id}
+
+
+ENDPOINTS = (
+    Endpoint(path="/api/batches", answer=listed),
+    Endpoint(path="/api/batch", answer=about, parameters=("batch",)),
+    Endpoint(path="/api/batch/retry", answer=retried, method="POST"),
+)

@@ -1,0 +1,107 @@
+"""What a line that begins with a slash does in a chat."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.cli.console import put, say, screen
+from llmdo.render.amounts import counted, money, tokens
+from llmdo.render.transcript import transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from llmdo.features.chat.service import Chat
+
+
+def obey(line: str, chat: Chat) -> None:
+    """Does what a line says that begins with a slash.
+
+    Raises:
+        LlmdoError: There is no such command, or it cannot be done.
+    """
+    name, _, argument = line[1:].partition(" ")
+    if name not in COMMANDS:
+        raise LlmdoError(
+            f"there is no `/{name}`", hint=did_you_mean(name, COMMANDS) or "`/help` lists what there is"
+        )
+    COMMANDS[name][0](chat, argument.strip())
+
+
+def _help(chat: Chat, _: str) -> None:
+    del chat
+    for name, (_run, text) in COMMANDS.items():
+        say(f"/{name:8}{text}")
+    say("Ctrl-C stops a turn, Ctrl-D ends the chat; its runs stay, and `llmdo chat --continue last` goes on")
+
+
+def _reach(chat: Chat, _: str) -> None:
+    from llmdo.render import reached
+    from llmdo.services import reach as service
+
+    request = service.ReachRequest(entry=chat.entry.name, project=str(chat.prepared.root))
+    put(reached.rendered(service.reach(request, say), "text", screen()), end="", is_drawn=True)
+
+
+def _tools(chat: Chat, _: str) -> None:
+    for offer in chat.tools():
+        capabilities = ", ".join(map(str, offer.capabilities)) or "nothing"
+        put(f"{offer.worker} > {offer.toolset} > {offer.tool}: {capabilities}")
+
+
+def _cost(chat: Chat, _: str) -> None:
+    seen = {turn.end.run for turn in chat.turns}
+    requests, sent, received, cost = 0, 0, 0, None
+    for run in chat.costs():
+        spent = [counted(run.requests, "request"), *tokens(run.input_tokens, run.output_tokens)]
+        spent += [money(run.cost_usd)] if run.cost_usd is not None else []
+        put(f"{run.run}: {', '.join(spent)}" + ("" if run.run in seen else ", which the model does not see"))
+        requests += run.requests
+        sent, received = sent + (run.input_tokens or 0), received + (run.output_tokens or 0)
+        cost = (cost or 0) + run.cost_usd if run.cost_usd is not None else cost
+    total = [counted(requests, "request"), *(tokens(sent, received) if sent + received else ())]
+    put(f"together: {', '.join([*total, *([money(cost)] if cost else [])])}")
+
+
+def _undo(chat: Chat, _: str) -> None:
+    turn = chat.undo()
+    if turn is None:
+        raise LlmdoError("there is no turn to take back")
+    say(f"the model does not see this any more: {' '.join(turn.input.split())[:60]}")
+    say(f"what it did stays done: `llmdo runs show {turn.end.run}` tells what that was")
+
+
+def _save(chat: Chat, argument: str) -> None:
+    if not argument:
+        raise LlmdoError("`/save FILE` names a file")
+    from llmdo.runtime.telemetry.redaction import Redaction
+
+    text = Redaction.of(os.environ).text(transcript(chat.entry.name, chat.turns))
+    try:
+        with Path(argument).open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise LlmdoError(f"cannot write `{argument}`: {error.strerror}") from error
+    say(f"wrote {argument}")
+
+
+def _model(chat: Chat, argument: str) -> None:
+    if argument:
+        chat.use_model(argument)
+    for worker, model in chat.model_names().items():
+        put(f"{worker}: {model or 'none'}")
+
+
+COMMANDS: Mapping[str, tuple[Callable[[Chat, str], None], str]] = {
+    "help": (_help, "this list"),
+    "reach": (_reach, "what the entry can reach, and behind which gate"),
+    "tools": (_tools, "every tool that a turn could call"),
+    "cost": (_cost, "what each turn took, and all of them"),
+    "undo": (_undo, "the model does not see the last turn any more; what it did stays done"),
+    "save": (_save, "FILE: write what was said, as Markdown"),
+    "model": (_model, "[WORKER=]MODEL: ask another model from now on; alone, say which are asked"),
+}
+"""The name of each command to what it does and how it is described."""

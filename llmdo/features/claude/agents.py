@@ -1,0 +1,278 @@
+"""One agent file: what its header gives the agent, and what of it does nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import did_you_mean
+from llmdo.base.values import dataclass
+from llmdo.features.claude.built_in import TOOLS as BUILT_IN
+from llmdo.features.claude.built_in import any_with
+from llmdo.features.claude.commands import RUNNING
+from llmdo.features.claude.hooks import hooks_in, judge_hooks
+from llmdo.features.claude.lists import items_in
+from llmdo.features.claude.modes import MODES, Mode
+from llmdo.features.claude.rules import CALLING
+from llmdo.features.claude.table import LINES
+from llmdo.features.claude.tools import EVERY_SERVER, SessionTools, server_name
+from llmdo.foreign import reading
+from llmdo.foreign import servers as mcp
+from llmdo.foreign.team import Agent, AgentCall
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from llmdo.features.claude.homes import ClaudeHome
+    from llmdo.features.claude.lists import Item
+    from llmdo.features.claude.rules import ClaudeRule
+    from llmdo.features.claude.settings import ClaudeSettings
+    from llmdo.foreign.files import Files
+    from llmdo.foreign.team import Grant
+    from llmdo.graph.described import Server
+
+KEYS = frozenset(
+    {
+        "background", "color", "description", "disallowedTools", "effort", "hooks", "initialPrompt", "isolation",
+        "maxTurns", "mcpServers", "memory", "model", "name", "omitClaudeMd", "permissionMode", "skills", "tools",
+    }
+)  # fmt: skip
+"""The keys of an agent file."""
+
+_FOR_TOOLS = frozenset({"allowed-tools", "allowedTools", "allowed_tools", "permissions", "tool"})
+"""Keys that other files have for what an agent file calls `tools`."""
+_NOT_IN_PLUGINS = ("hooks", "mcpServers", "permissionMode")
+_MEMORIES = frozenset({"local", "project", "user"})
+_REMEMBERING = ("Read", "Write", "Edit")
+"""The tools that an agent gets with a memory, so that it can keep it."""
+_ELSEWHERE = ("claude-in-chrome", "claude_ai_", "computer-use", "ide")
+"""How servers are called that no file declares: they come with Claude Code, or with a person's account."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What an agent file stands in."""
+
+    identities: Mapping[str, None]
+    """The agents of the project, in the order of the files."""
+    home: ClaudeHome
+    plugin: str | None
+    """The plugin that the agent comes with."""
+
+
+@dataclass(slots=True)
+class AgentReader:
+    """The reading of one agent file."""
+
+    around: Around
+    path: str
+    text: reading.Text
+    name: str
+    files: Files
+
+    @property
+    def header(self) -> Mapping[str, object]:
+        """What the file says before its prompt."""
+        return self.text.document.data
+
+    def agent(self) -> Agent:
+        """The agent that the file declares."""
+        header = self.header
+        at = self._place("name" if "name" in header else "description", of_key=True)
+        self._judge_keys()
+        tool_items = self._given()
+        named = [
+            (server_name(tool), place) for tool, _, place in tool_items or () if tool.startswith("mcp__")
+        ]
+        referred = list(self._referred())
+        known = self._servers().keys() - {server for server, _ in referred}
+        self._judge_servers([*referred, *named], known)
+        taken = frozenset(self._taken())
+        tools = SessionTools(
+            self._settings(), self._servers(), self._mode(), self._approved(tool_items, taken), taken
+        )
+        grants = [*(tools.inherited(at) if tool_items is None else self._named(tool_items, tools))]
+        grants += self._remembering(tool_items, tools)
+        calls, everyone = self._called(tool_items, tools, at)
+        if everyone and self.around.home.plugin:
+            calls.append(AgentCall(name=any_with(self.around.home.plugin), at=everyone))
+        model, description = header.get("model"), header.get("description")
+        return Agent(
+            name=self.name,
+            at=at,
+            path=self.path,
+            prompt=self.text.prompt,
+            header=header,
+            description=description if isinstance(description, str) else None,
+            model=model if isinstance(model, str) and model != "inherit" else None,
+            grants=tuple(grants),
+            calls=tuple(calls),
+            everyone=everyone,
+            inherits=tool_items is None,
+            but=tuple(tool for tool, _, _ in items_in(self.text.document, "disallowedTools")),
+            # A session that is started further up does not load it.
+            is_callable=not self.around.home.folder and not self.around.home.settings.denies_call(self.name),
+            sandbox="sandbox" if self.around.home.settings.is_sandboxed else None,
+        )
+
+    def _place(self, *route: str | int, of_key: bool = False) -> Place:
+        return Place(self.text.document, route, of_key)
+
+    def _judge_keys(self) -> None:
+        for key in self.header:
+            if key in _FOR_TOOLS:
+                hint = "an agent file says `tools`; without it, the agent has every tool"
+                self.files.unknown_key(self._place(key, of_key=True), key, KEYS, hint)
+            elif reading.misspelt(key, KEYS):
+                self.files.unknown_key(self._place(key, of_key=True), key, KEYS)
+            elif self.around.plugin and key in _NOT_IN_PLUGINS:
+                self.files.note(
+                    "LDO151", self._place(key, of_key=True), f"`{key}` does nothing in an agent of a plugin"
+                )
+
+    def _settings(self) -> ClaudeSettings:
+        """Those of the session, with the hooks that run while this agent does."""
+        settings = self.around.home.settings
+        if self.around.plugin or not self.header.get("hooks"):
+            return settings
+        own = tuple(hooks_in(self.files, [self._place("hooks")], ""))
+        judge_hooks(self.files, own if settings.asks or self._mode().name != settings.mode.name else ())
+        return settings.with_hooks(own)
+
+    def _approved(self, tool_items: Sequence[Item] | None, taken: frozenset[str]) -> tuple[ClaudeRule, ...]:
+        """What commands and skills allow, where the agent can run them."""
+        runs = (
+            tool_items is None
+            or self.header.get("skills")
+            or any(tool in RUNNING for tool, _, _ in tool_items)
+        )
+        return self.around.home.approved if runs and not taken & RUNNING else ()
+
+    def _mode(self) -> Mode:
+        name = self.header.get("permissionMode")
+        settings = self.around.home.settings
+        if self.around.plugin or not isinstance(name, str):
+            return settings.mode
+        at = self._place("permissionMode")
+        if name not in MODES:
+            self.files.unknown_key(at, name, MODES)
+            return settings.mode
+        if name == "bypassPermissions" and not settings.no_bypass:
+            message = "mode `bypassPermissions` never asks for approval"
+            self.files.note("LDO554", at, message, "allow by name what asks too often")
+        return settings.mode_of(Mode(name, at))
+
+    def _servers(self) -> Mapping[str, tuple[Server, Place]]:
+        """The servers of the project, and those that the file itself declares."""
+        return {**self.around.home.servers, **self._own_servers()}
+
+    def _referred(self) -> Iterator[tuple[str, Place]]:
+        """The servers of `mcpServers` that are only named there."""
+        own = self.header.get("mcpServers")
+        for number, entry in enumerate(own if isinstance(own, list) and not self.around.plugin else ()):
+            if isinstance(entry, str) and entry not in self.around.home.servers:
+                yield entry, self._place("mcpServers", number)
+
+    def _own_servers(self) -> dict[str, tuple[Server, Place]]:
+        """Those that the file declares or names."""
+        own = self.header.get("mcpServers")
+        if self.around.plugin or not own:
+            return {}
+        if isinstance(own, dict):
+            return mcp.servers_in(self.text.document, "mcpServers")
+        servers = {}
+        for number, entry in enumerate(own if isinstance(own, list) else ()):
+            at = self._place("mcpServers", number)
+            for name, table in entry.items() if isinstance(entry, dict) else ():
+                servers[name] = (mcp.server_of(table), at)
+            if isinstance(entry, str):
+                known = self.around.home.servers.get(entry)
+                servers[entry] = (known[0] if known else mcp.server_of(None), at)
+        return servers
+
+    def _judge_servers(self, named: Iterable[tuple[str, Place]], servers: Collection[str]) -> None:
+        """Notes the servers that nothing declares, each once."""
+        first: dict[str, Place] = {}
+        for server, at in named:
+            if server not in servers and server != "*" and not server.startswith(_ELSEWHERE):
+                first.setdefault(server, at)
+        for server, at in first.items():
+            scoped = next(
+                (each for each in servers if re.fullmatch(f"plugin_.+_{re.escape(server)}", each)), None
+            )
+            if scoped:
+                message = f"no MCP server is called `{server}`: that of the plugin is called `{scoped}`"
+                self.files.note("LDO250", at, message, f"its tools are called `mcp__{scoped}__TOOL`")
+            else:
+                self.files.unknown_server(at, server, sorted(servers))
+
+    def _taken(self) -> Iterator[str]:
+        """The tools that the file takes away as a whole."""
+        for tool, pattern, _ in items_in(self.text.document, "disallowedTools"):
+            if pattern in (None, "", "*"):
+                yield tool if tool == EVERY_SERVER else tool.removesuffix("__*")
+
+    def _given(self) -> list[Item] | None:
+        """The tools that the file names; None where it names none, and the agent has them all."""
+        value = self.header.get("tools", "*")
+        if value in ("*", ["*"]):
+            return None
+        if value is None or not isinstance(value, str | list) or value == "":
+            message = "`tools` has no value that names tools, so it was read as left out: every tool"
+            self.files.note("LDO150", self._place("tools", of_key=True), message, "`tools: []` means no tool")
+            return None
+        return list(items_in(self.text.document, "tools"))
+
+    def _named(self, tool_items: Sequence[Item], tools: SessionTools) -> Iterator[Grant]:
+        """What the tools can do that the file names."""
+        for tool, _, place in tool_items:
+            if tool.startswith("mcp__"):
+                yield from tools.of_server(tool, place)
+            elif tool in LINES:
+                if tool not in CALLING:
+                    yield from tools.named(tool, place)
+            else:
+                self.files.unknown_tool(place, tool, LINES)
+                if did_you_mean(tool, LINES) is None:  # nor is it one of ours that is misspelt
+                    yield from tools.unknown(tool, place)
+        # The servers of its own file come to an agent beside those of its list.
+        for server, (_, place) in self._own_servers().items():
+            yield from tools.of_server(f"mcp__{server}", place)
+
+    def _remembering(self, tool_items: Sequence[Item] | None, tools: SessionTools) -> Iterator[Grant]:
+        """The tools that come with a memory, where the file does not name them itself."""
+        if tool_items is None or str(self.header.get("memory")) not in _MEMORIES:
+            return
+        for tool in _REMEMBERING:
+            if tool not in {name for name, _, _ in tool_items}:
+                yield from tools.named(tool, self._place("memory", of_key=True))
+
+    def _called(
+        self, tool_items: Sequence[Item] | None, tools: SessionTools, at: Place
+    ) -> tuple[list[AgentCall], Place | None]:
+        """The agents that it may call by name, and what lets it call them all."""
+        calls: list[AgentCall] = []
+        everyone = None
+        if CALLING & {*tools.taken} or tools.settings.denies_call():
+            return calls, everyone
+        if tool_items is None:
+            return calls, at
+        for tool, agents, place in tool_items:
+            if tool in CALLING:
+                # What stands in parentheses limits a session of its own; below another one, it is not heeded.
+                everyone = everyone or place
+                calls.extend(self._calls(agents or "", place))
+        return calls, everyone
+
+    def _calls(self, agents: str, place: Place) -> Iterator[AgentCall]:
+        """The agents that `Agent(one, other)` names."""
+        known = self.around.identities
+        for name in (word.strip() for word in agents.split(",")):
+            own = f"{self.around.plugin}:{name}"
+            called = own if own in known else name
+            if called in known or called in BUILT_IN:
+                if not self.around.home.settings.denies_call(called):
+                    yield AgentCall(name=called, at=place)
+            elif name and name != "*":
+                self.files.unknown_agent(place, name, known)

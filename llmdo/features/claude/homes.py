@@ -1,0 +1,199 @@
+"""Folders in which a session can be started: the project's, and those in it with a `.claude` of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import did_you_mean
+from llmdo.base.parts import table as table_in
+from llmdo.base.values import dataclass, replace
+from llmdo.features.claude import COMMANDS, NESTED_SETTINGS, SETTINGS
+from llmdo.features.claude.commands import approvals_in
+from llmdo.features.claude.hooks import hooks_in, judge_hooks
+from llmdo.features.claude.modes import MODES
+from llmdo.features.claude.settings import KEYS, settings_of
+from llmdo.features.claude.tools import SessionTools
+from llmdo.foreign import servers as mcp
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from llmdo.features.claude.plugins import ClaudePlugin
+    from llmdo.features.claude.rules import ClaudeRule
+    from llmdo.features.claude.settings import ClaudeSettings
+    from llmdo.foreign.files import Files
+    from llmdo.graph.described import Server
+    from llmdo.syntax.document import Document
+
+OWN = ".claude/"
+SERVERS = ".mcp.json"
+USER_SETTINGS = "settings.json"
+"""Where the folder that is read is a person's `~/.claude` itself."""
+MANAGED_SETTINGS = "managed-settings.json"
+"""Where it is what an organisation hands out: this holds over all others."""
+_TELLING = frozenset({"enabledPlugins", "hooks", "permissions", "sandbox"})
+"""Keys of which the settings of a person have one, and other files called so have none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaudeHome:
+    """What holds for a session that is started in a folder, and for the agents in it."""
+
+    folder: str
+    """Empty for the project's own."""
+    settings: ClaudeSettings
+    servers: Mapping[str, tuple[Server, Place]]
+    approved: tuple[ClaudeRule, ...]
+    """What its commands and skills allow while they run."""
+    at: Place | None
+    """What shows that sessions are started here; None where nothing does."""
+    plugin: str | None = None
+    """The plugin that brings more into such a session than the project has: servers, or what does not ask."""
+
+    def tools(self) -> SessionTools:
+        """The tools of the session itself."""
+        return SessionTools(self.settings, self.servers, self.settings.mode, self.approved)
+
+
+def above_own(path: str) -> str:
+    """The folder whose `.claude` a file lies in; the project's own where it lies in none."""
+    above, own, _ = f"/{path}".rpartition(f"/{OWN}")
+    return above.removeprefix("/") if own else ""
+
+
+def homes_of(files: Files, plugins: Sequence[ClaudePlugin], agents: Iterable[str]) -> dict[str, ClaudeHome]:
+    """The folders with a `.claude` of their own; the project's own is always one of them."""
+    nested = [path for path in files.named([NESTED_SETTINGS]) if above_own(path)]
+    commands: dict[str, list[str]] = {}
+    for path in files.named(COMMANDS):
+        commands.setdefault(above_own(path), []).append(path)
+    folders = {"", *map(above_own, [*nested, *agents]), *commands}
+    folders = {folder for folder in folders if not f"{folder}/".startswith(OWN)}
+    reader = _HomeReader(files, plugins)
+    return {folder: reader.home(folder, commands.get(folder, [])) for folder in sorted({*folders, ""})}
+
+
+def with_plugin(files: Files, home: ClaudeHome, plugin: ClaudePlugin) -> ClaudeHome:
+    """What holds for the agents of a plugin: which others a person enables is up to that person."""
+    hooks = tuple(hooks_in(files, plugin.hooks, plugin.root))
+    settings = home.settings.with_hooks(hooks)
+    judge_hooks(files, hooks if settings.hooks and settings.asks else ())
+    approved = () if settings.denies_skills else tuple(approvals_in(files, plugin.commands))
+    brings = plugin.servers.keys() - home.servers.keys() or (settings.asks and (hooks or approved))
+    return replace(
+        home,
+        settings=settings,
+        servers={**home.servers, **plugin.servers},
+        approved=(*home.approved, *approved),
+        at=plugin.at,
+        plugin=plugin.name if brings and plugin.root else None,
+    )
+
+
+def _enabled(documents: Iterable[Document]) -> set[str]:
+    """The plugins that settings enable."""
+    tables = [table_in(document.data, "enabledPlugins") for document in documents]
+    states = {name.partition("@")[0]: state for table in tables for name, state in table.items()}
+    return {name for name, state in states.items() if state is True}
+
+
+@dataclass(slots=True)
+class _HomeReader:
+    """The reading of folders with a `.claude`."""
+
+    files: Files
+    plugins: Sequence[ClaudePlugin]
+
+    def home(self, folder: str, commands: Sequence[str]) -> ClaudeHome:
+        """What holds for sessions in a folder."""
+        documents = self._documents(folder)
+        tables = [Place(document, ("hooks",)) for document in documents]
+        hooks = [*hooks_in(self.files, tables, "")]
+        enabled = _enabled(documents)
+        plugins = [plugin for plugin in self.plugins if plugin.name in enabled or not plugin.root]
+        for plugin in plugins:
+            hooks += hooks_in(self.files, plugin.hooks, plugin.root)
+        settings = settings_of(documents).with_hooks(hooks)
+        for document in documents:
+            self._judge(document)
+        for rule in settings.rules:
+            if rule.flaw:
+                self.files.note("LDO151", rule.at, f"`{rule.at.data}` does nothing: {rule.flaw}")
+        self._judge_questions(settings)
+        brought = [path for plugin in plugins for path in plugin.commands]
+        at = Place(documents[0], ("permissions",), of_key=True) if documents else None
+        if at is None and commands and not folder and (first := self.files.header(commands[0], ())):
+            at = Place(first.document, ("description",), of_key=True)
+        if at is None and not folder:
+            at = next((plugin.at for plugin in plugins if not plugin.root), None)
+        return ClaudeHome(
+            folder=folder,
+            settings=settings,
+            servers={
+                **{
+                    name: server
+                    for name, server in self._declared(folder).items()
+                    if name not in settings.refused_servers
+                },
+                **{name: server for plugin in plugins for name, server in plugin.servers.items()},
+            },
+            approved=() if settings.denies_skills else tuple(approvals_in(self.files, [*commands, *brought])),
+            at=at,
+        )
+
+    def _documents(self, folder: str) -> list[Document]:
+        """The settings of a folder, those that hold over others last."""
+        paths = [*SETTINGS]
+        if folder:
+            # Claude Code keeps a person's own settings at the root of the repository.
+            paths = [f"{folder}/{SETTINGS[0]}", SETTINGS[1], f"{folder}/{SETTINGS[1]}"]
+            if self.files.source(paths[0]) is None:
+                return []
+        documents = [document for path in paths if (document := self.files.json(path))]
+        if not folder:
+            for path in (USER_SETTINGS, MANAGED_SETTINGS):
+                if path == USER_SETTINGS and documents:
+                    continue
+                documents += self._telling(path)
+        return documents
+
+    def _telling(self, path: str) -> Iterator[Document]:
+        """The settings at `path`, where they are those of Claude Code."""
+        read = self.files.tree.read(path)
+        if read and not read[1] and any(f'"{key}"' in read[0].text for key in _TELLING):
+            document = self.files.json(path)
+            if document and any(isinstance(document.data.get(key), dict) for key in _TELLING):
+                yield document
+
+    def _declared(self, folder: str) -> dict[str, tuple[Server, Place]]:
+        """The servers of the project and of every folder down to this one."""
+        servers: dict[str, tuple[Server, Place]] = {}
+        names = folder.split("/") if folder else []
+        for end in range(len(names) + 1):
+            document = self.files.json("/".join([*names[:end], SERVERS]))
+            servers |= mcp.servers_in(document, "mcpServers") if document else {}
+        return servers
+
+    def _judge(self, document: Document) -> None:
+        for key in table_in(document.data, "permissions").keys() - KEYS:
+            self.files.unknown_key(Place(document, ("permissions", key), of_key=True), key, KEYS)
+        place = Place(document, ("permissions", "defaultMode"))
+        is_own = f"/{OWN}" in f"/{document.source.path}"
+        if place.data == "auto" and is_own:
+            self.files.note("LDO151", place, "Claude Code ignores mode `auto` in the settings of a project")
+        elif place.data is not None and str(place.data) not in MODES:
+            message = f"Claude Code does not know mode `{place.data}`, and may skip the whole file for it"
+            self.files.note("LDO151", place, message, did_you_mean(str(place.data), MODES))
+        place = Place(document, ("enableAllProjectMcpServers",))
+        if place.data is True:
+            message = "`enableAllProjectMcpServers` starts every server of `.mcp.json` without a question"
+            self.files.note("LDO554", place, message, "name the servers in `enabledMcpjsonServers`")
+
+    def _judge_questions(self, settings: ClaudeSettings) -> None:
+        """Notes what switches questions off, or may do so."""
+        mode = settings.mode
+        if mode.name == "bypassPermissions" and mode.at:
+            message = "mode `bypassPermissions` never asks for approval"
+            self.files.note("LDO554", mode.at, message, "allow by name what asks too often")
+        judge_hooks(self.files, settings.hooks if settings.asks else ())

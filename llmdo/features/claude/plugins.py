@@ -1,0 +1,256 @@
+"""Plugins: what `plugin.json` and the entries of a marketplace list, and else the folders where such files lie."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.parts import items, table, text
+from llmdo.base.values import dataclass
+from llmdo.features.claude import PLUGINS
+from llmdo.foreign import servers as mcp
+from llmdo.syntax import globs
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from llmdo.foreign.files import Files
+    from llmdo.graph.described import Server
+
+_MANIFEST = ".claude-plugin/plugin.json"
+_MARKETPLACE = ".claude-plugin/marketplace.json"
+_MANY = 5  # names of plugins in one sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaudePlugin:
+    """A plugin whose files lie in the project."""
+
+    name: str
+    root: str
+    """Its folder; empty for the project's own."""
+    agents: Mapping[str, str]
+    """Their files, each with what stands before the agent's own name."""
+    commands: tuple[str, ...]
+    """Files of commands and skills."""
+    servers: Mapping[str, tuple[Server, Place]]
+    """By the names that Claude Code gives them."""
+    hooks: tuple[Place, ...]
+    """The tables of hooks."""
+    at: Place
+    """What declares it."""
+
+
+def plugins_in(files: Files) -> tuple[ClaudePlugin, ...]:
+    """The plugins of a project, in the order of their manifests; what comes from elsewhere is noted."""
+    tables: dict[str, list[Place]] = {}
+    entries: dict[str, list[Place]] = {}
+    for path in _manifests(files):
+        document = files.json(path)
+        if document is None:
+            continue
+        if path.endswith(_MANIFEST):
+            tables.setdefault(path.removesuffix(_MANIFEST).rstrip("/"), []).append(Place(document, ()))
+        else:
+            base = path.removesuffix(_MARKETPLACE).rstrip("/")
+            for root, place in _entries(files, Place(document, ()), base):
+                entries.setdefault(root, []).append(place)
+    return tuple(_plugins(files, tables, entries))
+
+
+def _manifests(files: Files) -> tuple[str, ...]:
+    """The files that declare plugins; of one agent that is given alone, that of its plugin."""
+    paths = files.named(PLUGINS)
+    if paths or files.tree.only is None:
+        return paths
+    above = f"/{files.tree.only}".partition("/agents/")[0].removeprefix("/")
+    beside = f"{above}/{_MANIFEST}".removeprefix("/")
+    return (beside,) if files.source(beside) is not None else ()
+
+
+def _plugins(
+    files: Files, tables: Mapping[str, list[Place]], entries: Mapping[str, list[Place]]
+) -> Iterator[ClaudePlugin]:
+    for root in sorted({*tables, *entries}):
+        own = tables.get(root, [])
+        if not own and not entries[root]:
+            continue
+        # Entries that share a folder share its files; what they list themselves is their own.
+        for number, entry in enumerate(entries.get(root, [None])):
+            declared = [*own, *([entry] if entry else [])]
+            if entry and table(entry.data).get("strict") is False:
+                declared = [entry]
+            reader = _PluginReader(files, root, declared, shares=number > 0)
+            yield reader.plugin(is_alone=len(entries.get(root, [])) < 2)
+
+
+def _entries(files: Files, marketplace: Place, base: str) -> Iterator[tuple[str, Place]]:
+    """The plugins that a marketplace lists and that lie in the project, each with its folder."""
+    document = marketplace.document
+    prefix = text(table(document.data, "metadata").get("pluginRoot"))
+    elsewhere: list[str] = []
+    for number, entry in enumerate(items(document.data.get("plugins"))):
+        place = Place(document, ("plugins", number))
+        source = table(entry).get("source")
+        if not isinstance(source, str):
+            elsewhere.append(text(table(entry).get("name")) or "?")
+            continue
+        bare = prefix and "/" not in source and not source.startswith(".")
+        root = _within(base, f"{prefix}/{source}" if bare else source)
+        if root is None:
+            message = f"`{source}` leads out of the project, so Claude Code loads no plugin from there"
+            files.note("LDO250", Place(document, ("plugins", number, "source")), message)
+        else:
+            yield root, place
+    if elsewhere:
+        names = ", ".join(f"`{name}`" for name in elsewhere[:_MANY])
+        more = f" and {len(elsewhere) - _MANY:,} more" if len(elsewhere) > _MANY else ""
+        at = Place(document, ("plugins",), of_key=True)
+        message = f"plugins that come from elsewhere were not read: {names}{more}"
+        files.note("LDO154", at, message)
+
+
+def _within(base: str, path: str) -> str | None:
+    """A path from a folder, as one from the project; None where it leads out of that."""
+    if path.startswith(("/", "~")) or "\\" in path:
+        return None
+    whole = posixpath.normpath(posixpath.join(base or ".", path))
+    return None if whole.startswith("..") else whole.removeprefix(".") if whole == "." else whole
+
+
+@dataclass(slots=True)
+class _PluginReader:
+    """The reading of one plugin."""
+
+    files: Files
+    root: str
+    declared: Sequence[Place]
+    """The tables that speak of it."""
+    shares: bool
+    """Whether what lies in its folder is another plugin's already."""
+
+    def plugin(self, *, is_alone: bool) -> ClaudePlugin:
+        """What the plugin brings along."""
+        name = self._name(is_alone=is_alone)
+        plugin = ClaudePlugin(
+            name=name,
+            root=self.root,
+            agents=self._agents(name),
+            commands=self._commands(),
+            servers=dict(self._servers(name)),
+            hooks=tuple(self._hooks()),
+            at=Place(self.declared[0].document, (*self.declared[0].route, "name"), of_key=True),
+        )
+        parts = (plugin.agents, plugin.commands, plugin.servers, plugin.hooks)
+        if not any(parts) and self.root and not self.files.named([f"{globs.escape(self.root)}/**"]):
+            at = self.declared[-1]
+            at = Place(at.document, (*at.route, "source"))
+            self.files.note("LDO250", at, f"there are no files in `{self.root}`")
+        return plugin
+
+    def _name(self, *, is_alone: bool) -> str:
+        named = self.declared if is_alone else self.declared[-1:]
+        names = [text(table(place.data).get("name")).strip() for place in named]
+        return next(filter(None, names), "") or posixpath.basename(self.root) or "plugin"
+
+    def _at(self, path: str) -> str:
+        return f"{self.root}/{path}" if self.root else path
+
+    def _glob(self, pattern: str) -> str:
+        return f"{globs.escape(self.root)}/{pattern}" if self.root else pattern
+
+    def _values(self, key: str) -> Iterator[Place]:
+        """What is said at a key, one by one where it is a list."""
+        for place in self.declared:
+            at = Place(place.document, (*place.route, key))
+            if isinstance(at.data, list):
+                yield from (Place(at.document, (*at.route, number)) for number in range(len(at.data)))
+            elif at.data is not None:
+                yield at
+
+    def _listed(self, key: str) -> Iterator[tuple[Place, str]]:
+        """The paths that are said at a key, as paths of the project."""
+        for at in self._values(key):
+            sources = [text(table(each).get("source")) for each in table(at.data).values()]
+            for path in [at.data] if isinstance(at.data, str) else filter(None, sources):
+                whole = _within(self.root, path)
+                if whole is None or (self.root and not f"{whole}/".startswith(f"{self.root}/")):
+                    self.files.note("LDO250", at, f"`{path}` leads out of the plugin, so it is not loaded")
+                else:
+                    yield at, whole
+
+    def _markdown(self, key: str, pattern: str) -> Iterator[str]:
+        """The Markdown files that are listed at a key, of folders those that fit the pattern."""
+        for at, path in self._listed(key):
+            if path.endswith(".md"):
+                names = [path] if self.files.source(path) is not None else []
+            else:
+                names = [*self.files.named([f"{globs.escape(path)}/{pattern}" if path else pattern])]
+            if not names:
+                self.files.note("LDO250", at, f"the plugin has no `{path}`")
+            yield from names
+
+    def _agents(self, name: str) -> dict[str, str]:
+        if any(True for _ in self._values("agents")):
+            return dict.fromkeys(self._markdown("agents", "**/*.md"), f"{name}:")
+        if self.shares:
+            return {}
+        folder = self._at("agents")
+        return {
+            path: ":".join([name, *path.removeprefix(f"{folder}/").split("/")[:-1], ""])
+            for path in self.files.named([self._glob("agents/**/*.md")])
+        }
+
+    def _commands(self) -> tuple[str, ...]:
+        paths = [*self._markdown("commands", "**/*.md"), *self._markdown("skills", "**/SKILL.md")]
+        if not self.shares:
+            default = [self._glob("skills/**/SKILL.md")]
+            if not any(True for _ in self._values("commands")):
+                default.append(self._glob("commands/**/*.md"))
+            paths += self.files.named(default)
+        return tuple(dict.fromkeys(paths))
+
+    def _servers(self, name: str) -> Iterator[tuple[str, tuple[Server, Place]]]:
+        places = [] if self.shares else [self._top(self._at(".mcp.json"), "mcpServers")]
+        for at in self._values("mcpServers"):
+            if not isinstance(at.data, str):
+                places.append(at)
+            elif at.data.endswith(".json"):
+                path = _within(self.root, at.data)
+                inline = self._top(path, "mcpServers") if path else None
+                if inline is None:
+                    self.files.note("LDO250", at, f"the plugin has no `{at.data}`")
+                places.append(inline)
+            else:
+                self.files.note("LDO154", at, f"the servers of `{at.data}` were not read")
+        for place in filter(None, places):
+            for server, value in table(place.data).items():
+                if isinstance(value, dict):
+                    at = Place(place.document, (*place.route, server), of_key=True)
+                    yield (
+                        re.sub(r"[^A-Za-z0-9_-]", "_", f"plugin_{name}_{server}"),
+                        (mcp.server_of(value), at),
+                    )
+
+    def _hooks(self) -> Iterator[Place]:
+        places = [] if self.shares else [self._top(self._at("hooks/hooks.json"), "hooks")]
+        for at in self._values("hooks"):
+            path = _within(self.root, at.data) if isinstance(at.data, str) else None
+            if path:
+                places.append(self._top(path, "hooks"))
+            elif isinstance(at.data, dict):
+                places.append(Place(at.document, (*at.route, "hooks")) if "hooks" in at.data else at)
+        seen = set()
+        for place in filter(None, places):
+            if (key := (place.document.source.path, place.route)) not in seen:
+                seen.add(key)
+                yield place
+
+    def _top(self, path: str, key: str) -> Place | None:
+        """The table at a key of a file, or the whole file where it has no such key."""
+        document = self.files.json(path)
+        if document is None:
+            return None
+        return Place(document, (key,) if key in document.data else ())

@@ -1,0 +1,187 @@
+"""Claude Code: agents in `.claude/agents` and in plugins, permissions in `settings.json`, servers in `.mcp.json`."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.source import Location
+from llmdo.base.values import dataclass
+from llmdo.features.claude import AGENTS
+from llmdo.features.claude.agents import KEYS, AgentReader, Around
+from llmdo.features.claude.built_in import any_with, built_in_agents
+from llmdo.features.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
+from llmdo.features.claude.lists import items_in
+from llmdo.features.claude.plugins import plugins_in
+from llmdo.features.claude.session import MAIN, main_session
+from llmdo.foreign import tools_of
+from llmdo.foreign.files import Files
+from llmdo.foreign.team import MAX_NAME, Team
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.features.claude.plugins import ClaudePlugin
+    from llmdo.foreign import reading
+    from llmdo.foreign.team import Agent
+    from llmdo.foreign.tree import Tree
+
+COPILOT = ".agent.md"
+"""How the names of GitHub Copilot's agents end, which lie in `agents` as well; not in a folder of Claude Code."""
+MAX_DEPTH = 10  # five calls, each over the worker that stands for every agent
+
+IDENTIFYING = frozenset({"description", "name", "tools"})
+"""Keys of which a plugin's agent has one."""
+DISTINCTIVE = frozenset({"color", "model", "name", "tools"})
+"""Keys of which an agent has one that no plugin lists: pages of documentation have a `description` as well."""
+
+
+def read(tree: Tree) -> Team:
+    """The agents of a project of Claude Code, and the session in which a person starts them."""
+    files = Files(tree, "Claude Code")
+    paths = files.find(AGENTS)
+    plugins = plugins_in(files)
+    agent_files = _agent_files(files, paths, plugins)
+    homes = homes_of(files, plugins, [file.path for file in agent_files])
+    identities = dict.fromkeys(file.name for file in agent_files)
+    at_plugins = {each.name: with_plugin(files, homes[""], each) for each in plugins}
+    agents = [
+        AgentReader(
+            Around(
+                identities=identities,
+                home=at_plugins.get(file.plugin or "") or homes[above_own(file.path)],
+                plugin=file.plugin,
+            ),
+            file.path,
+            file.text,
+            file.name,
+            files,
+        ).agent()
+        for file in agent_files
+    ]
+    sessions = [*_sessions(homes.values(), agent_files), *_sessions_with(at_plugins)]
+    if plugins and not sessions and not agents:  # what such plugins bring along is text alone
+        sessions = [main_session(MAIN, homes[""].tools(), plugins[0].at)]
+    brought = {name: home.tools() for name, home in at_plugins.items()}
+    return Team(
+        format="claude",
+        agents=(*sessions, *agents, *built_in_agents([*sessions, *agents], homes[""].tools(), brought)),
+        files=files.paths,
+        problems=tuple(dict.fromkeys(files.problems)),
+        starts="allowed",  # a person's own servers are, and others where `claude -p` runs
+        max_depth=MAX_DEPTH,
+    )
+
+
+def _sessions(homes: Iterable[ClaudeHome], files: Sequence[_AgentFile]) -> Iterator[Agent]:
+    """The session of the project, and of each folder in it with settings of its own."""
+    for home in homes:
+        at = home.at
+        if at is None and not home.folder:
+            own = (file for file in files if OWN in f"/{file.path}")
+            at = next((Place(file.text.document, ("name",), of_key=True) for file in own), None)
+        if at:
+            nested = [file.name for file in files if home.folder and above_own(file.path) == home.folder]
+            yield main_session(f"{home.folder}/{MAIN}".lstrip("/"), home.tools(), at, nested)
+
+
+def _sessions_with(homes: Mapping[str, ClaudeHome]) -> Iterator[Agent]:
+    """A session with each plugin that brings more along than others have."""
+    for name, home in homes.items():
+        if home.plugin and home.at:
+            yield main_session(f"{MAIN} with {name}", home.tools(), home.at, [any_with(name)])
+
+
+@dataclass(frozen=True, slots=True)
+class _AgentFile:
+    """A file that is an agent to Claude Code."""
+
+    path: str
+    text: reading.Text
+    plugin: str | None
+    name: str
+    """What Claude Code calls it: its own name, after the plugin that it comes with."""
+
+
+def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlugin]) -> list[_AgentFile]:
+    """The agents among the files at `paths` and of the plugins; of the others, why they are none."""
+    plugins = tuple(plugins)
+    prefixes = {path: (plugin.name, prefix) for plugin in plugins for path, prefix in plugin.agents.items()}
+    names = {plugin.root: plugin.name for plugin in plugins}
+    agents: list[_AgentFile] = []
+    others: dict[str, Diagnostic] = {}
+    for path in sorted({*paths, *prefixes}):
+        own = f"/{OWN}" in f"/{path}"
+        if ("/.claude/worktrees/" in f"/{path}") or (path.endswith(COPILOT) and not own):
+            continue
+        plugin, prefix = prefixes.get(path, (None, ""))
+        if plugin is None and not own:
+            above, agents_folder, _ = f"/{path}".partition("/agents/")
+            folder = above.removeprefix("/") if agents_folder else ""
+            if folder in names and agents_folder:
+                message = f"`{path}` is not among the agents that the plugin `{names[folder]}` lists"
+                files.problems.append(finding("LDO152", _start(files, path), message))
+                continue
+            plugin = folder.rpartition("/")[2] or None
+            prefix = f"{plugin}:" if plugin else ""
+        if files.source(path) is None:
+            continue  # which was noted
+        text = files.header(path, KEYS)
+        if text and not own and _is_of_gemini(text):
+            message = f"`{path}` names tools of Gemini CLI alone, so it is not an agent to Claude Code"
+            files.problems.append(finding("LDO152", _start(files, path), message))
+            continue
+        lacking = _lacking(text, is_own=own, is_listed=path in prefixes)
+        if text is None or lacking:
+            if PurePosixPath(path).stem.lower() != "readme":
+                message = f"`{path}` has {lacking}, so Claude Code loads no agent from it"
+                others[path] = finding("LDO152", _start(files, path), message)
+            continue
+        files.problems.extend(text.document.problems)
+        agents.append(_AgentFile(path, text, plugin, excerpt(prefix + _own_name(path, text), MAX_NAME)))
+    folders = {_home(file.path) for file in agents}
+    files.problems.extend(
+        note for path, note in others.items() if f"/{OWN}" in f"/{path}" or _home(path) in folders
+    )
+    return agents
+
+
+def _start(files: Files, path: str) -> Location:
+    source = files.source(path)
+    return source.location() if source else Location(path)
+
+
+def _lacking(text: reading.Text | None, *, is_own: bool, is_listed: bool) -> str | None:
+    """What a file lacks to be an agent; None where it is one."""
+    if text is None:
+        return "no header"
+    header = text.document.data
+    if not is_own:  # a plugin's agent may be called after its file
+        if is_listed:
+            return None if header.keys() & IDENTIFYING else "neither `name` nor `description`"
+        return None if header.keys() & DISTINCTIVE else "no `name`"
+    if not header.get("name"):
+        return "no `name`"
+    if str(header["name"]).startswith("-") or ":" in str(header["name"]):
+        return "a `name` with `:`, or that begins with `-`"
+    return None if header.get("description") else "no `description`"
+
+
+def _is_of_gemini(text: reading.Text) -> bool:
+    """Whether a file, in a folder that may be anybody's, names nothing but tools of Gemini CLI."""
+    tools = {tool for tool, _, _ in items_in(text.document, "tools")}
+    return tools <= tools_of("gemini") and any("_" in tool for tool in tools)
+
+
+def _own_name(path: str, text: reading.Text) -> str:
+    name = text.document.data.get("name")
+    return name.strip() if isinstance(name, str) and name.strip() else PurePosixPath(path).stem
+
+
+def _home(path: str) -> str:
+    """The folder of agents that a file lies in."""
+    above, agents, _ = f"/{path}".partition("/agents/")
+    return above + agents

@@ -1,0 +1,17 @@
+"""Codex: a session by `config.toml`, with agents, profiles and rules about commands."""
+
+from __future__ import annotations
+
+from llmdo.extensions.spec import Extension, ForeignFormat
+
+FOLDER = ".codex/"
+CONFIG = f"{FOLDER}config.toml"
+PROFILES = f"{FOLDER}*.config.toml"
+AGENTS = f"{FOLDER}agents/**/*.toml"
+RULES = f"{FOLDER}rules/*.rules"
+FILES = (CONFIG, AGENTS, RULES, PROFILES)
+
+EXTENSION = Extension(
+    name="codex",
+    formats={"codex": ForeignFormat(FILES, "llmdo.features.codex")},
+)

@@ -1,0 +1,254 @@
+"""Codex: the session of a project under `.codex/config.toml`, its profiles, and the agents that it spawns."""
+
+from __future__ import annotations
+
+import posixpath
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.parts import table
+from llmdo.base.source import Source
+from llmdo.base.values import dataclass, field
+from llmdo.features.codex import AGENTS, CONFIG, FOLDER, PROFILES, RULES
+from llmdo.features.codex.layers import ConfigLayer, ConfigLayers
+from llmdo.features.codex.rules import AllowedCommands, allowed
+from llmdo.features.codex.sandbox import MODELS, approvals_of, sandbox_of
+from llmdo.features.codex.tools import CodexTools, judge_servers
+from llmdo.foreign.files import Files
+from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
+from llmdo.syntax import toml
+from llmdo.syntax.discovery import leaves
+from llmdo.syntax.document import Document, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmdo.foreign.tree import Tree
+
+SESSION = "codex"
+"""What the session of a project is called here."""
+
+KEYS = frozenset(
+    {
+        "agents", "allow_login_shell", "analytics", "approval_policy", "approvals_reviewer", "apps", "audio",
+        "auto_review", "chatgpt_base_url", "check_for_update_on_startup", "compact_prompt", "debug",
+        "default_permissions", "desktop", "developer_instructions", "disable_paste_burst", "features", "feedback",
+        "file_opener", "history", "hooks", "include_permissions_instructions", "instructions", "log_dir",
+        "marketplaces", "mcp_servers", "memories", "model", "model_context_window", "model_instructions_file",
+        "model_provider", "model_providers", "model_reasoning_effort", "model_reasoning_summary", "model_verbosity",
+        "notice", "notify", "openai_base_url", "oss_provider", "otel", "permissions", "personality",
+        "plan_mode_reasoning_effort", "plugins", "profile", "profiles", "project_doc_fallback_filenames",
+        "project_doc_max_bytes", "project_root_markers", "projects", "review_model", "sandbox_mode",
+        "sandbox_workspace_write", "service_tier", "shell_environment_policy", "show_raw_agent_reasoning", "skills",
+        "tool_output_token_limit", "tools", "tui", "web_search", "windows",
+    }
+)  # fmt: skip
+AGENT_KEYS = KEYS | {"description", "name", "nickname_candidates"}
+REQUIRED = ("name", "developer_instructions")
+"""The keys of an agent in a file that no settings name."""
+_ELSEWHERE = {
+    "allowed_tools": "an agent of Codex has no list of tools: `sandbox_mode` and `mcp_servers` limit it",
+    "disallowed_tools": "an agent of Codex has no list of tools: `sandbox_mode` and `mcp_servers` limit it",
+    "network_access": "it belongs in `[sandbox_workspace_write]`",
+    "sandbox": "did you mean `sandbox_mode`?",
+    "writable_roots": "it belongs in `[sandbox_workspace_write]`",
+}
+"""Keys that do nothing where they stand, and what would."""
+_SANDBOX_KEYS = frozenset({"exclude_slash_tmp", "exclude_tmpdir_env_var", "network_access", "writable_roots"})
+_OF_AGENTS = frozenset({"interrupt_message", "job_max_runtime_seconds", "max_depth", "max_threads"})
+"""Keys of `[agents]` that are no agents."""
+
+
+def read(tree: Tree) -> Team:
+    """The sessions and the agents of a project of Codex."""
+    files = Files(tree, "Codex")
+    paths = files.find((CONFIG, AGENTS, RULES, PROFILES))
+    project = _CodexProject(files)
+    agents = tuple(project.agents(paths))
+    return Team(
+        format="codex",
+        agents=agents,
+        files=files.paths,
+        problems=tuple(dict.fromkeys(files.problems)),
+        starts="allowed",
+        max_depth=2 * project.depth
+        - 1,  # each call but the first over the worker that stands for every agent
+    )
+
+
+@dataclass(slots=True)
+class _CodexProject:
+    """One reading of a project."""
+
+    files: Files
+    base: ConfigLayers = field(default_factory=lambda: ConfigLayers(()))
+    rules: tuple[AllowedCommands, ...] = ()
+    depth: int = 1
+    """How deep agents nest below the session."""
+
+    def agents(self, paths: Sequence[str]) -> Iterator[Agent]:
+        """The session, one more for each profile, and the agents that they spawn."""
+        documents = {path: read for path in paths if path.endswith(".toml") and (read := self._toml(path))}
+        settings = documents.pop(CONFIG, None)
+        if settings is None and self.files.tree.only:
+            settings = self._toml(CONFIG)
+        config = settings or Document(Source(CONFIG, ""), {}, dict)
+        self._judge(ConfigLayer(config), KEYS)
+        self.base = ConfigLayers((ConfigLayer(config),))
+        sources = [rule for path in paths if path.endswith(".rules") and (rule := self.files.source(path))]
+        self.rules = tuple(each for source in sources for each in allowed(self.files, source))
+        depth = self.base.get("agents", "max_depth")[0]
+        self.depth = min(max(depth, 1), 10) if isinstance(depth, int) and not isinstance(depth, bool) else 1
+        profiles = {path: documents.pop(path) for path in [*documents] if path.endswith(".config.toml")}
+        roles = list(self._roles(config, documents))
+        if not (settings or roles or sources or profiles):
+            return
+        calls = self._calls(roles)
+        first = next(iter(roles), None)
+        key = next(iter(config.data), None)
+        at = Place(config, (key,), of_key=True) if key else (first.at if first else Place(config, ()))
+        yield self._session(SESSION, self.base, at, config, calls)
+        for layer in self._profiles(config, profiles):
+            name = excerpt(f"{SESSION} --profile {_profile_name(layer)}", MAX_NAME)
+            yield self._session(name, self.base.over(layer), layer.place(of_key=True), layer.document, calls)
+        yield from roles
+
+    def _toml(self, path: str) -> Document | None:
+        source = self.files.source(path)
+        if source is None:
+            return None
+        document = toml.parse(source)
+        for problem in document.problems:
+            message = f"{problem.message}, so the file was not read"
+            self.files.problems.append(finding("LDO153", problem.at, message, hint=problem.hint))
+        return None if document.problems else document
+
+    def _calls(self, roles: Iterable[Agent]) -> tuple[AgentCall, ...]:
+        """The agents that a session spawns: a person asks for them in words, and nobody is asked then."""
+        if self.base.get("features", "multi_agent")[0] is False:
+            return ()
+        return tuple(AgentCall(name=role.name, at=role.at) for role in roles)
+
+    def _session(
+        self, name: str, layers: ConfigLayers, at: Place, document: Document, calls: tuple[AgentCall, ...]
+    ) -> Agent:
+        self._note_unasked(layers)
+        model = layers.text("model")[0]
+        return Agent(
+            name=name,
+            at=at,
+            path=document.source.path if document.source.text else "",
+            prompt=layers.text("developer_instructions")[0] or "",
+            header=document.data,
+            description="The session of Codex.",
+            model=model,
+            grants=tuple(CodexTools(self.files, layers, self.rules, at).grants()),
+            calls=calls,
+            is_callable=False,
+        )
+
+    def _profiles(self, config: Document, profiles: dict[str, Document]) -> Iterator[ConfigLayer]:
+        for name in table(config.data, "profiles"):
+            yield ConfigLayer(config, ("profiles", name))
+        for document in profiles.values():
+            layer = ConfigLayer(document)
+            self._judge(layer, KEYS)
+            yield layer
+
+    def _roles(self, config: Document, documents: dict[str, Document]) -> Iterator[Agent]:
+        """The agents that the settings declare, and those in files of their own."""
+        for name, role in table(config.data, "agents").items():
+            if name in _OF_AGENTS or not isinstance(role, dict):
+                continue
+            at = Place(config, ("agents", name), of_key=True)
+            layer = ConfigLayer(config, ("agents", name))
+            if isinstance(file := role.get("config_file"), str):
+                path = posixpath.normpath(posixpath.join(FOLDER, file))
+                document = documents.pop(path, None) or (None if leaves(path) else self._toml(path))
+                if document is None:
+                    message = (
+                        f"`{excerpt(file)}` is not among these files, so nothing is known of its settings"
+                    )
+                    # Of those who get it wrong, most write the path from the folder of the project.
+                    written = posixpath.normpath(file)
+                    hint = (
+                        f"from `{FOLDER}` it is `{written.removeprefix(FOLDER)}`"
+                        if written in documents
+                        else None
+                    )
+                    self.files.note("LDO250", layer.place("config_file"), message, hint)
+                else:
+                    self._judge(ConfigLayer(document), AGENT_KEYS)
+                    layer, at = ConfigLayer(document), _name_place(document) or at
+            yield self._role(name, layer, at)
+        for path, document in documents.items():
+            missing = [key for key in REQUIRED if not isinstance(document.data.get(key), str)]
+            if missing:
+                message = f"`{path}` has no `{missing[0]}`, so Codex loads no agent from it"
+                self.files.problems.append(finding("LDO152", document.source.location(), message))
+                continue
+            self._judge(ConfigLayer(document), AGENT_KEYS)
+            yield self._role(
+                str(document.data["name"]),
+                ConfigLayer(document),
+                _name_place(document) or Place(document, ()),
+            )
+
+    def _role(self, name: str, layer: ConfigLayer, at: Place) -> Agent:
+        layers = self.base.over(layer) if layer.document is not self.base.layers[0].document else self.base
+        self._note_unasked(layers, layer)
+        data = table(layer.place().data)
+        prompt, description, model = (
+            data.get(key) for key in ("developer_instructions", "description", "model")
+        )
+        deeper = self.base.get("agents", "max_depth")[1] if self.depth > 1 else None
+        return Agent(
+            name=excerpt(name, MAX_NAME),
+            at=at,
+            path=layer.document.source.path,
+            prompt=prompt if isinstance(prompt, str) else "",
+            header=data,
+            description=description if isinstance(description, str) else None,
+            model=model if isinstance(model, str) else None,
+            grants=tuple(CodexTools(self.files, layers, self.rules, at).grants()),
+            everyone=deeper,
+            is_entry=False,
+        )
+
+    def _judge(self, layer: ConfigLayer, known: frozenset[str]) -> None:
+        for key, value in table(layer.place().data).items():
+            place = layer.place(key, of_key=True)
+            if key in _ELSEWHERE:
+                self.files.unknown_key(place, key, known, _ELSEWHERE[key])
+            elif key == "tools" and isinstance(value, list):
+                self.files.unknown_key(place, key, known, _ELSEWHERE["allowed_tools"])
+        self.files.misspelt_keys(layer.document, known - _ELSEWHERE.keys(), *layer.route)
+        self.files.misspelt_keys(layer.document, _SANDBOX_KEYS, *layer.route, "sandbox_workspace_write")
+        judge_servers(self.files, ConfigLayers((layer,)))
+
+    def _note_unasked(self, layers: ConfigLayers, only: ConfigLayer | None = None) -> None:
+        """Notes what lets commands leave the sandbox, or be without one, and asks nobody."""
+        sandbox = sandbox_of(self.files, layers)
+        approvals = approvals_of(self.files, layers, sandbox)
+        if approvals.outside != "allowed":
+            return
+        at = approvals.at if layers.text("approvals_reviewer")[0] in MODELS else sandbox.at
+        if at is None or (only and at.document is not only.document):
+            return
+        message = (
+            f"sandbox `{sandbox.name}` confines nothing, and no command is asked about"
+            if sandbox.is_off
+            else "a model answers the questions in place of a person"
+        )
+        self.files.note("LDO554", at, message)
+
+
+def _profile_name(layer: ConfigLayer) -> str:
+    if layer.route:
+        return str(layer.route[-1])
+    return PurePosixPath(layer.document.source.path).name.removesuffix(".config.toml")
+
+
+def _name_place(document: Document) -> Place | None:
+    return Place(document, ("name",), of_key=True) if "name" in document.data else None

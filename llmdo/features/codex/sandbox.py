@@ -1,0 +1,141 @@
+"""What confines the commands of Codex, and whether anybody is asked about those that leave that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import did_you_mean, excerpt
+from llmdo.base.parts import table
+from llmdo.base.values import dataclass, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.features.codex.layers import ConfigLayers
+    from llmdo.foreign.files import Files
+    from llmdo.policy.authority import Decision
+    from llmdo.syntax.document import Place
+
+MODELS = frozenset({"auto_review", "guardian_subagent"})
+"""Who answers in place of a person, by `approvals_reviewer`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """What commands may do by themselves."""
+
+    name: str
+    writes: bool = False
+    network: bool = False
+    is_off: bool = False
+    at: Place | None = None
+
+
+SANDBOXES = {
+    "danger-full-access": Sandbox("danger-full-access", writes=True, network=True, is_off=True),
+    "read-only": Sandbox("read-only"),
+    "workspace-write": Sandbox("workspace-write", writes=True),
+}
+DEFAULT = "workspace-write"
+"""In a project that somebody trusts, as Codex asks for before it heeds the project's files."""
+_BUILT_IN = {
+    ":danger-full-access": "danger-full-access",
+    ":danger-no-sandbox": "danger-full-access",
+    ":read-only": "read-only",
+    ":workspace": "workspace-write",
+}
+"""The permission profiles that need no table, and the sandbox that each stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodexApprovals:
+    """Who is asked: about commands in the sandbox, and about what leaves it."""
+
+    inside: Decision = "allowed"
+    outside: Decision = "needs_approval"
+    name: str = "on-request"
+    at: Place | None = None
+
+
+_POLICIES = {
+    "never": CodexApprovals(outside="blocked", name="never"),
+    "on-failure": CodexApprovals(name="on-failure"),
+    "on-request": CodexApprovals(),
+    "untrusted": CodexApprovals(inside="needs_approval", name="untrusted"),
+}
+
+
+def sandbox_of(files: Files, layers: ConfigLayers) -> Sandbox:
+    """The sandbox that holds for an agent."""
+    profile, at = layers.text("default_permissions")
+    if profile is not None and at is not None:
+        return replace(_profile(files, layers, profile, at, ()), at=at)
+    mode, at = layers.text("sandbox_mode")
+    if mode is not None and mode not in SANDBOXES and at is not None:
+        hint = did_you_mean(mode, SANDBOXES)
+        files.note("LDO151", at, f"Codex does not know the sandbox `{excerpt(mode)}`", hint)
+    sandbox = replace(SANDBOXES.get(mode or DEFAULT, SANDBOXES[DEFAULT]), at=at)
+    if sandbox.name == "workspace-write" and layers.is_true("sandbox_workspace_write", "network_access"):
+        return replace(sandbox, network=True)
+    return sandbox
+
+
+def _profile(files: Files, layers: ConfigLayers, name: str, at: Place, seen: tuple[str, ...]) -> Sandbox:
+    """What a permission profile lets commands do, those that it extends included."""
+    if name in _BUILT_IN:
+        return SANDBOXES[_BUILT_IN[name]]
+    profile = table(layers.get("permissions", name)[0])
+    if not profile or name in seen:
+        known = (*_BUILT_IN, *table(layers.get("permissions")[0]))
+        files.note(
+            "LDO250", at, f"there is no permission profile `{excerpt(name)}`", did_you_mean(name, known)
+        )
+        return SANDBOXES[DEFAULT]
+    base = SANDBOXES["read-only"]
+    if isinstance(extended := profile.get("extends"), str):
+        base = _profile(files, layers, extended, at, (*seen, name))
+    return replace(
+        base,
+        name=name,
+        writes=base.writes or "write" in _values(profile.get("filesystem")),
+        network=base.network or table(profile, "network").get("enabled") is True,
+    )
+
+
+def _values(value: object) -> Iterator[object]:
+    """All that stands in a table and in those in it."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting.extend(each.values())
+        else:
+            yield each
+
+
+def approvals_of(files: Files, layers: ConfigLayers, sandbox: Sandbox) -> CodexApprovals:
+    """Who is asked about the calls of an agent; what a model answers in place of a person counts as allowed."""
+    value, at = layers.get("approval_policy")
+    approvals = CodexApprovals()
+    if isinstance(value, dict):
+        asks = table(value, "granular").get("sandbox_approval") is not False
+        approvals = CodexApprovals(outside="needs_approval" if asks else "blocked", name="granular")
+    elif isinstance(value, str) and value in _POLICIES:
+        approvals = _POLICIES[value]
+    elif isinstance(value, str) and at is not None:
+        hint = did_you_mean(value, _POLICIES)
+        files.note("LDO151", at, f"Codex does not know the approval policy `{excerpt(value)}`", hint)
+    approvals = replace(approvals, at=at)
+    if sandbox.is_off:  # only `untrusted` asks where there is nothing to leave
+        approvals = replace(approvals, outside=approvals.inside)
+    reviewer, by = layers.text("approvals_reviewer")
+    if reviewer in MODELS and by is not None:
+        answered: dict[Decision, Decision] = {"needs_approval": "allowed"}
+        approvals = replace(
+            approvals,
+            inside=answered.get(approvals.inside, approvals.inside),
+            outside=answered.get(approvals.outside, approvals.outside),
+            name=f"answered by {reviewer}",
+            at=by,
+        )
+    return approvals

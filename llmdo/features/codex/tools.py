@@ -1,0 +1,163 @@
+"""The tools that an agent of Codex has, by its settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import did_you_mean, excerpt
+from llmdo.base.parts import table, texts
+from llmdo.base.values import dataclass, replace
+from llmdo.features.codex.sandbox import approvals_of, sandbox_of
+from llmdo.features.codex.table import TABLE
+from llmdo.foreign import servers as mcp
+from llmdo.foreign.lines import EDITS
+from llmdo.foreign.team import MAX_NAME, Grant
+from llmdo.policy.authority import Capability
+from llmdo.policy.shell.rules import UNLISTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from llmdo.features.codex.layers import ConfigLayers
+    from llmdo.features.codex.rules import AllowedCommands
+    from llmdo.features.codex.sandbox import CodexApprovals, Sandbox
+    from llmdo.foreign.files import Files
+    from llmdo.policy.authority import Decision
+    from llmdo.syntax.document import Place
+
+_LINES = {line.tool: line for line in TABLE}
+_SEARCHES = {
+    "cached": "web_search, cached",
+    "disabled": None,
+    "indexed": "web_search, live",
+    "live": "web_search, live",
+}
+_SERVER_KEYS = frozenset(
+    {
+        "args", "bearer_token_env_var", "command", "cwd", "default_tools_approval_mode", "disabled_tools", "enabled",
+        "enabled_tools", "env", "env_http_headers", "env_vars", "environment_id", "experimental_environment",
+        "http_headers", "name", "oauth", "oauth_resource", "required", "scopes", "startup_timeout_ms",
+        "startup_timeout_sec", "supports_parallel_tool_calls", "tool_timeout_sec", "tools", "url",
+    }
+)  # fmt: skip
+_MODES = ("approve", "auto", "prompt", "writes")
+
+
+@dataclass(frozen=True, slots=True)
+class CodexTools:
+    """What the tools of one agent follow from."""
+
+    files: Files
+    layers: ConfigLayers
+    rules: Sequence[AllowedCommands]
+    at: Place
+
+    def grants(self) -> Iterator[Grant]:
+        """Every tool, with what is decided about it."""
+        sandbox = sandbox_of(self.files, self.layers)
+        approvals = approvals_of(self.files, self.layers, sandbox)
+        if self.layers.get("features", "shell_tool")[0] is not False:
+            yield from self._shell(sandbox, approvals)
+        yield from self._edits(sandbox, approvals)
+        if self.layers.get("tools", "view_image")[0] is not False:
+            yield self._grant("view_image", "allowed", "Codex")
+        yield from self._search(sandbox)
+        yield from self._servers(approvals)
+
+    def _grant(self, line: str, decision: Decision, origin: str, rule_at: Place | None = None) -> Grant:
+        known = _LINES[line]
+        tool = line.partition(",")[0]
+        return Grant(
+            toolset=tool,
+            tool=tool,
+            capabilities=tuple(map(Capability, known.capabilities)),
+            decision=decision,
+            origin=origin,
+            at=rule_at or self.at,
+            rule_at=rule_at,
+            is_open=known.assurance == "open",
+        )
+
+    def _shell(self, sandbox: Sandbox, approvals: CodexApprovals) -> Iterator[Grant]:
+        outside = f"approval_policy {approvals.name}"
+        if not sandbox.is_off:
+            inside = f"sandbox {sandbox.name}"
+            yield self._grant("shell, reading", "allowed", inside, sandbox.at)
+            for line, has in (
+                ("shell, in the sandbox", True),
+                ("shell, in the workspace", sandbox.writes),
+                ("shell, with network_access", sandbox.network),
+            ):
+                if has:
+                    yield self._grant(line, approvals.inside, inside, sandbox.at)
+        yield self._grant("unsandboxed shell", approvals.outside, outside, approvals.at or sandbox.at)
+        for rule in self.rules:
+            origin = rule.at.document.source.path
+            grant = self._grant("unsandboxed shell, by a rule", "allowed", origin, rule.at)
+            yield replace(grant, capabilities=(rule.capability,), is_open=rule.capability == UNLISTED)
+
+    def _edits(self, sandbox: Sandbox, approvals: CodexApprovals) -> Iterator[Grant]:
+        origin = f"sandbox {sandbox.name}, approval_policy {approvals.name}"
+        inside = approvals.inside if sandbox.writes else approvals.outside
+        yield self._grant("apply_patch", inside, origin, sandbox.at or approvals.at)
+        elsewhere = self._grant(
+            "apply_patch, elsewhere", approvals.outside, origin, approvals.at or sandbox.at
+        )
+        yield replace(elsewhere, capabilities=tuple(map(Capability, EDITS))) if sandbox.is_off else elsewhere
+
+    def _search(self, sandbox: Sandbox) -> Iterator[Grant]:
+        mode, at = self.layers.text("web_search")
+        if mode is None:
+            older, at = self.layers.get("tools", "web_search")
+            if older is None:
+                older, at = self.layers.get("features", "web_search_request")
+            if older is not None:
+                mode = "disabled" if older is False else "live"
+        if mode is not None and mode not in _SEARCHES and at is not None:
+            hint = did_you_mean(mode, _SEARCHES)
+            self.files.note("LDO151", at, f"Codex does not know the web search `{excerpt(mode)}`", hint)
+        line = _SEARCHES.get(mode or ("live" if sandbox.is_off else "cached"), "web_search, live")
+        if line:
+            yield self._grant(line, "allowed", "web_search" if mode else "Codex, where nothing is said", at)
+
+    def _servers(self, approvals: CodexApprovals) -> Iterator[Grant]:
+        for name, server, at in self.layers.tables("mcp_servers"):
+            if server.get("enabled") is False:
+                continue
+            shown = excerpt(name, MAX_NAME)
+            grant = mcp.grant(shown, mcp.server_of(server), at, "allowed", f"mcp_servers.{shown}")
+            for tool, mode in _tools(server):
+                asks: Decision = "blocked" if approvals.name == "never" else "needs_approval"
+                if approvals.name.startswith("answered"):
+                    asks = "allowed"
+                decision = asks if mode == "prompt" else "allowed"
+                yield replace(grant, tool=f"{shown}.{excerpt(tool)}" if tool else shown, decision=decision)
+
+
+def judge_servers(files: Files, layers: ConfigLayers) -> None:
+    """Notes what the uppermost layer says of servers and Codex does not know."""
+    layer = layers.layers[0]
+    for name, server in table(layer.place("mcp_servers").data).items():
+        files.misspelt_keys(layer.document, _SERVER_KEYS, *layer.route, "mcp_servers", name)
+        routes: list[tuple[str, ...]] = [("default_tools_approval_mode",)]
+        routes += [("tools", tool, "approval_mode") for tool in table(server, "tools")]
+        for route in routes:
+            place = layer.place("mcp_servers", name, *route)
+            if isinstance(mode := place.data, str) and mode not in _MODES:
+                message = f"Codex does not know the approval mode `{excerpt(mode)}`"
+                files.note("LDO151", place, message, did_you_mean(mode, _MODES))
+
+
+def _tools(server: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """The tools of a server that have a decision of their own, and its mode; no name is all the others."""
+    default = server.get("default_tools_approval_mode")
+    own = {
+        tool: table(server, "tools", tool).get("approval_mode") or default for tool in table(server, "tools")
+    }
+    disabled = set(texts(server.get("disabled_tools")))
+    listed = server.get("enabled_tools")
+    if isinstance(listed, list):
+        yield from ((tool, own.get(tool, default)) for tool in texts(listed) if tool not in disabled)
+        return
+    yield "", default
+    yield from ((tool, mode) for tool, mode in own.items() if mode != default and tool not in disabled)

@@ -1,0 +1,20 @@
+"""GitHub Copilot: custom agents, chat modes and prompt files, of GitHub and of VS Code."""
+
+from __future__ import annotations
+
+from llmdo.extensions.spec import Extension, ForeignFormat
+
+AGENT, MODE, PROMPT = ".agent.md", ".chatmode.md", ".prompt.md"
+"""How the names of its files end; in `.github/agents` every Markdown file is an agent."""
+LOOKED_AT = (
+    ".github/agents/*.md", f".github/agents/**/*{AGENT}", f".github/chatmodes/**/*{MODE}",
+    f".github/prompts/**/*{PROMPT}", f"agents/**/*{AGENT}", f"*/agents/**/*{AGENT}", f"plugins/*/agents/**/*{AGENT}",
+    f"chatmodes/**/*{MODE}", f"prompts/**/*{PROMPT}", f"*{AGENT}", f"*{MODE}", f"*{PROMPT}",
+)  # fmt: skip
+"""Of a repository, of one of an organisation, of plugins, and of a person's profile."""
+FILES = (*LOOKED_AT, f"**/*{AGENT}", f"**/*{MODE}", f"**/*{PROMPT}")
+
+EXTENSION = Extension(
+    name="copilot",
+    formats={"copilot": ForeignFormat(FILES, "llmdo.features.copilot")},
+)

@@ -1,0 +1,317 @@
+"""GitHub Copilot: custom agents, chat modes and prompt files in Markdown; servers in them and in `mcp.json`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.source import Location
+from llmdo.base.values import dataclass, field
+from llmdo.features.copilot import AGENT, FILES, LOOKED_AT, MODE, PROMPT
+from llmdo.features.copilot.built_in import BUILT_IN, GENERAL, built_in_agents
+from llmdo.features.copilot.editors import in_editor
+from llmdo.features.copilot.handoffs import apart
+from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
+from llmdo.features.copilot.unknown import UnknownNames
+from llmdo.foreign import reading
+from llmdo.foreign import servers as mcp
+from llmdo.foreign.files import Files
+from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from llmdo.foreign.tree import Tree
+    from llmdo.syntax.document import Document
+
+DECLARED_SERVERS = (
+    (".vscode/mcp.json", "servers"),
+    (".mcp.json", "mcpServers"),
+    (".github/mcp.json", "mcpServers"),
+)
+"""The files of a project that declare servers for an editor and for the command line, each with its table."""
+
+KEYS = frozenset(
+    {
+        "advancedOptions", "agents", "argument-hint", "description", "disable-model-invocation", "github",
+        "handoffs", "hooks", "infer", "mcp-servers", "metadata", "model", "name", "reasoning-effort", "target",
+        "tools", "user-invocable", "user-invokable",
+    }
+)  # fmt: skip
+PROMPT_KEYS = frozenset({"agent", "argument-hint", "description", "mode", "model", "name", "tools"})
+TARGETS = ("github-copilot", "vscode")
+
+_FOR_TOOLS = frozenset(
+    {"allowed-tools", "allowedTools", "allowed_tools", "disallowedTools", "permissions", "tool"}
+)
+"""Keys that other formats have for tools."""
+_ITEM = re.compile(r"[^,\s\"'\[\]][^,\"'\[\]]*")
+
+
+def read(tree: Tree) -> Team:
+    """The agents and prompts of a project of GitHub Copilot."""
+    files = Files(tree, "Copilot")
+    reader = _CopilotReader(files)
+    paths = files.find(LOOKED_AT)
+    texts = [(path, text) for path in paths if (text := reader.text(path))]
+    reader.elsewhere(paths)
+    project = _CopilotProject(dict(reader.servers()) if texts else {}, _names(texts))
+    readers = [_CopilotFileReader(reader, project, path, text) for path, text in texts]
+    for file in readers:
+        file.judge()
+    read = [agent for file in readers if (agent := file.agent(file.where))]
+    only = {agent.name for file in readers if not file.where.cloud and (agent := file.agent(IN_EDITOR))}
+    everywhere = [file for file in readers if file.where.cloud and file.where.editor] if only else []
+    in_editor_by_name = {agent.name: agent for file in everywhere if (agent := file.agent(IN_EDITOR))}
+    agents = tuple(apart(tuple(in_editor(read, in_editor_by_name, only))))
+    return Team(
+        format="copilot",
+        agents=(*agents, *built_in_agents(agents)),
+        files=files.paths,
+        problems=(*dict.fromkeys(files.problems), *reader.unknown.problems()),
+        starts="allowed" if any(map(_starts_unasked, agents)) else "needs_approval",
+    )
+
+
+def _names(texts: Iterable[tuple[str, reading.Text]]) -> Mapping[str, str]:
+    """The names of agents, by what others may call them."""
+    names: dict[str, str] = {}
+    for path, text in texts:
+        name = _name_of(path, text.document)
+        for other in (_stem(path), name) if not path.endswith(PROMPT) else ():
+            names.setdefault(other.casefold(), name)
+    return names
+
+
+def _starts_unasked(agent: Agent) -> bool:
+    """Whether it has a server where nobody is asked before it starts."""
+    return any(grant.server is not None and grant.decision == "allowed" for grant in agent.grants)
+
+
+def _stem(path: str) -> str:
+    name = PurePosixPath(path).name
+    return next((name.removesuffix(end) for end in (AGENT, MODE, PROMPT, ".md") if name.endswith(end)), name)
+
+
+def _name_of(path: str, document: Document) -> str:
+    """What an agent is called: by its header, else by its file; a prompt as people type it."""
+    name = document.data.get("name")
+    own = name.strip() if isinstance(name, str) and name.strip() else _stem(path)
+    return excerpt(f"/{own}" if path.endswith(PROMPT) else own, MAX_NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class _CopilotProject:
+    """What holds for all agents of a project."""
+
+    servers: Mapping[str, KnownServer]
+    names: Mapping[str, str]
+    """The agents, by name and by file, in lower case."""
+
+
+@dataclass(slots=True)
+class _CopilotReader:
+    """One reading of a project: collects its problems."""
+
+    files: Files
+    unknown: UnknownNames = field(default_factory=UnknownNames)
+
+    def text(self, path: str) -> reading.Text | None:
+        """The header and the prompt of a file; None where it is neither an agent nor a prompt with a header."""
+        is_prompt = path.endswith(PROMPT)
+        if not is_prompt and PurePosixPath(path).stem.lower() != "readme":
+            return self.files.text_or_prompt(path, KEYS)  # as VS Code takes it
+        text = self.files.header(path, PROMPT_KEYS if is_prompt else KEYS)
+        self.files.problems.extend(text.document.problems if text else ())
+        return text
+
+    def elsewhere(self, paths: Sequence[str]) -> None:
+        """Notes the files that look like Copilot's and lie where it does not look."""
+        others = sorted(set(self.files.tree.find(FILES)[0]) - set(paths))
+        if others:
+            more = f" and {len(others) - 1} more like it lie" if len(others) > 1 else " lies"
+            message = f"`{others[0]}`{more} where Copilot looks for no agents, so they were not read"
+            hint = "to read them, give their folder, or one of them"
+            self.files.problems.append(finding("LDO154", Location(others[0]), message, hint=hint))
+
+    def servers(self) -> Iterator[tuple[str, KnownServer]]:
+        """The servers that the files of the project declare for all agents."""
+        for path, table in DECLARED_SERVERS:
+            if document := self.files.json(path):
+                for name, (server, _) in mcp.servers_in(document, table).items():
+                    yield name, KnownServer(server, in_cloud=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _CopilotFileReader:
+    """The reading of one file."""
+
+    reader: _CopilotReader
+    project: _CopilotProject
+    path: str
+    text: reading.Text
+
+    @property
+    def header(self) -> Mapping[str, object]:
+        return self.text.document.data
+
+    @property
+    def _is_prompt(self) -> bool:
+        return self.path.endswith(PROMPT)
+
+    def judge(self) -> None:
+        """Notes what is odd about the file."""
+        self._judge_keys()
+        if self._is_prompt:
+            self._judge_base()
+        self.reader.unknown.add(Tools(self.where, self._servers()), self._given() or ())
+
+    def agent(self, where: Where) -> Agent | None:
+        """What the file declares, as it runs there; None for a prompt, which then has the tools of its agent."""
+        header = self.header
+        key = next((each for each in ("name", "description") if each in header), None)
+        at = self._place(key, of_key=True) if key else self._place(of_key=True)
+        tools = Tools(where, self._servers())
+        tool_names = self._given()
+        if self._is_prompt and tool_names is None:
+            return None
+        calls, everyone = self._calls(tools, tool_names, at)
+        description, model = header.get("description"), header.get("model")
+        return Agent(
+            name=_name_of(self.path, self.text.document),
+            at=at,
+            path=self.path,
+            prompt=self.text.prompt,
+            header=header,
+            description=description if isinstance(description, str) else None,
+            model=model if isinstance(model, str) else None,
+            grants=tuple(
+                tools.every(at)
+                if tool_names is None
+                else [grant for name, place in tool_names for grant in tools.of(name, place)]
+            ),
+            calls=(*calls, *self._handoffs()),
+            everyone=everyone,
+            inherits=tool_names is None,
+            is_entry=not any(header.get(key) is False for key in ("user-invocable", "user-invokable")),
+            is_callable=not self._is_prompt and self._may_be_called(),
+        )
+
+    def _place(self, *route: str | int, of_key: bool = False) -> Place:
+        return Place(self.text.document, route, of_key)
+
+    def _may_be_called(self) -> bool:
+        """Whether other agents may choose it."""
+        if isinstance(never := self.header.get("disable-model-invocation"), bool):
+            return not never
+        return self.header.get("infer") is not False
+
+    @property
+    def where(self) -> Where:
+        """Where it can run."""
+        if self.path.endswith((MODE, PROMPT)) or not self.header:  # GitHub requires a description
+            return IN_EDITOR
+        target = self.header.get("target")
+        return Where(cloud=target != "vscode", editor=target != "github-copilot")
+
+    def _servers(self) -> Mapping[str, KnownServer]:
+        """The servers of the project, and those of the file itself, which editors do not heed."""
+        own = self.header.get("mcp-servers")
+        servers = dict(self.project.servers)
+        if isinstance(own, dict):
+            for name, (server, _) in mcp.servers_in(self.text.document, "mcp-servers").items():
+                servers[name] = KnownServer(server, in_cloud=True)
+        for entry in own if isinstance(own, list) else ():
+            for name, table in entry.items() if isinstance(entry, dict) else ():
+                servers[name] = KnownServer(mcp.server_of(table), in_cloud=True)
+        return servers
+
+    def _judge_keys(self) -> None:
+        known = PROMPT_KEYS if self._is_prompt else KEYS
+        for key in self.header:
+            place = self._place(key, of_key=True)
+            if key in _FOR_TOOLS:
+                lacking = "a file says `tools`; without it, there is every tool"
+                self.reader.files.unknown_key(place, key, (), None if "tools" in self.header else lacking)
+            elif key not in PROMPT_KEYS and reading.misspelt(key, known):
+                self.reader.files.unknown_key(place, key, known)
+        target = self.header.get("target")
+        if target is not None and target not in TARGETS and not self._is_prompt:
+            hint = did_you_mean(str(target), TARGETS)
+            message = f"Copilot does not know the target `{excerpt(str(target))}`"
+            self.reader.files.note("LDO151", self._place("target"), message, hint)
+
+    def _given(self) -> list[tuple[str, Place]] | None:
+        """The tools that the file names; None where it names none, and there are all of them."""
+        value = self.header.get("tools", "*")
+        if value in ("*", ["*"]) or (isinstance(value, list) and "*" in value):
+            return None
+        if not isinstance(value, str | list) or value == "":
+            message = "`tools` has no value that names tools, so it was read as left out: every tool"
+            self.reader.files.note(
+                "LDO150", self._place("tools", of_key=True), message, "`tools: []` means no tool"
+            )
+            return None
+        items = value if isinstance(value, list) else _ITEM.findall(value)
+        document = reading.with_items(self.text.document, "tools", _ITEM)
+        return [
+            (item.strip(), Place(document, ("tools", number)))
+            for number, item in enumerate(items)
+            if isinstance(item, str) and item.strip()
+        ]
+
+    def _judge_base(self) -> None:
+        """Says where the agent that a prompt runs in does not exist."""
+        for key in ("agent", "mode"):
+            if isinstance(name := self.header.get(key), str):
+                self._resolved(name, self._place(key))
+
+    def _calls(
+        self, tools: Tools, tool_names: Sequence[tuple[str, Place]] | None, at: Place
+    ) -> tuple[list[AgentCall], Place | None]:
+        """The agents that it may call by name, and what lets it call them all."""
+        by = (
+            at
+            if tool_names is None
+            else next((place for name, place in tool_names if tools.delegates(name)), None)
+        )
+        listed = None if self._is_prompt else self.header.get("agents")
+        if by is None:
+            if listed:
+                message = "`agents` does nothing without the tool `agent`"
+                hint = "add `agent` to `tools`, or remove `agents`"
+                self.reader.files.note("LDO151", self._place("agents", of_key=True), message, hint)
+            return [], None
+        if not isinstance(listed, list) or "*" in listed:
+            in_cloud = tool_names is None or any(tools.delegates_in_cloud(name) for name, _ in tool_names)
+            return [AgentCall(name=GENERAL, at=by)] if in_cloud and tools.where.cloud else [], by
+        calls = []
+        for number, item in enumerate(listed):
+            place = self._place("agents", number)
+            if isinstance(item, str) and item.strip() and (name := self._resolved(item, place)):
+                calls.append(AgentCall(name=name, at=place))
+        return calls, None
+
+    def _handoffs(self) -> Iterator[AgentCall]:
+        """The agents that a person may hand over to by a button."""
+        listed = None if self._is_prompt else self.header.get("handoffs")
+        for number, handoff in enumerate(listed if isinstance(listed, list) else ()):
+            name = handoff.get("agent") if isinstance(handoff, dict) else None
+            place = self._place("handoffs", number, "agent")
+            if isinstance(name, str) and (resolved := self._resolved(name, place)):
+                yield AgentCall(
+                    name=resolved, at=place, decision="needs_approval", origin="a button of a handoff"
+                )
+
+    def _resolved(self, name: str, place: Place) -> str | None:
+        """The agent with that name or file."""
+        key = name.strip().casefold()
+        known = self.project.names.get(key) or self.project.names.get(key.removesuffix(AGENT))
+        if known is None and key in BUILT_IN:
+            known = BUILT_IN[key].name
+        if known is None:
+            self.reader.files.unknown_agent(place, name, self.project.names.values())
+        return known

@@ -1,0 +1,228 @@
+"""The tools that a file of GitHub Copilot names: aliases, tools of VS Code and sets of them, and those of servers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt
+from llmdo.base.values import dataclass, replace
+from llmdo.features.copilot.table import TABLE
+from llmdo.foreign import servers as mcp
+from llmdo.foreign.team import MAX_NAME, Grant, capability_of
+from llmdo.graph.described import Server
+from llmdo.policy.authority import Capability
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.foreign.lines import Line
+    from llmdo.policy.authority import Decision
+    from llmdo.syntax.document import Place
+
+EVERY_TOOL = "every tool"
+DELEGATES = ("agent.delegate",)
+UNATTENDED = "Copilot's cloud agent runs unattended"
+ASKS = "VS Code, where no setting says anything"
+CLOUD, EDITOR = "cloud", "editor"
+"""Where a tool is there: what an agent reads in one of them steers no run in the other."""
+
+SERVERS = ("github", "playwright")
+"""The MCP servers that the cloud agent brings along."""
+
+_OTHER_NAMES = {
+    "bash": "execute",
+    "create": "edit",
+    "custom-agent": "agent",
+    "glob": "search",
+    "grep": "search",
+    "manage_todo_list": "todo",
+    "multiedit": "edit",
+    "new": "vscode/newWorkspace",
+    "notebookedit": "edit",
+    "notebookread": "read",
+    "powershell": "execute",
+    "readcelloutput": "read/readNotebookCellOutput",
+    "runcommands": "execute/*",
+    "runnotebooks": "execute/runNotebookCell",
+    "runtasks": "execute/createAndRunTask",
+    "shell": "execute",
+    "str_replace": "edit",
+    "str_replace_editor": "edit",
+    "task": "agent",
+    "todowrite": "todo",
+    "view": "read",
+    "web_fetch": "web",
+    "web_search": "web",
+    "webfetch": "web",
+    "websearch": "web",
+    "write": "edit",
+}
+"""What aliases, the command line and older versions of VS Code call tools, in lower case."""
+_EXTENSION = re.compile(r"[\w-]+\.[\w-]+")
+"""A publisher and its extension of VS Code, of whose tools nothing is known."""
+_OLD_SETS = frozenset({"new", "runcommands", "runnotebooks", "runtasks"})
+
+_BY_SET: dict[str, list[Line]] = {}
+_BY_NAME: dict[str, list[Line]] = {}
+for _line in TABLE:
+    if "TOOL" not in _line.tool:
+        _tool = _line.tool.partition(":")[0].casefold()
+        _BY_SET.setdefault(_tool.partition("/")[0], []).append(_line)
+        _BY_NAME.setdefault(_tool.rpartition("/")[2], []).append(_line)
+_OF_SERVERS = {line.tool.partition("/")[0]: line for line in TABLE if line.tool.endswith("/TOOL")}
+
+NAMES = frozenset({*_BY_SET, *_BY_NAME, *(line.tool for line in TABLE if "TOOL" not in line.tool)})
+"""What a tool may be called in a file, for suggestions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where an agent can run: unattended in GitHub's cloud, and in an editor that asks."""
+
+    cloud: bool
+    editor: bool
+
+    @property
+    def unknown(self) -> Decision:
+        """The decision about what comes from elsewhere: the mildest of those places."""
+        return "allowed" if self.cloud else "needs_approval"
+
+    @property
+    def runs_in(self) -> str:
+        """The place that this decision is of."""
+        return CLOUD if self.cloud else EDITOR
+
+    @property
+    def origin(self) -> str:
+        """Who decides about what comes from elsewhere."""
+        return UNATTENDED if self.cloud else ASKS
+
+
+IN_EDITOR = Where(cloud=False, editor=True)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownServer:
+    """An MCP server that a file declares, and where agents have it."""
+
+    server: Server
+    in_cloud: bool
+    """Whether the agent's own file declares it, which only the cloud agent heeds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What the tools of one agent are looked up in."""
+
+    where: Where
+    servers: Mapping[str, KnownServer]
+
+    def every(self, at: Place) -> Iterator[Grant]:
+        """All that an agent has that names no tools."""
+        for line in TABLE:
+            if "TOOL" not in line.tool:
+                yield from self._grant(line, at, EVERY_TOOL)
+        if self.where.cloud and "github" not in self.servers:
+            yield from self._grant(_OF_SERVERS["github"], at, EVERY_TOOL)
+        for name in self.servers:
+            yield from self._of_server(name, at)
+
+    def lines(self, name: str) -> tuple[Line, ...]:
+        """The lines of the table that a name stands for; none for what Copilot does not have itself."""
+        key = _OTHER_NAMES.get(name.casefold(), name).casefold()
+        if key in _BY_SET:
+            return tuple(_BY_SET[key])
+        of_set, slash, tool = key.partition("/")
+        if slash and tool == "*" and (of_set in _OLD_SETS or of_set in _BY_SET):
+            of_set, _, single = _OTHER_NAMES.get(of_set, of_set).partition("/")
+            # Aliases are the cloud agent's as well, and sets with a star are of VS Code alone.
+            tools = [line for line in _BY_SET[of_set] if "/" in line.tool]
+            return tuple(line for line in tools if single in ("", "*") or line.tool == f"{of_set}/{single}")
+        if slash and (of_set in _OLD_SETS or of_set in _BY_SET):
+            return tuple(_BY_NAME.get(_OTHER_NAMES.get(tool, tool).rpartition("/")[2].casefold(), ()))
+        return () if slash else tuple(_BY_NAME.get(key, ()))
+
+    def server_of(self, name: str) -> str | None:
+        """The server or extension that stands before a tool's name; a server alone stands for all of its tools."""
+        server, slash, _ = name.rpartition("/")
+        if server.casefold() in _BY_SET:
+            return None
+        wanted = server if slash else name
+        known = (*self.servers, *(built_in for built_in in SERVERS if built_in not in self.servers))
+        same = next((each for each in known if each.casefold() == wanted.casefold()), None)
+        return same or (server if slash else None)
+
+    def of(self, name: str, at: Place) -> Iterator[Grant]:
+        """What a name in `tools` gives an agent."""
+        lines = self.lines(name)
+        server = None if lines else self.server_of(name)
+        if lines:
+            for line in lines:
+                yield from self._grant(line, at)
+        elif server and server in self.servers:
+            yield from self._of_server(server, at)
+        elif server and server in SERVERS:
+            yield from self._of_built_in(server, at)
+        elif server and not _EXTENSION.fullmatch(server):
+            name = excerpt(server, MAX_NAME)
+            unknown = mcp.grant(name, Server(), at, self.where.unknown, self.where.origin)
+            yield replace(unknown, runs_in=self.where.runs_in)
+        else:
+            tool = excerpt(server or name, MAX_NAME)
+            yield Grant(
+                toolset=tool,
+                tool=tool,
+                capabilities=(Capability(capability_of(server or name)), mcp.CALLS[0]),
+                decision=self.where.unknown,
+                origin=self.where.origin,
+                at=at,
+                is_open=True,
+                runs_in=self.where.runs_in,
+            )
+
+    def delegates(self, name: str) -> bool:
+        """Whether the name stands for the tool that calls other agents."""
+        return any(line.capabilities == DELEGATES for line in self.lines(name))
+
+    def delegates_in_cloud(self, name: str) -> bool:
+        """Whether the name stands for that tool of the cloud agent and of the command line."""
+        return self.where.cloud and any(line.tool == "agent" for line in self.lines(name))
+
+    def knows(self, name: str) -> bool:
+        """Whether Copilot has what the name stands for, or a file declares it."""
+        server = self.server_of(name)
+        return bool(self.lines(name)) or server in self.servers or server in SERVERS
+
+    def _grant(self, line: Line, at: Place, toolset: str | None = None) -> Iterator[Grant]:
+        in_editor = "/" in line.tool and line not in _OF_SERVERS.values()
+        if line.capabilities not in ((), DELEGATES) and (
+            self.where.editor if in_editor else self.where.cloud
+        ):
+            tool = line.tool.partition(":")[0].removesuffix("/TOOL")
+            yield Grant(
+                toolset=toolset or tool,
+                tool=tool,
+                capabilities=tuple(map(Capability, line.capabilities)),
+                decision=line.decision,
+                origin=ASKS if in_editor else UNATTENDED,
+                at=at,
+                is_open=line.assurance == "open",
+                is_default=toolset == EVERY_TOOL,
+                runs_in=EDITOR if in_editor else CLOUD,
+            )
+
+    def _of_server(self, name: str, at: Place) -> Iterator[Grant]:
+        known = self.servers[name]
+        if known.in_cloud and self.where.cloud:
+            grant = mcp.grant(excerpt(name, MAX_NAME), known.server, at, "allowed", UNATTENDED)
+            yield replace(grant, runs_in=CLOUD)
+        elif not known.in_cloud and self.where.editor:
+            grant = mcp.grant(excerpt(name, MAX_NAME), known.server, at, "needs_approval", ASKS)
+            yield replace(grant, runs_in=EDITOR)
+
+    def _of_built_in(self, name: str, at: Place) -> Iterator[Grant]:
+        if self.where.cloud:
+            yield from self._grant(_OF_SERVERS[name], at, name)
+        if self.where.editor:
+            yield replace(mcp.grant(name, Server(), at, "needs_approval", ASKS), runs_in=EDITOR)

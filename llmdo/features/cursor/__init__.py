@@ -1,0 +1,18 @@
+"""Cursor: the session under `.cursor`, its agents in Markdown, permissions of its command line and its editor."""
+
+from __future__ import annotations
+
+from llmdo.extensions.spec import Extension, ForeignFormat
+
+AGENTS = ".cursor/agents/**/*.md"
+COMMAND_LINE = ".cursor/cli.json"
+EDITOR = ".cursor/permissions.json"
+SERVERS = ".cursor/mcp.json"
+SANDBOX = ".cursor/sandbox.json"
+HOOKS = ".cursor/hooks.json"
+FILES = (AGENTS, COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS)
+
+EXTENSION = Extension(
+    name="cursor",
+    formats={"cursor": ForeignFormat(FILES, "llmdo.features.cursor")},
+)

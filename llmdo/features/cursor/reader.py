@@ -1,0 +1,177 @@
+"""Cursor: its session, and the agents of a project, which have every tool of the session."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.parts import text
+from llmdo.base.values import dataclass
+from llmdo.features.cursor import AGENTS, COMMAND_LINE, EDITOR, HOOKS, SANDBOX, SERVERS
+from llmdo.features.cursor.permissions import LINES, CursorPermissions, permissions_of
+from llmdo.features.cursor.table import TABLE
+from llmdo.foreign import reading
+from llmdo.foreign.files import Files
+from llmdo.foreign.servers import servers_in
+from llmdo.foreign.team import MAX_NAME, Agent, Team
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.foreign.reading import Text
+    from llmdo.foreign.team import Grant
+    from llmdo.foreign.tree import Tree
+    from llmdo.graph.described import Server
+    from llmdo.syntax.document import Document
+
+KEYS = frozenset({"description", "is_background", "model", "name", "readonly"})
+"""The keys of an agent file."""
+SERVER_KEYS = frozenset({"args", "auth", "command", "cwd", "env", "envFile", "headers", "type", "url"})
+SANDBOX_KEYS = frozenset({
+    "additionalReadPaths", "additionalReadonlyPaths", "additionalReadwritePaths", "disableTmpWrite",
+    "enableSharedBuildCache", "networkPolicy", "readBoundary", "type",
+})  # fmt: skip
+_FOR_TOOLS = frozenset({
+    "allowed-tools", "allowedTools", "disallowedTools", "mcpServers", "permissionMode", "permissions", "tools",
+})  # fmt: skip
+"""Keys with which the agents of other tools have fewer tools."""
+SESSION = "main-session"
+"""What the session of a project is called here."""
+EVERY_TOOL = "every tool"
+NARROWER = "Cursor has no list of an agent's tools; `readonly: true` leaves those that read"
+MAX_DEPTH = 4  # an agent and a child of it, each over the worker that stands for every agent
+_READING = ("Read", "Search")
+_READS_BY_COMMANDS = next(line for line in TABLE if line.tool == "Shell of a read-only agent")
+
+
+def read(tree: Tree) -> Team:
+    """The session and the agents of a project of Cursor."""
+    files = Files(tree, "Cursor")
+    paths = files.find((AGENTS,))
+    home = _home(files)
+    agents = [
+        _agent(files, home, path, content)
+        for path in paths
+        if path.endswith(".md") and (content := _text(files, path))
+    ]
+    return Team(
+        format="cursor",
+        agents=(*home.sessions(), *agents),
+        files=files.paths,
+        problems=tuple(files.problems),
+        max_depth=MAX_DEPTH,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """What holds for the session and for every agent that it calls."""
+
+    settings: tuple[Document, ...]
+    """The files of the project that are about its session."""
+    permissions: CursorPermissions
+    servers: Mapping[str, tuple[Server, Place]]
+
+    def everything(self, at: Place) -> Iterator[Grant]:
+        """Every tool that no file takes away."""
+        for name, line in LINES.items():
+            if name not in ("Mcp", "Task"):
+                yield from self.permissions.grants(line, at, EVERY_TOOL)
+        for name, (server, declared) in self.servers.items():
+            yield from self.permissions.server(name, server, declared)
+
+    def reading(self, at: Place) -> Iterator[Grant]:
+        """The tools of an agent that may not write: it has no server and no web either."""
+        for name in _READING:
+            yield from self.permissions.grants(LINES[name], at)
+        shell = LINES["Shell"]
+        if any(self.permissions.grants(shell, at)):
+            yield from self.permissions.grants(_READS_BY_COMMANDS, at, shell.tool)
+
+    def sessions(self) -> Iterator[Agent]:
+        """The session that a person starts, where a file of the project is about it."""
+        for document in self.settings[:1]:
+            at = Place(document, ())
+            yield Agent(
+                name=SESSION,
+                at=at,
+                path="",
+                prompt="",
+                header=document.data,
+                description="The session of Cursor.",
+                grants=tuple(self.everything(at)),
+                everyone=at,
+                inherits=True,
+                is_callable=False,
+            )
+
+
+def _home(files: Files) -> _Home:
+    """What the JSON files of the project say, with what they say in vain noted."""
+    command_line, editor, servers, sandbox, hooks = (
+        files.json(_path(files.tree, path)) for path in (COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS)
+    )
+    known: dict[str, tuple[Server, Place]] = {}
+    if servers:
+        files.misspelt_keys(servers, {"mcpServers"})
+        known = servers_in(servers, "mcpServers")
+        for name in known:
+            files.misspelt_keys(servers, SERVER_KEYS, "mcpServers", name)
+    if sandbox:
+        files.misspelt_keys(sandbox, SANDBOX_KEYS)
+    permissions = permissions_of(files, command_line, editor, hooks)
+    settings = tuple(document for document in (command_line, editor, servers, sandbox, hooks) if document)
+    return _Home(settings, permissions, known)
+
+
+def _path(tree: Tree, path: str) -> str:
+    """Where a file of this name lies: where it was given alone, else where Cursor looks for it."""
+    return tree.only if tree.only and PurePosixPath(tree.only).name == PurePosixPath(path).name else path
+
+
+def _text(files: Files, path: str) -> Text | None:
+    """The agent file at `path`: of a header it needs nothing, so perhaps none at all."""
+    source = files.source(path)
+    content = reading.text(source, KEYS) if source else None
+    if content:
+        files.problems.extend(content.document.problems)
+        return content
+    if source is None or PurePosixPath(path).stem.lower() == "readme":
+        return None
+    message = f"`{path}` has no header, so it counts as an agent called after its file"
+    files.problems.append(finding("LDO150", source.location(), message))
+    return reading.prompt_alone(source)
+
+
+def _agent(files: Files, home: _Home, path: str, content: Text) -> Agent:
+    """The agent in a file; it has no key that Cursor needs."""
+    header = content.document.data
+    for key in header:
+        place = Place(content.document, (key,), of_key=True)
+        if key in _FOR_TOOLS:
+            hint = (
+                "an agent of Cursor has every tool of the session, or with `readonly: true` those that read"
+            )
+            files.unknown_key(place, key, KEYS, hint)
+    files.misspelt_keys(content.document, KEYS | _FOR_TOOLS)
+    name = text(header.get("name")).strip() or PurePosixPath(path).stem
+    named = next((each for each in ("name", "description") if each in header), None)
+    at = Place(content.document, (named,) if named else (), of_key=True)
+    reads_only = header.get("readonly") is True
+    model = header.get("model")
+    return Agent(
+        name=excerpt(name, MAX_NAME),
+        at=at,
+        path=path,
+        prompt=content.prompt,
+        header=header,
+        description=text(header.get("description")) or None,
+        model=model if isinstance(model, str) and model != "inherit" else None,
+        grants=tuple(home.reading(at) if reads_only else home.everything(at)),
+        everyone=None if reads_only else at,
+        inherits=not reads_only,
+        narrower=NARROWER,
+        is_entry=not home.settings,
+    )

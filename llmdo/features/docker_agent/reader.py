@@ -1,0 +1,305 @@
+"""docker-agent: YAML files, each a team whose first agent is `root`, with one block of permissions for all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.values import dataclass, replace
+from llmdo.features.docker_agent import FILES
+from llmdo.features.docker_agent.permissions import Permissions, permissions_of
+from llmdo.features.docker_agent.table import TABLE
+from llmdo.features.docker_agent.unasked import BACKGROUND, allowed_by_hooks, in_background
+from llmdo.foreign import reading
+from llmdo.foreign import servers as mcp
+from llmdo.foreign.files import Files
+from llmdo.foreign.lines import Line
+from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, capability_of
+from llmdo.foreign.tree import few
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from llmdo.foreign.tree import Tree
+    from llmdo.graph.described import Server
+    from llmdo.syntax.document import Document
+
+KEYS = frozenset(
+    {
+        "add_date", "add_description_parameter", "add_environment_info", "add_prompt_files", "code_mode_tools",
+        "commands", "description", "fallback", "handoffs", "hooks", "instruction", "max_iterations", "model", "name",
+        "num_history_items", "rag", "safety", "skills", "structured_output", "sub_agents", "toolsets",
+        "welcome_message",
+    }
+)  # fmt: skip
+"""The keys of an agent."""
+
+TELLING = frozenset({"instruction", "model", "sub_agents", "toolsets"})
+"""Keys of which a team has one: without, `agents` is a list of something else."""
+
+_TEAM = re.compile(r"^agents[ \t]*:", re.MULTILINE)
+_LINES: dict[str, list[Line]] = {}
+for _line in TABLE:
+    _LINES.setdefault(_line.tool.partition(".")[0], []).append(_line)
+
+
+def read(tree: Tree) -> Team:
+    """The agents of all files with teams of docker-agent."""
+    files = Files(tree, "docker-agent")
+    agents: list[Agent] = []
+    paths, problems = few(*tree.find(FILES))
+    # The globs name all YAML of a repository: what is no team, or a link, is missed only where there are teams.
+    others = [problem for problem in problems if problem.code == "LDO154"]
+    files.problems.extend(problem for problem in problems if problem not in others)
+    for path in paths:
+        source, unread = tree.read(path) or (None, ())
+        if source is None or unread or not _TEAM.search(source.text):
+            continue  # most YAML of a repository is about something else
+        document = reading.yaml(source)
+        if not document.problems and (why := _lacking(document)):
+            others.append(finding("LDO152", document.key("agents"), why))
+        elif known := files.yaml(path):
+            agents.extend(_FileReader(known, files, "" if tree.only else _stem(path)).agents())
+    if agents or tree.only:
+        files.problems.extend(others)
+    return Team(
+        format="docker-agent",
+        agents=tuple(agents),
+        files=files.paths,
+        problems=tuple(files.problems),
+        starts="allowed",  # servers start with the agent, and nobody is asked
+    )
+
+
+def _lacking(document: Document) -> str | None:
+    """Why a file is no team; None where it is one."""
+    agents = document.data.get("agents")
+    tables = agents.values() if isinstance(agents, dict) else agents
+    if not isinstance(tables, Iterable) or isinstance(tables, str) or not tables:
+        return "`agents` is not a table of agents, so docker-agent loads none from this file"
+    if not any(isinstance(table, dict) and TELLING & table.keys() for table in tables):
+        return "no agent has a `model` or an `instruction`, so docker-agent loads none from this file"
+    return None
+
+
+def _stem(path: str) -> str:
+    return path.rpartition(".")[0] + "/"
+
+
+@dataclass(slots=True)
+class _FileReader:
+    """The reading of one file."""
+
+    document: Document
+    files: Files
+    prefix: str
+    """What stands before the names of its agents."""
+
+    @property
+    def data(self) -> Mapping[str, object]:
+        return self.document.data
+
+    def _place(self, *route: str | int, of_key: bool = False) -> Place:
+        return Place(self.document, route, of_key)
+
+    def agents(self) -> Iterator[Agent]:
+        """The agents of the team, once more where they run in the background."""
+        tables = self._tables()
+        agents = tuple(self._agents(tables))
+        starts = {
+            agent.name: place
+            for agent, (_, table, route) in zip(agents, tables, strict=True)
+            if (place := self._background(table, route))
+        }
+        yield from in_background(agents, starts)
+
+    def _background(self, table: Mapping[str, object], route: tuple[str | int, ...]) -> Place | None:
+        """The toolset with which an agent runs others in the background; None where it has none."""
+        toolsets = table.get("toolsets")
+        for number, toolset in enumerate(toolsets if isinstance(toolsets, list) else ()):
+            if toolset == BACKGROUND or (isinstance(toolset, dict) and toolset.get("type") == BACKGROUND):
+                return self._place(*route, "toolsets", number)
+        return None
+
+    def _agents(
+        self, tables: Sequence[tuple[str, dict[str, object], tuple[str | int, ...]]]
+    ) -> Iterator[Agent]:
+        permissions = permissions_of(self.document, self.files)
+        servers = self._servers()
+        names = {name: f"{self.prefix}{excerpt(name, MAX_NAME)}" for name, _, _ in tables}
+        calls = {name: tuple(self._calls(table, route, names)) for name, table, route in tables}
+        called = {call.name for each in calls.values() for call in each}
+        for number, (name, table, route) in enumerate(tables):
+            self._judge_keys(table, route)
+            is_root = name == "root" or ("root" not in names and not number)
+            grants = [*self._grants(table, route, permissions, servers)]
+            grants += self._external(table, route, names, permissions)
+            yield Agent(
+                name=names[name],
+                at=self._place(*route, of_key=True),
+                path=self.document.source.path,
+                prompt=_text(table.get("instruction")) or "",
+                header={key: value for key, value in table.items() if key != "instruction"},
+                description=_text(table.get("description")),
+                model=_text(table.get("model")),
+                grants=tuple(allowed_by_hooks(self.document, route, table.get("hooks"), grants, self.files)),
+                calls=calls[name],
+                # What calls others and is called by nobody is started by a person, as `root` is.
+                is_entry=is_root or bool(calls[name] and names[name] not in called),
+            )
+
+    def _tables(self) -> list[tuple[str, dict[str, object], tuple[str | int, ...]]]:
+        """Name, table and route of each agent; it is a table of them, in some versions a list."""
+        agents = self.data.get("agents")
+        listed: list[tuple[str, object, tuple[str | int, ...]]] = []
+        if isinstance(agents, dict):
+            listed = [(name, table, ("agents", name)) for name, table in agents.items()]
+        elif isinstance(agents, list):
+            listed = [
+                (str(table.get("name") or f"agent {number + 1}"), table, ("agents", number))
+                for number, table in enumerate(agents)
+                if isinstance(table, dict)
+            ]
+        return [(name, table if isinstance(table, dict) else {}, route) for name, table, route in listed]
+
+    def _judge_keys(self, table: Mapping[str, object], route: tuple[str | int, ...]) -> None:
+        if "permissions" in table:
+            message = "docker-agent knows `permissions` only beside `agents`, so these do nothing"
+            self.files.note("LDO151", self._place(*route, "permissions", of_key=True), message)
+        self.files.misspelt_keys(self.document, KEYS, *route)
+
+    def _calls(
+        self, table: Mapping[str, object], route: tuple[str | int, ...], names: Mapping[str, str]
+    ) -> Iterator[AgentCall]:
+        for key, number, name in _named(table):
+            if name in names:
+                yield AgentCall(name=names[name], at=self._place(*route, key, number))
+
+    def _external(
+        self,
+        table: Mapping[str, object],
+        route: tuple[str | int, ...],
+        names: Mapping[str, str],
+        permissions: Permissions,
+    ) -> Iterator[Grant]:
+        """The agents that it calls and that are in no file here."""
+        for key, number, name in _named(table):
+            if name in names:
+                continue
+            place = self._place(*route, key, number)
+            if "/" in name or ":" in name:
+                message = f"the agent `{name}` is fetched from elsewhere, so what it can do is not known"
+                self.files.note("LDO250", place, message)
+            else:
+                message = f"there is no agent `{name}` in this file"
+                self.files.note("LDO250", place, message, did_you_mean(name, names))
+                continue
+            line = Line(name, (capability_of(name), "data.untrusted"), "allowed", "open", "")
+            yield from permissions.grants(line, excerpt(name, MAX_NAME), place)
+
+    def _servers(self) -> dict[str, tuple[Server, Place]]:
+        """The servers that the file declares once for all agents."""
+        tables = self.data.get("mcps")
+        return {
+            name: (_server(table), self._place("mcps", name, of_key=True))
+            for name, table in (tables.items() if isinstance(tables, dict) else ())
+        }
+
+    def _grants(
+        self,
+        table: Mapping[str, object],
+        route: tuple[str | int, ...],
+        permissions: Permissions,
+        servers: Mapping[str, tuple[Server, Place]],
+    ) -> Iterator[Grant]:
+        toolsets = table.get("toolsets")
+        for number, toolset in enumerate(toolsets if isinstance(toolsets, list) else ()):
+            written: object = {"type": toolset} if isinstance(toolset, str) else toolset
+            if isinstance(written, dict):
+                place = self._place(*route, "toolsets", number, "type")
+                yield from self._of_toolset(written, place, permissions, servers)
+        if table.get("rag"):
+            yield from permissions.grants(_LINES["rag"][0], "rag", self._place(*route, "rag", of_key=True))
+
+    def _of_toolset(
+        self,
+        toolset: Mapping[str, object],
+        place: Place,
+        permissions: Permissions,
+        servers: Mapping[str, tuple[Server, Place]],
+    ) -> Iterator[Grant]:
+        kind = _text(toolset.get("type")) or ""
+        lines = _LINES.get(kind)
+        if lines is None:
+            message = f"docker-agent has no toolset of the type `{kind}`"
+            self.files.note("LDO250", place, message, did_you_mean(kind, _LINES))
+        elif kind == "mcp":
+            yield from self._of_server(toolset, place, permissions, servers)
+        elif kind == "script":
+            scripts = toolset.get("shell")
+            for name in scripts if isinstance(scripts, dict) else ():
+                yield from permissions.grants(replace(lines[0], tool=f"script.{name}"), name, place)
+        else:
+            only = toolset.get("tools")
+            for line in lines:
+                tool = line.tool.partition(".")[2]
+                name = _own_name(toolset) if tool.isupper() else None
+                if line.capabilities and (not isinstance(only, list) or tool in only):
+                    yield from permissions.grants(line, name or tool.lower(), place)
+            if toolset.get("post_edit"):
+                runs = Line("filesystem.post_edit", ("proc.exec",), "needs_approval", "open", "")
+                for grant in permissions.grants(runs, "edit_file", place):
+                    yield replace(grant, toolset="post_edit", tool="post_edit")
+
+    def _of_server(
+        self,
+        toolset: Mapping[str, object],
+        place: Place,
+        permissions: Permissions,
+        servers: Mapping[str, tuple[Server, Place]],
+    ) -> Iterator[Grant]:
+        ref = _text(toolset.get("ref"))
+        server = servers[ref][0] if ref and ref in servers else _server(toolset)
+        command = " ".join([server.command, *server.args]) if server.command else None
+        name = ref or _text(toolset.get("name")) or command or server.url or "mcp"
+        if ref and ref not in servers and not ref.startswith("docker:"):
+            message = f"there is no `{ref}` in `mcps`"
+            self.files.note("LDO250", place, message, did_you_mean(ref, servers))
+        default_grant = mcp.grant(excerpt(name), server, place, "allowed", "")
+        line = Line("mcp.TOOL", tuple(map(str, default_grant.capabilities)), "allowed", "open", "")
+        for grant in permissions.grants(line, default_grant.tool, place):
+            yield replace(grant, server=server)
+
+
+def _named(table: Mapping[str, object]) -> Iterator[tuple[str, int, str]]:
+    """Key, number and name of each agent that one names as its own."""
+    for key in ("sub_agents", "handoffs"):
+        listed = table.get(key)
+        for number, name in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(name, str):
+                yield key, number, name
+
+
+def _own_name(toolset: Mapping[str, object]) -> str | None:
+    """What a file calls the one tool of a toolset."""
+    config = toolset.get("api_config")
+    return _text(toolset.get("name")) or (_text(config.get("name")) if isinstance(config, dict) else None)
+
+
+def _server(table: object) -> Server:
+    """How a server is reached: a command, an address, or a container by its name."""
+    remote = table.get("remote") if isinstance(table, dict) else None
+    if isinstance(remote, dict):
+        return mcp.server_of(remote)
+    server = mcp.server_of(table)
+    ref = table.get("ref") if isinstance(table, dict) else None
+    if server.command is None and isinstance(ref, str):
+        return replace(server, command="docker", args=("mcp", "gateway", "run", "--servers", ref))
+    return server
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

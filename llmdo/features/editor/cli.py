@@ -1,0 +1,32 @@
+"""`llmdo lsp`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.cli.console import FINE, say
+
+if TYPE_CHECKING:
+    import typer
+
+PLACE = 215
+
+
+def lsp() -> int:
+    """Show an editor what `check` finds while you type, and what names mean: the language server, over stdio."""
+    try:
+        from llmdo.features.editor.serving import serve
+    except ModuleNotFoundError as error:
+        hint = "`pip install 'llmdo-workspace[lsp]'`"
+        raise LlmdoError("the language server needs a library that is not installed", hint=hint) from error
+    if sys.stdin.isatty():
+        say("waiting for an editor, which starts this itself; Ctrl-C ends it")
+    serve()
+    return FINE
+
+
+def add_to(app: typer.Typer) -> None:
+    """Makes the command known."""
+    app.command()(lsp)

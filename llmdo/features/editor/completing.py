@@ -1,0 +1,213 @@
+"""What may stand where somebody types: keys and their meaning, names, capabilities and scopes."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from llmdo.base import resources
+from llmdo.base.diagnostic import CODES
+from llmdo.features.editor import context
+from llmdo.graph import builtin, toolkit
+from llmdo.policy.authority import VOCABULARY
+from llmdo.syntax import discovery
+from llmdo.workspace.root import MANIFEST, WORKER_ENDINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from llmdo.features.editor.context import Cursor
+    from llmdo.workspace.project import Project
+
+    Schema = Mapping[str, Any]
+    Form = Literal["manifest", "worker"]
+
+DEEPEST_FOLDER = 2
+MOST_FOLDERS = 200
+
+
+class Completion(NamedTuple):
+    """Something that may stand there."""
+
+    label: str
+    kind: Literal["key", "worker", "toolset", "capability", "scope", "value"]
+    detail: str = ""
+    text: str = ""
+    """What is written, where that is not the label."""
+
+
+class Completions(NamedTuple):
+    """What may stand in the place of the characters before the cursor."""
+
+    replaced: int
+    """How many characters before the cursor each of them replaces."""
+    items: tuple[Completion, ...]
+
+
+NOTHING = Completions(0, ())
+
+
+def completions(project: Project, path: str, lines: Sequence[str], line: int, column: int) -> Completions:
+    """What may stand at a place of a file, line and column from 1."""
+    form: Form
+    if path == MANIFEST:
+        form, cursor = "manifest", context.in_manifest(lines, line, column)
+    elif path.endswith(WORKER_ENDINGS):
+        form, cursor = "worker", context.in_header(lines, line, column)
+    else:
+        return NOTHING
+    if cursor is None:
+        return NOTHING
+    items = _keys(project, form, cursor) if cursor.is_key else _values(project, form, cursor)
+    return Completions(len(cursor.word), tuple(_quoted(each, form, cursor) for each in items))
+
+
+def _quoted(item: Completion, form: Form, cursor: Cursor) -> Completion:
+    """With the quotes that it needs where it stands."""
+    is_bare = item.label.replace("_", "").replace("-", "").isalnum()
+    if cursor.quote or item.text or (form == "worker" and not _needs_quotes(item.label)):
+        return item
+    if is_bare and (cursor.is_key or form == "worker"):
+        return item
+    return item._replace(text=json.dumps(item.label))
+
+
+def _needs_quotes(text: str) -> bool:
+    return any(sign in text for sign in "*:#{}[],&!|>%@`'\"")
+
+
+def _keys(project: Project, form: Form, cursor: Cursor) -> Iterator[Completion]:
+    schema = _schema_at(form, cursor.route)
+    for name, part in sorted(schema.get("properties", {}).items()):
+        yield Completion(
+            name, "key", str(_resolved(form, part).get("description") or part.get("description", ""))
+        )
+    if "capability" in str(schema.get("propertyNames", {}).get("title", "")):
+        yield from _capabilities(project, cursor.word)
+    elif cursor.route == ("toolsets",) and form == "worker":
+        yield from _usable(project)
+    elif cursor.route == ("entries",):
+        yield from (Completion(name, "value") for name in project.graph.entries)
+
+
+def _values(project: Project, form: Form, cursor: Cursor) -> Iterator[Completion]:
+    schema = _schema_at(form, cursor.route)
+    part = _resolved(form, schema["items"]) if "items" in schema else schema
+    last = cursor.route[-1] if cursor.route else ""
+    graph = project.graph
+    if words := part.get("enum"):
+        yield from (Completion(str(word), "value") for word in words)
+    elif part.get("type") == "boolean":
+        yield from (Completion(word, "value", text=word) for word in ("true", "false"))
+    elif "capability" in str(part.get("title", "")):
+        yield from _capabilities(project, cursor.word)
+    elif last == "toolsets" and form == "worker":
+        yield from _usable(project)
+    elif last == "model":
+        yield from (Completion(alias, "value", ", ".join(chain)) for alias, chain in graph.models.items())
+    elif last in ("worker", "calls"):
+        yield from _workers(project)
+        if last == "calls":
+            yield from _tools(project)
+    elif last == "tool":
+        yield from _tools(project)
+    elif last == "entry":
+        yield from (Completion(name, "value") for name in graph.entries)
+    elif last in ("code", "select", "ignore"):
+        yield from (Completion(code, "value", name) for code, (name, _) in CODES.items())
+
+
+def _workers(project: Project) -> Iterator[Completion]:
+    for name, worker in project.graph.workers.items():
+        yield Completion(name, "worker", worker.description or "")
+
+
+def _usable(project: Project) -> Iterator[Completion]:
+    """What a worker may name among its toolsets."""
+    yield from _workers(project)
+    for name in sorted({*project.graph.toolsets, *builtin.NAMES}):
+        toolset = project.graph.toolsets.get(name)
+        yield Completion(name, "toolset", (toolset.python or "MCP server") if toolset else "built in")
+
+
+def _tools(project: Project) -> Iterator[Completion]:
+    for name, toolset in project.graph.toolsets.items():
+        for tool in toolset.tools:
+            yield Completion(f"{name}.{tool}", "value", "a tool")
+
+
+def _capabilities(project: Project, word: str) -> Iterator[Completion]:
+    name, colon, _ = word.partition(":")
+    if colon:
+        for scope in sorted(_scopes(project)):
+            yield Completion(f"{name}:{scope}", "scope")
+        return
+    for known in sorted(toolkit.known_capabilities(project.graph)):
+        yield Completion(known, "capability", VOCABULARY.get(known, ""))
+
+
+def _scopes(project: Project) -> set[str]:
+    """The scopes that the workspace names, what its path map means, and its folders."""
+    named = {str(capability.scope) for capability in project.analysis.written if capability.scope is not None}
+    targets = {f"{target}**" if target.endswith("/") else target for target in project.graph.paths.values()}
+    return {*named, *targets, *_folders(project), "**"}
+
+
+def _folders(project: Project) -> Iterator[str]:
+    root = project.workspace.root
+    waiting = [""]
+    count = 0
+    while waiting:
+        folder = waiting.pop()
+        for name in discovery.names(root, folder):
+            path = f"{folder}/{name}" if folder else name
+            count += 1
+            if count > MOST_FOLDERS:
+                return
+            if name.startswith(".") or (root / path).is_symlink() or not (root / path).is_dir():
+                continue
+            yield f"{path}/**"
+            if path.count("/") + 1 < DEEPEST_FOLDER:
+                waiting.append(path)
+
+
+@cache
+def _schema(form: Form) -> Schema:
+    schema: Schema = json.loads(resources.read("schemas", f"{form}.json"))
+    return schema
+
+
+def _resolved(form: Form, part: Schema) -> Schema:
+    reference = part.get("$ref")
+    if not isinstance(reference, str):
+        return part
+    resolved: Schema = _schema(form)["definitions"][reference.removeprefix("#/definitions/")]
+    return resolved
+
+
+def _schema_at(form: Form, route: Sequence[str]) -> Schema:
+    """What may stand at a route; nothing known where the format says nothing of it."""
+    at: Schema = _schema(form)
+    for key in route:
+        at = _resolved(form, at["items"]) if "items" in at and "properties" not in at else at
+        part = at.get("properties", {}).get(key)
+        if part is None and isinstance(at.get("additionalProperties"), dict):
+            part = at["additionalProperties"]
+        if not part:
+            return {}
+        at = _resolved(form, part)
+    return _resolved(form, at["items"]) if at.get("type") == "array" and "$ref" in at.get("items", {}) else at
+
+
+def about_key(path: str, lines: Sequence[str], line: int, column: int) -> str | None:
+    """What the format says of the key that ends at a place; None where it says nothing, or no key does."""
+    is_manifest = path == MANIFEST
+    if not is_manifest and not path.endswith(WORKER_ENDINGS):
+        return None
+    cursor = (context.in_manifest if is_manifest else context.in_header)(lines, line, column)
+    if cursor is None or not cursor.is_key or not cursor.word:
+        return None
+    table = _schema_at("manifest" if is_manifest else "worker", cursor.route)
+    description = table.get("properties", {}).get(cursor.word, {}).get("description")
+    return f"`{cursor.word}`: {description}" if description else None

@@ -1,0 +1,63 @@
+"""The functions of a workspace that judge cases, loaded for as long as they do."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from llmdo.base import topology
+from llmdo.base.diagnostic import LlmdoError, joined
+from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.python import Modules
+from llmdo.workspace.modules import imports_of
+from llmdo.workspace.references import python_file
+from llmdo.workspace.root import LOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from llmdo.features.evaluation.evaluators import Context, Functions
+    from llmdo.workspace.project import Project
+    from llmdo.workspace.trust import Consent
+
+
+@contextmanager
+def loaded(project: Project, references: tuple[str, ...], consent: Consent) -> Iterator[Functions]:
+    """The functions that are named, each as FILE.py:NAME; nothing but what the lock holds is executed for them.
+
+    Raises:
+        UntrustedError: Nobody has answered for the code, and `consent` does not let it through.
+        LlmdoError: One differs from the lock, cannot be loaded, or is no function.
+    """
+    root, locked = project.workspace.root, project.locked.graph
+    judges = locked.judges if locked else {}
+    _require_locked(project, judges, references)
+    if references:
+        consent.require(project.graph, root)
+    with closing(Root.open(root)) as files, Modules(root, files, judges) as modules:
+        functions: dict[str, Callable[[Context], Any]] = {}
+        for reference in references:
+            function = modules.load(reference)
+            if not callable(function):
+                raise LlmdoError(
+                    f"`{reference}` is not a function, so it cannot judge", hint="`def NAME(ctx): return ...`"
+                )
+            functions[reference] = function
+        yield functions
+
+
+def _require_locked(project: Project, judges: Mapping[str, str], references: tuple[str, ...]) -> None:
+    """Check that the files of the functions, and all that these import, are what the lock holds.
+
+    Raises:
+        LlmdoError: One is not.
+    """
+    differing = {path for path, source in project.graph.judges.items() if judges.get(path) != source}
+    leading = topology.leading_to(imports_of(project.workspace.judges), differing)
+    for reference in references:
+        if python_file(reference) in leading:
+            files = joined([f"`{path}`" for path in sorted(differing)], by=", ")
+            raise LlmdoError(
+                f"the judge `{reference}` is not executed: `{LOCK}` does not hold {files} as it is now",
+                hint="read what changed; `llmdo lock` takes it in",
+            )

@@ -1,0 +1,208 @@
+"""Evaluations as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from llmdo.base.colour import PAPER
+from llmdo.base.diagnostic import excerpt, shown
+from llmdo.features.evaluation.document import document
+from llmdo.render.amounts import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from llmdo.base.colour import Screen, Shade
+    from llmdo.features.evaluation.outcome import Evaluated, Trial, Variant
+
+PERCENT = 100
+LONGEST = 160  # characters of a reason in a line
+
+
+def as_json(evaluated: Evaluated) -> str:
+    """The document `llmdo.evaluation/1`."""
+    return json.dumps(document(evaluated), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_text(evaluated: Evaluated, screen: Screen = PAPER) -> str:
+    """A table of cases by variants, and below it what failed and why."""
+    lines = [title(evaluated), "", *_table(evaluated, screen)]
+    if sentences := list(verdicts(evaluated)):
+        lines += ["", *map(shown, sentences)]
+    if failing := list(failures(evaluated)):
+        lines += ["", *(f"{_label(evaluated, variant)}{line}" for variant, line in failing)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def title(evaluated: Evaluated) -> str:
+    """What it is, in a line."""
+    parts = [counted(len(evaluated.cases), "case")]
+    if len(evaluated.variants) > 1:
+        parts.append(counted(len(evaluated.variants), "variant"))
+    if evaluated.repeat > 1:
+        parts.append(f"{evaluated.repeat} times each")
+    return f"{shown(evaluated.name)}: {', '.join(parts)} of entry {shown(evaluated.entry)}, {evaluated.id}"
+
+
+def _table(evaluated: Evaluated, screen: Screen) -> Iterator[str]:
+    widest = max(map(len, (*evaluated.cases, *(name for name, _ in totals(evaluated)))))
+    columns = [(variant, max(len(shown(variant.label)), 9)) for variant in evaluated.variants]
+    yield " " * widest + "".join(f"  {shown(variant.label):>{width}}" for variant, width in columns)
+    for case in evaluated.cases:
+        cells = []
+        for variant, width in columns:
+            text, shade = cell(variant, case, evaluated.repeat)
+            cells.append("  " + " " * (width - len(text)) + screen.paint(shade, text))
+        yield f"{shown(case):<{widest}}{''.join(cells)}"
+    for name, of in totals(evaluated):
+        yield f"{name:<{widest}}" + "".join(f"  {of(variant):>{width}}" for variant, width in columns)
+
+
+def cell(variant: Variant, case: str, repeat: int) -> tuple[str, Shade]:
+    """What came of a case, and how it looks."""
+    trials = variant.of(case)
+    if not trials:
+        return "not run", "note"
+    number = sum(trial.passed for trial in trials)
+    shade: Shade = "good" if number == len(trials) else "bad" if number == 0 else "asks"
+    if repeat == 1:
+        return "passed" if number else "failed", shade
+    return f"{number}/{len(trials)}", shade
+
+
+def totals(evaluated: Evaluated) -> Iterator[tuple[str, Callable[[Variant], str]]]:
+    """The rows below the cases: what each is called, and what it says of a variant."""
+    yield "passed", passed
+    yield "95 % of it", likely
+    if evaluated.repeat > 1:
+        yield f"pass^{evaluated.repeat}", partial(all_passed, evaluated.repeat)
+    yield "requests", requests
+    yield "cost", cost
+
+
+def likely(variant: Variant) -> str:
+    """Between which the part lies that passes, with 95 %."""
+    return (
+        "-"
+        if variant.interval is None
+        else "{:.0f}-{:.0f}%".format(*(PERCENT * end for end in variant.interval))
+    )
+
+
+def all_passed(times: int, variant: Variant) -> str:
+    """How likely so many runs of a case all pass; unknown where some were not run."""
+    share = variant.all_passed(times)
+    return "-" if share is None else f"{share:.0%}"
+
+
+def passed(variant: Variant) -> str:
+    """The part of a variant that passed."""
+    return "-" if variant.passed is None else f"{variant.passed:.0%}"
+
+
+def requests(variant: Variant) -> str:
+    """How many requests its runs made."""
+    return f"{sum(trial.requests for trial in variant.trials):,}"
+
+
+def cost(variant: Variant) -> str:
+    """What its runs cost; with a `+` where some of them have no known price."""
+    costs = [trial.cost_usd for trial in variant.trials if trial.is_judged]
+    known = [cost for cost in costs if cost is not None]
+    return f"${sum(known):.4f}{'+' * (None in costs)}" if known or not costs else "unknown"
+
+
+def verdicts(evaluated: Evaluated) -> Iterator[str]:
+    """A sentence for each recording and comparison, and for all that was asked for and does not hold."""
+    for variant in filter(lambda variant: variant.recording, evaluated.variants):
+        before = variant.recorded_usd
+        had = "nobody knows what" if before is None else f"${before:.4f} is what"
+        yield (
+            f"{variant.label}: no model was asked, and nothing spent; {had} the answers in `{variant.recording}` "
+            "had cost when they were recorded"
+        )
+    yield from (comparison.sentence for comparison in evaluated.comparisons)
+    if (held := evaluated.held) is None:
+        return
+    yield from (comparison.sentence for comparison in held.comparisons)
+    yield from (regression.sentence for regression in held.regressions)
+    for label in dict.fromkeys(missed.variant for missed in held.missed):
+        cases = ", ".join(missed.case for missed in held.missed if missed.variant == label)
+        yield f"the baseline {held.baseline} is missed by {label}: {cases}"
+    if held.is_held:
+        yield f"the baseline {held.baseline} is held"
+    if held.is_empty:
+        yield f"nothing could be held against the baseline {held.baseline}"
+    if held.lacking:
+        yield f"not held against it, as they were not judged: {', '.join(held.lacking)}"
+    for label in held.below:
+        yield f"{label}: less passed than `--fail-under` {held.fail_under:g} says"
+
+
+def failures(evaluated: Evaluated) -> Iterator[tuple[Variant, str]]:
+    """A line for each case that failed, with why and in which runs; and for those that were not judged."""
+    for variant in evaluated.variants:
+        for case in evaluated.cases:
+            trials = [trial for trial in variant.trials if trial.case == case]
+            failed = [trial for trial in trials if trial.is_judged and not trial.passed]
+            if failed:
+                many = f" {len(failed)} of {len(trials)} times" if evaluated.repeat > 1 else ""
+                runs = ", ".join(trial.run for trial in failed)
+                yield variant, f"{shown(case)} failed{many}: {'; '.join(reasons(failed))} (run {runs})"
+            if left := [trial for trial in trials if not trial.is_judged]:
+                yield variant, f"{shown(case)} was not judged: {_standing(left)}"
+
+
+def reasons(failed: Iterable[Trial]) -> list[str]:
+    """Why trials failed, each reason once."""
+    counted_reasons = Counter(
+        f"{each.evaluator}" + (f": {each.reason}" if each.reason else "")
+        for trial in failed
+        for each in trial.judgements
+        if not each.passed
+    )
+    return [
+        excerpt(reason, LONGEST) + (f" ({number} times)" if number > 1 else "")
+        for reason, number in counted_reasons.items()
+    ]
+
+
+def _standing(trials: Iterable[Trial]) -> str:
+    states = Counter(f"{trial.state}" + (f": {trial.error}" if trial.error else "") for trial in trials)
+    return "; ".join(excerpt(state, LONGEST) for state in states)
+
+
+def _label(evaluated: Evaluated, variant: Variant) -> str:
+    return f"{shown(variant.label)}: " if len(evaluated.variants) > 1 else ""
+
+
+def listed(evaluations: Iterable[Evaluated]) -> str:
+    """A line for each evaluation."""
+    return "".join(
+        f"{each.id}  {_when(each.began)}  {shown(each.name)}  "
+        f"{', '.join(f'{shown(variant.label)} {passed(variant)}' for variant in each.variants)}"
+        f"{'' if not each.unfinished else f'; {each.unfinished} runs left'}\n"
+        for each in evaluations
+    )
+
+
+def listed_as_json(evaluations: Iterable[Evaluated]) -> str:
+    """The document `llmdo.evaluations/1`, each without its trials."""
+    listed_evaluations = []
+    for each in evaluations:
+        data = document(each)
+        data["variants"] = [
+            {key: value for key, value in variant.items() if key != "trials"}
+            for variant in data["variants"]  # type: ignore[attr-defined]
+        ]
+        listed_evaluations.append({key: value for key, value in data.items() if key != "cases"})
+    record = {"schema": "llmdo.evaluations/1", "evaluations": listed_evaluations}
+    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+
+
+def _when(began: float) -> str:
+    return datetime.fromtimestamp(began).astimezone().strftime("%Y-%m-%d %H:%M")

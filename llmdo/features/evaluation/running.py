@@ -1,0 +1,241 @@
+"""The cases of an evaluation, run: a batch for each variant, begun or gone on with, and what its runs did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from llmdo.features.batch import commands as batches
+from llmdo.features.batch.item_run import ItemRefusal
+from llmdo.features.batch.scheduling import UNPRICED
+from llmdo.features.evaluation.deeds import RunDeeds, deeds_of
+from llmdo.features.evaluation.judges import items_for, rulings_of
+from llmdo.features.evaluation.outcome import Trial
+from llmdo.journal.items import NewItem
+from llmdo.journal.opening import runs_of
+from llmdo.services.run import EntryRequest
+from llmdo.workspace.evals import path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from llmdo.features.batch.commands import BatchHost, BatchOutcome
+    from llmdo.features.batch.scheduling import BatchBounds
+    from llmdo.features.evaluation.judges import JudgeRuling, JudgeRulings
+    from llmdo.features.evaluation.outcome import Variant
+    from llmdo.features.evaluation.suite import Suite
+    from llmdo.journal.items import BatchItem, State
+    from llmdo.journal.stored import RunIndex
+    from llmdo.services.run import PreparedRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """How the runs of an evaluation are worked off now."""
+
+    root: Path
+    bounds: BatchBounds
+    """Of all of them together."""
+    locked: bool
+    debug: bool
+    environ: Mapping[str, str]
+    judging: Mapping[str, str] = field(default_factory=dict)
+    """Judge to the entry by which it is asked."""
+    prepared: Mapping[str, PreparedRun] = field(default_factory=dict)
+    """The label of each variant of another revision to what it runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """The variants of an evaluation with their trials, not judged yet."""
+
+    variants: tuple[Variant, ...]
+    deeds: Mapping[str, RunDeeds]
+    """Of each run that is over, by its id."""
+    rulings: Mapping[tuple[str, str], JudgeRuling]
+    """What judges answered, by the run that they judged and the label of the question."""
+    reason: str | None = None
+    """Why not all was run."""
+    interrupted: bool = False
+
+
+@dataclass(slots=True)
+class _Spending:
+    """What all batches have used so far, and why no other one is begun."""
+
+    bounds: BatchBounds
+    spent: Decimal = Decimal(0)
+    is_unpriced: bool = False
+    """Whether more was spent, and nobody knows how much."""
+    reason: str | None = None
+    interrupted: bool = False
+
+    @property
+    def left(self) -> BatchBounds:
+        """The bounds for the next batch."""
+        budget = None if self.bounds.budget_usd is None else self.bounds.budget_usd - self.spent
+        return replace(self.bounds, budget_usd=budget)
+
+    def may_go_on(self) -> bool:
+        """Whether another batch is begun."""
+        budget = self.bounds.budget_usd
+        if self.reason is None and budget is not None:
+            if self.is_unpriced:
+                self.reason = UNPRICED
+            elif self.spent >= budget:
+                self.reason = f"the runs have cost ${self.spent:.4f}, and `--budget-usd` is ${budget}"
+        return self.reason is None
+
+    def add(self, outcome: BatchOutcome) -> None:
+        """Takes in how a batch stands."""
+        self.spent += Decimal(str(outcome.spent.cost_usd))
+        self.is_unpriced = self.is_unpriced or outcome.spent.unpriced > 0
+        self.reason, self.interrupted = outcome.reason, outcome.interrupted
+
+
+def run_all(planned: tuple[Variant, ...], suite: Suite, repeat: int, how: Conditions, host: BatchHost) -> Ran:
+    """What became of the cases of `suite` with every variant, as far as the bounds allow.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        LlmdoError: A batch cannot be put in, or worked off.
+    """
+    items = tuple(_items(suite, how.root, repeat))
+    refused = dict(_refused(suite, repeat))
+    spending = _Spending(how.bounds)
+    variants: list[Variant] = []
+    deeds: dict[str, RunDeeds] = {}
+    rulings: JudgeRulings = {}
+    for variant in planned:
+        if spending.may_go_on():
+            request = batches.BatchRequest(
+                start=_entry(suite.entry, how),
+                inputs=items,
+                models=variant.models,
+                id=variant.batch,
+                prepared=how.prepared.get(variant.label),
+                working=replace(_working(how, spending), refused=refused),
+            )
+            spending.add(_worked_off(request, how, host))
+        trials, done = _trials(variant, items, how.root)
+        variants.append(replace(variant, trials=trials))
+        deeds.update(done)
+        rulings.update(_judged(variants[-1], suite, how, spending, host))
+    return Ran(
+        variants=tuple(variants),
+        deeds=deeds,
+        rulings=rulings,
+        reason=spending.reason,
+        interrupted=spending.interrupted,
+    )
+
+
+def _judged(
+    variant: Variant, suite: Suite, how: Conditions, spending: _Spending, host: BatchHost
+) -> Iterator[tuple[tuple[str, str], JudgeRuling]]:
+    """What the judges of a variant answered, once all of its runs are over: what they are asked is known then."""
+    if not all(trial.is_judged for trial in variant.trials):
+        return
+    for worker, batch in variant.judges.items():
+        items = items_for(worker, suite, variant.trials)
+        if items and spending.may_go_on():
+            request = batches.BatchRequest(
+                start=_entry(how.judging[worker], how),
+                inputs=items,
+                models=variant.models if variant.recording else (),
+                id=batch,
+                working=_working(how, spending),
+            )
+            spending.add(_worked_off(request, how, host))
+        if batches.is_there(how.root, batch):
+            yield from rulings_of(worker, suite, variant.trials, batches.show(how.root, batch)[1])
+
+
+def _entry(name: str, how: Conditions) -> EntryRequest:
+    return EntryRequest(entry=name, project=str(how.root), locked=how.locked, environ=how.environ)
+
+
+def _working(how: Conditions, spending: _Spending) -> batches.Working:
+    return batches.Working(bounds=spending.left, debug=how.debug, environ=how.environ)
+
+
+def _worked_off(request: batches.BatchRequest, how: Conditions, host: BatchHost) -> BatchOutcome:
+    """How a batch stands after it was begun, or gone on with."""
+    if request.id and batches.is_there(how.root, request.id):
+        continued = batches.ContinuedBatch(
+            root=how.root, batch=request.id, prepared=request.prepared, working=request.working
+        )
+        return batches.go_on(continued, host)
+    return batches.begin(request, host)
+
+
+def _items(suite: Suite, root: Path, repeat: int) -> Iterator[NewItem]:
+    """What is run with each variant: all cases once before any is repeated."""
+    paths = dict.fromkeys(path for case in suite.cases for path in case.attachments)
+    files = {path: (root / path).read_bytes() for path in paths}
+    for number in range(1, repeat + 1):
+        for case in suite.cases:
+            yield NewItem(
+                key=f"{case.name}#{number}",
+                place=path_of(suite.name),
+                input=case.input,
+                files=tuple((str(root / path), files[path]) for path in case.attachments),
+            )
+
+
+def _refused(suite: Suite, repeat: int) -> Iterator[tuple[str, ItemRefusal]]:
+    """The key of each item of a case that refuses something, to that."""
+    for number in range(1, repeat + 1):
+        for case in suite.cases:
+            if case.refused:
+                by = f"the case `{case.name}` of {path_of(suite.name)}"
+                yield f"{case.name}#{number}", ItemRefusal(by=by, capabilities=case.refused)
+
+
+def _trials(
+    variant: Variant, items: tuple[NewItem, ...], root: Path
+) -> tuple[tuple[Trial, ...], dict[str, RunDeeds]]:
+    """The trials of a variant, those that never began as queued; and what the runs did that are over."""
+    if not batches.is_there(root, variant.batch):
+        return tuple(_trial(item.key, "", "queued") for item in items), {}
+    runs = runs_of(root)
+    trials, deeds = [], {}
+    for item in batches.show(root, variant.batch)[1]:
+        trial = _trial(item.key, item.run, item.state)
+        if trial.is_judged:
+            deeds[item.run] = _deeds(runs, item.run)
+            trial = _over(trial, item, deeds[item.run])
+        else:
+            trial = replace(trial, error=item.result.error)
+        trials.append(trial)
+    return tuple(trials), deeds
+
+
+def _trial(key: str, run: str, state: State) -> Trial:
+    case, _, number = key.rpartition("#")
+    return Trial(case=case, number=int(number), run=run, state=state)
+
+
+def _over(trial: Trial, item: BatchItem, deeds: RunDeeds) -> Trial:
+    """The trial whose run is over, or waits."""
+    return replace(
+        trial,
+        output=item.result.output,
+        error=item.result.error,
+        requests=deeds.requests,
+        input_tokens=None if deeds.unmeasured else deeds.input_tokens,
+        output_tokens=None if deeds.unmeasured else deeds.output_tokens,
+        cost_usd=None if deeds.unpriced else float(deeds.cost_usd),
+        recorded_usd=None if deeds.recorded_unpriced else float(deeds.recorded_usd),
+        seconds=round(deeds.seconds, 3),
+    )
+
+
+def _deeds(runs: RunIndex, run: str) -> RunDeeds:
+    """What the run did; nothing, where it could not begin."""
+    if not runs.has(run):
+        return RunDeeds()
+    with runs.read(run) as journal:
+        return deeds_of(journal)

@@ -1,0 +1,28 @@
+"""fast-agent: agent cards in Markdown and YAML, and the servers of `fast-agent.yaml`."""
+
+from __future__ import annotations
+
+from llmdo.extensions.spec import Extension, ForeignFormat
+
+SUFFIXES = (".md", ".markdown", ".yaml", ".yml")
+HOME = ".fast-agent"
+"""The folder of a workspace in which fast-agent looks."""
+AGENTS = ("agent-cards", "agent_cards")
+TOOLS = ("tool-cards", "tool_cards")
+"""The folders of cards that another agent is given as tools."""
+CONFIGURATIONS = ("fast-agent.yaml", "fastagent.config.yaml")
+"""Today's name of its configuration, and the one before."""
+CARDS = tuple(
+    f"{folder}/{name}/*{suffix}"
+    for folder in (HOME, "**")
+    for name in (*AGENTS, *TOOLS)
+    for suffix in SUFFIXES
+)
+FILES = (*CARDS, *(f"{folder}/{name}" for folder in (HOME, "**") for name in CONFIGURATIONS))
+BESIDE = tuple(f"agents/*{suffix}" for suffix in SUFFIXES)
+"""Where cards lie as well, of a folder with a configuration: a run has to be told."""
+
+EXTENSION = Extension(
+    name="fast-agent",
+    formats={"fast-agent": ForeignFormat(FILES, "llmdo.features.fast_agent")},
+)

@@ -1,0 +1,171 @@
+"""fast-agent: the agents of its cards, with the servers of the configuration above them."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.parts import items, table, text
+from llmdo.base.values import dataclass
+from llmdo.features.fast_agent import BESIDE, CONFIGURATIONS, FILES, HOME, TOOLS
+from llmdo.features.fast_agent.card import (
+    KEYS,
+    OF_CARDS_ALONE,
+    TYPES,
+    Card,
+    CardReader,
+    Surroundings,
+    server_at,
+)
+from llmdo.foreign.files import Files
+from llmdo.foreign.servers import servers_in
+from llmdo.foreign.team import MAX_NAME, Team
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.foreign.tree import Tree
+    from llmdo.graph.described import Server
+    from llmdo.syntax.document import Document
+
+SKILLS = (".fast-agent/skills/*/SKILL.md", ".agents/skills/*/SKILL.md", ".claude/skills/*/SKILL.md")
+SERVER_KEYS = frozenset({
+    "access_token", "args", "auth", "command", "connector_id", "cwd", "defer_loading", "description", "elicitation",
+    "env", "headers", "http_read_timeout_seconds", "http_timeout_seconds", "implementation", "include_instructions",
+    "load_on_start", "management", "max_missed_pings", "name", "ping_interval_seconds", "protocol_mode",
+    "read_timeout_seconds", "read_transport_sse_timeout_seconds", "reconnect_on_disconnect", "roots", "sampling",
+    "target", "transport", "url",
+})  # fmt: skip
+
+
+def read(tree: Tree) -> Team:
+    """The agents of the cards of a project."""
+    files = Files(tree, "fast-agent")
+    paths = files.find(FILES)
+    configurations = _Configurations(files, {})
+    cards = list(_cards(files, paths))
+    homes = {card.home for card in cards}
+    has_skills = bool(not tree.only and tree.find(SKILLS)[0])
+    agents = []
+    for home in sorted(homes):
+        together = [card for card in cards if card.home == home]
+        before = "" if len(homes) == 1 or home == "." else f"{home}/"
+        identities = {card.name: excerpt(f"{before}{card.name}", MAX_NAME) for card in together}
+        tools = [identities[card.name] for card in together if card.is_tool]
+        for card in together:
+            configuration = configurations.of(card.path)
+            around = Surroundings(configuration.servers, configuration.web, has_skills, identities, tools)
+            agents.append(CardReader(files, card, around).agent())
+    for path in paths:
+        if _is_configuration(path) and path not in files.paths:
+            configurations.alone(path)
+    return Team(
+        format="fast-agent",
+        agents=tuple(agents),
+        files=files.paths,
+        problems=tuple(files.problems),
+        starts="allowed",
+    )
+
+
+def _cards(files: Files, paths: Iterable[str]) -> Iterator[Card]:
+    """The cards at these paths, and those beside a configuration."""
+    for path in paths:
+        if not _is_configuration(path) and (card := _card(files, path)):
+            yield card
+    folders = {PurePosixPath(path).parent for path in paths if _is_configuration(path)}
+    beside = [(folder / pattern).as_posix() for folder in sorted(folders) for pattern in BESIDE]
+    for path in files.tree.find(beside)[0] if beside and not files.tree.only else ():
+        if card := _card(files, path, is_sure=False):
+            yield card
+
+
+def _is_configuration(path: str) -> bool:
+    return PurePosixPath(path).name in CONFIGURATIONS
+
+
+@dataclass(frozen=True, slots=True)
+class _Configuration:
+    """What a configuration says for the cards below it."""
+
+    servers: Mapping[str, tuple[Server, Place]]
+    web: Place | None = None
+
+
+@dataclass(slots=True)
+class _Configurations:
+    """The configurations of a project, each read once."""
+
+    files: Files
+    known: dict[str, _Configuration | None]
+    """By path; None where there is no file."""
+
+    def of(self, card: str) -> _Configuration:
+        """The nearest one above a card."""
+        for folder in PurePosixPath(card).parents:
+            for place in (folder, folder / HOME):
+                for name in CONFIGURATIONS:
+                    if configuration := self._at((place / name).as_posix()):
+                        return configuration
+        return _Configuration({})
+
+    def _at(self, path: str) -> _Configuration | None:
+        if path not in self.known:
+            document = self.files.yaml(path)
+            self.known[path] = self._read(document) if document else None
+        return self.known[path]
+
+    def alone(self, path: str) -> None:
+        """Notes a configuration above no card: its agents are in Python."""
+        self._at(path)
+        message = f"no card is read with `{path}`: its agents may be in Python, which is not read"
+        if source := self.files.source(path):
+            self.files.problems.append(finding("LDO154", source.location(), message))
+
+    def _read(self, document: Document) -> _Configuration:
+        servers = servers_in(document, "mcp", "servers")
+        for name, (_, at) in servers.items():
+            self.files.misspelt_keys(document, SERVER_KEYS, "mcp", "servers", name)
+            if isinstance(at.data, dict) and "target" in at.data:
+                servers[name] = (server_at(at.data), at)
+        for number, entry in enumerate(items(table(document.data, "mcp").get("targets"))):
+            name = text(table(entry).get("name")) or text(entry) or text(table(entry).get("target"))
+            servers[name] = (server_at(entry), Place(document, ("mcp", "targets", number)))
+        providers = (
+            provider
+            for provider in document.data
+            if table(document.data, provider, "web_search").get("enabled") is True
+        )
+        return _Configuration(
+            servers,
+            next((Place(document, (provider, "web_search", "enabled")) for provider in providers), None),
+        )
+
+
+def _card(files: Files, path: str, *, is_sure: bool = True) -> Card | None:
+    """The card at `path`; None where it is none. Where others keep agents too, its keys have to be those of a card."""
+    name = PurePosixPath(path)
+    if name.stem.lower() in ("readme", "skill"):
+        return None
+    is_tool = name.parent.name in TOOLS
+    if name.suffix in (".yaml", ".yml"):
+        document = files.yaml(path)
+        prompt = text(document.data.get("instruction")) if document else ""
+    else:
+        content = files.text(path, KEYS)
+        document, prompt = (content.document, content.prompt) if content else (None, "")
+    if document is None or (not is_sure and not _is_card(document)):
+        return None
+    if not document.data and not document.problems:
+        message = f"`{path}` is empty, so it is not a card"
+        files.problems.append(finding("LDO152", document.source.location(), message))
+        return None
+    return Card(path, document, prompt, is_tool)
+
+
+def _is_card(document: Document) -> bool:
+    keys = document.data.keys()
+    kind = document.data.get("type")
+    return keys <= KEYS and bool(keys & OF_CARDS_ALONE) and (kind is None or kind in TYPES)

@@ -1,0 +1,86 @@
+"""Runs and batches that are over, removed at the age that the manifest names, once a day by one worker of a fleet."""
+
+from __future__ import annotations
+
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Protocol
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.features.batch.pruning import BatchPruneRequest
+from llmdo.features.batch.pruning import prune as prune_batches
+from llmdo.services.retention import DAY, kept_days
+from llmdo.services.runs import PruneRequest
+from llmdo.services.runs import prune as prune_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from llmdo.features.fleet.queue import Queue
+    from llmdo.journal.workers import FleetWorkers
+    from llmdo.services.root import Tell
+
+LOOK = 600.0  # seconds between two looks of one worker
+TURN = "housekeeping"
+LONGEST = 5.0  # seconds that a worker waits for it as it ends: what it leaves, the next one removes
+
+
+class KeptRequest(Protocol):
+    """Whose past is removed."""
+
+    @property
+    def root(self) -> Path:
+        """Of the workspace."""
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """Names the store."""
+
+
+class Housekeeper:
+    """The removal of what is old, in a thread of its own for as long as the block runs."""
+
+    def __init__(self, request: KeptRequest, workers: FleetWorkers, queue: Queue, tell: Tell) -> None:
+        """`workers` is used by nothing else."""
+        self._request, self._workers, self._queue, self._tell = request, workers, queue, tell
+        self._over = Event()
+        self._thread = Thread(target=self._looking, name="llmdo housekeeper", daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join(LONGEST)
+
+    def _looking(self) -> None:
+        while True:
+            try:
+                if self._workers.has_turn(TURN, DAY):
+                    remove_old(self._request, self._queue, self._tell)
+            except LlmdoError as error:
+                self._tell(f"warning: what is old is not removed now: {error.message}")
+            if self._over.wait(LOOK):
+                return
+
+
+def remove_old(request: KeptRequest, queue: Queue, tell: Tell) -> None:
+    """Removes the batches and runs that are older than the manifest keeps them; none where it does not say.
+
+    Raises:
+        LlmdoError: The manifest has errors, or the store cannot be used.
+    """
+    root, environ, days = request.root, request.environ, kept_days(request.root)
+    if days["batches"] is not None:
+        old_batches = BatchPruneRequest(root=root, older_than=days["batches"], keep=0, environ=environ)
+        batches = prune_batches(old_batches, tell, queue.forget)
+        _tell_removed(len(batches), "batch", "batches", tell)
+    if days["runs"] is not None:
+        old_runs = PruneRequest(root=root, older_than=days["runs"], keep=0, environ=environ)
+        runs = prune_runs(old_runs, tell)
+        _tell_removed(len(runs), "run", "runs", tell)
+
+
+def _tell_removed(number: int, noun: str, plural: str, tell: Tell) -> None:
+    if number:
+        tell(f"removed {number} {noun if number == 1 else plural} that llmdo.toml no longer keeps")

@@ -1,0 +1,87 @@
+"""What dead workers had is taken by others, and what nobody put in is put in: each worker looks for it now and then."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmdo.features.fleet.queue import Queue, QueuedRun
+    from llmdo.journal.workers import FleetWorkers
+
+RELEASE = 2.0  # seconds between two looks for what is due
+PAUSE = 10.0  # seconds between two looks of one worker
+IDLE = 60.0  # seconds between two looks for what is in no queue, where nothing waits
+
+
+def reap(queue: Queue, workers: FleetWorkers) -> tuple[QueuedRun, ...]:
+    """What was taken from workers that are dead; nothing, where another process is doing that.
+
+    A run is taken by who has it, never by how old a beat is: what a worker that is alive has stays its own.
+    """
+    with workers.reaping() as is_alone:
+        if not is_alone:
+            return ()
+        left = queue.reap({worker.id for worker in workers.all() if worker.is_alive})
+    workers.forget()
+    return left
+
+
+class Reaper:
+    """Reaps every few seconds for as long as the block runs, in a thread of its own."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        workers: FleetWorkers,
+        on_reaped: Callable[[QueuedRun], None],
+        own: Callable[[tuple[QueuedRun, ...]], tuple[QueuedRun, ...]],
+        delays: FleetWorkers,
+        put_in_lost: Callable[[], None],
+    ) -> None:
+        """`on_reaped` is given each run that was taken from a dead worker; `own` picks what this worker gives back.
+
+        `delays` says what is due of what was put in for later, by the clock of the store; `put_in_lost` puts in what is
+        in no queue.
+        """
+        self._delays, self._put_in_lost = delays, put_in_lost
+        self._queue, self._workers, self._on_reaped, self._own = queue, workers, on_reaped, own
+        self._over = Event()
+        self._thread = Thread(target=self._reaping, name="llmdo reaper", daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _reaping(self) -> None:
+        last = looked = -IDLE
+        while True:
+            self._release()
+            if self._over.wait(min(PAUSE, RELEASE)):
+                return
+            now = time.monotonic()
+            if now < last + PAUSE:
+                continue
+            last = now
+            try:
+                for taken in reap(self._queue, self._workers):
+                    self._on_reaped(taken)
+                self._queue.give_back(self._own(self._queue.at_work()))
+                if now >= looked + IDLE and self._queue.is_idle():
+                    looked = now
+                    self._put_in_lost()
+            except LlmdoError:  # the database is away; whoever looks next finds the same
+                pass
+
+    def _release(self) -> None:
+        with suppress(LlmdoError):  # as there
+            self._delays.released(self._queue.release(self._delays.due()))

@@ -1,0 +1,32 @@
+"""The fleet: its workers, what each has, and what waits, where runs are kept in a database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.features.fleet.rendering import record
+from llmdo.features.page.endpoints import Endpoint, Inquiry, RequestError
+
+if TYPE_CHECKING:
+    from llmdo.base.values import Json
+    from llmdo.features.page.subject import Subject
+
+
+def answer(subject: Subject, inquiry: Inquiry) -> Json:
+    """How the fleet stands that shares the store."""
+    del inquiry
+    if subject.store is None:
+        raise RequestError(
+            404,
+            "the runs of this workspace are files",
+            hint="a fleet shares a database: `--store URL` names it",
+        )
+    from llmdo.features.fleet.opening import require
+
+    named = require(subject.store)
+    from llmdo.features.fleet.status import status  # which needs the extra `fleet`
+
+    return record(status(named))
+
+
+ENDPOINTS = (Endpoint(path="/api/fleet", answer=answer),)

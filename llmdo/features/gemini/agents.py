@@ -1,0 +1,224 @@
+"""Agents of Gemini CLI in Markdown: which of them it loads, and what the tools that they name come to."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import did_you_mean, excerpt
+from llmdo.base.parts import text
+from llmdo.base.values import dataclass
+from llmdo.features.gemini.rules import LINES, GeminiRules, tool_called
+from llmdo.foreign import servers
+from llmdo.foreign.lines import Line
+from llmdo.foreign.team import MAX_NAME, Agent, Grant, capability_of
+from llmdo.graph.described import Server
+from llmdo.policy.authority import Capability
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.foreign.files import Files
+    from llmdo.foreign.reading import Text
+    from llmdo.syntax.document import Document
+
+LOCAL = frozenset({
+    "description", "display_name", "kind", "max_turns", "mcpServers", "mcp_servers", "model", "name", "temperature",
+    "timeout_mins", "tools",
+})  # fmt: skip
+REMOTE = frozenset(
+    {"agent_card_json", "agent_card_url", "auth", "description", "display_name", "kind", "name"}
+)
+EVERY_TOOL = "every tool"
+DISCOVERED = Line("discovered_tool_*", (capability_of("discovered"),), "needs_approval", "open", "")
+"""What `tools.discoveryCommand` prints as tools: nobody knows before it runs."""
+_NAME = re.compile(r"[a-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A server as a file declares it."""
+
+    server: Server
+    at: Place
+    trust: Place | None = None
+    """What lets all of its tools go unasked."""
+
+
+def servers_of(document: Document, key: str) -> dict[str, Declared]:
+    """The servers in the table at `key`; one whose list of tools is empty has none."""
+    declared: dict[str, Declared] = {}
+    for name, (server, at) in servers.servers_in(document, key).items():
+        options = at.data if isinstance(at.data, dict) else {}
+        if options.get("includeTools", options.get("include_tools")) != []:
+            trust = Place(document, (key, name, "trust")) if options.get("trust") is True else None
+            declared[name] = Declared(server, at, trust)
+    return declared
+
+
+def note_trust(files: Files, declared: Mapping[str, Declared]) -> None:
+    """Notes the servers of which nothing asks."""
+    for name, each in declared.items():
+        if each.trust:
+            message = f"nothing asks before a call of the MCP server `{excerpt(name)}`, because it is trusted"
+            files.note("LDO554", each.trust, message, "name its tools that may go unasked in `tools.allowed`")
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """What holds for a session and for all agents that it calls."""
+
+    rules: GeminiRules
+    servers: Mapping[str, Declared]
+    discovers: Place | None = None
+    """What makes tools of a command's output."""
+
+    def everything(self, at: Place) -> Iterator[Grant]:
+        """Every tool that is not taken away."""
+        toolset = None if self.rules.core is not None else EVERY_TOOL
+        for line in LINES.values():
+            if self.servers or "mcp.read" not in line.capabilities:
+                yield from self.rules.grants(line, at, toolset)
+        if self.discovers:
+            yield from self.rules.grants(DISCOVERED, self.discovers)
+        for name, each in self.servers.items():
+            yield from self.rules.server(name, each.server, each.at, each.trust)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFile:
+    """The reading of one agent file."""
+
+    files: Files
+    home: Home
+    path: str
+    text: Text
+
+    @property
+    def header(self) -> Mapping[str, object]:
+        """All that the file says besides the prompt."""
+        return self.text.document.data
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether another machine runs it."""
+        kind = self.header.get("kind")
+        return kind == "remote" if kind else bool(self.header.keys() & {"agent_card_json", "agent_card_url"})
+
+    def _place(self, *route: str | int, of_key: bool = False) -> Place:
+        return Place(self.text.document, route, of_key)
+
+    def agent(self, *, is_entry: bool) -> Agent | None:
+        """The agent that the file declares; None, with the reason noted, where Gemini CLI does not load it."""
+        if self._is_refused():
+            return None
+        header = self.header
+        at = self._place("name", of_key=True)
+        model = header.get("model")
+        listed = self._listed()
+        return Agent(
+            name=excerpt(text(header["name"]), MAX_NAME),
+            at=at,
+            path=self.path,
+            prompt=self.text.prompt,
+            header=header,
+            description=text(header.get("description")) or None,
+            model=model if isinstance(model, str) and model != "inherit" else None,
+            grants=tuple(self._grants(at, listed)),
+            inherits=not self.is_remote and listed is None and self.home.rules.core is None,
+            but=self.home.rules.without,
+            is_entry=is_entry,
+        )
+
+    def _is_refused(self) -> bool:
+        """Whether Gemini CLI refuses the file: it does so for any key and any tool that it does not know."""
+        header = self.header
+        unloaded = "so Gemini CLI does not load this agent"
+        name = header.get("name")
+        if not isinstance(name, str) or not (self.is_remote or text(header.get("description"))):
+            lacking = "`name`" if not isinstance(name, str) else "`description`"
+            self.files.note("LDO152", self._place(), f"`{self.path}` has no {lacking}, {unloaded}")
+            return True
+        if not _NAME.fullmatch(name):
+            message = (
+                f"`{excerpt(name)}` is not a name of lower-case letters, digits, `-` and `_`, {unloaded}"
+            )
+            self.files.note("LDO152", self._place("name"), message)
+            return True
+        known = REMOTE if self.is_remote else LOCAL
+        if unknown := [key for key in header if key not in known]:
+            names = ", ".join(f"`{excerpt(key)}`" for key in unknown)
+            place = self._place(unknown[0], of_key=True)
+            message = f"Gemini CLI does not know {names}, and loads no agent that has what it does not know"
+            self.files.note("LDO151", place, message, did_you_mean(unknown[0], known))
+            return True
+        tools = header.get("tools")
+        if "tools" in header and not isinstance(tools, list):
+            message = f"`tools` is not a list, {unloaded}"
+            self.files.note("LDO151", self._place("tools"), message)
+            return True
+        for number, tool in enumerate(tools if isinstance(tools, list) else ()):
+            if not isinstance(tool, str) or not _is_tool(tool):
+                message = f"Gemini CLI has no tool `{excerpt(str(tool))}`, and loads no agent that names it"
+                hint = did_you_mean(str(tool), LINES)
+                self.files.note("LDO250", self._place("tools", number), message, hint)
+                return True
+        return False
+
+    def _listed(self) -> list[tuple[str, Place]] | None:
+        """The tools that it names; None where it has those of the session."""
+        tools = self.header.get("tools")
+        if isinstance(tools, list):
+            return [(str(tool), self._place("tools", number)) for number, tool in enumerate(tools)]
+        return None
+
+    def _grants(self, at: Place, listed: list[tuple[str, Place]] | None) -> Iterator[Grant]:
+        if self.is_remote:
+            yield self._of_another_machine(at)
+            return
+        if listed is None:
+            yield from self.home.everything(at)
+        for tool, place in listed or ():
+            yield from self._of_tool(tool, place)
+        for key in ("mcpServers", "mcp_servers"):
+            own = servers_of(self.text.document, key)
+            note_trust(self.files, own)
+            for name, each in own.items():
+                yield from self.home.rules.server(name, each.server, each.at, each.trust)
+
+    def _of_another_machine(self, at: Place) -> Grant:
+        name = text(self.header["name"])
+        capabilities = (capability_of(name), "data.untrusted", "net.connect")
+        return Grant(
+            toolset="another machine",
+            tool=name,
+            capabilities=tuple(map(Capability, capabilities)),
+            decision="allowed",
+            origin="Gemini CLI, where no rule says anything",
+            at=at,
+            is_open=True,
+        )
+
+    def _of_tool(self, name: str, place: Place) -> Iterator[Grant]:
+        rules, known = self.home.rules, self.home.servers
+        if line := LINES.get(tool_called(name)):
+            yield from rules.grants(line, place)
+        elif name == "*":
+            yield from self.home.everything(place)
+        elif name == "mcp_*":
+            for server, each in known.items():
+                yield from rules.server(server, each.server, place, each.trust)
+        elif name.startswith("mcp_"):
+            near = [server for server in known if name.startswith(f"mcp_{server}_")]
+            server = max(near, key=len) if near else name.removeprefix("mcp_").partition("_")[0]
+            if not near:
+                self.files.unknown_server(place, server, known)
+            each = known[server] if near else Declared(Server(), place)
+            yield from rules.server(server, each.server, place, each.trust)
+        else:
+            yield from rules.grants(DISCOVERED, place)
+
+
+def _is_tool(name: str) -> bool:
+    return tool_called(name) in LINES or name == "*" or name.startswith(("mcp_", "discovered_tool_"))

@@ -1,0 +1,164 @@
+"""Gemini CLI: its session under `.gemini/settings.json`, sessions with an extension, and the agents that they call."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.parts import table, text
+from llmdo.base.values import replace
+from llmdo.features.gemini import AGENTS, EXTENSIONS, MANIFEST, POLICIES, SETTINGS
+from llmdo.features.gemini.agents import LOCAL, REMOTE, AgentFile, Home, note_trust, servers_of
+from llmdo.features.gemini.rules import GeminiRules, listed
+from llmdo.features.gemini.settings import judge_servers, rules_of
+from llmdo.features.gemini.table import TABLE
+from llmdo.foreign.files import Files
+from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team
+from llmdo.policy.authority import Capability
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmdo.foreign.tree import Tree
+    from llmdo.syntax.document import Document
+
+SESSION = "main-session"
+"""What the session of a project is called here."""
+BROWSER = "browser_agent"
+_BROWSER_LINE = next(line for line in TABLE if line.tool == BROWSER)
+_EXTENSION_KEYS = frozenset({
+    "contextFileName", "description", "excludeTools", "mcpServers", "migratedTo", "name", "plan", "settings", "themes",
+    "version",
+})  # fmt: skip
+
+
+def read(tree: Tree) -> Team:
+    """The sessions and the agents of a project of Gemini CLI."""
+    files = Files(tree, "Gemini CLI")
+    paths = files.find((AGENTS, *EXTENSIONS))
+    manifests = [path for path in paths if PurePosixPath(path).name == MANIFEST]
+    settings = next((path for path in paths if path.endswith(".json") and path not in manifests), SETTINGS)
+    agents: list[Agent] = []
+    if not (tree.only and manifests):
+        agents += _project(files, settings, [path for path in paths if path.endswith(".md")])
+    for path in manifests:
+        agents += _extension(files, path)
+    return Team(
+        format="gemini",
+        agents=tuple(agents),
+        files=files.paths,
+        problems=tuple(files.problems),
+        starts="allowed",  # in a folder that a person once trusted
+        max_depth=1,
+    )
+
+
+def _project(files: Files, settings: str, paths: Iterable[str]) -> Iterator[Agent]:
+    """The session of a project, where it has settings, and its agents."""
+    document = files.json(settings)
+    home = Home(GeminiRules(), {})
+    overrides = table(document.data, "agents", "overrides") if document else {}
+    if document:
+        servers = servers_of(document, "mcpServers")
+        note_trust(files, servers)
+        known = {name: (each.server, each.at) for name, each in servers.items()}
+        discovers = ("tools", "discoveryCommand")
+        home = Home(
+            rules_of(files, document, known),
+            servers,
+            Place(document, discovers) if Place(document, discovers).data else None,
+        )
+    if document is None or table(document.data, "experimental").get("enableAgents") is not False:
+        agents = [
+            agent
+            for agent in _agents(files, home, paths, is_entry=document is None)
+            if table(overrides, agent.name).get("enabled") is not False
+        ]
+    else:
+        agents = []
+    if document and table(overrides, BROWSER).get("enabled") is True:
+        agents.append(_browser(Place(document, ("agents", "overrides", BROWSER), of_key=True)))
+    if document:
+        yield _session(SESSION, document, home, agents)
+    yield from agents
+    if not files.tree.only:
+        _note_policies(files)
+
+
+def _extension(files: Files, path: str) -> Iterator[Agent]:
+    """A session with an extension, and the agents that come with it."""
+    document = files.json(path)
+    if document is None:
+        return
+    folder = path.removesuffix(MANIFEST)
+    name = text(document.data.get("name")) or PurePosixPath(folder).name or "an extension"
+    files.misspelt_keys(document, _EXTENSION_KEYS)
+    judge_servers(files, document)
+    # Nobody but a person can trust a server that comes with an extension.
+    servers = {
+        server: replace(each, trust=None) for server, each in servers_of(document, "mcpServers").items()
+    }
+    home = Home(GeminiRules(excluded=listed(files.texts(document, "excludeTools"))), servers)
+    paths = files.find([f"{folder}agents/*.md"]) if not files.tree.only else ()
+    agents = list(_agents(files, home, paths, is_entry=False))
+    yield _session(excerpt(f"{SESSION} with {name}", MAX_NAME), document, home, agents)
+    yield from agents
+
+
+def _agents(files: Files, home: Home, paths: Iterable[str], *, is_entry: bool) -> Iterator[Agent]:
+    for path in paths:
+        if PurePosixPath(path).name.startswith("_"):
+            continue  # how Gemini CLI is told to leave a file out
+        if content := files.text(path, LOCAL | REMOTE):
+            agent = AgentFile(files, home, path, content).agent(is_entry=is_entry)
+            if agent:
+                yield agent
+
+
+def _session(name: str, document: Document, home: Home, agents: Iterable[Agent]) -> Agent:
+    """The session that a person starts: it has every tool and calls every agent."""
+    at = Place(document, ())
+    return Agent(
+        name=name,
+        at=at,
+        path="",
+        prompt="",
+        header=document.data,
+        description="The session of Gemini CLI.",
+        grants=tuple(home.everything(at)),
+        calls=tuple(AgentCall(name=agent.name, at=agent.at) for agent in agents),
+        inherits=home.rules.core is None,
+        but=home.rules.without,
+    )
+
+
+def _browser(at: Place) -> Agent:
+    """The agent with a browser, which Gemini CLI brings along switched off."""
+    grant = Grant(
+        toolset="a browser",
+        tool=BROWSER,
+        capabilities=tuple(map(Capability, _BROWSER_LINE.capabilities)),
+        decision=_BROWSER_LINE.decision,
+        origin="Gemini CLI, where no rule says anything",
+        at=at,
+        is_open=True,
+    )
+    return Agent(
+        name=BROWSER,
+        at=at,
+        path="",
+        prompt="",
+        description="Built into Gemini CLI.",
+        grants=(grant,),
+        is_entry=False,
+    )
+
+
+def _note_policies(files: Files) -> None:
+    for path in files.tree.find([POLICIES])[0]:
+        if source := files.source(path):
+            message = "Gemini CLI ignores the policies of a project, so this file does nothing"
+            hint = "it reads a person's own, in `~/.gemini/policies`"
+            files.problems.append(finding("LDO151", source.location(), message, hint=hint))

@@ -1,0 +1,152 @@
+"""gh-aw: workflows of GitHub in Markdown. They run unattended, so whatever one has runs without a question."""
+
+from __future__ import annotations
+
+import posixpath
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.values import dataclass, field
+from llmdo.features.gh_aw import FILES
+from llmdo.features.gh_aw.network import FIREWALL, is_sandboxed
+from llmdo.features.gh_aw.strangers import opened
+from llmdo.features.gh_aw.tools import grants_of, judge_tools
+from llmdo.foreign.files import Files
+from llmdo.foreign.team import Agent, Team
+from llmdo.syntax.discovery import leaves
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+
+    from llmdo.foreign.tree import Tree
+    from llmdo.syntax.document import Document
+
+KEYS = frozenset(
+    {
+        "cache", "checkout", "concurrency", "container", "description", "engine", "env", "environment", "features",
+        "github-token", "if", "imports", "jobs", "labels", "mcp-servers", "name", "network", "on", "permissions",
+        "post-steps", "rate-limit", "redirect", "run-name", "runs-on", "runtimes", "safe-inputs", "safe-outputs",
+        "sandbox", "secret-masking", "secrets", "services", "source", "steps", "strict", "timeout-minutes",
+        "timeout_minutes", "tools", "tracker-id",
+    }
+)  # fmt: skip
+MOVED = "redirect"
+"""The key of a file that only says where its workflow has moved to."""
+
+
+def read(tree: Tree) -> Team:
+    """The workflows of a repository."""
+    files = Files(tree, "gh-aw")
+    paths = files.find(FILES)
+    reader = _WorkflowReader(files, frozenset(paths))
+    agents = [agent for path in paths if (agent := reader.agent(path))]
+    return Team(
+        format="gh-aw",
+        agents=tuple(agents),
+        files=tuple(sorted({*paths, *reader.parts})),
+        problems=tuple(dict.fromkeys(files.problems)),
+        starts="allowed",
+        max_depth=1,
+    )
+
+
+@dataclass(slots=True)
+class _WorkflowReader:
+    """One reading of a repository: collects its problems."""
+
+    files: Files
+    paths: frozenset[str]
+    parts: set[str] = field(default_factory=set)
+    """The files that workflows import."""
+
+    def agent(self, path: str) -> Agent | None:
+        """The workflow at `path`, as an agent that nobody is asked about; None where it is none."""
+        text = self.files.header(path, KEYS)
+        if text is None:
+            if PurePosixPath(path).stem.lower() != "readme" and (source := self.files.source(path)):
+                message = f"`{path}` has no header, so it is not a workflow"
+                self.files.problems.append(finding("LDO152", source.location(), message))
+            return None
+        main, data = text.document, text.document.data
+        self.files.problems.extend(main.problems)
+        if not self._is_workflow(main):
+            return None
+        self._judge(main)
+        name = data.get("name")
+        at = Place(main, ("name" if isinstance(name, str) else "on",), of_key=True)
+        parts = [main]
+        for part in self._imported(main):
+            self._judge(part)
+            parts.append(part)
+        events = sorted(f"`{event}`" for event, _ in opened(main))
+        return Agent(
+            name=_name_of(path, self.paths),
+            at=at,
+            path=path,
+            prompt=text.prompt,
+            header=data,
+            description=next(
+                (words for key in ("description", "name") if isinstance(words := data.get(key), str)), None
+            ),
+            grants=tuple(grants_of(parts, text.prompt, at)),
+            started_by=f"anyone can start it by {' or '.join(events)}" if events else None,
+            sandbox=FIREWALL if is_sandboxed(main) else None,
+        )
+
+    def _is_workflow(self, document: Document) -> bool:
+        """Whether a file is started by itself: one without `on` is a part of others."""
+        if "on" in document.data:
+            return True
+        if MOVED in document.data:
+            message = f"this workflow has moved to `{excerpt(str(document.data[MOVED]))}`"
+            self.files.problems.append(finding("LDO154", document.key(MOVED), message))
+        return False
+
+    def _imported(self, main: Document) -> Iterator[Document]:
+        """The headers that a workflow takes its tools from besides; each once, and those that they import as well."""
+        waiting = [main]
+        seen = {main.source.path}
+        while waiting:
+            importing = waiting.pop()
+            listed = importing.data.get("imports")
+            for number, entry in enumerate(listed if isinstance(listed, list) else ()):
+                name = entry.get("path", entry.get("uses")) if isinstance(entry, dict) else entry
+                path, is_optional = _path_of(str(name), importing.source.path)
+                if path in seen:
+                    continue
+                seen.add(path)
+                if not leaves(path) and self.files.source(path):
+                    self.parts.add(path)
+                    text = self.files.header(path, KEYS)
+                    if text is not None:  # else it is a part of the prompt, and adds no tools
+                        self.files.problems.extend(text.document.problems)
+                        waiting.append(text.document)
+                        yield text.document
+                elif not is_optional:
+                    at = Place(importing, ("imports", number)).location
+                    where = "comes from another repository" if "@" in path else "is not among these files"
+                    message = f"`{excerpt(str(name))}` {where}, so nothing is known of what it adds"
+                    self.files.problems.append(finding("LDO250", at, message))
+
+    def _judge(self, document: Document) -> None:
+        judge_tools(self.files, document)
+        self.files.misspelt_keys(document, KEYS)
+
+
+def _name_of(path: str, paths: Container[str]) -> str:
+    """What a workflow is called; one that a repository offers to others as well as using it, after its folder."""
+    name = PurePosixPath(path).stem
+    is_offered = path.startswith("workflows/") and f".github/{path}" in paths
+    return f"workflows/{name}" if is_offered else name
+
+
+def _path_of(name: str, importing: str) -> tuple[str, bool]:
+    """The file that an import names, from the repository's root, and whether it may be missing."""
+    file, _, _ = name.partition("#")
+    is_optional = file.endswith("?")
+    file = file.removesuffix("?")
+    if file.startswith((".github/", "/")) or "@" in file:
+        return posixpath.normpath(file.lstrip("/")), is_optional
+    return posixpath.normpath(f"{importing.rpartition('/')[0]}/{file}").lstrip("/"), is_optional

@@ -1,0 +1,202 @@
+"""The tools of a workflow of gh-aw: what its files name, and what its compiler adds to that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import dataclass, replace
+from llmdo.features.gh_aw.network import is_sandboxed, sent_to
+from llmdo.features.gh_aw.strangers import fetched, is_filtered, opened
+from llmdo.features.gh_aw.table import TABLE
+from llmdo.foreign import servers
+from llmdo.foreign.commands import commands
+from llmdo.foreign.lines import Line
+from llmdo.foreign.team import Grant, capability_of
+from llmdo.policy.authority import Capability
+from llmdo.policy.shell.rules import UNLISTED
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from llmdo.foreign.files import Files
+    from llmdo.syntax.document import Document
+
+DEFAULT = "default tools"
+"""What paths call the tools that the compiler adds."""
+ORIGIN = "gh-aw runs unattended"
+
+SETTINGS = frozenset(
+    {
+        "activation-comments", "allowed-domains", "allowed-github-references", "app", "concurrency-group", "env",
+        "environment", "failure-issue-repo", "footer", "github-app", "github-token", "group-reports", "id-token",
+        "max-bot-mentions", "max-patch-files", "max-patch-size", "mentions", "messages", "missing-data",
+        "missing-tool", "needs", "noop", "report-failure-as-issue", "report-incomplete", "runs-on", "staged", "steps",
+        "threat-detection",
+    }
+)  # fmt: skip
+"""Keys of `safe-outputs` that say how, and let nothing out that a reader of the run could not see."""
+JOBS = "jobs"
+TO_AGENTS = frozenset({"assign-to-agent", "create-agent-session", "create-agent-task"})
+"""Outputs that start another agent."""
+TO_BRANCHES = frozenset({"create-pull-request", "push-to-pull-request-branch"})
+"""Outputs for which the compiler adds the editing of files, and git."""
+
+_LINES = {line.tool: line for line in TABLE}
+_EVERYTHING = frozenset({":*", "*"})
+RUN, READS = "proc.exec", "proc.exec.read"
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedTool:
+    """What a file says of a tool."""
+
+    value: object
+    at: Place
+
+
+def grants_of(documents: Sequence[Document], prompt: str, at: Place) -> Iterator[Grant]:
+    """What a workflow has by its own header, the first, and those that it imports; `at` is its own place."""
+    for event, place in opened(documents[0]):
+        line = _LINES["on.EVENT, roles: all"]
+        yield from _grants(line, f"on.{event}", event, place, "take `roles: all` out of `on`")
+    for place in fetched(documents, prompt):
+        key = ".".join(map(str, place.route))
+        line = _LINES["steps that ask GitHub"]
+        yield from _grants(line, key, key, place, f"have `{key}` fetch what members wrote alone")
+    outputs = dict(_outputs(documents))
+    tools = _tools(documents)
+    yield from _github(tools, at)
+    yield from _edit(tools, documents[0], outputs, at)
+    for grant in _bash(tools, documents[0], outputs, at):
+        yield _confined(grant, documents)
+    for name, tool in tools.items():
+        if name in ("github", "edit", "bash") or tool.value is False:
+            continue
+        line = _LINES.get(name) or Line(name, (capability_of(name),), "allowed", "open", "")
+        yield from _grants(line, name, name, tool.at)
+    for document in documents:
+        for name, (server, place) in servers.servers_in(document, "mcp-servers").items():
+            yield servers.grant(name, server, place, "allowed", "gh-aw")
+    for name, place in outputs.items():
+        is_own = place.route[1:2] == (JOBS,)
+        kind = "jobs.JOB" if is_own else "assign-to-agent" if name in TO_AGENTS else "OUTPUT"
+        line = _LINES[f"safe-outputs.{kind}"]
+        output = f"safe-outputs.{name}"
+        yield from _grants(line, output, output, place)
+
+
+def judge_tools(files: Files, document: Document) -> None:
+    """Notes the names in `tools` that gh-aw does not know."""
+    tools: object = document.data.get("tools")
+    for name in tools if isinstance(tools, dict) else ():
+        if name not in _LINES:
+            files.unknown_tool(Place(document, ("tools", name), of_key=True), name, _LINES)
+
+
+def _tools(documents: Iterable[Document]) -> Mapping[str, _NamedTool]:
+    """What the files say of each tool: the first that says something, of lists all together."""
+    tools_by_name: dict[str, _NamedTool] = {}
+    for document in documents:
+        tools: object = document.data.get("tools")
+        for name, value in tools.items() if isinstance(tools, dict) else ():
+            earlier = tools_by_name.get(name)
+            if earlier is None:
+                tools_by_name[name] = _NamedTool(value, Place(document, ("tools", name), of_key=True))
+            elif isinstance(earlier.value, list) and isinstance(value, list):
+                tools_by_name[name] = _NamedTool([*earlier.value, *value], earlier.at)
+            elif value is True:  # the widest that a part can say
+                tools_by_name[name] = _NamedTool(value, Place(document, ("tools", name), of_key=True))
+    return tools_by_name
+
+
+def _outputs(documents: Iterable[Document]) -> Iterator[tuple[str, Place]]:
+    """The safe outputs, jobs of the workflow's own among them."""
+    for document in documents:
+        outputs: object = document.data.get("safe-outputs")
+        for name, value in outputs.items() if isinstance(outputs, dict) else ():
+            if name == JOBS and isinstance(value, dict):
+                for job in value:
+                    yield str(job), Place(document, ("safe-outputs", JOBS, job), of_key=True)
+            elif name not in SETTINGS and value is not False:
+                yield str(name), Place(document, ("safe-outputs", name), of_key=True)
+
+
+def _github(tools: Mapping[str, _NamedTool], at: Place) -> Iterator[Grant]:
+    """GitHub's server, which every workflow has that does not refuse it; its token reads unless it is told to write."""
+    tool = tools.get("github")
+    if tool is not None and tool.value is False:
+        return
+    writes = isinstance(tool.value, dict) and tool.value.get("read-only") is False if tool else False
+    is_open = tool is not None and not is_filtered(tool.value)
+    line = _LINES["github" + (", read-only: false" if writes else ", min-integrity: none" * is_open)]
+    narrower = "write `min-integrity: approved` under `tools.github`" if is_open and not writes else None
+    yield from _grants(line, "github" if tool else DEFAULT, "github", tool.at if tool else at, narrower)
+
+
+def _edit(
+    tools: Mapping[str, _NamedTool], main: Document, outputs: Mapping[str, Place], at: Place
+) -> Iterator[Grant]:
+    tool = tools.get("edit")
+    if tool is not None:
+        if tool.value is not False:
+            yield from _grants(_LINES["edit"], "edit", "edit", tool.at)
+    elif is_sandboxed(main) or outputs.keys() & TO_BRANCHES:
+        yield from _grants(_LINES["edit"], DEFAULT, "edit", at)
+
+
+def _bash(
+    tools: Mapping[str, _NamedTool], main: Document, outputs: Mapping[str, Place], at: Place
+) -> Iterator[Grant]:
+    """The shell: in a sandbox all of it where no file says which commands, and git where branches are pushed."""
+    tool = tools.get("bash")
+    has_git = bool(outputs.keys() & TO_BRANCHES)
+    if tool is None:
+        if is_sandboxed(main):
+            yield from _grants(_LINES["bash: *"], DEFAULT, "bash", at)
+        elif has_git:
+            yield from _grants(_LINES["bash: COMMAND"], DEFAULT, "bash", at)
+        return
+    if tool.value is True or (tool.value is None and has_git):
+        line: Line | None = _LINES["bash: *"]
+    elif tool.value is None:
+        line = _LINES["bash"]
+    elif isinstance(tool.value, list) and _EVERYTHING & set(map(str, tool.value)):
+        line = _LINES["bash: *"]
+    elif tool.value in (False, []):
+        line = _LINES["bash: COMMAND"] if has_git else None
+    else:
+        listed = map(str, tool.value) if isinstance(tool.value, list) else ()
+        is_open = any(commands(command, is_prefix=True) == UNLISTED for command in listed)
+        line = _LINES["bash: *" if is_open else "bash: COMMAND"]
+    if line:
+        yield from _grants(line, "bash", "bash", tool.at)
+
+
+def _confined(grant: Grant, documents: Sequence[Document]) -> Grant:
+    """The shell with the hosts that it can send to; behind the firewall it is no free one, though it reads files."""
+    if not any(RUN in capability.names and capability.name != READS for capability in grant.capabilities):
+        return grant
+    capabilities = {*grant.capabilities, *sent_to(documents)}
+    if is_sandboxed(documents[0]):
+        capabilities.add(Capability("fs.read"))
+    return replace(
+        grant,
+        capabilities=tuple(sorted(capabilities, key=str)),
+        is_open=grant.is_open and not is_sandboxed(documents[0]),
+    )
+
+
+def _grants(line: Line, toolset: str, tool: str, at: Place, narrower: str | None = None) -> Iterator[Grant]:
+    if line.capabilities:
+        yield Grant(
+            toolset=toolset,
+            tool=tool,
+            capabilities=tuple(map(Capability.parse, line.capabilities)),
+            decision=line.decision,
+            origin=ORIGIN,
+            at=at,
+            is_open=line.assurance == "open",
+            is_default=toolset == DEFAULT,
+            narrower=narrower,
+        )

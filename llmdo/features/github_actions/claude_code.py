@@ -1,0 +1,266 @@
+"""Claude Code in a workflow: what its action, or `claude -p`, lets it do."""
+
+from __future__ import annotations
+
+import json
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import finding
+from llmdo.base.parts import table
+from llmdo.base.values import replace
+from llmdo.features.claude.modes import Mode
+from llmdo.features.claude.rules import rule_of
+from llmdo.features.claude.settings import settings_of
+from llmdo.features.claude.table import TABLE
+from llmdo.features.github_actions.claude_options import BYPASSES, OF_V0, TOOL, claude_options, is_v0, is_v1
+from llmdo.features.github_actions.table import CLAUDE_TOOLS
+from llmdo.features.github_actions.tokens import (
+    OF_AN_APP,
+    SENDS,
+    by_command,
+    by_github_tool,
+    by_shell,
+    granted,
+    token_of,
+    writes,
+)
+from llmdo.features.github_actions.workflow import TokenPermissions
+from llmdo.foreign import reading, servers
+from llmdo.foreign.files import json_at
+from llmdo.foreign.team import capability_of
+from llmdo.graph.described import Server
+from llmdo.syntax.discovery import leaves
+from llmdo.syntax.document import Document, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.features.claude.settings import ClaudeSettings
+    from llmdo.features.github_actions.claude_options import ClaudeOptions
+    from llmdo.features.github_actions.walking import Site
+    from llmdo.foreign.team import Grant
+    from llmdo.foreign.tree import Tree
+    from llmdo.policy.authority import Decision
+
+SECOND_MODEL = "a look by a second model"
+"""What comes in mode auto before a call that no rule allows."""
+
+_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
+_SERVERS = ".mcp.json"
+_LINES = {line.tool: line for line in TABLE}
+_REST = re.compile(r"(?::\*|\s*\*)$")
+"""How a pattern of commands ends that lets anything follow."""
+
+
+def claude_grants(site: Site, tree: Tree) -> Iterator[Grant]:
+    """The tools of Claude Code at a step: those that something allows, for nobody is there to be asked."""
+    token = _token(site)
+    options = claude_options(site)
+    settings = _settings(site, tree, options)
+    mode = (
+        settings.mode if settings.mode.at else Mode("default")
+    )  # in which a session begins that nobody sees
+    if options.mode:
+        mode = Mode(options.mode[0], options.mode[1])
+    if options.rest == "needs_approval":
+        mode = Mode("acceptEdits")  # mode auto edits the checkout, and has the rest looked at
+    at = site.at
+    if options.unknown:
+        yield granted("arguments", "arguments", [capability_of("claude")], options.unknown, is_open=True)
+    for tool in CLAUDE_TOOLS:
+        if options.only is not None and tool not in options.only:
+            continue
+        if tool == "Bash":
+            yield from _bash(site, token, settings, mode, options)
+        else:
+            for grant in settings.grants(_LINES[tool], at, mode):
+                yield from _unattended(grant, options)
+    yield from _of_servers(tree, token, settings, mode, options)
+    yield from _of_skill(site, tree, token)
+
+
+def claude_problems(site: Site) -> Iterator[Diagnostic]:
+    """Inputs that the release of the action does not have, and flags with which nothing is refused."""
+    if site.run.program == "claude-code-action" and not is_v0(site):
+        for key, instead in OF_V0.items():
+            if key in table(site.step.get("with")) and is_v1(site):
+                message = f"claude-code-action has no input `{key}` since v1, so it does nothing"
+                hint = f"use `{instead}` in `claude_args`" if instead and instead.startswith("-") else None
+                hint = f"it is called `{instead}`" if instead and hint is None else hint
+                yield finding("LDO151", site.place("with", key, of_key=True).location, message, hint=hint)
+    mode = claude_options(site).mode
+    if mode and mode[0] == BYPASSES:
+        message = "Claude Code is told to skip permissions here, so no tool is refused"
+        hint = "allow by name what it needs: `--allowedTools`"
+        yield finding("LDO554", mode[1].location, message, hint=hint)
+
+
+def strangers_of_action(site: Site) -> str | None:
+    """Who may start the action although he cannot write to the repository; None where it turns all of them away."""
+    users, bots = site.input("allowed_non_write_users"), site.input("allowed_bots")
+    if users and "*" in users[0].split(",") and site.input("github_token"):
+        return "anyone"
+    return "any GitHub App" if bots and "*" in bots[0].split(",") else None
+
+
+def _settings(site: Site, tree: Tree, options: ClaudeOptions) -> ClaudeSettings:
+    """The permissions of the project, and those that the step adds."""
+    paths = _SETTINGS if options.reads_project else ()
+    documents = [document for path in paths if (document := json_at(tree, path))]
+    for value, at in options.settings:
+        document = _json(value, at, tree)
+        if document is None:
+            options.unknown = at
+        else:
+            documents.append(document)
+    read = settings_of(documents)
+    lists: tuple[tuple[Decision, list[tuple[str, Place]]], ...] = (
+        ("allowed", options.allowed), ("blocked", options.denied),
+    )  # fmt: skip
+    rules = [
+        rule_of(tool, decision, site.spot(at, tool)) for decision, listed in lists for tool, at in listed
+    ]
+    return replace(read, rules=(*read.rules, *filter(None, rules)), asks_in_plan=True)
+
+
+def _json(value: str, at: Place, tree: Tree) -> Document | None:
+    """A JSON text, or that of a file of the repository; None where neither is known."""
+    if value.lstrip().startswith("{"):
+        try:
+            data = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+        span = at.location.span
+        return Document(at.document.source, data, lambda: {("permissions",): (span, span)} if span else {})
+    path = value.strip().removeprefix("./")
+    return None if not path or leaves(path) else json_at(tree, path)
+
+
+def _unattended(grant: Grant, options: ClaudeOptions) -> Iterator[Grant]:
+    """A grant as it is where nobody answers."""
+    if grant.decision == "needs_approval" and options.rest == "needs_approval":
+        yield replace(grant, origin="mode auto: a second model decides")
+    elif grant.decision == "allowed":
+        yield grant
+
+
+def _bash(
+    site: Site, token: TokenPermissions | None, settings: ClaudeSettings, mode: Mode, options: ClaudeOptions
+) -> Iterator[Grant]:
+    at = site.at
+    first = next(iter(settings.grants(_LINES["Bash"], at, mode)))
+    whole = next((rule.at for rule in settings.rules if rule.names("Bash") and rule.is_whole("Bash")), None)
+    if first.decision == "allowed":
+        yield from by_shell(site, token, "Bash", whole or (options.mode[1] if options.mode else at))
+        return
+    denied = [rule for rule in settings.rules if rule.decision == "blocked" and rule.names("Bash")]
+    if any(rule.is_whole("Bash") for rule in denied):
+        return
+    yield granted("read-only commands", "read-only commands", ("fs.list", "fs.read"), at)
+    for rule in settings.rules:
+        if rule.decision == "allowed" and rule.tool == "Bash" and not rule.is_whole("Bash"):
+            command = f"{_REST.sub('', rule.pattern or '')} "
+            if not any(fnmatchcase(command, _REST.sub(" *", other.pattern or "")) for other in denied):
+                yield from by_command(site, token, rule.pattern or "", "Bash", rule.at)
+    if options.rest == "needs_approval" and first.decision == "needs_approval":
+        yield from by_shell(site, token, "Bash", at, "needs_approval")
+
+
+def _of_servers(
+    tree: Tree, token: TokenPermissions | None, settings: ClaudeSettings, mode: Mode, options: ClaudeOptions
+) -> Iterator[Grant]:
+    known: dict[str, tuple[Server, Place]] = {}
+    if options.reads_project and (document := json_at(tree, _SERVERS)):
+        known.update(servers.servers_in(document, "mcpServers"))
+    is_known = True
+    for value, at in options.servers:
+        document = _json(value, at, tree)
+        is_known = is_known and document is not None
+        if document:
+            known.update(
+                {name: (each, at) for name, (each, _) in servers.servers_in(document, "mcpServers").items()}
+            )
+    allowed = [
+        rule for rule in settings.rules if rule.decision == "allowed" and rule.tool.startswith("mcp__")
+    ]
+    denied = [rule for rule in settings.rules if rule.decision == "blocked" and rule.pattern is None]
+    for rule in allowed:
+        if any(other.names(rule.tool) for other in denied):
+            continue
+        name, _, tool = rule.tool.removeprefix("mcp__").rstrip("*").rstrip("_").partition("__")
+        if name.startswith("github") and name not in known:
+            capabilities = _of_github(name, tool, token)
+            yield granted(rule.tool, rule.tool, capabilities, rule.at)
+        elif name in known or not is_known or rule.at.document.source.path not in _SETTINGS:
+            # Else it is a rule of the project about a server of somebody's own, who is not there.
+            yield servers.grant(
+                name, known[name][0] if name in known else Server(), rule.at, "allowed", rule.origin
+            )
+    if mode.name == BYPASSES or options.rest == "needs_approval":
+        decision: Decision = "allowed" if mode.name == BYPASSES else "needs_approval"
+        for name, (server, place) in known.items():
+            yield servers.grant(name, server, place, decision, f"mode {mode.name}")
+
+
+def _of_github(server: str, tool: str, token: TokenPermissions | None) -> tuple[str, ...]:
+    """What a tool of the servers that the action brings along can do."""
+    if server == "github_ci":
+        return ("data.untrusted", "x.github.read")
+    if server == "github_comment":
+        return writes(token, "issues", "pull-requests") or (SENDS,)
+    if server == "github_inline_comment":
+        return writes(token, "pull-requests") or (SENDS,)
+    if server == "github_file_ops":
+        return writes(token, "contents") or ("fs.write",)
+    return by_github_tool(tool, token)
+
+
+def _of_skill(site: Site, tree: Tree, token: TokenPermissions | None) -> Iterator[Grant]:
+    """What a command or a skill allows that the prompt calls: its own file says which tools."""
+    prompt = site.input("prompt", "direct_prompt")
+    called = re.match(r"\s*/([A-Za-z][\w:.-]*)", prompt[0]) if prompt else None
+    if called is None or prompt is None:
+        return
+    name = called[1]
+    for path in (f".claude/commands/{name.replace(':', '/')}.md", f".claude/skills/{name}/SKILL.md"):
+        source, unread = (None, ()) if leaves(path) else tree.read(path) or (None, ())
+        parsed = reading.text(source, ("allowed-tools", "description")) if source and not unread else None
+        if source is None:
+            continue
+        listed = parsed.document.data.get("allowed-tools") if parsed else None
+        if parsed and listed:
+            place = Place(parsed.document, ("allowed-tools",))
+            words = ", ".join(map(str, listed)) if isinstance(listed, list) else str(listed)
+            for tool in TOOL.findall(words):
+                yield from _of_allowed(site, token, tool, place)
+        return
+    yield granted(name, name, [capability_of(name)], prompt[1], is_open=True)
+
+
+def _of_allowed(site: Site, token: TokenPermissions | None, rule: str, at: Place) -> Iterator[Grant]:
+    tool, _, pattern = rule.partition("(")
+    if tool == "Bash":
+        yield from by_command(site, token, pattern.rstrip(")") or "*", "Bash", at)
+    elif tool.startswith("mcp__"):
+        name, _, of_server = tool.removeprefix("mcp__").partition("__")
+        if name.startswith("github"):
+            yield granted(tool, tool, _of_github(name, of_server, token), at)
+        else:
+            yield servers.grant(name, Server(), at, "allowed", at.document.source.path)
+    elif tool in CLAUDE_TOOLS:
+        line = _LINES[tool]
+        yield granted(tool, tool, line.capabilities, at, is_open=line.assurance == "open")
+
+
+def _token(site: Site) -> TokenPermissions | None:
+    """The action has that of Claude's GitHub App where it is given none."""
+    if site.run.program != "claude-code-action":
+        return token_of(site)
+    return (
+        token_of(site, "github_token")
+        if site.input("github_token")
+        else TokenPermissions(OF_AN_APP, site.place("uses"))
+    )

@@ -1,0 +1,201 @@
+"""What a step says to Claude Code: the inputs of its action in every release, or the flags of a command."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from llmdo.base.parts import table
+from llmdo.base.values import dataclass, field
+from llmdo.features.github_actions.scripts import EXPRESSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from llmdo.features.github_actions.walking import Site
+    from llmdo.policy.authority import Decision
+    from llmdo.syntax.document import Place
+
+AUTO_SINCE = (1, 0, 273)
+"""The release of the action from which on a second model decides what no rule allows."""
+OF_V0 = {
+    "allowed_tools": "--allowedTools", "direct_prompt": "prompt", "disallowed_tools": "--disallowedTools",
+    "mcp_config": "--mcp-config", "mode": None, "override_prompt": "prompt",
+}  # fmt: skip
+"""Inputs that the action has no more, with what took their place."""
+BYPASSES = "bypassPermissions"
+
+TOOL = re.compile(r"[^,()\s\"']+(?:\([^()]*(?:\([^()]*\)[^()]*)*\))?")
+_INSERTED = re.compile(r"\$\{\{[^\n]*?\}\}")
+_RELEASE = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
+_HASH = re.compile(r"[0-9a-f]{40}")
+_V0_AGENT = ("Edit", "MultiEdit", "Write", "Glob", "Grep", "LS", "Read")
+_V0_TAG = (
+    *_V0_AGENT, "Bash(git add:*)", "Bash(git commit:*)",
+    "Bash(git push:*)", "Bash(git status:*)", "Bash(git diff:*)", "Bash(git log:*)", "Bash(git rm:*)",
+    "mcp__github_comment__update_claude_comment",
+)  # fmt: skip
+_V1_TAG = (
+    "Bash(git add:*)",
+    "Bash(git commit:*)",
+    "Bash(git rm:*)",
+    "mcp__github_comment__update_claude_comment",
+)
+_BY_API = ("mcp__github_file_ops__commit_files", "mcp__github_file_ops__delete_files")
+
+
+@dataclass(slots=True)
+class ClaudeOptions:
+    """What a step says to Claude Code, from wherever it says it."""
+
+    allowed: list[tuple[str, Place]] = field(default_factory=list)
+    denied: list[tuple[str, Place]] = field(default_factory=list)
+    only: tuple[str, ...] | None = None
+    """The built-in tools that there are; None for all."""
+    mode: tuple[str, Place] | None = None
+    servers: list[tuple[str, Place]] = field(default_factory=list)
+    settings: list[tuple[str, Place]] = field(default_factory=list)
+    unknown: Place | None = None
+    """What is known only when it runs."""
+    rest: Decision = "blocked"
+    """About what no rule decides."""
+    reads_project: bool = True
+
+
+def claude_options(site: Site) -> ClaudeOptions:
+    """Everything that a step says to Claude Code."""
+    options = ClaudeOptions()
+    if site.run.words:
+        _from_words(options, site.run.words[1:], site.place("run"), site, is_command=True)
+        return options
+    if site.run.program == "claude-code-action":
+        _from_action(options, site)
+    if args := site.input("claude_args"):
+        lines = (line for line in args[0].split("\n") if not line.strip().startswith("#"))
+        _from_words(options, _split(" ".join(lines)), args[1], site)
+    if site.run.program == "claude-code-base-action" or is_v0(site):
+        for key, listed in (("allowed_tools", options.allowed), ("disallowed_tools", options.denied)):
+            if tools := site.input(key):
+                _list(options, listed, tools[0], tools[1])
+        if config := site.input("mcp_config"):
+            options.servers.append(config)
+    if settings := site.input("settings"):
+        options.settings.append(settings)
+    return options
+
+
+def _from_action(options: ClaudeOptions, site: Site) -> None:
+    """What the action itself allows: in mode tag, which answers comments, the editing of files and git."""
+    prompt = site.input("prompt", "direct_prompt", "override_prompt")
+    at = site.place("uses")
+    if is_v0(site):
+        options.denied += [
+            (tool, at)
+            for tool in ("WebFetch", "WebSearch")
+            if tool not in (site.input("allowed_tools") or ("", at))[0]
+        ]
+        mode = (site.input("mode") or ("tag", at))[0]
+        options.allowed += [(tool, at) for tool in (_V0_TAG if mode != "agent" else _V0_AGENT)]
+        return
+    options.rest = "needs_approval" if _is_auto(site) else "blocked"
+    tracks = (site.input("track_progress") or ("false", at))[0] == "true"
+    if prompt is None or tracks:
+        by_api = (site.input("use_commit_signing") or ("false", at))[0] == "true" and not site.input(
+            "ssh_signing_key"
+        )
+        tools = (*_V1_TAG[3:], *_BY_API) if by_api else (*_V1_TAG, "Bash(git-push.sh:*)")
+        options.allowed += [(tool, at) for tool in tools]
+        options.mode = ("acceptEdits", at)
+
+
+def _from_words(
+    options: ClaudeOptions, words: Sequence[str], at: Place, site: Site, *, is_command: bool = False
+) -> None:
+    """What the flags of a command line say."""
+    lists = {"allowedtools": options.allowed, "disallowedtools": options.denied}
+    for flag, values in _flags(words):
+        name = flag.replace("-", "").lower()
+        values = [_resolved(value, site) for value in values]
+        if name in lists:
+            _list(options, lists[name], " ".join(values), at)
+        elif name == "permissionmode" and values:
+            options.mode = (values[0], site.spot(at, values[0]))
+            options.rest = "needs_approval" if values[0] == "auto" else "blocked"
+        elif name == "dangerouslyskippermissions":
+            options.mode = (BYPASSES, site.spot(at, flag))
+            options.rest = "blocked"
+        elif name == "mcpconfig":
+            options.servers += [(value, at) for value in values]
+        elif name == "settings" and values:
+            options.settings.append((values[0], at))
+        elif name == "tools":
+            options.only = tuple(tool for value in values for tool in TOOL.findall(value))
+            options.only = None if "default" in options.only else options.only
+        elif name in ("bare", "safemode") or (name == "settingsources" and "project" not in ",".join(values)):
+            options.reads_project = False
+        elif not flag and not is_command and any(EXPRESSION in value or "${{" in value for value in values):
+            options.unknown = at
+
+
+def _flags(words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Each flag with the words that follow it; those before the first have none."""
+    flag = ""
+    values: list[str] = []
+    for word in words:
+        if re.match(r"--?[A-Za-z]", word):
+            yield flag, values
+            flag, equals, value = word.partition("=")
+            values = [value] if equals else []
+        else:
+            values.append(word)
+    yield flag, values
+
+
+def _list(options: ClaudeOptions, listed: list[tuple[str, Place]], value: str, at: Place) -> None:
+    """Adds the tools of a list; what of it is known only when it runs is noted."""
+    for tool in TOOL.findall(_INSERTED.sub(EXPRESSION, value)):
+        name = tool.partition("(")[0]
+        if EXPRESSION in name or name.startswith("$"):
+            options.unknown = at
+        else:
+            listed.append((tool, at))
+
+
+def _resolved(value: str, site: Site) -> str:
+    """A value, or that of the variable that it is."""
+    named = re.fullmatch(r"\$\{?(\w+)\}?", value)
+    variable = site.variables.get(named[1]) if named else None
+    return variable.value if variable else value
+
+
+def _split(words: str) -> list[str]:
+    words = _INSERTED.sub(EXPRESSION, words)
+    try:
+        return shlex.split(words)
+    except ValueError:
+        return words.replace('"', " ").replace("'", " ").split()
+
+
+def is_v0(site: Site) -> bool:
+    """Whether the action is of the time before v1; of a commit, its inputs tell."""
+    version = site.run.version
+    is_hash = _HASH.fullmatch(version) is not None
+    return version.startswith(("beta", "v0", "0.")) or (
+        is_hash and bool(table(site.step.get("with")).keys() & (OF_V0.keys() - {"mode"}))
+    )
+
+
+def is_v1(site: Site) -> bool:
+    """Whether the action is for certain of v1 or later."""
+    return site.run.version == "main" or site.run.version.startswith("v1")
+
+
+def _is_auto(site: Site) -> bool:
+    """Whether its release decides by a second model; of a commit, the release that a comment beside it names."""
+    version = site.run.version
+    if _HASH.fullmatch(version):
+        named = re.search(rf"{version}['\"]?[ \t]*#[^\n]*?(v\d+(?:\.\d+)*)", site.document.source.text)
+        version = named[1] if named else "v1"
+    release = _RELEASE.match(version)
+    return release is None or tuple(map(int, release.groups())) >= AUTO_SINCE

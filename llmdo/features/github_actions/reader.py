@@ -1,0 +1,218 @@
+"""Workflows of GitHub: every step that runs an agent is an agent that nobody is asked about."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.parts import table, text
+from llmdo.base.source import Location
+from llmdo.features.github_actions import FILES
+from llmdo.features.github_actions.claude_code import (
+    SECOND_MODEL,
+    claude_grants,
+    claude_problems,
+    strangers_of_action,
+)
+from llmdo.features.github_actions.codex import codex_grants, codex_is_free
+from llmdo.features.github_actions.other_agents import (
+    copilot_grants,
+    cursor_grants,
+    gemini_grants,
+    is_told_to_allow,
+    opencode_grants,
+)
+from llmdo.features.github_actions.runs import OTHER
+from llmdo.features.github_actions.table import LINES
+from llmdo.features.github_actions.tokens import granted
+from llmdo.features.github_actions.walking import WorkflowWalk
+from llmdo.features.github_actions.workflow import texts_of_step
+from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
+from llmdo.foreign.tree import few
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Source
+    from llmdo.features.github_actions.walking import Site
+    from llmdo.foreign.team import Grant
+    from llmdo.foreign.tree import Tree
+
+COMPILED = ".lock.yml"
+"""How the names of the workflows end that gh-aw compiles."""
+
+_NARROWER = {
+    "gemini": "`tools.core` in its settings names the tools that it has",
+    "opencode": '`"permission": {"*": "deny"}` in `opencode.json` leaves it those that are allowed by name',
+    "run-gemini-cli": "`tools.core` in `settings` names the tools that it has",
+}
+_BY_GH_AW = re.compile(r"^#.*\bgh-aw\b", re.MULTILINE)
+_RUNS_AN_AGENT = re.compile(
+    r"uses\s*:\s*['\"]?(?:anthropics/claude-code|openai/codex-action|google-\S+/run-gemini-cli)"
+    r"|\bclaude (?:-p|--print)\b|\bcodex exec\b|\bgemini (?:-\w|--\w)|\bcopilot (?:-p|--\w)|\bopencode run\b"
+)
+"""What tells of a file that is not valid YAML that it runs one."""
+_STRANGERS = re.compile(
+    r"\$\{\{[^}]*github\.(?:event\.(?:issue|pull_request|comment|review|discussion)\.(?:title|body)\b"
+    r"|event\.pull_request\.head\.(?:ref|label)\b|head_ref\b|event\.workflow_run\.head_branch\b)[^}]*\}\}"
+)
+"""An expression that puts text into a script that a stranger wrote."""
+_OUTPUT = re.compile(r"\bsteps\.([\w-]+)\.outputs\b")
+_LOOKS_UP = re.compile(
+    r"\bgh (?:issue|pr) (?:list|view)\b|\bgh search\b|\bgh api\b[^\n]*(?:comments|discussions|issues|pulls)"
+    r"|\.rest\.(?:issues\.(?!\w*Label)|pulls\.(?:get|list|listReview\w+)\b|search\.)|\bgithub\.graphql\b"
+)
+"""What a script says that asks GitHub for text of issues, pull requests or comments."""
+_OF_A_PULL_REQUEST = re.compile(
+    r"pull_request\.head|head_ref|refs/pull/|workflow_run\.head|head_sha|head_branch"
+)
+
+
+def read(tree: Tree) -> Team:
+    """The agents in the workflows of a repository."""
+    paths, problems = few(*tree.find(FILES))
+    problems_so_far = list(problems)
+    sources: dict[str, Source] = {}
+    compiled: list[str] = []
+    for path in paths:
+        source, unread = tree.read(path) or (None, ())
+        problems_so_far.extend(unread)
+        if source is None or unread:
+            continue
+        if _is_covered(source, tree):
+            compiled.append(path)
+        else:
+            sources[path] = source
+    if compiled:
+        problems_so_far.append(_covered(compiled))
+    walk = WorkflowWalk(tree, sources, problems_so_far)
+    agents = tuple(_agent(site, tree, problems_so_far) for site in walk.sites())
+    problems_so_far.extend(_unread(walk, sources))
+    return Team(
+        format="github-actions",
+        agents=agents,
+        files=tuple(sorted(walk.files)),
+        problems=tuple(dict.fromkeys(problems_so_far)),
+        starts="allowed",
+        max_depth=1,
+    )
+
+
+def _is_covered(source: Source, tree: Tree) -> bool:
+    """Whether gh-aw compiled a workflow from a file that is there, so that its own reader has it."""
+    path = source.path
+    is_compiled = path.endswith(COMPILED) and _BY_GH_AW.search(source.text[:4_000])
+    return bool(is_compiled) and tree.read(f"{path.removesuffix(COMPILED)}.md") is not None
+
+
+def _covered(paths: list[str]) -> Diagnostic:
+    number = f"this workflow and {len(paths) - 1} more were" if len(paths) > 1 else "this workflow was"
+    message = f"{number} compiled by gh-aw, so the `.md` beside it is read instead"
+    return finding("LDO154", Location(paths[0]), message)
+
+
+def _unread(walk: WorkflowWalk, sources: dict[str, Source]) -> Iterator[Diagnostic]:
+    """What is wrong with files that could not be read and run agents."""
+    for path, document in walk.documents.items():
+        if document and document.problems and document.source.path not in walk.files:
+            source = sources.get(path)
+            if source and _RUNS_AN_AGENT.search(source.text):
+                yield from document.problems
+
+
+def _agent(site: Site, tree: Tree, problems: list[Diagnostic]) -> Agent:
+    problems.extend(_problems(site, tree))
+    grants, inherits, strangers = _reached(site, tree)
+    opened = sorted(site.trigger.open) if strangers else []
+    prompt = site.input("prompt", "direct_prompt", "override_prompt")
+    return Agent(
+        name=site.name,
+        at=site.place(site.run.key, of_key=True),
+        path=site.document.source.path,
+        prompt=prompt[0] if prompt else "",
+        header={key: value for key, value in site.step.items() if isinstance(value, str)},
+        description=text(site.step.get("name")) or text(site.document.data.get("name")) or None,
+        grants=(*_of_trigger(site), *grants),
+        inherits=inherits,
+        asks=SECOND_MODEL,
+        narrower=_NARROWER.get(site.run.program, "name the tools that it needs"),
+        started_by=f"{strangers} can start it by {' or '.join(f'`{name}`' for name in opened)}"
+        if opened
+        else None,
+    )
+
+
+def _reached(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool, str | None]:
+    """The tools of an agent, whether it has them all, and which strangers its own check lets in."""
+    program = site.run.program
+    if program == "claude-code-action":
+        return tuple(claude_grants(site, tree)), False, strangers_of_action(site)
+    if program in ("claude", "claude-code-base-action"):
+        return tuple(claude_grants(site, tree)), False, "anyone"
+    if program == "codex-action":
+        users = site.input("allow-users")
+        return tuple(codex_grants(site, tree)), False, "anyone" if users and users[0].strip() == "*" else None
+    if program == "codex":
+        return tuple(codex_grants(site, tree)), False, "anyone"
+    if program in ("gemini", "run-gemini-cli"):
+        return *gemini_grants(site, tree), "anyone"
+    if program == "copilot":
+        return tuple(copilot_grants(site)), False, "anyone"
+    if program == "opencode":
+        return *opencode_grants(site, tree), None if site.run.key == "uses" else "anyone"
+    if program == "cursor-agent":
+        return tuple(cursor_grants(site)), False, "anyone"
+    name = site.run.words[0].rpartition("/")[2] if site.run.words else program
+    capability = capability_of(name.partition(".")[0])
+    return (granted(name, name, [capability], site.place("uses"), is_open=True),), False, None
+
+
+def _of_trigger(site: Site) -> Iterator[Grant]:
+    """What a stranger's text comes in by."""
+    for name, at in site.trigger.untrusted:
+        narrower = "let an `if` say who may start it and whose text it reads"
+        yield granted(f"on.{name}", name, LINES["on.EVENT"].capabilities, at, narrower=narrower)
+    yield from _of_steps_before(site)
+    if not site.trigger.untrusted_names:
+        return
+    script = text(site.step.get("run"))
+    if expression := _STRANGERS.search(script):
+        line = LINES["run: ${{ TEXT OF A STRANGER }}"]
+        yield granted(
+            f"run: {excerpt(expression[0], 60)}", "run", line.capabilities, site.place("run"), is_open=True
+        )
+    for step in site.before:
+        ref = text(table(step.get("with")).get("ref"))
+        if text(step.get("uses")).startswith("actions/checkout@") and _OF_A_PULL_REQUEST.search(ref):
+            line = LINES["checkout of a pull request"]
+            yield granted("checkout", "checkout", line.capabilities, site.place(site.run.key))
+
+
+def _of_steps_before(site: Site) -> Iterator[Grant]:
+    """What a step before looked up on GitHub, and hands to this one."""
+    ids = set(_OUTPUT.findall(texts_of_step(site.step)))
+    for step in site.before:
+        if text(step.get("id")) in ids and _LOOKS_UP.search(texts_of_step(step)):
+            name = excerpt(f"steps.{step.get('id')}", MAX_NAME)
+            narrower = f"have `{name}` look up what members wrote alone"
+            yield granted(name, name, LINES["steps.STEP"].capabilities, site.at, narrower=narrower)
+
+
+def _problems(site: Site, tree: Tree) -> Iterator[Diagnostic]:
+    program = site.run.program
+    if program in ("claude", "claude-code-action", "claude-code-base-action"):
+        yield from claude_problems(site)
+    if program in ("codex", "codex-action") and (at := codex_is_free(site, tree)):
+        message = "the sandbox of Codex is switched off here, so no command is refused"
+        yield finding("LDO554", at.location, message, hint="`workspace-write` lets it change the checkout")
+    if flag := is_told_to_allow(site):
+        yield finding(
+            "LDO554", site.place("run").location, f"`{flag}` allows every tool here, so none is refused"
+        )
+    if program == OTHER:
+        name = excerpt(site.run.words[0], MAX_NAME)
+        where = "is not among these files" if name.startswith("./") else "comes from another repository"
+        message = f"`{name}` {where}, so what its agent can do is not known"
+        yield finding("LDO250", site.place("uses").location, message)

@@ -1,0 +1,193 @@
+"""What a token lets an agent do on GitHub, by the commands and tools that it has for that."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.parts import table, text
+from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions, written
+from llmdo.foreign.commands import commands
+from llmdo.foreign.lines import READS_GITHUB
+from llmdo.foreign.team import Grant
+from llmdo.policy.authority import Capability
+from llmdo.policy.shell.rules import UNLISTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmdo.features.github_actions.walking import Site
+    from llmdo.policy.authority import Decision
+    from llmdo.syntax.document import Place
+
+ORIGIN = "the workflow runs unattended"
+ANYTHING = "x.github.any"
+"""What a token can do of which nothing is known."""
+SENDS = "net.connect"
+
+OF_AN_APP = {"contents": "write", "issues": "write", "pull-requests": "write"}
+"""What the token of the GitHub App of Claude or of opencode may do, whatever the job says of its own."""
+
+_OF_THE_JOB = re.compile(r"\$\{\{\s*(?:secrets\.GITHUB_TOKEN|github\.token|env\.GITHUB_TOKEN)\s*\}\}")
+_CARRIERS = ("GH_TOKEN", "GITHUB_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN", "GH_PAT", "COPILOT_GITHUB_TOKEN")
+_SECRET = re.compile(r"\bsecrets\.([\w-]+)")
+_FOR_THE_MODEL = re.compile(
+    r"ANTHROPIC|CLAUDE|OPENAI|CODEX|GEMINI|GOOGLE_API|CURSOR|COPILOT|OPENCODE|GITHUB_TOKEN|GH_TOKEN"
+)
+"""Secrets that an agent has because it could not run without them."""
+
+_READING = frozenset(
+    {
+        "cat", "cut", "diff", "git blame", "git branch", "git diff", "git grep", "git log", "git ls-files",
+        "git rev-parse", "git show", "git status", "grep", "head", "jq", "ls", "pwd", "rg", "tail", "tree", "wc",
+    }
+)  # fmt: skip
+"""Commands that show files, and have no way to send them."""
+_OF_GH: dict[str, tuple[str, ...]] = {
+    "issue": ("issues",), "label": ("issues",), "pr": ("pull-requests", "contents"), "release": ("contents",),
+    "run": ("actions",), "workflow": ("actions",), "repo": ("contents",), "cache": ("actions",),
+}  # fmt: skip
+_OF_GH_READS = frozenset({"checks", "checkout", "diff", "download", "list", "ls", "status", "view", "watch"})
+_OF_GH_WITHOUT_CONTENTS = frozenset(
+    {"close", "comment", "create", "edit", "lock", "ready", "reopen", "review"}
+)
+
+
+def token_of(site: Site, *inputs: str) -> TokenPermissions | None:
+    """The token that a step hands to its agent; None where it hands it none."""
+    if token := site.input(*inputs) if inputs else None:
+        return _token(*token, site.permissions)
+    for name in _CARRIERS:
+        variable = site.variables.get(name)
+        if variable and variable.value.strip():
+            return _token(variable.value, variable.at, site.permissions)
+    for step in site.before:
+        uses, options = text(step.get("uses")), table(step.get("with"))
+        if (
+            uses.startswith("actions/checkout@")
+            and written(options.get("persist-credentials")).lower() != "false"
+        ):
+            level = site.permissions.level("contents") if not options.get("token") else "write"
+            return TokenPermissions({"contents": level}, site.permissions.at)
+    return None
+
+
+def _token(value: str, at: Place, own: TokenPermissions) -> TokenPermissions:
+    return own if _OF_THE_JOB.fullmatch(value.strip()) else TokenPermissions(None, at)
+
+
+def granted(
+    toolset: str,
+    tool: str,
+    capabilities: Iterable[str],
+    at: Place,
+    decision: Decision = "allowed",
+    *,
+    is_open: bool = False,
+    narrower: str | None = None,
+) -> Grant:
+    """A tool of an agent that nobody is asked about."""
+    return Grant(
+        toolset=toolset,
+        tool=tool,
+        capabilities=tuple(map(Capability, dict.fromkeys(capabilities))),
+        decision=decision,
+        origin=ORIGIN,
+        at=at,
+        is_open=is_open,
+        narrower=narrower,
+    )
+
+
+def writes(token: TokenPermissions | None, *scopes: str) -> tuple[str, ...]:
+    """The capabilities of a call that changes one of these on GitHub; none where the token may not."""
+    if token is None:
+        return ()
+    if token.scopes is None:
+        return (SENDS, ANYTHING)
+    able = [f"x.github.{scope}-write" for scope in scopes if token.level(scope) == "write"]
+    return (SENDS, *able) if able else ()
+
+
+def by_shell(
+    site: Site, token: TokenPermissions | None, toolset: str, at: Place, decision: Decision = "allowed"
+) -> Iterator[Grant]:
+    """What an agent has that may run any command: the token and the secrets that lie around as well."""
+    yield granted(toolset, toolset, [str(UNLISTED)], at, decision, is_open=True)
+    if token is not None:
+        reached = ("x.github.read", *writes(token, *WRITABLE))
+        yield granted(
+            "token", "token", reached, token.at, decision, narrower="give the token fewer `permissions`"
+        )
+    for variable in site.variables.values():
+        named = _SECRET.search(variable.value)
+        if named and not _FOR_THE_MODEL.search(f"{variable.name} {named[1]}"):
+            yield granted("env", variable.name, ("secret.read",), variable.at, decision)
+
+
+def by_command(
+    site: Site,
+    token: TokenPermissions | None,
+    pattern: str,
+    toolset: str,
+    at: Place,
+    decision: Decision = "allowed",
+) -> Iterator[Grant]:
+    """What an agent has that may run the commands that begin with `pattern`."""
+    if commands(pattern, is_prefix=not pattern.strip()) == UNLISTED:
+        yield from by_shell(site, token, toolset, at, decision)
+        return
+    tool = f"{toolset}({pattern.strip()})"
+    words = [word for word in re.sub(r"(?::\*|\*)\s*$", "", pattern).split() if not word.startswith("-")]
+    capabilities = _of_command(words, token)
+    if capabilities:
+        yield granted(tool, tool, capabilities, at, decision, is_open="proc.exec" in capabilities)
+
+
+def _of_command(words: list[str], token: TokenPermissions | None) -> tuple[str, ...]:
+    program = words[0].rpartition("/")[2] if words else ""
+    if program == "gh":
+        return _of_gh(words[1:], token)
+    if words[:2] == ["git", "push"] or program == "git-push.sh":
+        return ("proc.exec", *writes(token, "contents"))
+    if program in ("echo", "printenv", "printf"):
+        return ("env.read",)
+    if program in _READING or " ".join(words[:2]) in _READING:
+        return ("fs.read",)
+    return ("proc.exec",)
+
+
+def _of_gh(words: list[str], token: TokenPermissions | None) -> tuple[str, ...]:
+    """What a command of GitHub's own program does: it reads, or changes what its noun is about."""
+    noun, verb = (*words, "", "")[:2]
+    if noun in ("search", "auth", "status") or (noun in _OF_GH and verb in _OF_GH_READS):
+        return READS_GITHUB
+    if noun not in _OF_GH:
+        return (*READS_GITHUB, *writes(token, *WRITABLE))
+    scopes = _OF_GH[noun]
+    if noun == "pr" and verb in _OF_GH_WITHOUT_CONTENTS:
+        scopes = ("pull-requests", "issues")
+    return (*(() if verb else READS_GITHUB), *(writes(token, *scopes) or READS_GITHUB))
+
+
+_READERS = re.compile(r"(?:get|list|search|download)_|\w+_read$")
+_ABOUT = (
+    ("merge_pull", ("contents", "pull-requests")), ("pull_request", ("pull-requests",)),
+    ("review", ("pull-requests",)), ("issue", ("issues",)), ("label", ("issues",)), ("comment", ("issues",)),
+    ("workflow", ("actions",)), ("discussion", ("discussions",)),
+)  # fmt: skip
+_FOR_FILES = re.compile(r"file|branch|commit|push|repository|release|fork")
+
+
+def by_github_tool(tool: str, token: TokenPermissions | None) -> tuple[str, ...]:
+    """What a tool of GitHub's own MCP server can do, by its name; without a name, all of them."""
+    if _READERS.match(tool):
+        return READS_GITHUB
+    if token is None:
+        return READS_GITHUB
+    scopes = next((about for word, about in _ABOUT if word in tool), ())
+    if not scopes and _FOR_FILES.search(tool):
+        scopes = ("contents",)
+    if scopes:
+        return writes(token, *scopes) or READS_GITHUB
+    return (*READS_GITHUB, *writes(token, *WRITABLE))

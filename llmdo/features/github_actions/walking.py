@@ -1,0 +1,326 @@
+"""From workflows to the steps that run an agent, over the workflows and actions of the repository that they use."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.parts import items, table, text
+from llmdo.base.values import dataclass, field, replace
+from llmdo.features.github_actions.runs import agents_in
+from llmdo.features.github_actions.workflow import (
+    CALLED,
+    TokenPermissions,
+    Trigger,
+    Variable,
+    filled,
+    inputs_of,
+    jobs_before,
+    permissions_at,
+    texts_of_step,
+    trigger_of,
+    variables_at,
+    written,
+)
+from llmdo.foreign import reading
+from llmdo.foreign.team import MAX_NAME
+from llmdo.syntax.discovery import leaves
+from llmdo.syntax.document import Document, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Source, Span
+    from llmdo.features.github_actions.runs import AgentRun
+    from llmdo.foreign.tree import Tree
+    from llmdo.syntax.document import Route
+
+MAX_SITES = 1_000  # steps: workflows that call each other could be made to have millions
+MAX_VISITS = 20_000  # jobs and steps, for the same reason
+MAX_CALLS = 10  # levels: GitHub allows four of workflows and ten of actions
+
+SPOT = "spot"
+"""The one thing that has a place in a document made for it."""
+
+_AGENT = re.compile(r"claude|codex|gemini|copilot|opencode|cursor-agent")
+_USED_HERE = re.compile(r"\buses\s*:\s*['\"]?\./([^\s'\"#]+)")
+_CHECKS = re.compile(
+    r"author_association|getCollaboratorPermissionLevel|collaborators/|check-user-permission|checkMembership"
+    r"|getMembershipForUser|team-?membership|authorized|permission-check|github\.(?:triggering_)?actor"
+)
+"""What a step says that looks whether somebody may do this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """An agent that a step runs, with what holds there."""
+
+    name: str
+    run: AgentRun
+    document: Document
+    route: Route
+    """Of the step."""
+    step: Mapping[str, object]
+    trigger: Trigger
+    permissions: TokenPermissions
+    variables: Mapping[str, Variable]
+    before: tuple[Mapping[str, object], ...]
+    """The steps before it in its job."""
+    inputs: Mapping[str, str]
+
+    def place(self, *route: str | int, of_key: bool = False) -> Place:
+        """A place in the step."""
+        return Place(self.document, (*self.route, *route), of_key)
+
+    @property
+    def at(self) -> Place:
+        """Where the step says what runs: its action, or the command."""
+        return self.spot(self.place(self.run.key), " ".join(self.run.words[:2]))
+
+    def spot(self, at: Place, words: str) -> Place:
+        """Where in the text of a value some words stand; the whole of it where they do not."""
+        source = at.document.source
+
+        def index() -> Mapping[Route, tuple[Span, Span]]:
+            span = at.location.span
+            if span is None:
+                return {}
+            lines = source.text.split("\n")
+            start = sum(len(line) + 1 for line in lines[: span.line - 1])
+            end = sum(len(line) + 1 for line in lines[: span.end_line])
+            place = source.text.find(words, start, end) if words else -1
+            spot = source.span_between(place, place + len(words)) if place >= 0 else span
+            return {(SPOT,): (spot, spot)}
+
+        return Place(Document(source, {}, index), (SPOT,))
+
+    def input(self, *keys: str) -> tuple[str, Place] | None:
+        """The first of the inputs of its action that says something, and where."""
+        inputs = table(self.step.get("with"))
+        for key in keys:
+            if (value := inputs.get(key)) not in (None, ""):
+                return filled(written(value), self.inputs), self.place("with", key)
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scope:
+    """What holds for all steps below a place."""
+
+    names: tuple[str, ...]
+    trigger: Trigger
+    permissions: TokenPermissions
+    variables: Mapping[str, Variable] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    before: tuple[Mapping[str, object], ...] = ()
+    depth: int = 0
+
+
+@dataclass(slots=True)
+class WorkflowWalk:
+    """One walk over the workflows of a repository: collects problems, and the files that it went through."""
+
+    tree: Tree
+    sources: Mapping[str, Source]
+    """The workflows."""
+    problems: list[Diagnostic]
+    files: dict[str, None] = field(default_factory=dict)
+    documents: dict[str, Document | None] = field(default_factory=dict)
+    _actions: dict[str, Source | None] = field(default_factory=dict)
+    _left: int = MAX_SITES
+    _visits: int = MAX_VISITS
+
+    def sites(self) -> Iterator[Site]:
+        """Every agent that a workflow runs, once for each workflow that it is started by."""
+        called = {ref for source in self.sources.values() for ref in _refs(source) if ref in self.sources}
+        for path in self.sources:
+            if not self._may_run_agents(path) or (document := self._document(path)) is None:
+                continue
+            trigger = trigger_of(document)
+            if path in called:
+                trigger = replace(trigger, possible=trigger.possible - {CALLED})
+            if trigger.possible:
+                at = Place(document, ("jobs",), of_key=True)
+                permissions = permissions_at(document, ()) or TokenPermissions(None, at)
+                scope = _Scope(names=(_stem(path),), trigger=trigger, permissions=permissions)
+                yield from self._workflow(document, scope)
+
+    def _may_run_agents(self, path: str) -> bool:
+        """Whether a file, or one that it uses, has the name of an agent in it: most of a repository's have not."""
+        waiting, seen = [path], {path}
+        while waiting:
+            name = waiting.pop()
+            source = self.sources.get(name) or self._action(name)
+            if _AGENT.search(source.text if source else name):
+                return True
+            for ref in _refs(source) if source else ():
+                if ref not in seen:
+                    seen.add(ref)
+                    waiting.append(ref)
+        return False
+
+    def _action(self, path: str) -> Source | None:
+        """The file of an action in the folder `path`."""
+        if path not in self._actions:
+            self._actions[path] = None
+            for name in ("action.yml", "action.yaml"):
+                file = posixpath.normpath(f"{path}/{name}")
+                if not leaves(file) and (read := self.tree.read(file)):
+                    self._actions[path] = read[0]
+                    break
+        return self._actions[path]
+
+    def _document(self, path: str) -> Document | None:
+        if path not in self.documents:
+            source = self.sources.get(path) or self._action(path)
+            self.documents[path] = reading.yaml(source, aliases=True) if source else None
+        return self.documents[path]
+
+    def _workflow(self, document: Document, scope: _Scope) -> Iterator[Site]:
+        jobs = table(document.data, "jobs")
+        variables = {each.name: each for each in variables_at(document, ())}
+        checking: dict[str, bool] = {}
+        for name in jobs:
+            job = table(jobs, name)
+            at: Route = ("jobs", name)
+            if not self._goes_on(document, at):
+                return
+            trigger = scope.trigger
+            runs_always = "always()" in text(job.get("if"))
+            for other in () if runs_always else jobs_before(jobs, name):
+                trigger = trigger.narrowed(table(jobs, other).get("if"))
+                checking.setdefault(other, any(map(_checks, items(table(jobs, other).get("steps")))))
+                trigger = trigger.guarded() if checking[other] else trigger
+            trigger = trigger.narrowed(job.get("if"))
+            if "environment" in job:  # which may have to be approved
+                trigger = trigger.guarded()
+            own = permissions_at(document, at) or permissions_at(document, ())
+            inner = replace(
+                scope,
+                names=(*scope.names, name),
+                trigger=trigger,
+                permissions=own.within(scope.permissions) if own and scope.depth else own or scope.permissions,
+                variables={
+                    **scope.variables, **variables, **{each.name: each for each in variables_at(document, at)},
+                },
+            )  # fmt: skip
+            if isinstance(job.get("uses"), str):
+                yield from self._called(document, at, job, inner)
+            else:
+                yield from _numbered(tuple(self._steps(document, (*at, "steps"), job.get("steps"), inner)))
+
+    def _called(
+        self, document: Document, at: Route, job: Mapping[str, object], scope: _Scope
+    ) -> Iterator[Site]:
+        """The agents of a workflow that a job calls."""
+        uses = text(job.get("uses"))
+        path = posixpath.normpath(uses) if uses.startswith("./") else None
+        is_here = path is not None and path in self.sources and scope.depth < MAX_CALLS
+        called = self._document(path) if path and is_here else None
+        if called is None:
+            yield from self._agents(document, at, job, scope)
+            return
+        on = table(called.data, "on", CALLED)
+        inputs = inputs_of(on.get("inputs"), job.get("with"), scope.inputs)
+        inner = replace(scope, inputs=inputs, variables={}, depth=scope.depth + 1)
+        self._note(document)
+        yield from self._workflow(called, inner)
+
+    def _steps(self, document: Document, at: Route, steps: object, scope: _Scope) -> Iterator[Site]:
+        before = scope.before
+        trigger = scope.trigger
+        for number, step in enumerate(items(steps)):
+            if not isinstance(step, dict):
+                continue
+            step_route: Route = (*at, number)
+            if not self._goes_on(document, step_route):
+                return
+            own = {each.name: each for each in variables_at(document, step_route)}
+            inner = replace(
+                scope,
+                trigger=trigger.narrowed(step.get("if")),
+                before=before,
+                variables={**scope.variables, **own},
+            )
+            uses = text(step.get("uses"))
+            folder = posixpath.normpath(uses) if uses.startswith("./") else None
+            action = (
+                self._document(folder) if folder and scope.depth < MAX_CALLS and not leaves(folder) else None
+            )
+            if action is not None:
+                inputs = inputs_of(action.data.get("inputs"), step.get("with"), scope.inputs)
+                inner = replace(inner, inputs=inputs, depth=scope.depth + 1)
+                self._note(document)
+                yield from self._steps(
+                    action, ("runs", "steps"), table(action.data, "runs").get("steps"), inner
+                )
+            else:
+                yield from self._agents(document, step_route, step, inner)
+            before = (*before, step)
+            if _checks(step):
+                trigger = trigger.guarded()
+
+    def _agents(
+        self, document: Document, at: Route, step: Mapping[str, object], scope: _Scope
+    ) -> Iterator[Site]:
+        """The agents that a step itself runs."""
+        if not scope.trigger.possible:
+            return
+        for run in agents_in(step, scope.inputs):
+            self._left -= 1
+            if self._left < 0:
+                return
+            if self._left == 0:
+                message = f"only the first {MAX_SITES:,} steps that run an agent are read"
+                self.problems.append(finding("LDO154", document.key(*at), message))
+            self._note(document)
+            yield Site(
+                name=excerpt("/".join(scope.names), MAX_NAME),
+                run=run,
+                document=document,
+                route=at,
+                step=step,
+                trigger=scope.trigger,
+                permissions=scope.permissions,
+                variables=scope.variables,
+                before=scope.before,
+                inputs=scope.inputs,
+            )
+
+    def _goes_on(self, document: Document, at: Route) -> bool:
+        """Whether a job or a step is still looked at; where the last one was, that is a problem."""
+        self._visits -= 1
+        if self._visits == 0:
+            message = f"only the first {MAX_VISITS:,} jobs and steps are looked at"
+            self.problems.append(finding("LDO154", document.key(*at), message))
+        return self._visits > 0
+
+    def _note(self, document: Document) -> None:
+        path = document.source.path
+        if path not in self.files:
+            self.files[path] = None
+            self.problems.extend(document.problems)
+
+
+def _refs(source: Source) -> list[str]:
+    return [posixpath.normpath(ref) for ref in _USED_HERE.findall(source.text)]
+
+
+def _stem(path: str) -> str:
+    return PurePosixPath(path).name.removesuffix(".yml").removesuffix(".yaml")
+
+
+def _checks(step: object) -> bool:
+    """Whether a step looks who started it."""
+    return isinstance(step, dict) and _CHECKS.search(texts_of_step(step)) is not None
+
+
+def _numbered(sites: Sequence[Site]) -> Iterator[Site]:
+    """The agents of a job; where it has several, each is called after its step as well."""
+    for number, site in enumerate(sites, start=1):
+        own = text(site.step.get("id")) or str(number)
+        yield replace(site, name=f"{site.name}/{own}") if len(sites) > 1 else site

@@ -1,0 +1,185 @@
+"""What a workflow says around its steps: what starts it, what its token may do, what is in its environment."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.parts import items, table, text, texts
+from llmdo.base.values import dataclass, replace
+from llmdo.features.github_actions.conditions import open_to_strangers, passing
+from llmdo.foreign.lines import WRITTEN_BY_STRANGERS
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.syntax.document import Document, Route
+
+CALLED = "workflow_call"
+_BY_MEMBERS = frozenset(
+    {
+        "assigned", "demilestoned", "labeled", "locked", "milestoned", "pinned", "transferred", "unassigned",
+        "unlabeled", "unlocked", "unpinned",
+    }
+)  # fmt: skip
+"""What happens to an issue only through somebody with a role in the repository."""
+
+SCOPES = (
+    "actions", "attestations", "checks", "contents", "deployments", "discussions", "id-token", "issues", "packages",
+    "pages", "pull-requests", "security-events", "statuses",
+)  # fmt: skip
+"""What `permissions` speaks of."""
+WRITABLE = tuple(scope for scope in SCOPES if scope != "id-token")
+"""What a token of GitHub itself can change."""
+_LEVELS = ("none", "read", "write")
+_ALL = "*"
+
+_INPUT = re.compile(r"\$\{\{\s*(?:inputs|github\.event\.inputs)\.([\w-]+)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """What can start a step."""
+
+    events: Mapping[str, Place]
+    """Every event of the workflow."""
+    possible: frozenset[str]
+    """Those that get past the conditions so far."""
+    open: frozenset[str]
+    """Those with which a stranger gets past them for certain."""
+
+    def narrowed(self, condition: object) -> Trigger:
+        """What is left behind an `if`."""
+        words = str(condition) if isinstance(condition, str | bool) else ""
+        possible = passing(words, self.possible)
+        return replace(self, possible=possible, open=open_to_strangers(words, self.open & possible))
+
+    def guarded(self) -> Trigger:
+        """The same behind a check of which nothing more is known than that it is one."""
+        return replace(self, open=frozenset())
+
+    @property
+    def untrusted_names(self) -> frozenset[str]:
+        """The events with a stranger's text."""
+        return frozenset(name for name, _ in self.untrusted)
+
+    @property
+    def untrusted(self) -> Iterator[tuple[str, Place]]:
+        """The events with a stranger's text; who calls a workflow of which nobody here does may pass such on."""
+        for name, place in self.events.items():
+            if name in self.possible and (name in WRITTEN_BY_STRANGERS or name == CALLED):
+                yield name, place
+
+
+def trigger_of(document: Document) -> Trigger:
+    """The events of a workflow."""
+    on = document.data.get("on")
+    events: dict[str, Place] = {}
+    if isinstance(on, str):
+        events[on] = Place(document, ("on",))
+    for number, name in enumerate(items(on)):
+        events[text(name)] = Place(document, ("on", number))
+    for name in table(on):
+        events[name] = Place(document, ("on", name), of_key=True)
+    names = frozenset(events)
+    by_members = {name for name in events if _only_by_members(table(on).get(name))}
+    return Trigger(events, names, (names & WRITTEN_BY_STRANGERS) - by_members - {"workflow_run"})
+
+
+def _only_by_members(event: object) -> bool:
+    types = table(event).get("types")
+    named = {types} if isinstance(types, str) else set(map(text, items(types)))
+    return bool(named) and named <= _BY_MEMBERS
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPermissions:
+    """What the token of a job may do; where no file says it, the repository's settings do."""
+
+    scopes: Mapping[str, str] | None
+    at: Place
+
+    def level(self, scope: str) -> str:
+        """`none`, `read` or `write`; of a token that nothing is known of, `write`."""
+        if self.scopes is None:
+            return "write"
+        return self.scopes.get(scope, self.scopes.get(_ALL, "none"))
+
+    def within(self, caller: TokenPermissions) -> TokenPermissions:
+        """What is left in a workflow that is called: never more than its caller has."""
+        if self.scopes is None or caller.scopes is None:
+            return caller if self.scopes is None else self
+        least = {scope: min(self.level(scope), caller.level(scope), key=_LEVELS.index) for scope in SCOPES}
+        return TokenPermissions(least, self.at)
+
+
+def permissions_at(document: Document, route: Route) -> TokenPermissions | None:
+    """The `permissions` at a place; None where there are none."""
+    place = Place(document, (*route, "permissions"), of_key=True)
+    value = place.data
+    if value is None:
+        return None
+    if isinstance(value, str):
+        level = value.partition("-")[0]
+        return TokenPermissions({_ALL: level if level in _LEVELS else "write"}, place)
+    levels = {name: text(level) for name, level in table(value).items()}
+    return TokenPermissions(
+        {name: level if level in _LEVELS else "write" for name, level in levels.items()}, place
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A line of `env`."""
+
+    name: str
+    value: str
+    at: Place
+
+
+def variables_at(document: Document, route: Route) -> Iterator[Variable]:
+    """The lines of `env` at a place."""
+    for name, value in table(Place(document, (*route, "env")).data).items():
+        yield Variable(name, text(value), Place(document, (*route, "env", name), of_key=True))
+
+
+def inputs_of(declared: object, passed: object, outer: Mapping[str, str]) -> dict[str, str]:
+    """What a called workflow or action is given, and what it takes where it is given nothing."""
+    values = {name: each.get("default") for name, each in table(declared).items() if isinstance(each, dict)}
+    values.update(table(passed))
+    return {
+        name: filled(written(value), outer)
+        for name, value in values.items()
+        if isinstance(value, str | int | bool)
+    }
+
+
+def written(value: object) -> str:
+    """A value as an expression has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def texts_of_step(step: Mapping[str, object]) -> str:
+    """Every text of a step, of its inputs and of its environment: of nothing deeper, for aliases may have no end."""
+    parts = (step, table(step.get("with")), table(step.get("env")))
+    return "\n".join(value for part in parts for value in part.values() if isinstance(value, str))
+
+
+def filled(words: str, inputs: Mapping[str, str]) -> str:
+    """A text with the inputs that are known put into it."""
+    return _INPUT.sub(lambda named: inputs.get(named[1], named[0]), words)
+
+
+def jobs_before(jobs: Mapping[str, object], name: str) -> Iterable[str]:
+    """The jobs that have to end before one can start, nearest first."""
+    waiting, seen = [name], {name}
+    while waiting:
+        needs = table(jobs.get(waiting.pop())).get("needs")
+        for other in [needs] if isinstance(needs, str) else texts(needs):
+            if other not in seen:
+                seen.add(other)
+                waiting.append(other)
+                yield other

@@ -1,0 +1,11 @@
+"""Entries as the tools of an MCP server: `serving` speaks the protocol, `served` runs what its clients ask for."""
+
+from __future__ import annotations
+
+from llmdo.extensions.spec import Extension
+
+EXTENSION = Extension(
+    name="mcp-server",
+    commands={"serve": "llmdo.features.mcp_server.cli"},
+    pages=("mcp.md",),
+)

@@ -1,0 +1,56 @@
+"""`mcpServers` files: for each an agent that has all of its servers, since which client reads it is not known."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from llmdo.base import parts
+from llmdo.base.diagnostic import finding
+from llmdo.features.mcp_servers import FILES
+from llmdo.foreign import servers
+from llmdo.foreign.files import Files
+from llmdo.foreign.team import Agent, Team
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.foreign.tree import Tree
+    from llmdo.syntax.document import Document
+
+SETTINGS = "settings.json"
+"""A file that holds servers among much else, or none."""
+TABLES = ("mcpServers", "servers")
+"""The keys that hold servers; the second is that of VS Code."""
+
+_ORIGIN = "up to the client"
+
+
+def read(tree: Tree) -> Team:
+    """Every file with servers, as an agent called after it."""
+    files = Files(tree, "the client")
+    documents = [document for path in files.find(FILES) if (document := files.json(path))]
+    agents = [agent for document in documents for agent in _agents(files, document)]
+    return Team(format="mcp", agents=tuple(agents), files=files.paths, problems=tuple(files.problems))
+
+
+def _agents(files: Files, document: Document) -> Iterator[Agent]:
+    key = next((table for table in TABLES if isinstance(document.data.get(table), dict)), None)
+    if key is None:
+        if PurePosixPath(document.source.path).name == SETTINGS:
+            return
+        message = "there is no `mcpServers` in this file"
+        files.problems.append(finding("LDO152", document.source.location(), message))
+        return
+    known = servers.servers_in(document, key)
+    yield Agent(
+        name=document.source.path,
+        at=Place(document, (key,), of_key=True),
+        path=document.source.path,
+        prompt="",
+        header=parts.table(document.data, key),
+        grants=tuple(
+            servers.grant(name, server, at, "needs_approval", _ORIGIN) for name, (server, at) in known.items()
+        ),
+    )

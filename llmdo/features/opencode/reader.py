@@ -1,0 +1,245 @@
+"""opencode: agents in Markdown and in `opencode.json`; of their permissions the last rule that matches wins."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import did_you_mean, excerpt
+from llmdo.base.values import dataclass
+from llmdo.features.opencode import AGENTS, SETTINGS
+from llmdo.features.opencode.rules import TASK, OpencodeRule, grants_by, matches
+from llmdo.features.opencode.table import TABLE
+from llmdo.foreign import reading, servers
+from llmdo.foreign.files import Files
+from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
+from llmdo.syntax.document import Document, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from llmdo.foreign.tree import Tree
+    from llmdo.graph.described import Server
+    from llmdo.policy.authority import Decision
+    from llmdo.syntax.document import Route
+
+KEYS = frozenset(
+    {
+        "color", "description", "disable", "hidden", "maxSteps", "mode", "model", "name", "options", "permission",
+        "prompt", "reasoningEffort", "steps", "temperature", "tools", "top_p", "topP", "variant",
+    }
+)  # fmt: skip
+_DECISIONS: dict[str, Decision] = {"allow": "allowed", "ask": "needs_approval", "deny": "blocked"}
+_LINES = {line.tool: line for line in TABLE}
+_OLD_NAMES = {"write": "edit", "patch": "edit", "multiedit": "edit", "ls": "list"}
+BUILT_IN: Mapping[str, tuple[str, ...]] = {
+    "explore": ("bash", "codesearch", "glob", "grep", "list", "read", "webfetch", "websearch"),
+    "general": (),
+}
+"""The agents that opencode brings along for others to call, and their tools; none is all that the project allows."""
+EVERY_TOOL = "every tool"
+
+
+def read(tree: Tree) -> Team:
+    """The agents of a project of opencode."""
+    files = Files(tree, "opencode")
+    documents = [read for path in _settings(tree) if (read := files.json(path))]
+    declared: list[tuple[str, _Declaration]] = []
+    for document in documents:
+        tables = document.data.get("agent", document.data.get("agents"))
+        key = "agent" if "agent" in document.data else "agents"
+        for name, table in tables.items() if isinstance(tables, dict) else ():
+            if isinstance(table, dict):
+                declared.append(
+                    (name, _Declaration(document, (key, name), table, str(table.get("prompt") or "")))
+                )
+    for path in files.find(AGENTS):
+        if text := files.text_or_prompt(path, KEYS):
+            name = re.sub(r"^\.opencode/agents?/|\.md$", "", path)
+            declared.append((name, _Declaration(text.document, (), text.document.data, text.prompt)))
+    project = _OpencodeProject(
+        files,
+        documents,
+        [pair for pair in declared if not _is_off(pair[1])],
+        frozenset(name for name, _ in declared),
+    )
+    return Team(
+        format="opencode",
+        agents=tuple(project.agents()),
+        files=files.paths,
+        problems=tuple(files.problems),
+    )
+
+
+def _settings(tree: Tree) -> Sequence[str]:
+    return tree.find(SETTINGS)[0] if tree.only else SETTINGS
+
+
+@dataclass(frozen=True, slots=True)
+class _Declaration:
+    """An agent in a file of its own, or in a table of the settings."""
+
+    document: Document
+    route: Route
+    table: Mapping[str, object]
+    prompt: str
+
+    def place(self, *route: str | int, of_key: bool = False) -> Place:
+        """The place of what it says there."""
+        return Place(self.document, (*self.route, *route), of_key)
+
+
+def _is_off(declaration: _Declaration) -> bool:
+    return declaration.table.get("disable") is True
+
+
+def _rules(files: Files, declaration: _Declaration, table: Mapping[str, object]) -> Iterator[OpencodeRule]:
+    """The rules of one `permission`, and of the older `tools`, in their order."""
+    tools: object = table.get("tools")
+    for name, value in tools.items() if isinstance(tools, dict) else ():
+        if isinstance(value, bool):
+            decision: Decision = "allowed" if value else "blocked"
+            yield OpencodeRule(
+                _OLD_NAMES.get(str(name), str(name)), "*", decision, declaration.place("tools", name)
+            )
+    permission: object = table.get("permission")
+    if isinstance(permission, str):
+        yield from _rule(files, declaration, "*", "*", permission, "permission")
+        return
+    for name, value in permission.items() if isinstance(permission, dict) else ():
+        if not set(name) & set("*?_") and reading.misspelt(name, _LINES):
+            files.unknown_key(declaration.place("permission", name, of_key=True), name, _LINES)
+        tool = _OLD_NAMES.get(str(name), str(name))
+        if not isinstance(value, dict):
+            yield from _rule(files, declaration, tool, "*", value, "permission", name)
+            continue
+        for pattern, word in value.items():
+            yield from _rule(files, declaration, tool, pattern, word, "permission", name, pattern)
+
+
+def _rule(
+    files: Files, declaration: _Declaration, tool: str, pattern: str, word: object, *route: str
+) -> Iterator[OpencodeRule]:
+    at = declaration.place(*route)
+    if isinstance(word, str) and word in _DECISIONS:
+        yield OpencodeRule(tool, pattern, _DECISIONS[word], at)
+    else:
+        files.unknown_key(at, str(word), _DECISIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class _OpencodeProject:
+    """What holds for all agents of a project."""
+
+    files: Files
+    documents: Sequence[Document]
+    declared: Sequence[tuple[str, _Declaration]]
+    names: AbstractSet[str]
+    """Of all agents in its files, those that are switched off included."""
+
+    def agents(self) -> Iterator[Agent]:
+        """Every agent that is not switched off."""
+        common = [
+            rule
+            for document in self.documents
+            for rule in _rules(self.files, _Declaration(document, (), document.data, ""), document.data)
+        ]
+        known: dict[str, tuple[Server, Place]] = {}
+        for document in self.documents:
+            known.update(servers.servers_in(document, "mcp"))
+        callable_ = [
+            name for name, declaration in self.declared if declaration.table.get("mode") != "primary"
+        ]
+        callable_ += sorted(BUILT_IN.keys() - self.names)
+        agents = [
+            self._agent(name, declaration, common, known, callable_) for name, declaration in self.declared
+        ]
+        yield from agents
+        yield from self._built_in(agents, common, known)
+
+    def _built_in(
+        self,
+        agents: Sequence[Agent],
+        common: Sequence[OpencodeRule],
+        known: Mapping[str, tuple[Server, Place]],
+    ) -> Iterator[Agent]:
+        """The agents that opencode brings along, where one of `agents` may call them: they call nobody."""
+        for name in sorted(BUILT_IN.keys() - self.names):
+            callers = [
+                agent for agent in agents if agent.everyone or any(call.name == name for call in agent.calls)
+            ]
+            if not callers:
+                continue
+            at = callers[0].at
+            only = BUILT_IN[name]
+            own = [
+                OpencodeRule("*", "*", "blocked", at),
+                *(OpencodeRule(tool, "*", "allowed", at) for tool in only),
+            ]
+            rules = [*(own if only else ()), *common]
+            yield Agent(
+                name=name,
+                at=at,
+                path="",
+                prompt="",
+                description="Built into opencode.",
+                grants=tuple(grants_by(rules, at, known, None)),
+                is_entry=False,
+            )
+
+    def _agent(
+        self,
+        name: str,
+        agent: _Declaration,
+        common: Sequence[OpencodeRule],
+        known: Mapping[str, tuple[Server, Place]],
+        callable_: Sequence[str],
+    ) -> Agent:
+        for key in agent.table:
+            if reading.misspelt(key, KEYS):
+                self.files.unknown_key(agent.place(key, of_key=True), key, KEYS)
+        own = list(_rules(self.files, agent, agent.table))
+        rules = [*common, *own]
+        at = (
+            agent.place("description", of_key=True)
+            if "description" in agent.table
+            else agent.place(of_key=True)
+        )
+        grants = grants_by(rules, at, known, None if own else EVERY_TOOL)
+        # Below another agent nobody may call a third one but who has a rule about it.
+        is_leaf = agent.table.get("mode") == "subagent" and all(rule.tool != TASK for rule in rules)
+        description, model = agent.table.get("description"), agent.table.get("model")
+        return Agent(
+            name=excerpt(name, MAX_NAME),
+            at=at,
+            path=agent.document.source.path,
+            prompt=agent.prompt,
+            header=agent.table,
+            description=description if isinstance(description, str) else None,
+            model=model if isinstance(model, str) else None,
+            grants=tuple(grants),
+            calls=() if is_leaf else tuple(self._calls(name, rules, at, callable_)),
+            everyone=None if is_leaf or any(rule.names(TASK) for rule in rules) else at,
+            is_callable=agent.table.get("mode") != "primary",
+            inherits=not rules,
+        )
+
+    def _calls(
+        self, name: str, rules: Sequence[OpencodeRule], at: Place, callable_: Sequence[str]
+    ) -> Iterator[AgentCall]:
+        """The agents that rules about `task` speak of; without such a rule it may call every one."""
+        mine = [rule for rule in rules if rule.names(TASK)]
+        for other in callable_ if mine else ():
+            last = next((rule for rule in reversed(mine) if matches(rule.pattern, other)), None)
+            decision = last.decision if last else "allowed"
+            if other != name and decision != "blocked":
+                place = last.at if last and last.tool == TASK else at
+                yield AgentCall(
+                    name=excerpt(other, MAX_NAME), at=place, decision=decision, origin="permission.task"
+                )
+        for rule in mine:
+            if not set(rule.pattern) & set("*?") and rule.pattern not in callable_:
+                hint = did_you_mean(rule.pattern, callable_)
+                message = f"there is no agent `{excerpt(rule.pattern)}` that could be called"
+                self.files.note("LDO250", rule.at, message, hint)

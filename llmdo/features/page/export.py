@@ -1,0 +1,64 @@
+"""The page as one file: the same shell, with what its views would ask for already in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.features.page import shell
+from llmdo.features.page.views import diff, project, reach, runs
+from llmdo.services.diff import sides_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmdo.features.page.endpoints import KeptAnswer
+    from llmdo.features.page.subject import Subject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageExport:
+    """What a file is to hold."""
+
+    subject: Subject
+    path: str
+    run: str | None = None
+    """A run to show as well, by its id, the start or the end of that, or `last`."""
+    revisions: str | None = None
+    """`A..B` to compare as well."""
+
+
+def export(request: PageExport) -> int:
+    """Writes the file, and returns how many bytes it has.
+
+    Raises:
+        LlmdoError: Something cannot be read, or the file cannot be written.
+    """
+    answers = tuple(_kept(request))
+    content = shell.document(answers, first=_first(request, answers)).html.encode("utf-8")
+    try:
+        Path(request.path).write_bytes(content)
+    except OSError as error:
+        raise LlmdoError(f"cannot write `{request.path}`: {(error.strerror or 'error').lower()}") from error
+    return len(content)
+
+
+def _kept(request: PageExport) -> Iterator[KeptAnswer]:
+    yield from project.exported(request.subject)
+    yield from reach.exported(request.subject)
+    if request.revisions is not None:
+        yield from diff.exported(request.subject, *sides_of(request.revisions))
+    if request.run is not None:
+        yield from runs.exported(request.subject, request.run)
+
+
+def _first(request: PageExport, answers: Iterable[KeptAnswer]) -> str:
+    """The address of what the file was written for."""
+    if request.run is not None:  # by its whole id, of which a part may have been given
+        return next(f"#/run/{each.parameters['run']}" for each in answers if each.path == runs.ONE)
+    if request.revisions is not None:
+        return f"#/diff/{quote('..'.join(sides_of(request.revisions)), safe='')}"
+    return "#/"

@@ -1,0 +1,152 @@
+"""Two revisions: what widened, what narrowed, the graph of both, and the lines that did it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from llmdo.features.page.endpoints import Endpoint, Inquiry, KeptAnswer
+from llmdo.features.page.views.reach import edges_data, place_data, row_data
+from llmdo.reach import Analysis
+from llmdo.render import diff as render
+from llmdo.render import graph as drawings
+from llmdo.render.facts import phrases
+from llmdo.services import diff as service
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.base.values import Json
+    from llmdo.diff import EntryDifference, RowChange
+    from llmdo.features.page.subject import Subject
+    from llmdo.graph.resolved import Graph
+    from llmdo.services.diff import DiffOutcome
+
+PATH = "/api/diff"
+GRAPH = "/api/diff/graph"
+
+
+def answer(subject: Subject, inquiry: Inquiry) -> Json:
+    """What the later revision lets entries do that the earlier one did not, and the other way round."""
+    notes: list[str] = []
+    return {**_difference(_compared(subject, inquiry, notes)), "notes": notes}
+
+
+def graph(subject: Subject, inquiry: Inquiry) -> Json:
+    """The graph below an entry on both sides; of a side that has no such entry, nothing."""
+    return _graphs(_compared(subject, inquiry, []), inquiry.text("entry"))
+
+
+def exported(subject: Subject, before: str, after: str) -> Iterator[KeptAnswer]:
+    """What a file holds of it: the difference, and the graph of every entry that is not the same."""
+    sides = {"before": before, "after": after}
+    notes: list[str] = []
+    outcome = _compared(subject, Inquiry(parameters=sides), notes)
+    yield KeptAnswer(path=PATH, parameters=sides, data={**_difference(outcome), "notes": notes})
+    named = [each.name for each in outcome.difference.entries if each.verdict != "same"]
+    named += [name for each in outcome.difference.workers for name in each.below[:1]]
+    for name in dict.fromkeys(named):
+        yield KeptAnswer(path=GRAPH, parameters={**sides, "entry": name}, data=_graphs(outcome, name))
+
+
+def _compared(subject: Subject, inquiry: Inquiry, notes: list[str]) -> DiffOutcome:
+    request = service.DiffRequest(
+        before=inquiry.parameters.get("before") or "HEAD",
+        after=inquiry.parameters.get("after") or service.WORKTREE,
+        project=subject.project,
+        origin=subject.origin,
+    )
+    return service.diff(request, notes.append)
+
+
+def _difference(outcome: DiffOutcome) -> dict[str, Json]:
+    difference, sides = outcome.difference, outcome.sides
+    return {
+        "before": sides.before,
+        "after": sides.after,
+        "has_baseline": sides.has_baseline,
+        "verdict": difference.verdict,
+        "accepted": difference.is_accepted,
+        "entries": [_changed(each, outcome.before, outcome.after) for each in difference.entries],
+        "workers": [_changed(each, outcome.before, outcome.after) for each in difference.workers],
+        "facts": [
+            {
+                "effect": alike[0].effect,
+                "words": words,
+                "accepted": alike[0].accepted.reason if alike[0].accepted else None,
+            }
+            for alike, words in phrases(difference.changes, _ticks)
+        ],
+        "renames": list(render.renames(difference, _ticks)),
+        "edits": [render.hand_edit(each, _ticks) for each in difference.hand_edits],
+        "text": render.text(difference, sides),
+    }
+
+
+def _ticks(name: str) -> str:
+    return f"`{name}`"
+
+
+def _changed(entry: EntryDifference, before: Graph, after: Graph) -> Json:
+    return {
+        "name": entry.name,
+        "was": entry.was,
+        "status": entry.status,
+        "verdict": entry.verdict,
+        "below": list(entry.below),
+        "rows": [_row(row, before, after) for row in entry.rows],
+    }
+
+
+def _row(change: RowChange, before: Graph, after: Graph) -> Json:
+    """A change, with the path on the side that has it: a step of that which the other side has not did it."""
+    is_lost = change.kind == "lost"
+    side, other = (change.before, after) if is_lost else (change.after, before)
+    return {
+        "capability": f"{change.capability}{' elsewhere' if change.elsewhere else ''}",
+        "change": change.kind,
+        "effect": change.effect,
+        "words": render.decision(change),
+        "accepted": change.accepted.reason if change.accepted else None,
+        "is_before": is_lost,
+        "row": row_data(side) if side else None,
+        "steps": [_has(other, caller.name, step.name) for caller, step in pairwise(side.path)]
+        if side
+        else [],
+    }
+
+
+def _has(graph: Graph, caller: str, name: str) -> bool:
+    """Whether the caller uses that in a graph."""
+    return caller in graph.workers and any(use.name == name for use in graph.workers[caller].uses)
+
+
+def _graphs(outcome: DiffOutcome, entry: str) -> Json:
+    was = next((each.was for each in outcome.difference.entries if each.name == entry), None)
+    return {
+        "entry": entry,
+        "before": _drawn(outcome.before, was or entry),
+        "after": _drawn(outcome.after, entry),
+    }
+
+
+def _drawn(side: Graph, name: str) -> Json:
+    if name not in side.entries:
+        return None
+    entry = side.entries[name]
+    drawn = drawings.drawing(Analysis(side), [entry])
+    return {
+        "entry": name,
+        "at": place_data(entry.at),
+        "uses": edges_data(drawn.entries[0][1]),
+        "workers": [
+            {"name": worker, "path": side.workers[worker].path, "uses": edges_data(edges)}
+            for worker, edges in drawn.workers.items()
+        ],
+    }
+
+
+ENDPOINTS = (
+    Endpoint(path=PATH, answer=answer, parameters=("before", "after")),
+    Endpoint(path=GRAPH, answer=graph, parameters=("before", "after", "entry")),
+)

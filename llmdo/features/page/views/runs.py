@@ -1,0 +1,148 @@
+"""Runs: a list of them, each as it grows, and every call and request of one in full."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from llmdo.features.page.endpoints import Endpoint, Inquiry, KeptAnswer, RequestError, Stream
+from llmdo.journal.tree import walk
+from llmdo.render import watched as render
+from llmdo.render.runs import summary_record
+from llmdo.services import runs as service
+from llmdo.services.watching import Watched
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+
+    from llmdo.base.values import Json
+    from llmdo.features.page.subject import Subject
+    from llmdo.journal.summary import Summary
+
+LIST = "/api/runs"
+ONE = "/api/run"
+EVENTS = "/api/run/events"
+CALL = "/api/run/call"
+REQUESTS = "/api/run/requests"
+
+AT_WORK = 0.15  # seconds until a run is looked at again while a process works on it
+AT_REST = 1.0  # the same where none does
+SIGN_OF_LIFE = 15  # looks after which a line is sent though nothing happened
+MOST = 500  # runs in a list
+
+
+def listed(subject: Subject, inquiry: Inquiry) -> Json:
+    """The runs, the last one first."""
+    notes: list[str] = []
+    request = service.RunsRequest(
+        root=subject.with_runs,
+        entry=inquiry.parameters.get("entry"),
+        status=inquiry.parameters.get("status"),
+        limit=MOST,
+        turns=True,
+    )
+    return _list(service.list_runs(request, notes.append), notes)
+
+
+def _list(runs: list[Summary], notes: list[str]) -> dict[str, Json]:
+    return {
+        "runs": [render.as_json(summary_record(run)) for run in runs],
+        "most": MOST if len(runs) == MOST else None,
+        "notes": [*notes],
+    }
+
+
+def about(subject: Subject, inquiry: Inquiry) -> Json:
+    """One run in a line, and why it could not go on, where a process of this server was to."""
+    root = subject.with_runs
+    with Watched.open(root, inquiry.text("run")) as watched:
+        summary = watched.summary()
+        if summary is None:
+            raise RequestError(404, "this run never began")
+    going = subject.desk.processes(root)
+    return _about(summary, goes_on=going.is_at_work(summary.run), fault=going.fault(summary.run))
+
+
+def _about(run: Summary, *, goes_on: bool, fault: str | None) -> dict[str, Json]:
+    return {"run": render.as_json(summary_record(run)), "goes_on": goes_on, "fault": fault}
+
+
+def grown(subject: Subject, inquiry: Inquiry) -> Json:
+    """What happened in a run after a place in its journal."""
+    with Watched.open(subject.with_runs, inquiry.text("run")) as watched:
+        return render.growth(watched.growth(_after(inquiry)))
+
+
+async def watch(subject: Subject, inquiry: Inquiry) -> AsyncIterator[Json]:
+    """The same as it comes, for as long as somebody listens: a run that stopped may go on."""
+    after = _after(inquiry)
+    watched = await asyncio.to_thread(Watched.open, subject.with_runs, inquiry.text("run"))
+    with watched:
+        before, quiet = None, 0
+        while not subject.desk.is_ending:
+            growth = await asyncio.to_thread(watched.growth, after)
+            now = (growth.is_running, growth.status)
+            quiet += 1
+            if growth.events or now != before or quiet > SIGN_OF_LIFE:
+                yield render.growth(growth)
+                quiet = 0
+            before, after = now, growth.position
+            if not growth.has_more:
+                await asyncio.sleep(AT_WORK if growth.is_running else AT_REST)
+
+
+def call(subject: Subject, inquiry: Inquiry) -> Json:
+    """One call in full."""
+    with Watched.open(subject.with_runs, inquiry.text("run")) as watched:
+        return render.call(watched.call(inquiry.text("path")))
+
+
+def requests(subject: Subject, inquiry: Inquiry) -> Json:
+    """What the model of one worker was shown, and answered."""
+    with Watched.open(subject.with_runs, inquiry.text("run")) as watched:
+        return {"requests": [render.request(each) for each in watched.requests(inquiry.text("path"))]}
+
+
+def exported(subject: Subject, run: str) -> Iterator[KeptAnswer]:
+    """What a file holds of it: one run, what happened in it, and all its calls and requests in full."""
+    whole = service.show(subject.with_runs, run, service.Detail(calls=True, messages=True))
+    of_run = {"run": whole.summary.run}
+    yield KeptAnswer(path=LIST, data=_list([whole.summary], []))
+    yield KeptAnswer(path=ONE, parameters=of_run, data=_about(whole.summary, goes_on=False, fault=None))
+    yield from _kept_events(subject, of_run)
+    for node in walk(whole.tree):
+        yield KeptAnswer(path=CALL, parameters={**of_run, "path": node.path}, data=render.call(node))
+    by_path: dict[str, list[Json]] = {}
+    for request in whole.requests:
+        by_path.setdefault(request.path, []).append(render.request(request))
+    for path, every in by_path.items():
+        yield KeptAnswer(path=REQUESTS, parameters={**of_run, "path": path}, data={"requests": every})
+
+
+def _kept_events(subject: Subject, of_run: Mapping[str, str]) -> Iterator[KeptAnswer]:
+    with Watched.open(subject.with_runs, of_run["run"]) as watched:
+        after, has_more = 0, True
+        while has_more:
+            growth = watched.growth(after)
+            yield KeptAnswer(
+                path=EVENTS, parameters={**of_run, "after": str(after)}, data=render.growth(growth)
+            )
+            after, has_more = growth.position, growth.has_more
+
+
+def _after(inquiry: Inquiry) -> int:
+    text = inquiry.parameters.get("after", "0")
+    if not (text.isascii() and text.isdigit() and len(text) < 16):  # digits of any journal
+        raise RequestError(400, f"`{text}` is not a place in a journal")
+    return int(text)
+
+
+ENDPOINTS = (
+    Endpoint(path=LIST, answer=listed, parameters=("entry", "status")),
+    Endpoint(path=ONE, answer=about, parameters=("run",)),
+    Endpoint(path=EVENTS, answer=grown, parameters=("run", "after")),
+    Endpoint(path=CALL, answer=call, parameters=("run", "path")),
+    Endpoint(path=REQUESTS, answer=requests, parameters=("run", "path")),
+)
+
+STREAMS = (Stream(path="/api/run/watch", events=watch, parameters=("run", "after")),)

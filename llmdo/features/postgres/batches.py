@@ -1,0 +1,199 @@
+"""Batches in the database: several machines may work on one at the same time."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
+from llmdo.features.postgres.database import FORCED, BrokenError, Database
+from llmdo.features.postgres.migrations import require_current
+from llmdo.features.postgres.runs import PLACE, folder_of
+from llmdo.journal.batches import Batches, BatchStore, new_rows
+from llmdo.journal.disk import private_folder
+from llmdo.journal.entries import JournalError
+from llmdo.journal.items import OPEN
+from llmdo.journal.naming import first_run, later_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from llmdo.journal.items import Batch, InputFile, NewItem
+
+AT_ONCE = 1000  # items in one statement
+
+_VALUE = re.compile(r":(\w+)")
+
+_UNFORCED = ", set_config('synchronous_commit', 'off', true)"
+"""The last column of what a statement returns that is not forced to disk."""
+
+_PUTTING_IN = "SELECT pg_advisory_xact_lock(1819045224, hashtext(%s))"
+"""One process puts a batch in, or looks whether it is in, at a time."""
+_KEEP = "INSERT INTO llmdo.file VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
+_PUT_IN = """
+INSERT INTO llmdo.item (batch, number, key, input, files, run)
+SELECT %s, a.* FROM unnest(%s::bigint[], %s::text[], %s::bytea[], %s::text[], %s::text[]) AS a
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBatches(Batches):
+    """The batches of one workspace in its database."""
+
+    root: Path
+    """Of the workspace."""
+    database: Database
+
+    @classmethod
+    def at(cls, root: Path, address: str) -> StoredBatches:
+        """Those in the database at `address`.
+
+        Raises:
+            LlmdoError: The address is none, the database cannot be reached, or has other tables than are needed.
+        """
+        database = Database(address)
+        require_current(database)
+        return cls(root, database)
+
+    def names(self) -> list[str]:
+        """The ids of all, in the order in which they were put in."""
+        return [name for (name,) in self.database.rows("SELECT batch FROM llmdo.batch ORDER BY number")]
+
+    def of_run(self, run: str) -> str | None:
+        """The batch that has an item with the run of that id; None where none has."""
+        rows = self.database.rows("SELECT batch FROM llmdo.item WHERE run = %s", first_run(run))
+        return rows[0][0] if rows else None
+
+    def open_runs(self) -> frozenset[str]:
+        """The runs that items rest on which are not over, of all batches."""
+        rows = self.database.rows("SELECT run, attempt FROM llmdo.item WHERE state = ANY(%s)", list(OPEN))
+        return frozenset(later_run(first, attempt) for first, attempt in rows)
+
+    def unfinished(self) -> list[str]:
+        """The batches with items that are queued or at work, in the order in which they were put in."""
+        query = (
+            "SELECT batch FROM llmdo.batch WHERE EXISTS (SELECT FROM llmdo.item WHERE item.batch = batch.batch "
+            "AND state IN ('queued', 'running')) ORDER BY number"
+        )
+        return [name for (name,) in self.database.rows(query)]
+
+    def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> StoredBatch:
+        """The batch with all these items, or none at all; `new_run` gives an id that no run has.
+
+        Raises:
+            LlmdoError: It cannot be written, or an item cannot be put in.
+        """
+        try:
+            self._put_in(batch, items, new_run)
+        except BrokenError:  # nobody knows yet whether it was
+            if not self.database.again(lambda: self._is_in(batch.id), lambda: None):
+                raise
+        return self.open(batch.id)
+
+    def _put_in(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> None:
+        with self.database.transaction() as carry_out:
+            carry_out(f"SELECT set_config('synchronous_commit', {FORCED}, true)")
+            carry_out(_PUTTING_IN, batch.id)
+            carry_out(
+                "INSERT INTO llmdo.batch (batch, entry, lock, began, settings) VALUES (%s, %s, %s, %s, %s)",
+                *(batch.id, batch.entry, batch.lock, batch.began, json.dumps(batch.settings)),
+            )
+
+            def keep(file: InputFile, content: bytes) -> None:
+                carry_out(_KEEP, batch.id, file.digest, content)
+
+            rows = new_rows(items, keep, new_run)
+            while some := [*islice(rows, AT_ONCE)]:
+                numbers, keys, texts, files, runs = map(list, zip(*some, strict=True))
+                inputs = [None if text is None else text.encode() for text in texts]
+                carry_out(_PUT_IN, batch.id, numbers, keys, inputs, files, runs)
+
+    def _is_in(self, batch: str) -> bool:
+        """Whether the batch of that id is there, once nobody puts it in any more."""
+        with self.database.transaction() as carry_out:
+            carry_out(_PUTTING_IN, batch)
+            return bool(carry_out("SELECT 1 FROM llmdo.batch WHERE batch = %s", batch))
+
+    def remove(self, batch: str) -> bool:
+        """Removes the batch of that id, where none of its items is open; whether it did."""
+        return bool(
+            self.database.rows(
+                "DELETE FROM llmdo.batch WHERE batch = %s AND NOT EXISTS "
+                "(SELECT FROM llmdo.item WHERE item.batch = batch.batch AND state = ANY(%s)) RETURNING batch",
+                *(batch, list(OPEN)),
+            )
+        )
+
+    def sweep(self) -> None:
+        """Nothing: a batch is put in as a whole or not at all."""
+
+    def open(self, batch: str) -> StoredBatch:
+        """The batch of that id.
+
+        Raises:
+            LlmdoError: It cannot be read.
+        """
+        if not self.database.rows("SELECT 1 FROM llmdo.batch WHERE batch = %s", batch):
+            raise LlmdoError(f"the store {self.database.name} has no batch `{batch}`")
+        return StoredBatch(self, batch)
+
+
+class StoredBatch(BatchStore):
+    """The items of one batch."""
+
+    def __init__(self, batches: StoredBatches, batch: str) -> None:
+        self.id, self._root, self._database = batch, batches.root, batches.database
+
+    def close(self) -> None:
+        """Closes the connection, which is made again where it is needed."""
+        self._database.close()
+
+    def path_of(self, file: InputFile) -> Path:
+        """Where the content of a file lies on this machine, brought there once; it has its name, which says its kind.
+
+        Raises:
+            JournalError: It cannot be written, or is not what was put in.
+        """
+        names = (*PLACE, folder_of(self._database), "files", self.id, file.digest[:16])
+        path = self._root.joinpath(*names, Path(file.name).name)
+        with suppress(OSError):
+            if sha256(path.read_bytes()).hexdigest() == file.digest:
+                return path
+        rows = self._rows(
+            "SELECT bytes FROM llmdo.file WHERE batch = :batch AND digest = :digest", digest=file.digest
+        )
+        if not rows or sha256(rows[0][0]).hexdigest() != file.digest:
+            raise JournalError(f"the store {self._database.name} no longer has `{file.name}`")
+        try:
+            folder = private_folder(self._root, names)
+            with NamedTemporaryFile(dir=folder, delete=False) as written:  # several processes may write it
+                written.write(rows[0][0])
+            Path(written.name).replace(path)
+        except OSError as error:
+            raise JournalError(f"cannot write `{path}`: {error.strerror}") from error
+        return path
+
+    def _rows(
+        self, query: str, *, is_forced: bool = True, otherwise: str = "", **values: object
+    ) -> list[tuple[Any, ...]]:
+        named, is_sent_again = {**values, "batch": self.id}, False
+
+        def with_values(text: str) -> tuple[Any, ...]:
+            return _VALUE.sub("%s", text), *(named[name] for name in _VALUE.findall(text))
+
+        def send_again() -> None:
+            nonlocal is_sent_again
+            is_sent_again = True
+
+        wanted = with_values(query if is_forced else query.rstrip() + _UNFORCED)
+        rows = self._database.again(lambda: self._database.rows_at_once(*wanted), send_again)
+        if otherwise and not rows and is_sent_again:  # the statement whose reply was lost may have done it
+            return self._database.rows(*with_values(otherwise))
+        return rows if is_forced else [row[:-1] for row in rows]

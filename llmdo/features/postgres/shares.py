@@ -1,0 +1,77 @@
+"""The shares that runs have of their conversations, in the database: for one process at a time, on any machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.journal.shares import share_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from llmdo.features.postgres.database import Database, Statement
+    from llmdo.features.postgres.lease import Lease
+    from llmdo.journal.shares import ConversationShares, Share
+    from llmdo.journal.stored import Result
+
+_ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('llmdo conversation ' || %s, 0))"
+_OF_CONVERSATION = "SELECT run, conversation, reserved, counted FROM llmdo.share WHERE conversation = %s"
+_LACKING = """
+SELECT run FROM llmdo.run WHERE entry = %s AND NOT EXISTS (SELECT FROM llmdo.share WHERE share.run = run.run)
+"""
+_PUT = """
+INSERT INTO llmdo.share (run, conversation, reserved, counted)
+SELECT run, %s, %s, %s FROM llmdo.run WHERE run = %s AND (%s::bigint IS NULL OR epoch = %s AND owner = %s)
+ON CONFLICT (run) DO UPDATE SET conversation = excluded.conversation, reserved = excluded.reserved,
+  counted = excluded.counted
+RETURNING run
+"""
+
+
+class PostgresShares:
+    """The shares of one conversation, in a transaction that holds its lock."""
+
+    def __init__(self, carry_out: Statement, conversation: str, leases: Mapping[str, Lease]) -> None:
+        self._carry_out, self._conversation, self._leases = carry_out, conversation, leases
+
+    def of_conversation(self) -> list[Share]:
+        """Those of the runs of the conversation that have a journal."""
+        return [share_of(*row) for row in self._carry_out(_OF_CONVERSATION, self._conversation)]
+
+    def lacking(self, entry: str) -> list[str]:
+        """The runs of that entry that have none yet."""
+        return [run for (run,) in self._carry_out(_LACKING, entry)]
+
+    def put(self, share: Share) -> None:
+        """Keeps a share in the place of the one that its run had.
+
+        Raises:
+            ClaimedError: This process had the run, and another one has taken it over.
+        """
+        run, *rest = share.row
+        lease = self._leases.get(run)
+        fence = (None, None) if lease is None or lease.is_over else lease.fence[1:]
+        if not self._carry_out(_PUT, *rest, run, fence[0], *fence) and lease is not None:
+            raise lease.lost()
+
+
+def sharing(
+    database: Database,
+    conversation: str,
+    leases: Mapping[str, Lease],
+    work: Callable[[ConversationShares], Result],
+) -> Result:
+    """The result of `work`, which has the shares of that conversation for itself.
+
+    `leases` are those of this process, by their runs.
+
+    Raises:
+        JournalError: They cannot be read or written.
+    """
+
+    def once() -> Result:
+        with database.transaction() as carry_out:
+            carry_out(_ALONE, conversation)
+            return work(PostgresShares(carry_out, conversation, leases))
+
+    return database.again(once, lambda: None)

@@ -1,8 +1,0 @@
-"""The files in which clients list their MCP servers."""
-
-from __future__ import annotations
-
-FILES = (
-    ".mcp.json", "*.mcp.json", "mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json",
-    "claude_desktop_config.json",
-)  # fmt: skip

@@ -1,6 +1,0 @@
-"""Journals in a PostgreSQL database: what stands behind the ports of `llmdo.journal` where `LLMDO_STORE` names one.
-
-`runs` is the index of the runs, `store` one journal, `lease` the right to work on a run, `pace` how often something
-is done by all processes together, `database` the connection, `migrations` the tables. Nothing outside this package
-knows PostgreSQL, and `llmdo.journal.opening` alone imports from it.
-"""

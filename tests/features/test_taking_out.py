@@ -1,0 +1,89 @@
+"""Each feature taken out: what is left works, does not list it, and says what is missing."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import llmdo
+from llmdo.extensions.registry import features
+from llmdo.extensions.spec import Extension
+from tests.test_architecture import FOLDERS
+
+PACKAGE = Path(llmdo.__file__).parent
+EXAMPLE = PACKAGE.parent / "examples/greeter"
+
+ALL = """
+import sys
+from importlib import import_module
+from pathlib import Path
+import llmdo
+root = Path(llmdo.__file__).parent
+assert root.parent == Path(sys.argv[1]), root
+for path in sorted(root.rglob("*.py")):
+    name = ".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
+    if path.stem not in ("__main__", *sys.argv[2:]):
+        import_module(name)
+"""
+
+
+def needing(feature: Extension) -> set[str]:
+    """The names of a feature and of all that need it."""
+    names = {feature.name}
+    while more := {each.name for each in features() if not names.isdisjoint(each.needs)} - names:
+        names |= more
+    return names
+
+
+@pytest.fixture(params=features(), ids=lambda feature: feature.name)
+def feature(request: pytest.FixtureRequest) -> Extension:
+    return request.param
+
+
+@pytest.fixture
+def without(feature: Extension, tmp_path: Path) -> Iterator[Path]:
+    """A folder with the package, but for the folder of the feature."""
+    shutil.copytree(PACKAGE, tmp_path / "llmdo", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE.parent / "schemas", tmp_path / "schemas")
+    shutil.rmtree(tmp_path / "llmdo/features" / FOLDERS[feature.name])
+    shutil.copytree(EXAMPLE, tmp_path / "w", ignore=shutil.ignore_patterns(".llmdo"))
+    yield tmp_path
+    shutil.rmtree(tmp_path / "llmdo")
+
+
+def run(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A program with the package of `root`, in its workspace."""
+    environ = {"PYTHONPATH": str(root), "HOME": str(root), "PATH": "/usr/bin:/bin", "LLMDO_TRUST": "1"}
+    command = [sys.executable, "-P", *words]
+    return subprocess.run(command, cwd=root / "w", env=environ, capture_output=True, text=True)
+
+
+@pytest.mark.long
+def test_the_rest_works_and_does_not_list_it(feature: Extension, without: Path) -> None:
+    kept = [each for each in features() if each.name not in needing(feature)]
+    lost = {word for each in features() if each not in kept for word in each.commands}
+    printed = run(without, "-m", "llmdo", "--help").stdout
+    listed = {line.split()[0] for line in printed.splitlines() if line.startswith("  ") and line.split()}
+    assert {word for each in kept for word in each.commands} <= listed
+    assert not lost & listed
+    for word in lost:
+        done = run(without, "-m", "llmdo", word)
+        assert done.returncode == 2, word
+        assert "this installation of llmdo is without" in done.stderr
+    for words in (["check"], ["lock"], ["run"], ["reach"]):
+        done = run(without, "-m", "llmdo", *words)
+        assert done.returncode == 0, (words, done.stderr)
+
+
+@pytest.mark.long
+def test_no_other_module_misses_it(feature: Extension, without: Path) -> None:
+    for name in needing(feature) - {feature.name}:
+        shutil.rmtree(without / "llmdo/features" / FOLDERS[name])
+    alone = ["view"] if feature.name == "page" else []  # views of others, which the page alone imports
+    done = run(without, "-c", ALL, str(without), *alone)
+    assert (done.returncode, done.stderr) == (0, "")
