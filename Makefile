@@ -51,7 +51,7 @@ compiled: install-dev
 	$(BIN)/python -m compileall -q llmdo  # else each process of a test compiles it, where nothing may be written
 
 test: compiled
-	PYTEST_DEBUG_TEMPROOT=$$($(BIN)/python -m tests.memory) $(PYTEST) -m "not long"
+	PYTEST_DEBUG_TEMPROOT=$$($(BIN)/python -m tests.support.memory) $(PYTEST) -m "not long"
 
 test-lowest:
 	$(MAKE) test VENV=.venv-lowest VERSIONS=.ci/lowest.txt

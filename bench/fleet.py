@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from bench import housekeeping as house
-from tests import postgres
+from tests.support import postgres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

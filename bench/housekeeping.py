@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.journal import FileBatches, JournalError, Runs
 from llmdo.journal.summary import unfinished
-from tests import forking
+from tests.support import forking
 
 if TYPE_CHECKING:
     import random
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bench.fleet import Fleet
-    from tests.postgres import Cluster
+    from tests.support.postgres import Cluster
 
 TOOLS = """\
 import os

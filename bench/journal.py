@@ -18,7 +18,7 @@ from pathlib import Path
 from llmdo.journal import JournalEntry, Runs
 from llmdo.journal.entries import pack
 from llmdo.journal.opening import STORE, migrate
-from tests import postgres
+from tests.support import postgres
 
 MANIFEST = """\
 schema = 1

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from llmdo.cli import app
 from llmdo.toolsets import bubblewrap, isolation
-from tests import forking, postgres
+from tests.support import forking, postgres
 
 # What a law is tried with is the same on every machine, however slow; with `explore` it is new in each run.
 USUAL = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

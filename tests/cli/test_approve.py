@@ -13,8 +13,8 @@ import pytest
 
 from llmdo.journal import Runs
 from llmdo.journal.questions import MOST_HOURS
-from tests import forking
-from tests.runtime.ptys import Person, wait_for
+from tests.support import forking
+from tests.support.ptys import Person, wait_for
 
 from .conftest import Llmdo
 

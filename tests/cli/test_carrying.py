@@ -18,8 +18,8 @@ from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
 from llmdo.services import basis as bases
 from llmdo.workspace import project
-from tests import forking
-from tests.forging import forging
+from tests.support import forking
+from tests.support.forging import forging
 
 from .conftest import Llmdo
 

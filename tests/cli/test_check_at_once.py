@@ -16,7 +16,7 @@ import pytest
 
 from llmdo.cli.sources import source_lines
 from llmdo.syntax import discovery
-from tests.commands import llmdo, unprivileged
+from tests.support.commands import llmdo, unprivileged
 
 MANIFEST = 'schema = 1\n\n[workspace]\nname = "w"\nworkers = ["*.worker"]\nmodel = "openai:gpt-5"\n'
 STATES = 30

@@ -10,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from tests.commands import llmdo
+from tests.support.commands import llmdo
 
 MANIFEST = 'schema = 1\n\n[workspace]\nname = "w"\nworkers = ["*.worker"]\nmodel = "openai:gpt-5"\n'
 MAIN = "---\nname: main\nentry: true\n---\nGo on.\n"

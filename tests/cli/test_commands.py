@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import CODES
-from tests import forking
 from tests.cli.conftest import Llmdo
+from tests.support import forking
 
 
 def edit(path: Path, old: str, new: str) -> None:

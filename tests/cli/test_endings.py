@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.journal import Runs
-from tests.forging import forging
+from tests.support.forging import forging
 
 from .conftest import Done, Llmdo
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import commands
+from tests.support import commands
 
 CASES = Path(__file__).parent.parent / "foreign" / "cases"
 GAIN = CASES / "LDO550" / "claude-gain"

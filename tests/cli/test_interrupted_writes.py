@@ -11,9 +11,9 @@ import pytest
 
 from llmdo.journal import Runs
 from llmdo.journal.summary import unfinished
-from tests import forking
 from tests.cli.conftest import Llmdo
-from tests.locks import locked
+from tests.support import forking
+from tests.support.locks import locked
 
 CALLS = 40
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.running import copied
+from tests.support.examples import copied
 
 from .conftest import Llmdo
 from .test_suggest import findings, pasted

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from llmdo.__main__ import main
 from llmdo.base.diagnostic import shown, unsteering
-from tests.locks import locked
+from tests.support.locks import locked
 
 from .conftest import Llmdo
 

@@ -11,7 +11,7 @@ from llmdo.cli import app
 from llmdo.cli.tables import ARGUMENTS, COMMANDS
 from llmdo.cli.tabulate import HELP, TARGET, helps, tables
 from llmdo.render.formats import Format
-from tests.commands import llmdo
+from tests.support.commands import llmdo
 
 
 def test_the_tables_of_completion_are_those_of_the_commands() -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from llmdo.journal import Runs
 from llmdo.toolsets import orphans
-from tests import forking
-from tests.alive import gone, long_time, running, waited_for
-from tests.locks import locked
+from tests.support import forking
+from tests.support.alive import gone, long_time, running, waited_for
+from tests.support.locks import locked
 
 from .conftest import Llmdo
 

@@ -16,9 +16,9 @@ import pytest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli import app
 from llmdo.journal import Runs
-from tests import forking
-from tests.forging import forging
-from tests.locks import locked
+from tests.support import forking
+from tests.support.forging import forging
+from tests.support.locks import locked
 
 from .conftest import Llmdo
 

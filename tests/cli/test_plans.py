@@ -11,8 +11,8 @@ import llmdo
 from llmdo.journal import Runs
 from llmdo.workspace import project
 from tests.cli.test_trusting import CODE, WORKER, at_terminal, canary, team  # noqa: F401  # fixtures
-from tests.commands import llmdo as command
-from tests.commands import process
+from tests.support.commands import llmdo as command
+from tests.support.commands import process
 
 ASKS = '"x.calc" = "needs_approval"'
 LOOKS = """\

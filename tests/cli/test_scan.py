@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import commands
+from tests.support import commands
 
 CASES = Path(__file__).parent.parent / "foreign" / "cases"
 

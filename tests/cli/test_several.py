@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import llmdo
+from tests.support.commands import llmdo
 
 MANIFEST = 'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\n'
 WORKER = "---\nname: main\nentry: true\n{more}---\nGo.\n"

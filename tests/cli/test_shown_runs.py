@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.running import copied
-from tests.locks import locked
+from tests.support.examples import copied
+from tests.support.locks import locked
 
 from .conftest import Llmdo
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from llmdo.cli import garbage
-from tests.commands import llmdo
-from tests.runtime.building import MODELS
+from tests.support.building import MODELS
+from tests.support.commands import llmdo
 
 MANIFEST = """
 schema = 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import commands
+from tests.support import commands
 
 MANIFEST = 'schema = 1\n\n[workspace]\nname = "w"\nworkers = ["*.worker"]\n'
 TOOLS = """\

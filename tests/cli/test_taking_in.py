@@ -14,12 +14,12 @@ import pytest
 from llmdo import LlmdoError, open_entry
 from llmdo.services import locking
 from llmdo.workspace import lock, project
-from tests import forking
-from tests.cli.test_chat import NEEDS_LINES, At
-from tests.commands import llmdo, unprivileged
-from tests.runtime.ptys import Person, wait_for
-from tests.test_inventory import MARK, PAYLOAD, whole  # noqa: F401  # a fixture
-from tests.test_shared_policies import install
+from tests.features.chat.test_chat import NEEDS_LINES, At
+from tests.graph.test_inventory import MARK, PAYLOAD, whole  # noqa: F401  # a fixture
+from tests.support import forking
+from tests.support.commands import llmdo, unprivileged
+from tests.support.ptys import Person, wait_for
+from tests.workspace.test_shared_policies import install
 
 TRUSTED = {**os.environ, "LLMDO_TRUST": "1", "CI": ""}
 MODELS = """\

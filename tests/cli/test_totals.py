@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from llmdo.journal import Runs
-from tests.forging import forging
-from tests.locks import locked
+from tests.support.forging import forging
+from tests.support.locks import locked
 
 from .conftest import Llmdo
 

@@ -20,10 +20,10 @@ from llmdo import resume
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.tables import COMMANDS
 from llmdo.journal import SUFFIX
-from tests import forking
-from tests.commands import llmdo
-from tests.editor.client import Editor, editor, run
-from tests.runtime.ptys import Person, Reaction, wait_for
+from tests.features.editor.client import Editor, editor, run
+from tests.support import forking
+from tests.support.commands import llmdo
+from tests.support.ptys import Person, Reaction, wait_for
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "llmdo"
@@ -398,7 +398,7 @@ READING = {
 WRITING = {"init", *(name for name in COMMANDS if name.startswith(("add ", "remove ")))}
 REPEATING = {"replay", "eval start"}
 """What has tests of its own below."""
-ON_A_FLEET = {"worker"}  # `tests/fleet/test_worker.py`
+ON_A_FLEET = {"worker"}  # `tests/features/fleet/test_worker.py`
 SERVING = {"lsp"}
 """What executes nothing of a workspace, whatever the other side asks for."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import forking
+from tests.support import forking
 
 from .conftest import Llmdo
 

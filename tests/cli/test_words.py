@@ -12,8 +12,8 @@ from llmdo.cli.app import command_line
 from llmdo.graph.toolkit import START
 from llmdo.journal.decided import DecidedCall
 from llmdo.journal.tree import STARTS, Node
-from tests.commands import llmdo
-from tests.runtime.building import script
+from tests.support.building import script
+from tests.support.commands import llmdo
 
 MANIFEST = """
 schema = 1

@@ -13,7 +13,7 @@ import pytest
 import llmdo
 from llmdo.extensions.registry import features
 from llmdo.extensions.spec import Extension
-from tests.test_architecture import FOLDERS
+from tests.project.test_architecture import FOLDERS
 
 PACKAGE = Path(llmdo.__file__).parent
 EXAMPLE = PACKAGE.parent / "examples/greeter"

@@ -19,7 +19,7 @@ from llmdo.foreign import findings
 from llmdo.foreign.summary import summary_of
 from llmdo.render import foreign as render
 from llmdo.render.page import page
-from tests.test_cases import copied
+from tests.checks.test_cases import copied
 
 CASES = Path(__file__).parent / "cases"
 ALL = sorted(path.parent for path in CASES.glob("*/*/expect.txt"))

@@ -8,7 +8,7 @@ import pytest
 
 from llmdo import foreign
 from llmdo.foreign import findings
-from tests.foreign.corpus import FOLDER, needs_corpus
+from tests.support.corpus import FOLDER, needs_corpus
 
 DOCKER = FOLDER / "docker-agent"
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from llmdo.services.diff import DiffOutcome, DiffRequest, diff
-from tests import commands
 from tests.foreign.test_history import git
+from tests.support import commands
 
 
 def compared(folder: Path, form: str, before: dict[str, str], after: dict[str, str]) -> DiffOutcome:

@@ -22,7 +22,7 @@ from llmdo.render import scan as scans
 from llmdo.render.page import page
 from llmdo.scaffold.importing import import_project
 from llmdo.services.scan import ScanOutcome
-from tests.laws import examples
+from tests.support.laws import examples
 
 FILES = {
     "claude": (

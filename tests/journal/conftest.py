@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from tests import postgres
-
-
-@pytest.fixture
-def own_cluster() -> Iterator[postgres.Cluster]:
-    """A server that the test may stop."""
-    if lacking := postgres.lacking():
-        pytest.skip(lacking)
-    with postgres.cluster() as server:
-        yield server
 
 
 @pytest.fixture

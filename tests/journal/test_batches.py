@@ -16,8 +16,8 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.batches import Batches, BatchStore
 from llmdo.journal.items import Batch, BatchUsage, NewItem, Result, State
 from llmdo.journal.opening import batches_of, declare_restored
-from tests import postgres
-from tests.journal.losing import LosingReplies
+from tests.support import postgres
+from tests.support.losing import LosingReplies
 
 BATCH = Batch("b1", "main", "sha256:1", 1.5, {"out": None, "models": {"main": "m"}})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.laws import share
+from tests.support.laws import share
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from llmdo.journal import Journal, JournalEntry, JournalError, Runs
 from llmdo.journal.sqlite.anchor import path_of
 from llmdo.journal.sqlite.store import digest_of, open_journal, read_journal
-from tests.forging import forging
-from tests.laws import tried
+from tests.support.forging import forging
+from tests.support.laws import tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable

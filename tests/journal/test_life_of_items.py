@@ -16,8 +16,8 @@ from llmdo.base.values import replace
 from llmdo.journal.batches import Batches, BatchStore
 from llmdo.journal.items import OPEN, STATES, Batch, BatchItem, BatchUsage, NewItem, Result, Retry, State
 from llmdo.journal.opening import batches_of
-from tests import postgres
-from tests.laws import tried
+from tests.support import postgres
+from tests.support.laws import tried
 
 BATCH = Batch("", "main", "sha256:1", 1.5, {"models": {}})
 NAMES = count(1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import postgres
+from tests.support import postgres
 
 if lacking := postgres.lacking():
     if os.environ.get("LLMDO_TEST_POSTGRES"):
@@ -25,8 +25,8 @@ from llmdo.journal.location import ElsewhereError, MachineFolder, require_here
 from llmdo.journal.stored import RunIndex
 from llmdo.policy.authority import Capability
 from llmdo.workspace import project
-from tests.commands import llmdo
-from tests.locks import locked
+from tests.support.commands import llmdo
+from tests.support.locks import locked
 
 pytestmark = pytest.mark.fleet
 

@@ -10,8 +10,8 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.completion import _arguments
 from llmdo.journal import Runs
 from llmdo.journal.opening import address_of, runs_of
-from tests.commands import llmdo
-from tests.locks import locked
+from tests.support.commands import llmdo
+from tests.support.locks import locked
 
 MODELS = """\
 from pydantic_ai.messages import ModelResponse, TextPart

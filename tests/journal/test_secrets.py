@@ -25,8 +25,8 @@ from llmdo.journal.secrets import Known, Secrets
 from llmdo.journal.spans import SecretSpan, shown
 from llmdo.journal.sqlite.store import read_journal
 from llmdo.runtime.telemetry.redaction import Redaction
-from tests.forging import forging
-from tests.laws import tried
+from tests.support.forging import forging
+from tests.support.laws import tried
 
 PLAIN = "k3y-that-is-secret"
 ODD = 'pa"ss\\word ö\n\U0001f511'

@@ -23,8 +23,8 @@ from llmdo.journal.entries import ClaimedError, ReservedError, pack
 from llmdo.journal.opening import migrate, runs_of
 from llmdo.journal.shares import ConversationShares, Share
 from llmdo.journal.spending import NAMES, Claims, allot, shared_out
-from tests import postgres
-from tests.laws import tried
+from tests.support import postgres
+from tests.support.laws import tried
 
 MOST = {"requests": 12, "total_tokens": 60}
 TOKENS = 7  # of a request

@@ -23,7 +23,7 @@ from llmdo.journal.questions import waiting
 from llmdo.journal.sqlite.layout import OLDEST, VERSION
 from llmdo.journal.sqlite.store import create_journal, digest_of, open_journal, read_journal
 from llmdo.journal.stored import linked
-from tests import forking
+from tests.support import forking
 
 
 def entry(path: str = "main", step: int = 1, body: bytes = b"{}") -> JournalEntry:

@@ -18,7 +18,7 @@ from llmdo.cli.commands.check import CheckFormat
 from llmdo.render.formats import FOR_PEOPLE, Format, rendered
 from llmdo.render.github import MAX_SUMMARY, step_summary
 from llmdo.render.report import Report
-from tests.laws import tried
+from tests.support.laws import tried
 
 from .reports import HOSTILE, TYPICAL, at, report
 from .sarif import SCHEMA

@@ -21,7 +21,7 @@ from llmdo.render.foreign import alike
 from llmdo.render.markdown import code, escaped, with_code
 from llmdo.render.page import page
 from llmdo.syntax.document import Document, Place
-from tests.laws import tried
+from tests.support.laws import tried
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

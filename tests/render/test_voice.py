@@ -200,7 +200,7 @@ def test_the_answer_is_on_the_terminal_before_its_end_and_only_once(team: Path) 
 
 def test_json_on_a_terminal_and_a_pipe_get_the_answer_once_and_whole(team: Path) -> None:
     from tests.cli.test_on_terminal import printed
-    from tests.commands import llmdo
+    from tests.support.commands import llmdo
 
     assert printed(team, "run", "main", "--format", "json").count(b"Once upon a time.") == 1
     assert llmdo(team, "run", "main").stdout == "Once upon a time.\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from llmdo.journal import Runs
-from tests.forging import forging
+from tests.support.forging import forging
 
 _COPY = (
     "INSERT INTO entry (head, path, kind, step, outcome, digest, body, at) "

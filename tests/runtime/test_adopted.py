@@ -24,9 +24,8 @@ from llmdo.runtime.models.choice import named
 from llmdo.runtime.telemetry.events import Event, ToolCalled
 from llmdo.services import locking
 from llmdo.workspace import lock, project
-from tests.locks import locked
-
-from .building import Step, script
+from tests.support.building import Step, script
+from tests.support.locks import locked
 
 MANIFEST = """\
 schema = 1

@@ -19,10 +19,9 @@ from llmdo.runtime import Answer, Question, RunOptions, RunOutcome
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
-from tests.laws import tried
-from tests.running import run_sync
-
-from .building import graph, prompts, script, toolset, with_code, worker
+from tests.support.building import graph, prompts, script, toolset, with_code, worker
+from tests.support.laws import tried
+from tests.support.running import run_sync
 
 TOOLS = """
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every attempt of `tests/approval_bypasses.py` ends as its table says, and does no harm."""
+"""Every attempt of `tests/support/approval_bypasses.py` ends as its table says, and does no harm."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 
 from llmdo.runtime import ApproveAll
-from tests import approval_bypasses as bypasses
+from tests.support import approval_bypasses as bypasses
 
 
 @pytest.fixture(scope="module")
@@ -33,5 +33,5 @@ def test_the_same_call_runs_where_it_is_allowed(how: dict[str, object]) -> None:
 def test_the_docs_say_what_happened(results: list[bypasses.Result]) -> None:
     text = bypasses.PAGE.read_text(encoding="utf-8")
     rows = text.partition(bypasses.BEGIN)[2].partition(bypasses.END)[0].strip()
-    assert rows == "\n".join(bypasses.table(results)), "run python -m tests.approval_bypasses"
+    assert rows == "\n".join(bypasses.table(results)), "run python -m tests.support.approval_bypasses"
     assert not re.search(r"\| ran \|", rows)

@@ -28,8 +28,7 @@ from llmdo.policy.shell import parse_rules
 from llmdo.runtime import Answer, ApproveAll, ApproveSome, Question, RejectAll
 from llmdo.runtime.gate.identity import canonical
 from llmdo.runtime.telemetry.events import Asked, Event
-
-from .building import capabilities, go, graph, script, toolset, use, worker
+from tests.support.building import capabilities, go, graph, script, toolset, use, worker
 
 TOOLS = """
 from pathlib import Path

@@ -12,9 +12,9 @@ from llmdo.runtime import ApproveAll, RejectAll, RunOptions, RunOutcome
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
-from tests.running import run_sync
+from tests.support.building import graph, prompts, script, toolset, with_code, worker
+from tests.support.running import run_sync
 
-from .building import graph, prompts, script, toolset, with_code, worker
 from .test_python_workers import AGENTS, adopting, write
 from .test_python_workers import go as start_entry
 from .test_recording import broken_models, go_on, start

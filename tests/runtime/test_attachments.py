@@ -9,8 +9,7 @@ import pytest
 
 from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, ApproveAll, ApproveSome, Question, RejectAll, RunOutcome
-
-from .building import Step, go, graph, script, use, worker
+from tests.support.building import Step, go, graph, script, use, worker
 
 
 def handed(root: Path, *paths: str, limits: dict[str, Any] | None = None, **more: Any) -> RunOutcome:

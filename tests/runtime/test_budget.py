@@ -18,8 +18,7 @@ from llmdo.runtime import CallFrame, RunOptions, RunOutcome, run
 from llmdo.runtime.budget import Budget, TreeLimits
 from llmdo.runtime.ledger import Ledger
 from llmdo.runtime.telemetry.events import Event, LimitLoosened, RequestDelayed, discard
-
-from .building import go, graph, prompts, script, toolset, with_code, worker
+from tests.support.building import go, graph, prompts, script, toolset, with_code, worker
 
 SLOW = """
 import asyncio

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .building import go, graph, worker
+from tests.support.building import go, graph, worker
 
 MODELS = """
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart

@@ -9,8 +9,8 @@ import pytest
 
 from llmdo.journal import Runs
 from llmdo.toolsets.call_key import key_of
-from tests import commands
-from tests.locks import locked
+from tests.support import commands
+from tests.support.locks import locked
 
 MANIFEST = """\
 schema = 1

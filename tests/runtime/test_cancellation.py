@@ -26,8 +26,7 @@ from llmdo.runtime.telemetry.events import (
     WorkerFinished,
     WorkerStarted,
 )
-
-from .building import go, graph, prompts, script, toolset, with_code, worker
+from tests.support.building import go, graph, prompts, script, toolset, with_code, worker
 
 SLOW = """
 import asyncio

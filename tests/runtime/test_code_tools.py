@@ -16,11 +16,10 @@ from llmdo.runtime.telemetry.events import Event, ToolCalled, ToolFinished
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services import locking
 from llmdo.workspace import project
-from tests import commands
-from tests.locks import locked
-from tests.running import run_sync
-
-from .building import script
+from tests.support import commands
+from tests.support.building import script
+from tests.support.locks import locked
+from tests.support.running import run_sync
 
 MANIFEST = """\
 schema = 1

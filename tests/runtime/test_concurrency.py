@@ -13,8 +13,7 @@ import pytest
 from llmdo.graph.resolved import Graph
 from llmdo.runtime import Answer, DepthLimit, Question, RunOptions, RunOutcome, run
 from llmdo.runtime.telemetry.events import Event, RunStarted, WorkerStarted
-
-from .building import graph, prompts, script, toolset, use, with_code, worker
+from tests.support.building import graph, prompts, script, toolset, use, with_code, worker
 
 COUNTING = """
 import asyncio

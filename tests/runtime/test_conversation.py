@@ -18,11 +18,11 @@ from llmdo.runtime import AskOnTerminal, RunOutcome
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.telemetry.events import Asked, Decided, Event
 from llmdo.runtime.telemetry.redaction import Redaction
-from tests import forking
-from tests.locks import locked
+from tests.support import forking
+from tests.support.building import go, graph, script, toolset, use, worker
+from tests.support.locks import locked
+from tests.support.ptys import PATIENCE, PROMPT, Person, Reaction, wait_for
 
-from .building import go, graph, script, toolset, use, worker
-from .ptys import PATIENCE, PROMPT, Person, Reaction, wait_for
 from .test_drawing import HIDING, sections
 
 TOOLS = """
@@ -148,8 +148,7 @@ def test_a_person_can_end_the_run(tmp_path: Path) -> None:
 
 def test_ending_the_run_ends_every_delegate_and_leaves_the_caller_alone(tmp_path: Path) -> None:
     from llmdo.runtime import RunOptions, run
-
-    from .building import prompts, with_code
+    from tests.support.building import prompts, with_code
 
     helpers = [f"helper{number}" for number in range(4)]
     script(

@@ -12,9 +12,8 @@ import pytest
 from llmdo.base.backtrace import MOST, Frame
 from llmdo.runtime import RunOutcome
 from llmdo.runtime.telemetry.events import Event, RunFinished, ToolFinished, WorkerFinished
-from tests.commands import llmdo
-
-from .building import go, graph, script, toolset, worker
+from tests.support.building import go, graph, script, toolset, worker
+from tests.support.commands import llmdo
 
 TOOLS = """
 from pydantic_ai.toolsets import FunctionToolset

@@ -16,9 +16,8 @@ from llmdo.runtime import Answer, Question
 from llmdo.runtime.agents import Agents
 from llmdo.runtime.signatures import PlainInput, Signature
 from llmdo.runtime.telemetry.events import Event, ToolCalled, WorkerStarted
-from tests.running import run_sync
-
-from .building import go, graph, script, toolset, worker
+from tests.support.building import go, graph, script, toolset, worker
+from tests.support.running import run_sync
 
 MEETING = """
 import asyncio

@@ -13,11 +13,11 @@ from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.services import locking
 from llmdo.workspace import lock, project
 from tests.journal.test_conformance import STORES
-from tests.mcp.workspaces import with_installed
-from tests.running import run_sync
+from tests.support.building import go, graph, script, toolset, use, worker
+from tests.support.mcp_workspaces import with_installed
+from tests.support.running import run_sync
 
 from . import forging
-from .building import go, graph, script, toolset, use, worker
 from .durability import Observer, observed
 
 TOOLS = """

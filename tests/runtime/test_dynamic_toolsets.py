@@ -10,9 +10,8 @@ from llmdo import checks
 from llmdo.runtime import ApproveAll, RunOptions, RunOutcome
 from llmdo.services import locking
 from llmdo.workspace import lock, project
-from tests.running import run_sync
-
-from .building import script
+from tests.support.building import script
+from tests.support.running import run_sync
 
 MANIFEST = """\
 schema = 1

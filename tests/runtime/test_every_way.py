@@ -12,8 +12,7 @@ from llmdo.graph.resolved import Graph
 from llmdo.graph.toolset import Tool
 from llmdo.runtime import Answer, ApproveAll, Question, RejectAll
 from llmdo.runtime.telemetry.events import Decided, Event
-
-from .building import capabilities, go, graph, script, toolset, use, worker
+from tests.support.building import capabilities, go, graph, script, toolset, use, worker
 
 TOOLS = """
 from dataclasses import dataclass, replace

@@ -20,12 +20,12 @@ from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services import locking
 from llmdo.workspace import lock, project
-from tests import forking
-from tests.mcp.workspaces import workspace
-from tests.running import run_sync
+from tests.support import forking
+from tests.support.building import graph, rules, script, toolset, use, worker
+from tests.support.mcp_workspaces import workspace
+from tests.support.running import run_sync
 
 from . import forging
-from .building import graph, rules, script, toolset, use, worker
 from .test_recording import TOOLS, effects, go_on, start, tools
 
 WRITE: Any = [("write_file", {"path": "a.txt", "content": "x"})]
@@ -320,7 +320,7 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from tests.runtime.test_recording import allowing, go_on
-from tests.runtime.building import worker
+from tests.support.building import worker
 root = Path(sys.argv[2])
 made = allowing(worker("main", "tools"))
 go_on(made, root, replay_mode=ReplayMode(again=frozenset({"main/effect#1"})))

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from .building import Step
+from tests.support.building import Step
+
 from .test_flows import READ, SEND, Nobody, Stops, changed, go, kept, play, root
 
 __all__ = ["root"]

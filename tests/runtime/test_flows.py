@@ -17,10 +17,9 @@ from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services import locking
 from llmdo.workspace import project
-from tests.locks import locked
-from tests.running import run_sync
-
-from .building import Step, script
+from tests.support.building import Step, script
+from tests.support.locks import locked
+from tests.support.running import run_sync
 
 MANIFEST = """\
 schema = 1

@@ -22,11 +22,21 @@ from llmdo.runtime import RunOptions
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
-from tests.laws import tried
-from tests.running import run_sync
+from tests.support.building import (
+    capabilities,
+    graph,
+    prompts,
+    rules,
+    script,
+    toolset,
+    use,
+    with_code,
+    worker,
+)
+from tests.support.laws import tried
+from tests.support.running import run_sync
 
 from . import forging
-from .building import capabilities, graph, prompts, rules, script, toolset, use, with_code, worker
 
 TOOLS = """
 from pathlib import Path

@@ -13,8 +13,7 @@ from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, ApproveAll, Question, RejectAll
 from llmdo.runtime.gate.call import Call, outside_of
 from llmdo.runtime.telemetry.events import Decided, Event, ToolCalled, ToolFinished
-
-from .building import capabilities, go, graph, script, toolset, use, worker
+from tests.support.building import capabilities, go, graph, script, toolset, use, worker
 
 TOOLS = """
 from pathlib import Path
@@ -525,8 +524,7 @@ def test_events_tell_of_the_call_the_decision_and_the_end(tmp_path: Path) -> Non
 
 def test_a_cancelled_question_is_no_answer(tmp_path: Path) -> None:
     from llmdo.runtime import RunOptions, run
-
-    from .building import prompts, with_code
+    from tests.support.building import prompts, with_code
 
     script(tmp_path, main=[[("add", {"a": 1, "b": 2})], "{results}"])
     waiting = asyncio.Event()

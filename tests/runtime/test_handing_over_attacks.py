@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from llmdo.runtime.gate.policy import PolicyRefusal
+from tests.support.building import Step, script
 
-from .building import Step, script
 from .test_flows import changed
 from .test_handing_over import READ, SEALED, SEND, TEXT, Nobody, answers, call, go, play, root, sent, silent
 

@@ -11,9 +11,9 @@ from llmdo.base.values import replace
 from llmdo.graph.resolved import Graph
 from llmdo.journal import Runs, bundle, questions
 from llmdo.runtime import AskLater
+from tests.support.building import graph, script, use, worker
 
 from . import forging
-from .building import graph, script, use, worker
 from .test_recording import go_on, start
 
 DIGEST = digest.of_text("")

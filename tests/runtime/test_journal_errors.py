@@ -12,8 +12,7 @@ from llmdo.journal import Runs, stored
 from llmdo.runtime import RunOptions, RunOutcome, run
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.telemetry.redaction import Redaction
-
-from .building import graph, prompts, script, toolset, with_code, worker
+from tests.support.building import graph, prompts, script, toolset, with_code, worker
 
 if TYPE_CHECKING:
     from pathlib import Path

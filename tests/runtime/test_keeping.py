@@ -12,8 +12,7 @@ from llmdo.journal import Runs
 from llmdo.journal.kept_sources import KeptSources
 from llmdo.runtime import RunOptions, RunOutcome, run
 from llmdo.runtime.recording.keeping import aside, keeping
-
-from .building import graph, prompts, script, with_code, worker
+from tests.support.building import graph, prompts, script, with_code, worker
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,10 +21,9 @@ from llmdo.runtime.approvals.approver import AskLater
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
-from tests import forking
-from tests.running import run_sync
-
-from .building import graph, prompts, toolset, with_code, worker
+from tests.support import forking
+from tests.support.building import graph, prompts, toolset, with_code, worker
+from tests.support.running import run_sync
 
 SECRET = 'pa"ss\\w-örd/7f3a'
 TOKEN = "sk-proj-abcdefghijklmnopqrstuvwx"

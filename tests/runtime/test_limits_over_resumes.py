@@ -21,9 +21,8 @@ from llmdo.runtime import RunOptions, RunOutcome, run
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
-from tests.laws import tried
-
-from .building import graph, prompts, toolset, with_code, worker
+from tests.support.building import graph, prompts, toolset, with_code, worker
+from tests.support.laws import tried
 
 MODEL = """
 import asyncio, json

@@ -15,8 +15,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.telemetry.events import RunStarted
 from llmdo.runtime.telemetry.log import EventLog, open_log
 from llmdo.runtime.telemetry.redaction import Redaction
-
-from .building import go, graph, script, toolset, worker
+from tests.support.building import go, graph, script, toolset, worker
 
 NOTHING = Redaction.of({})
 

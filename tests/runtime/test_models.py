@@ -11,8 +11,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.models import problem_of, python_reference
 from llmdo.runtime import ModelChoice
 from llmdo.runtime.models.choice import choose
-
-from .building import go, graph, script, worker
+from tests.support.building import go, graph, script, worker
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Text
 
 from llmdo.runtime import RunOutcome
 from llmdo.runtime.gate.numbering import ENDLESS, MOST_CALLS, CallNumbers
-from tests.laws import tried
-
-from .building import go, graph, script, toolset, worker
+from tests.support.building import go, graph, script, toolset, worker
+from tests.support.laws import tried
 
 CALLS = st.lists(
     st.tuples(st.sampled_from("ab"), st.sampled_from("123456")), max_size=5, unique_by=lambda c: c[1]

@@ -20,9 +20,8 @@ from llmdo.runtime.place import NumberedTasks, numbered_tasks
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
-from tests.laws import tried
-
-from .building import graph, prompts, script, toolset, with_code, worker
+from tests.support.building import graph, prompts, script, toolset, with_code, worker
+from tests.support.laws import tried
 
 COUNTING = """
 import itertools

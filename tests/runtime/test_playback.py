@@ -9,8 +9,8 @@ from llmdo.runtime import ApproveAll
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
+from tests.support.building import graph, script, toolset, worker
 
-from .building import graph, script, toolset, worker
 from .test_recording import start
 
 if TYPE_CHECKING:

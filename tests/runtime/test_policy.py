@@ -17,8 +17,7 @@ from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.events import Decided, Event
 from llmdo.runtime.telemetry.redaction import Redaction
-
-from .building import go, graph, script, toolset, use, worker
+from tests.support.building import go, graph, script, toolset, use, worker
 
 
 @dataclass(frozen=True)

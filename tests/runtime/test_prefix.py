@@ -9,9 +9,8 @@ from llmdo.runtime import RejectAll, RunOptions, RunOutcome
 from llmdo.runtime.telemetry.events import Event, ToolCalled
 from llmdo.services import locking
 from llmdo.workspace import lock, project
-from tests.running import run_sync
-
-from .building import script
+from tests.support.building import script
+from tests.support.running import run_sync
 
 MANIFEST = """\
 schema = 1

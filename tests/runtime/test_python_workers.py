@@ -13,11 +13,10 @@ from llmdo.runtime import ApproveAll, RejectAll, RunOptions, RunOutcome
 from llmdo.runtime.telemetry.events import Event, ToolCalled
 from llmdo.services import locking
 from llmdo.workspace import lock, project
-from tests import commands
-from tests.locks import locked as current
-from tests.running import run_sync
-
-from .building import Step, script, with_code
+from tests.support import commands
+from tests.support.building import Step, script, with_code
+from tests.support.locks import locked as current
+from tests.support.running import run_sync
 
 MANIFEST = """\
 schema = 1

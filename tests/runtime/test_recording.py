@@ -26,11 +26,10 @@ from llmdo.runtime.approvals.approver import AskLater
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
-from tests import forking
-from tests.forging import forging
-from tests.running import run_sync
-
-from .building import graph, prompts, rules, script, toolset, use, with_code, worker
+from tests.support import forking
+from tests.support.building import graph, prompts, rules, script, toolset, use, with_code, worker
+from tests.support.forging import forging
+from tests.support.running import run_sync
 
 TOOLS = """
 import asyncio
@@ -209,7 +208,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from tests.runtime.test_recording import allowing, go_on, start
-from tests.runtime.building import worker
+from tests.support.building import worker
 root = Path(sys.argv[2])
 made = allowing(worker("main", "tools", "helper"), worker("helper", "tools"))
 (go_on if sys.argv[3] == "resume" else start)(made, root)

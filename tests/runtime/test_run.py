@@ -16,8 +16,7 @@ from llmdo.graph.toolset import Toolset
 from llmdo.policy.authority import Capability
 from llmdo.runtime.recording.keeping import keeping
 from llmdo.runtime.telemetry.events import Event, RunFinished
-
-from .building import HERE, go, graph, script, toolset, use, worker
+from tests.support.building import HERE, go, graph, script, toolset, use, worker
 
 COUNTING = """
 from pydantic_ai.toolsets import FunctionToolset

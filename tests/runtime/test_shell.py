@@ -14,8 +14,7 @@ from llmdo.policy.authority import Decision
 from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.runtime import Answer, ApproveAll, Question
 from llmdo.runtime.telemetry.events import Decided, Event
-
-from .building import Step, go, graph, script, use, worker
+from tests.support.building import Step, go, graph, script, use, worker
 
 MANIFEST = {
     "presets": ["read-only", "git-read"],

@@ -19,9 +19,9 @@ from llmdo.reach import Analysis
 from llmdo.reach.flows import labels_below
 from llmdo.runtime import ApproveAll, RejectAll, RunOptions, run
 from llmdo.runtime.telemetry.events import Decided, Event
-from tests.graphs import NOWHERE, graphs
-from tests.laws import tried
-from tests.listed import listed
+from tests.support.graphs import NOWHERE, graphs
+from tests.support.laws import tried
+from tests.support.listed import listed
 
 TOOLS = """\
 from pydantic_ai.toolsets import FunctionToolset

@@ -28,8 +28,7 @@ from llmdo.runtime.telemetry.events import (
     discard,
 )
 from llmdo.services.runs import show
-
-from .building import go, graph, script, toolset, worker
+from tests.support.building import go, graph, script, toolset, worker
 
 WORDS = ["Once ", "upon ", "a ", "time."]
 

@@ -20,8 +20,7 @@ import pytest
 
 from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, AskOnTerminal, GoneError, Question, RejectAll, approver_at
-
-from .building import go, graph, script, toolset, worker
+from tests.support.building import go, graph, script, toolset, worker
 
 
 def question(**arguments: object) -> Question:

@@ -11,14 +11,13 @@ import pytest
 from llmdo.journal import Runs
 from llmdo.runtime.recording.keeping import keeping
 from llmdo.runtime.telemetry.events import Event, RunFinished
-from tests.commands import process
-
-from .building import go, graph, script, worker
+from tests.support.building import go, graph, script, worker
+from tests.support.commands import process
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .building import Step
+    from tests.support.building import Step
 
 NO_END = """CREATE TRIGGER t BEFORE INSERT ON entry WHEN new.kind = 'end'
 BEGIN SELECT raise(ABORT, 'disk is full'); END"""

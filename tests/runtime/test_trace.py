@@ -15,8 +15,7 @@ import pytest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.runtime.telemetry.trace import TraceChoice, tracing
-
-from .building import go, graph, script, use, worker
+from tests.support.building import go, graph, script, use, worker
 
 PIXEL = b"\x89PNG\r\n\x1a\nPIXELS"
 NOBODY: Mapping[str, str] = {}

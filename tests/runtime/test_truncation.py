@@ -17,9 +17,8 @@ from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.telemetry.events import AnswerTruncated, Event
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services.watching import Watched
-from tests import commands
-
-from .building import go, graph, script, worker
+from tests.support import commands
+from tests.support.building import go, graph, script, worker
 
 CUT = """
 from pydantic_ai.messages import ModelResponse, TextPart

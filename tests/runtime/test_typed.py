@@ -18,9 +18,8 @@ from llmdo.runtime.signatures import PlainInput, TypedInput, signatures_of
 from llmdo.runtime.telemetry.events import Event, ToolCalled, WorkerStarted
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules
-from tests.listed import listed
-
-from .building import go, graph, reference, script, use, worker
+from tests.support.building import go, graph, reference, script, use, worker
+from tests.support.listed import listed
 
 SCHEMAS = '''
 from __future__ import annotations

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from llmdo.runtime.telemetry.events import Event, ModelResponded
-from tests.commands import llmdo
-from tests.providers.test_clients import streaming
-
-from .building import go, graph, worker
+from tests.runtime.models.test_clients import streaming
+from tests.support.building import go, graph, worker
+from tests.support.commands import llmdo
 
 PLAIN = """
 from pydantic_ai.messages import ModelResponse, TextPart

@@ -23,8 +23,8 @@ from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import Execution, ReplayMode, WaitingError
 from llmdo.runtime.telemetry.redaction import Redaction
 from tests.journal.commit_log import CommitLog
+from tests.support.building import graph, prompts, script, toolset, with_code, worker
 
-from .building import graph, prompts, script, toolset, with_code, worker
 from .test_questions import question
 
 if TYPE_CHECKING:

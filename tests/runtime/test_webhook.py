@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from llmdo.runtime import webhook
-from tests import forking
-from tests.commands import llmdo
-from tests.locks import locked
+from tests.support import forking
+from tests.support.commands import llmdo
+from tests.support.locks import locked
 
 SECRET = "correct-horse-battery-staple"
 MODELS = """\

@@ -30,9 +30,8 @@ from llmdo.services.inbox import (
     answer,
 )
 from llmdo.services.run_processes import ResumeProcesses
-from tests.commands import llmdo
-
-from .asking import asked, files, path_of, workspace
+from tests.support.asking import asked, files, path_of, workspace
+from tests.support.commands import llmdo
 
 ENDS = 60  # seconds after which a process that goes on with a run hangs
 

@@ -15,7 +15,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.workspace import project
 from llmdo.workspace.trust import Consent, TrustRecord, UntrustedError, is_trusted, record_of
 from llmdo.workspace.trust.consent import keep, question_of
-from tests import forking
+from tests.support import forking
 
 DIGEST = "sha256:" + "a" * 64
 MANIFEST = 'schema = 1\n[workspace]\nname = "w"\ntoolset-modules = ["tools.py"]\n'

@@ -14,10 +14,9 @@ from llmdo.journal.entries import JournalEntry, pack
 from llmdo.journal.tree import full_tree, walk
 from llmdo.services import watching
 from llmdo.services.watching import Growth, RunEvent, Watched
-from tests import forking
-from tests.commands import llmdo
-
-from .asking import asked, path_of, workspace
+from tests.support import forking
+from tests.support.asking import asked, path_of, workspace
+from tests.support.commands import llmdo
 
 
 def allowing(root: Path, **more: int) -> Path:

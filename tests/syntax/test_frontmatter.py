@@ -16,7 +16,7 @@ from llmdo.syntax import frontmatter
 from llmdo.syntax.document import Document, Route
 from llmdo.syntax.frontmatter import WorkerText
 from llmdo.syntax.header import MAX_HEADER
-from tests.laws import tried
+from tests.support.laws import tried
 
 from .reading import facts_of, text_at
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
 from llmdo.syntax.ignoring import plain
-from tests.laws import tried
+from tests.support.laws import tried
 
 names = st.sampled_from(["a", "b", "a.b", ".b", "b.", "-", "A", "a-b", "x.log", ".log", "build"])
 lines = st.one_of(

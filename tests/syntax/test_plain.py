@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from llmdo.base.source import Source
 from llmdo.syntax import frontmatter, plain
 from llmdo.syntax import header as in_yaml
-from tests.laws import share, tried
+from tests.support.laws import share, tried
 
 KEYS = [
     "name",

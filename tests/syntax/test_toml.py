@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from llmdo.base.source import Source
 from llmdo.syntax import toml
 from llmdo.syntax.document import Document, Route
-from tests.laws import tried
+from tests.support.laws import tried
 
 from .reading import facts_of, text_at
 

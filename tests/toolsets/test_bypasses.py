@@ -1,4 +1,4 @@
-"""Every attempt of `tests/bypasses.py` ends as its table says, and does no harm."""
+"""Every attempt of `tests/support/bypasses.py` ends as its table says, and does no harm."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests import bypasses
+from tests.support import bypasses
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 
@@ -49,4 +49,6 @@ def test_no_attempt_gets_further_in_a_root_apart_from_the_workspace(
 @pytest.mark.long
 @pytest.mark.needs_bwrap
 def test_the_docs_say_what_happened() -> None:
-    assert bypasses.PAGE.read_text(encoding="utf-8") == bypasses.page(), "run python -m tests.bypasses"
+    assert bypasses.PAGE.read_text(encoding="utf-8") == bypasses.page(), (
+        "run python -m tests.support.bypasses"
+    )

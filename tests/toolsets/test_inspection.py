@@ -23,7 +23,7 @@ from llmdo.toolsets.inspection import inspect
 from llmdo.toolsets.isolation import inspect_toolsets
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.report import Failed, InspectedToolset, InspectionEnded, Request
-from tests.listed import listed
+from tests.support.listed import listed
 
 pytestmark = pytest.mark.real_start
 

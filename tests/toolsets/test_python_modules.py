@@ -15,7 +15,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Location, Span
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules, toolsets_in
-from tests.listed import listed
+from tests.support.listed import listed
 
 
 class Workspace:

@@ -27,7 +27,7 @@ from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import Modules
 from llmdo.toolsets.resolver import MAKERS, ToolsetResolver
 from llmdo.workspace.tools_root import Folders
-from tests.listed import listed
+from tests.support.listed import listed
 
 LOOSE = "the configuration of `loose` does not fit its class"
 NOBODY = Authority(base=())

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.runtime.building import script
+from tests.support.building import script
 
 MANIFEST = """
 schema = 1

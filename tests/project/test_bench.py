@@ -1,0 +1,88 @@
+"""The generated workspaces are what the benchmarks say they are."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import chat, delegation, streaming
+from bench.generate import Shape, files, generate, headers
+from llmdo import checks
+from llmdo.workspace import project
+from tests.support import forking
+from tests.support.work import calls_made
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("shape", [Shape(workers=60), Shape(workers=60, seed=5, recursive=True)], ids=str)
+def test_a_generated_workspace_is_clean_and_its_lock_is_the_one_that_lock_writes(
+    shape: Shape, tmp_path: Path
+) -> None:
+    generate(tmp_path, shape)
+    graph = project.read(tmp_path).graph
+    assert len(graph.workers) == 60
+    assert max(len(delegates) for delegates in graph.edges.values()) == 3
+    assert any(worker.recursive for worker in graph.workers.values()) == shape.recursive
+    before = (tmp_path / "llmdo.lock").read_bytes()
+    (tmp_path / "llmdo.lock").unlink()
+    forking.run([sys.executable, "-m", "llmdo", "lock"], cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "llmdo.lock").read_bytes() == before
+
+
+def test_the_same_shape_is_the_same_files_and_another_seed_is_not() -> None:
+    assert files(Shape(workers=40)) == files(Shape(workers=40))
+    assert files(Shape(workers=40)) != files(Shape(workers=40, seed=1))
+    assert len(headers(Shape(workers=40))) == 40
+
+
+def test_a_recursive_shape_has_recursive_workers_whatever_its_seed() -> None:
+    for seed in range(40):
+        shape = Shape(workers=120, seed=seed, recursive=True)
+        recursive = [header["name"] for header in headers(shape) if header.get("recursive")]
+        assert recursive == ["worker_00000", "worker_00097"], seed
+
+
+@pytest.mark.long
+def test_four_times_the_workers_are_at_most_four_times_the_work(tmp_path: Path) -> None:
+    counts = []
+    for workers in (60, 250, 1_000):
+        root = tmp_path / f"{len(counts)}"
+        root.mkdir()
+        generate(root, Shape(workers=workers))
+        counts.append(calls_made(lambda root=root: checks.check(project.read(root), locked=True)))
+    _, small, large = counts  # the first one imports what it needs
+    assert large < 4 * small
+
+
+@pytest.mark.long
+def test_all_sides_of_the_delegation_benchmark_do_the_same() -> None:
+    shape = delegation.Shape(delegations=8, depth=2, together=2)
+    times = delegation.measure(shape, rounds=1)
+    assert {side: len(taken) for side, taken in times.items()} == {
+        "bare": 1,
+        "the gate alone": 1,
+        "governed": 1,
+        "with flows": 1,
+        "recording": 1,
+        "with a journal": 1,
+    }
+    assert shape.steps == 2
+
+
+@pytest.mark.long
+def test_all_sides_of_the_streaming_benchmark_take_every_piece() -> None:
+    times = streaming.measure(pieces=5, rounds=1)
+    assert {manner: [*map(len, taken.values())] for manner, taken in times.items()} == {
+        "iterated": [1, 1, 1],
+        "called": [1, 1, 1],
+        "text alone": [1, 1, 1],
+    }
+
+
+@pytest.mark.long
+def test_a_later_turn_of_a_chat_stores_as_much_as_an_earlier_one() -> None:
+    taken = chat.measure(turns=4)
+    assert {side: len(each) for side, each in taken.items()} == {"bare": 4, "chat": 4, "bytes": 4}
+    assert max(taken["bytes"][1:]) < 1.01 * min(taken["bytes"][1:])

@@ -1,0 +1,73 @@
+"""What `reach` prints, `why` answers: for every name and every row of the examples and of projects of other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from llmdo import foreign
+from llmdo.base.values import replace
+from llmdo.policy.authority import STRICTNESS
+from llmdo.reach import Analysis
+from llmdo.reach.paths import every_path, origins_of, rows_to, target_of
+from llmdo.render import reach as render
+from llmdo.workspace import project
+from tests.foreign.test_cases import CASES, format_of
+from tests.support import commands
+
+EXAMPLES = sorted(path.parent for path in (Path(__file__).parents[2] / "examples").glob("*/llmdo.toml"))
+FOREIGN = [
+    CASES / "LDO550" / slug
+    for slug in ("claude-gain", "docker-agent-shell-by-delegate", "opencode-task-rules")
+]
+
+
+def assert_that_every_name_is_answered(analysis: Analysis) -> None:
+    graph = analysis.graph
+    for entry in graph.entries.values():
+        assert entry in origins_of(graph, entry.name)
+        for row in analysis.of(entry):
+            printed = render.capability(row)
+            answer = rows_to(analysis, entry, target_of(graph, printed))
+            assert row in answer, printed
+            assert not row.elsewhere or answer == [row]
+            paths = every_path(analysis, entry, target_of(graph, printed))
+            mildest = min((path.decision for path in paths), key=STRICTNESS.__getitem__)
+            assert mildest == min((answered.decision for answered in answer), key=STRICTNESS.__getitem__), (
+                printed
+            )
+            for hop in row.path[:-1]:
+                (worker,) = origins_of(graph, hop.name)[:1]
+                assert rows_to(analysis, worker, target_of(graph, str(row.capability))), (hop.name, printed)
+            for hop in row.path:
+                if hop.name in graph.workers:
+                    (called,) = rows_to(analysis, entry, target_of(graph, hop.name))
+                    assert called.path[-1].name == hop.name
+                    assert len(called.path) == 1 or every_path(analysis, entry, target_of(graph, hop.name))
+            end = row.path[-1].name
+            if end in graph.workers:
+                continue
+            named = rows_to(analysis, entry, target_of(graph, f"tool:{row.tool}"))
+            assert row.capability in {listed.capability for listed in named}, (row.tool, printed)
+            raised = [listed.capability for listed in rows_to(analysis, entry, target_of(graph, end))]
+            assert any(capability.touches(row.capability) for capability in raised), (end, printed)
+            target = replace(target_of(graph, str(row.capability)), toolset=end)
+            assert any(rows_to(analysis, origin, target) for origin in origins_of(graph, end)), (end, printed)
+
+
+@pytest.mark.few(5)
+@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
+def test_why_takes_every_name_that_reach_prints(folder: Path) -> None:
+    assert_that_every_name_is_answered(project.read(folder).analysis)
+
+
+@pytest.mark.parametrize("case", FOREIGN, ids=lambda case: case.name)
+def test_why_takes_every_name_that_reach_prints_of_a_foreign_project(case: Path) -> None:
+    read = foreign.read(format_of(case), case)
+    assert_that_every_name_is_answered(read.analysis)
+    origin = ("--from", format_of(case), ".")
+    for entry in list(read.graph.entries.values())[:2]:
+        for row in read.analysis.of(entry)[:2]:
+            for words in ((entry.name, render.capability(row)), (entry.name, row.path[-1].name)):
+                assert commands.llmdo(case, "why", *words, *origin).returncode == 0, words

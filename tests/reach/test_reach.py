@@ -1,0 +1,341 @@
+"""What reach says is what walking every call path finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmdo.base import topology
+from llmdo.graph.resolved import Graph
+from llmdo.graph.toolkit import delegating, tools_of
+from llmdo.graph.toolset import Tool
+from llmdo.policy.authority import (
+    GRAVEST_FIRST,
+    STRICTNESS,
+    UNDECLARED,
+    VOCABULARY,
+    Authority,
+    Capability,
+    Ceiling,
+    base_rules,
+    decide,
+    gravity,
+    strictest,
+)
+from llmdo.reach import Analysis, entry_ceiling
+from llmdo.reach.edges import calls_by_worker
+from llmdo.reach.paths import Target, paths_to
+from tests.support import building
+from tests.support.graphs import capabilities, gated_graphs, graphs
+from tests.support.laws import tried
+
+PROBES = [None, "in/a", "in/b", "in/c/d", "out/a", "elsewhere", "in/**", "out/**", "**"]
+
+
+def call_paths(graph: Graph) -> Iterator[tuple[str, ...]]:
+    """Every chain of delegations from the entry's worker, up to the depth that the settings allow."""
+
+    def below(path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        yield path
+        if len(path) <= graph.settings.max_depth:
+            for use in graph.workers[path[-1]].uses:
+                if use.name in graph.workers:
+                    yield from below((*path, use.name))
+
+    return below((graph.entries["e"].worker.name,))
+
+
+def authority_on(graph: Graph, path: tuple[str, ...]) -> Authority:
+    entry = graph.entries["e"]
+    ceilings = [entry_ceiling(entry)] if entry.may is not None else []
+    ceilings += [
+        Ceiling(graph.workers[name].may, name) for name in path if graph.workers[name].may is not None
+    ]
+    return Authority(
+        base=base_rules(graph.rules),
+        default=graph.settings.default,
+        layers=(*entry.approvals, *graph.workers[path[-1]].approvals),
+        ceilings=tuple(ceilings),
+    )
+
+
+def delegations(graph: Graph, path: tuple[str, ...]) -> list[str]:
+    """The decisions over the delegations that lead along `path`."""
+    return [
+        decide([delegating(callee)], [delegating(callee)], authority_on(graph, path[:length])).decision
+        for length, callee in enumerate(path[1:], 1)
+    ]
+
+
+def calls_of(tool: Tool, *, delegation: bool) -> Iterator[frozenset[Capability]]:
+    """What single calls of a tool may raise: with a hook any one declared thing, at any probed place in it.
+
+    That of a worker also raises that this very worker is called.
+    """
+    if not tool.hook:
+        yield frozenset(tool.capabilities)
+        return
+    always = {delegating(tool.name)} if delegation else set()
+    if delegation:
+        yield frozenset(always)
+    for declared in tool.capabilities:
+        if delegation and declared.name == "agent.delegate":
+            continue
+        names = [name for name in [*VOCABULARY, "x.t.any"] if declared.covers_name(name)]
+        for scope in [declared.scope, *PROBES] if declared.name.startswith("fs") else [None]:
+            for name in names:
+                raised = Capability(name, scope)
+                if declared.contains(raised):
+                    yield frozenset({raised, *always})
+
+
+@tried(150)
+@given(graphs() | gated_graphs())
+def test_every_call_that_can_be_made_is_inside_reach(graph) -> None:
+    rows = Analysis(graph).of(graph.entries["e"])
+    for path in call_paths(graph):
+        gates = delegations(graph, path)
+        if "blocked" in gates:
+            continue
+        authority = authority_on(graph, path)
+        for use in graph.workers[path[-1]].uses:
+            for tool in tools_of(graph, graph.workers[path[-1]], use).values():
+                for raised in calls_of(tool, delegation=use.name in graph.workers):
+                    decision = decide(raised, tool.capabilities, authority).decision
+                    if decision == "blocked":
+                        continue
+                    whole = strictest([decision, *gates])
+                    for capability in raised:
+                        covering = [row for row in rows if row.capability.contains(capability)]
+                        assert covering, (path, capability)
+                        mildest = min(STRICTNESS[row.decision] for row in covering)
+                        assert mildest <= STRICTNESS[whole], (path, capability)
+
+
+@tried(150)
+@given(graphs() | gated_graphs())
+def test_what_reach_shows_is_a_path_that_exists_and_decides_so(graph) -> None:
+    paths = set(call_paths(graph))
+    for row in Analysis(graph).of(graph.entries["e"]):
+        names = tuple(hop.name for hop in row.path)
+        assert names[:-1] in paths
+        worker = graph.workers[names[-2]]
+        assert any(use.name == names[-1] for use in worker.uses)
+        gates = delegations(graph, names[:-1])
+        assert [hop.decision for hop in row.path[1:-1]] == gates
+        assert row.decision == strictest([row.verdict.decision, *gates])
+        assert {reason.decision for reason in row.reasons} == {row.decision}
+        on_path = {rule for name in names[:-1] for rule in graph.workers[name].approvals}
+        for reason in row.reasons:
+            assert reason.rule is None or reason.rule in {
+                *base_rules(graph.rules),
+                *graph.entries["e"].approvals,
+                *on_path,
+            }
+
+
+def ways_to(analysis: Analysis) -> dict[Capability, list[tuple[str, int, tuple[str, ...]]]]:
+    """Every way to raise each row of the entry, by walking all paths: its decision, its length and its names."""
+    graph = analysis.graph
+    ways: dict[Capability, list[tuple[str, int, tuple[str, ...]]]] = {}
+    for path in call_paths(graph):
+        gates = delegations(graph, path)
+        if "blocked" in gates:
+            continue
+        for use in graph.workers[path[-1]].uses:
+            for tool in tools_of(graph, graph.workers[path[-1]], use).values():
+                for row, raised, declared in analysis.shapes.of_tool(
+                    tool, delegation=use.name in graph.workers
+                ):
+                    decision = decide(raised, declared, authority_on(graph, path)).decision
+                    whole = strictest([decision, *gates])
+                    ways.setdefault(row, []).append((whole, len(path), (*path, use.name)))
+    return ways
+
+
+@tried(150)
+@given(graphs() | gated_graphs())
+def test_a_row_says_the_mildest_decision_over_all_paths_and_shows_a_shortest_of_those(graph) -> None:
+    analysis = Analysis(graph)
+    ways = ways_to(analysis)
+    for row in analysis.of(graph.entries["e"]):
+        best = min(ways[row.capability], key=lambda way: (STRICTNESS[way[0]], *way[1:]))
+        assert (row.decision, tuple(hop.name for hop in row.path)) == (best[0], best[2])
+        open_ways = [way for way in ways[row.capability] if way[0] != "blocked"] or ways[row.capability]
+        assert row.takes_delegation == (min(length for _, length, _ in open_ways) > 1)
+
+
+@tried(100)
+@given(graphs() | gated_graphs(), capabilities(), st.booleans())
+def test_the_mildest_of_all_the_paths_that_are_listed_is_what_reach_says(graph, wanted, alone) -> None:
+    analysis, entry = Analysis(graph), graph.entries["e"]
+    walk, rows = (analysis.walk(entry), analysis.of(entry))
+    if alone:
+        walk, rows = analysis.walk_below("w0"), analysis.of_worker("w0")
+    listed = list(paths_to(walk, Target(wanted)))
+    lengths = [len(path.hops) for path in listed]
+    assert lengths == sorted(lengths)
+    meant = [row for row in rows if wanted.touches(row.capability) or row.capability.touches(wanted)]
+    mildest = [
+        min((row.decision for row in side), key=STRICTNESS.get, default="blocked") for side in (listed, meant)
+    ]
+    assert mildest[0] == mildest[1]
+
+
+@tried(150)
+@given(graphs())
+def test_an_edge_says_the_mildest_decision_over_its_calls_on_all_paths_to_it(graph) -> None:
+    analysis = Analysis(graph)
+    mildest: dict[tuple[str, str, Capability], str] = {}
+    for path in call_paths(graph):
+        if "blocked" in delegations(graph, path):
+            continue
+        worker = graph.workers[path[-1]]
+        for use in worker.uses:
+            for tool in tools_of(graph, worker, use).values():
+                calls = analysis.shapes.of_tool(tool, delegation=use.name in graph.workers)
+                for row, raised, declared in calls:
+                    decision = decide(raised, declared, authority_on(graph, path)).decision
+                    edge = (path[-1], use.name, row)
+                    mildest[edge] = min(mildest.get(edge, decision), decision, key=STRICTNESS.__getitem__)
+    walk = analysis.walk(graph.entries["e"])
+    for name, worker in graph.workers.items():
+        calls = calls_by_worker(analysis, [walk], name)
+        assert list(calls) == [use.name for use in worker.uses]
+        for used, rows in calls.items():
+            for row in rows:
+                assert row.decision == mildest.get((name, used, row.capability), "blocked")
+            shown = [row.capability for row in rows]
+            for origin, target, capability in mildest:
+                if (origin, target) == (name, used):
+                    around = [row for row in rows if row.capability.contains(capability)]
+                    milder = [
+                        row
+                        for row in around
+                        if STRICTNESS[row.decision] <= STRICTNESS[mildest[name, used, capability]]
+                    ]
+                    assert capability in shown or milder
+
+
+@tried(100)
+@given(graphs())
+def test_the_gravest_row_comes_first(graph) -> None:
+    rows = Analysis(graph).of(graph.entries["e"])
+    places = [(STRICTNESS[row.decision], gravity(row.capability)) for row in rows]
+    assert places == sorted(places)
+
+
+def test_every_capability_has_a_place_among_the_grave_ones() -> None:
+    assert set(VOCABULARY) - set(GRAVEST_FIRST) == {UNDECLARED}
+    names = ["proc", "proc.exec.unlisted", "proc.exec", "fs", "fs.write:in/**", "x.shop.pay", "fs.read"]
+    assert sorted(map(Capability.parse, sorted(names)), key=gravity) == list(map(Capability.parse, names))
+
+
+@tried(75)
+@given(graphs(), st.integers(0, 3))
+def test_a_deeper_limit_never_hides_anything(graph, more) -> None:
+    from dataclasses import replace
+
+    deeper = replace(graph, settings=replace(graph.settings, max_depth=graph.settings.max_depth + more))
+    before = {row.capability: row for row in Analysis(graph).of(graph.entries["e"])}
+    after = {row.capability: row for row in Analysis(deeper).of(deeper.entries["e"])}
+    for capability, row in before.items():
+        assert STRICTNESS[after[capability].decision] <= STRICTNESS[row.decision]
+
+
+@tried(100)
+@given(graphs())
+def test_nothing_is_reached_that_lies_outside_the_bound(graph) -> None:
+    analysis = Analysis(graph)
+    for name in graph.workers:
+        inside = analysis.bounds.of([name])
+        for row in analysis.of_worker(name):
+            assert inside & analysis.bounds.rows_where(
+                lambda capability, row=row: capability == row.capability
+            )
+    for row in analysis.of(graph.entries["e"], ceiling=False):
+        assert analysis.may_reach(
+            graph.entries["e"],
+            analysis.bounds.rows_where(lambda capability, row=row: capability == row.capability),
+        )
+
+
+@tried(100)
+@given(
+    st.dictionaries(st.sampled_from("abcdef"), st.lists(st.sampled_from("abcdef"), max_size=3), min_size=6),
+    st.lists(st.integers(0, 63), min_size=6, max_size=6),
+)
+def test_every_name_gathers_what_all_names_below_it_have(edges, bits) -> None:
+    own = dict(zip(sorted(edges), bits, strict=True))
+    gathered = topology.gathered(edges, own)
+    for name in edges:
+        below, waiting, expected = set(), [name], 0
+        while waiting:
+            at = waiting.pop()
+            if at not in below:
+                below.add(at)
+                expected |= own[at]
+                waiting.extend(edges[at])
+        assert gathered[name] == expected
+
+
+@tried(100)
+@given(graphs())
+def test_the_height_is_the_longest_chain_of_all(graph) -> None:
+    analysis = Analysis(graph)
+
+    def longest(path):
+        below = analysis.graph.edges[path[-1]]
+        if any(other in path for other in below):
+            return None
+        lengths = [longest((*path, other)) for other in below]
+        return None if None in lengths else max([len(path) - 1, *lengths])
+
+    chains = [longest((name,)) for name in graph.workers]
+    assert analysis.height == (None if None in chains else max(chains))
+
+
+def test_files_that_may_be_handed_over_are_reported_as_secrets_by_either_of_their_names() -> None:
+    main = building.worker("main", building.use("b"))
+    paths = {"id_rsa": "in/deck.txt", "notes": "in/.env", "deck": "in/a"}
+    graph = building.graph(main, building.worker("b"), paths=paths)
+    printed = [str(row.capability) for row in Analysis(graph).of(graph.entries["go"])]
+    assert [text for text in printed if "protected" in text] == [
+        "fs.read.protected:in/.env",
+        "fs.read.protected:in/deck.txt",
+    ]
+
+
+def test_a_delegate_without_files_does_not_hide_those_that_another_one_is_handed() -> None:
+    first = building.worker("a", attachments={"max": 0})
+    main = building.worker("main", building.use("a"), building.use("b"))
+    graph = building.graph(main, first, building.worker("b"), paths={"decks/": "in/"})
+    printed = [str(row.capability) for row in Analysis(graph).of(graph.entries["go"])]
+    assert printed == ["fs.read:in/**", "agent.delegate", "fs.read.protected:in/**"]
+
+
+def test_a_path_around_a_ceiling_is_a_shortest_one() -> None:
+    """Through `c` the first tool is near; around `c`, whose ceiling cuts it off, the second one is nearer."""
+    names = {"main": ["a", "c"], "a": ["b"], "b": ["far", "second"], "far": ["first"], "first": ["kit_a"]}
+    workers = [building.worker(name, *used) for name, used in {**names, "second": ["kit_b"]}.items()]
+    kits = [building.toolset(name, f"{name}.py:kit", tool=["net.connect"]) for name in ("kit_a", "kit_b")]
+    graph = building.graph(*workers, building.worker("c", "first", may=[]), *kits)
+    row = next(row for row in Analysis(graph).of(graph.entries["go"]) if row.capability.name == "net.connect")
+    assert [hop.name for hop in row.path] == ["main", "a", "b", "second", "kit_b"]
+
+
+def test_a_way_around_a_gated_delegation_is_the_one_that_is_shown() -> None:
+    """By `a` the tool is as near as by `b`, but `a` asks before it delegates."""
+    asks = {"agent.delegate": "needs_approval"}
+    workers = [
+        building.worker("main", "a", "b"),
+        building.worker("a", "end", approvals=asks),
+        building.worker("b", "end"),
+        building.worker("end", "kit"),
+    ]
+    kit = building.toolset("kit", "kit.py:kit", tool=["net.connect"])
+    graph = building.graph(*workers, kit, approvals={"net.connect": "allowed"})
+    row = next(row for row in Analysis(graph).of(graph.entries["go"]) if row.capability.name == "net.connect")
+    assert (row.decision, [hop.name for hop in row.path]) == ("allowed", ["main", "b", "end", "kit"])

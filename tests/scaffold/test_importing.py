@@ -1,0 +1,123 @@
+"""An import checks clean and reaches what the original reaches, for every project that there is to try."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from llmdo import foreign
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.scaffold.importing import import_project, reached
+from llmdo.workspace import project
+from tests.foreign.test_cases import ALL, format_of
+from tests.support import commands
+from tests.support.corpus import FOLDER, needs_corpus
+
+DOCKER = FOLDER / "docker-agent"
+
+
+def holds(form: str, source: Path, target: Path) -> None:
+    """Fails where the import of a project is not clean, or reaches something else than the project."""
+    original = foreign.read(form, source)
+    done = import_project(original, target)
+    assert done.findings == ()
+    assert (done.wider, done.narrower) == ((), ())
+    read = project.read(target)
+    prompts = sorted(read.prompts.values())
+    assert {agent.prompt for agent in original.team.agents} <= set(prompts)
+
+
+@pytest.mark.few(23)
+@pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.parent.name}/{case.name}")
+def test_an_import_is_clean_and_reaches_what_the_original_reaches(case: Path, tmp_path: Path) -> None:
+    if foreign.read(format_of(case), case).team.agents:
+        holds(format_of(case), case, tmp_path / "imported")
+    else:
+        with pytest.raises(LlmdoError, match="there is no agent"):
+            holds(format_of(case), case, tmp_path / "imported")
+
+
+@needs_corpus
+@pytest.mark.parametrize(
+    ("form", "folder"),
+    [
+        pytest.param("claude", "claude-wshobson", marks=pytest.mark.long),
+        ("docker-agent", "docker-agent"),
+        ("llm-do", "llm-do-worker"),
+        ("llm-do", "llm-do-agent"),
+    ],
+)
+def test_so_is_the_import_of_real_projects(form: str, folder: str, tmp_path: Path) -> None:
+    holds(form, FOLDER / folder, tmp_path / "imported")
+
+
+@needs_corpus
+@pytest.mark.parametrize("path", sorted(DOCKER.rglob("*.yaml")), ids=lambda path: path.stem)
+def test_so_is_the_import_of_every_real_team(path: Path, tmp_path: Path) -> None:
+    holds("docker-agent", path, tmp_path / "imported")
+
+
+def agent(folder: Path, name: str, header: str, prompt: str = "Work.\n") -> None:
+    path = folder / ".claude" / "agents" / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\nname: {name}\ndescription: It works.\n{header}---\n{prompt}", encoding="utf-8")
+
+
+def test_a_prompt_keeps_every_character(tmp_path: Path) -> None:
+    prompt = "\n# Title\n\n---\nname: trap\n---\n\tTabs,  blanks  \nand no end: \u202e\u2028 \U0001f600"
+    agent(tmp_path / "p", "a", "tools: Read\n", prompt)
+    import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "i")
+    assert project.read(tmp_path / "i").prompts["a"] == prompt
+
+
+def test_the_original_is_not_touched_and_the_target_has_to_be_empty(tmp_path: Path) -> None:
+    agent(tmp_path / "p", "a", "tools: Read\n")
+    before = sorted(path.as_posix() for path in tmp_path.rglob("*"))
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    with pytest.raises(LlmdoError, match="is not an empty folder"):
+        import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "full")
+    import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "new" / "i")
+    after = {path.as_posix() for path in (tmp_path / "p").rglob("*")}
+    assert after == {path for path in before if path.startswith((tmp_path / "p").as_posix() + "/")}
+
+
+def test_what_cannot_be_carried_over_is_reported_with_its_place(tmp_path: Path) -> None:
+    agent(tmp_path / "p", "my.agent", "tools: Read\nmodel: opus\nhooks: {}\n")
+    done = import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "i")
+    remarks = [(remark.at.span.line if remark.at.span else 0, remark.text) for remark in done.remarks]
+    assert [each for each in remarks if each[0] != 2 or "my.agent" in each[1]] == [
+        (2, "`my.agent` is called `my-agent`"),
+        (4, "`Read` has still to be written: `Read` stands in for it"),
+        (5, "`model` of `my.agent` is not carried over"),
+        (6, "`hooks` of `my.agent` is not carried over"),
+    ]
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize(
+    "name", ["filesystem", "shell", "class", "1", "\u00e4", "a b", "A", "x" * 300, "../../evil"]
+)
+def test_any_name_becomes_one_of_ours(tmp_path: Path, name: str) -> None:
+    agent(tmp_path / "p", "one", "tools: Read, Agent\n")
+    other = tmp_path / "p" / ".claude" / "agents" / "other.md"
+    other.write_text(
+        f"---\nname: {json.dumps(name)}\ntools: Bash, mcp__a-b__c\n---\nWork.\n", encoding="utf-8"
+    )
+    agent(tmp_path / "p", "a", "tools: Bash\n")
+    done = import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "i")
+    assert (done.findings, done.wider, done.narrower) == ((), (), ())
+    assert not (tmp_path / "evil").exists()
+
+
+def test_an_import_can_be_locked_and_the_code_in_it_declares_what_the_files_say(tmp_path: Path) -> None:
+    case = next(folder for folder in ALL if folder.name == "claude-gain")
+    words = ["import", "claude", str(case), "--to", "imported"]
+    for command in (words, ["lock", "--project", "imported"], ["check", "--project", "imported", "--locked"]):
+        done = commands.llmdo(tmp_path, *command)
+        assert done.returncode == 0, done.stdout + done.stderr
+    original = foreign.read("claude", case)
+    locked = project.read(tmp_path / "imported")
+    assert list(reached(locked.analysis).values()) == list(reached(original.analysis).values())

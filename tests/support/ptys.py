@@ -1,0 +1,113 @@
+"""A person at a real pseudo-terminal: reads what a terminal emulator shows, and types."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import termios
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Self, TextIO
+
+import pyte
+
+from tests.support import forking
+
+PATIENCE = 40.0  # seconds: a whole program may have to start on a busy machine
+PROMPT = "allow? [no]"
+
+Reaction = str | Callable[["Person"], None]
+
+
+class Person:
+    """Types one of `answers` whenever a new prompt stands on the screen."""
+
+    def __init__(self, *answers: Reaction, columns: int = 80, rows: int = 50, prompt: str = PROMPT) -> None:
+        self._prompt = prompt
+        self._answers = list(answers)
+        self._seen = ""
+        self.master, self.slave = pty.openpty()
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.screen = pyte.HistoryScreen(columns, rows, history=5_000, ratio=1)
+        self._stream = pyte.ByteStream(self.screen)
+        self.prompts: list[list[str]] = []
+        """The whole screen, with what scrolled off, at each prompt."""
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._live, daemon=True)
+        self.source: TextIO = os.fdopen(os.dup(self.slave), encoding="utf-8")
+        self.display: TextIO = os.fdopen(os.dup(self.slave), "w", encoding="utf-8")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.display.close()
+        self.source.close()
+        os.close(self.slave)
+        self._thread.join(PATIENCE)
+        os.close(self.master)
+
+    def type(self, text: str) -> None:
+        """Types `text` as it is."""
+        os.write(self.master, text.encode())
+
+    def lines(self) -> list[str]:
+        """All that can be seen, from the first line on, without the blanks at the ends."""
+        above = [
+            "".join(line[column].data for column in range(self.screen.columns)).rstrip()
+            for line in self.screen.history.top
+        ]
+        return [*above, *(line.rstrip() for line in self.screen.display)]
+
+    def text(self) -> str:
+        return "\n".join(self.lines())
+
+    def start(self, words: Sequence[str], cwd: Path, environ: dict[str, str]) -> subprocess.Popen[bytes]:
+        """A program whose terminal this is: Ctrl-C reaches it as a signal."""
+        return forking.Popen(
+            words,
+            cwd=cwd,
+            env=environ,
+            stdin=self.slave,
+            stdout=self.slave,
+            stderr=self.slave,
+            start_new_session=True,
+            terminal=True,
+        )
+
+    def _live(self) -> None:
+        while True:
+            try:
+                read = os.read(self.master, 65_536)
+            except OSError:
+                return
+            if not read:
+                return
+            self._stream.feed(read)
+            self._seen += read.decode(errors="replace")
+            if self._seen.endswith(f"{self._prompt} ") and self._answers:
+                self._seen = ""
+                self.prompts.append(self.lines())
+                answer = self._answers.pop(0)
+                if isinstance(answer, str):
+                    self.type(answer)
+                else:
+                    answer(self)
+
+
+def wait_for(child: subprocess.Popen[bytes]) -> int:
+    """The exit code of a program, which ends within our patience."""
+    until = time.monotonic() + PATIENCE
+    while (code := child.poll()) is None:
+        if time.monotonic() > until:
+            child.kill()
+            child.wait()
+            raise AssertionError("the program did not end")
+        time.sleep(0.02)
+    return code
