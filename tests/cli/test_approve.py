@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from llmdo.journal import Runs
 from llmdo.journal.questions import MOST_HOURS
 from tests.support import forking
 from tests.support.ptys import Person, wait_for
+from tests.support.waiting import until
 
 from .conftest import Llmdo
 
@@ -242,9 +242,9 @@ def test_the_questions_of_a_run_that_goes_on_are_shown_and_not_answered(llmdo: L
         stderr=subprocess.DEVNULL,
     ) as running:
         try:
-            while not (shown := llmdo("approve", "last", cwd=asking)).out:
-                assert running.poll() is None, shown.err
-                time.sleep(0.05)
+            until(lambda: running.poll() is not None or llmdo("approve", "last", cwd=asking).out)
+            shown = llmdo("approve", "last", cwd=asking)
+            assert running.poll() is None, shown.err
             assert (shown.code, shown.out.count("\n")) == (3, 1)
             assert shown.out.startswith(f"{path}: write_file ")
             assert "goes on: its questions can be answered once it has stopped" in shown.err

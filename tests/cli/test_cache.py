@@ -8,7 +8,6 @@ import marshal
 import os
 import random
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from llmdo.cli import check, quick
 from llmdo.services import locking
 from llmdo.workspace import lock, project
 from tests.support.laws import share
+from tests.support.waiting import aged
 
 FILES = {
     "llmdo.toml": (
@@ -34,8 +34,6 @@ FILES = {
     ),
     "workers/main.worker": "---\nname: main\ntoolsets:\n  filesystem: {}\n  other: {}\n---\nGo on.\n",
 }
-
-AGE = 0.12  # seconds: what changed later than this before a check is not remembered
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +92,7 @@ def memory(tmp_path: Path) -> Path:
 
 @pytest.mark.long
 def test_a_clean_check_is_remembered_as_long_as_nothing_changes(root: Path) -> None:
-    time.sleep(AGE)
+    aged(root.parent)
     assert remembered(root, "--locked") is None
     assert checked(root, "--locked") == (0, "no findings\n")
     assert remembered(root, "--locked") == "no findings\n"
@@ -103,7 +101,7 @@ def test_a_clean_check_is_remembered_as_long_as_nothing_changes(root: Path) -> N
 
 
 def test_another_question_is_another_answer(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    time.sleep(AGE)
+    aged(root.parent)
     checked(root)
     checked(root, "--locked", "--format", "json")
     assert remembered(root) == "no findings\n"
@@ -129,7 +127,7 @@ def test_findings_are_remembered_as_a_clean_answer_is(root: Path, form: str) -> 
     worker = root / "workers" / "main.worker"
     for text in (LONELY, *BROKEN.values()):
         worker.write_text(text, encoding="utf-8")
-        time.sleep(AGE)
+        aged(root.parent)
         for strict in ([], ["--strict"]):
             words = ["--format", form, *strict]
             assert known_answer(root, *words) is None
@@ -144,7 +142,7 @@ def test_colours_are_another_answer(root: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     (root / "workers" / "main.worker").write_text(LONELY, encoding="utf-8")
-    time.sleep(AGE)
+    aged(root.parent)
     checked(root)
     assert known_answer(root) is not None
     assert known_answer(root, colour=True) is None
@@ -159,7 +157,7 @@ def test_an_accepted_warning_is_remembered(root: Path) -> None:
     manifest = root / "llmdo.toml"
     text = manifest.read_text(encoding="utf-8")
     manifest.write_text(f'{text}[approvals]\ndefault = "allowed"\n{accepted}', encoding="utf-8")
-    time.sleep(AGE)
+    aged(root.parent)
     done = checked(root)
     assert "LDO505" not in done[1]
     assert known_answer(root) == done
@@ -170,7 +168,7 @@ def test_an_accepted_warning_is_remembered(root: Path) -> None:
 
 def test_what_was_not_looked_at_as_a_whole_is_not_remembered(root: Path) -> None:
     (root / "workers" / "link.worker").symlink_to(root / "input" / "deck.md")
-    time.sleep(AGE)
+    aged(root.parent)
     assert "LDO107" in checked(root)[1]
     assert known_answer(root) is None
 
@@ -184,7 +182,7 @@ def test_what_lies_in_the_root_of_tools_counts_as_well(root: Path, change: str) 
     if change != "target":  # which would be missing as well
         stated = stated.replace('[paths]\n"deck.md" = "input/deck.md"\n', "")
     manifest.write_text(stated, encoding="utf-8")
-    time.sleep(AGE)
+    aged(root.parent)
     done = checked(root)
     assert "LDO1" not in done[1]
     assert known_answer(root) == done
@@ -195,7 +193,7 @@ def test_what_lies_in_the_root_of_tools_counts_as_well(root: Path, change: str) 
     if change == "link":
         site.symlink_to("moved")
     assert known_answer(root) is None
-    time.sleep(AGE)
+    aged(root.parent)
     done = checked(root)
     assert {"target": "LDO106", "root": "LDO113", "link": "LDO107"}[change] in done[1]
     if change == "root":
@@ -208,7 +206,7 @@ def test_no_copy_of_a_secret_is_kept(root: Path) -> None:
     manifest = root / "llmdo.toml"
     server = '[toolsets.s]\nmcp = { url = "https://example.org/", headers = { Authorization = "Bearer ghp_%s" } }\n'
     manifest.write_text(manifest.read_text(encoding="utf-8") + server % ("a1B2" * 9), encoding="utf-8")
-    time.sleep(AGE)
+    aged(root.parent)
     assert "LDO537" in checked(root)[1]
     assert known_answer(root) is None
 
@@ -219,7 +217,7 @@ def test_a_finding_goes_with_what_it_is_about(root: Path, change: str) -> None:
     deck = root / "input" / "deck.md"
     if change == "add":
         deck.unlink()
-    time.sleep(AGE)
+    aged(root.parent)
     done = checked(root)
     assert ("LDO106" in done[1]) is (change == "add")
     assert known_answer(root) == done
@@ -238,7 +236,7 @@ def test_what_has_just_changed_is_not_remembered(root: Path) -> None:
 
 @pytest.mark.parametrize("switch", ["--no-cache", "LLMDO_NO_CACHE", "--fix"])
 def test_it_can_be_switched_off(root: Path, switch: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    time.sleep(AGE)
+    aged(root.parent)
     if switch.startswith("--"):
         checked(root, "--no-cache")
         assert remembered(root) is None
@@ -253,7 +251,7 @@ def test_it_can_be_switched_off(root: Path, switch: str, monkeypatch: pytest.Mon
 
 
 def test_a_damaged_memory_is_none(root: Path, tmp_path: Path) -> None:
-    time.sleep(AGE)
+    aged(root.parent)
     checked(root, "--locked")
     file = memory(tmp_path)
     whole = file.read_bytes()
@@ -274,7 +272,7 @@ def test_a_damaged_memory_is_none(root: Path, tmp_path: Path) -> None:
 
 
 def test_a_memory_that_others_could_write_to_is_none(root: Path, tmp_path: Path) -> None:
-    time.sleep(AGE)
+    aged(root.parent)
     checked(root, "--locked")
     file = memory(tmp_path)
     file.chmod(0o622)
@@ -288,7 +286,7 @@ def test_a_memory_that_others_could_write_to_is_none(root: Path, tmp_path: Path)
 
 
 def test_nothing_is_remembered_inside_the_workspace(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    time.sleep(AGE)
+    aged(root.parent)
     for place in (root / "cache", root / "input"):
         monkeypatch.setenv("XDG_CACHE_HOME", str(place))
         checked(root, "--locked")
@@ -300,7 +298,7 @@ def test_nothing_is_remembered_inside_the_workspace(root: Path, monkeypatch: pyt
 def test_a_cache_folder_that_cannot_be_made_is_no_trouble(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    time.sleep(AGE)
+    aged(root.parent)
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert checked(root, "--locked") == (0, "no findings\n")
@@ -308,14 +306,14 @@ def test_a_cache_folder_that_cannot_be_made_is_no_trouble(
 
 
 def test_another_llmdo_remembers_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    time.sleep(AGE)
+    aged(root.parent)
     checked(root, "--locked")
     monkeypatch.setattr(cache, "__version__", "99.0")
     assert remembered(root, "--locked") is None
 
 
 def test_what_is_remembered_of_one_workspace_is_not_believed_of_another(root: Path, tmp_path: Path) -> None:
-    time.sleep(AGE)
+    aged(root.parent)
     checked(root, "--locked")
     copy = tmp_path / "copy"
     shutil.copytree(root, copy)
@@ -411,7 +409,7 @@ EDITS: dict[str, Callable[[Path], object]] = {
 @pytest.mark.few(7)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_whatever_could_change_the_answer_is_noticed(root: Path, edit: Callable[[Path], object]) -> None:
-    time.sleep(AGE)
+    aged(root.parent)
     assert checked(root, "--locked") == known_answer(root, "--locked") == (0, "no findings\n")
     edit(root)
     if (known := known_answer(root, "--locked")) is not None:
@@ -455,7 +453,7 @@ def hold_against_checks(root: Path, seed: int, count: int) -> int:
             if known is not None:
                 answered += 1
                 assert known == done
-            time.sleep(AGE)
+            aged(root.parent)
             checked(root, "--locked")
     return answered
 

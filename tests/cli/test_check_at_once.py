@@ -17,11 +17,11 @@ import pytest
 from llmdo.cli.sources import source_lines
 from llmdo.syntax import discovery
 from tests.support.commands import llmdo, unprivileged
+from tests.support.waiting import aged, until
 
 MANIFEST = 'schema = 1\n\n[workspace]\nname = "w"\nworkers = ["*.worker"]\nmodel = "openai:gpt-5"\n'
 STATES = 30
 PROCESSES = 8
-OLD_ENOUGH = 0.15  # seconds: what changed later than this before a check is not remembered
 
 
 def worker(state: int) -> str:
@@ -109,16 +109,21 @@ def test_every_answer_is_that_of_a_state_while_its_process_ran(root: Path, envir
         except BaseException as failure:  # shown by the test
             failures.append(failure)
 
+    def more_answers(number: int) -> None:
+        wanted = len(answers) + number
+        until(lambda: failures or len(answers) >= wanted)
+
     asking = [threading.Thread(target=ask) for _ in range(PROCESSES)]
     for each in asking:
         each.start()
     try:
         for state in range(1, STATES):
-            time.sleep(2.5 if state % 5 == 0 else 0.3)  # sometimes long enough that an answer is remembered
+            # Sometimes so many that an answer is remembered.
+            more_answers(2 * PROCESSES if state % 5 == 0 else 2)
             history.append((state, time.monotonic()))
             replaced(root / "main.worker", worker(state))
     finally:
-        time.sleep(1)
+        more_answers(PROCESSES)
         is_over.set()
         for each in asking:
             each.join()
@@ -149,7 +154,7 @@ def test_no_line_is_shown_of_a_file_that_was_written_to_since(root: Path) -> Non
 
 def remembered(root: Path, environ: dict[str, str], tmp_path: Path) -> Path:
     """The file in which the answer about `root` is, once it is there."""
-    time.sleep(OLD_ENOUGH)
+    aged(root)
     assert check(root, environ)[0] == 0
     (memory,) = (tmp_path / "cache/llmdo/check").iterdir()
     return memory
@@ -196,7 +201,7 @@ def test_whatever_the_cache_folder_is_the_answer_is_true(
         for state in (0, 1, 3, 4):
             (root / "main.worker").write_text(worker(state))
             for _ in range(2):
-                time.sleep(OLD_ENOUGH)
+                aged(root)
                 code, text = check(root, environ, powerless=True)
                 assert (code, shows(text, state)) == (int(state % 3 != 0), True), text
     finally:
@@ -215,7 +220,7 @@ def test_a_memory_that_is_a_link_is_neither_followed_to_write_nor_lost(
     memory.symlink_to(target)
     (root / "main.worker").write_text(worker(1))
     for _ in range(3):
-        time.sleep(OLD_ENOUGH)
+        aged(root)
         code, text = check(root, environ)
         assert (code, shows(text, 1)) == (1, True), text
     assert target.read_text() == "precious"
@@ -233,7 +238,7 @@ def test_a_memory_that_is_cut_or_changed_anywhere_is_none(
     lengths = range(0, len(whole), max(1, len(whole) // 250))
     changed = [whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :] for at in lengths]
     (root / "main.worker").write_text(worker(1))
-    time.sleep(OLD_ENOUGH)
+    aged(root)
     for damaged in [*(whole[:length] for length in lengths), *changed]:
         memory.write_bytes(damaged)
         done = llmdo(root, "check")
@@ -261,7 +266,7 @@ def test_on_a_full_disk_the_answer_is_true(
         for state in (0, 1, 3):
             (root / "main.worker").write_text(worker(state))
             for _ in range(2):
-                time.sleep(OLD_ENOUGH)
+                aged(root)
                 code, text = check(root, environ)
                 assert (code, shows(text, state)) == (int(state % 3 != 0), True), text
     finally:

@@ -13,8 +13,9 @@ import pytest
 from llmdo.journal import Runs
 from llmdo.toolsets import orphans
 from tests.support import forking
-from tests.support.alive import gone, long_time, running, waited_for
+from tests.support.alive import gone, long_time, running
 from tests.support.locks import locked
+from tests.support.waiting import waited_for
 
 from .conftest import Llmdo
 

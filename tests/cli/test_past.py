@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from llmdo.journal import Runs
 from tests.support import forking
 from tests.support.forging import forging
 from tests.support.locks import locked
+from tests.support.waiting import until
 
 from .conftest import Llmdo
 
@@ -398,9 +398,8 @@ def test_an_interrupted_run_goes_on(llmdo: Llmdo, noting: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as running:
-        while not (noting / "notes.log").exists():
-            assert running.poll() is None
-            time.sleep(0.02)
+        until(lambda: (noting / "notes.log").exists() or running.poll() is not None)
+        assert running.poll() is None
         running.send_signal(signal.SIGINT)
         assert running.wait() == 130
     assert (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,9 @@ from llmdo.base import cache
 from llmdo.cli import quick, restating
 from llmdo.services import locking
 from llmdo.workspace import lock, project
-from tests.cli.test_cache import AGE, FILES, checked, known_answer, remembered, root, template_workspace
+from tests.cli.test_cache import FILES, checked, known_answer, remembered, root, template_workspace
 from tests.support.laws import tried
+from tests.support.waiting import aged
 
 __all__ = ["root", "template_workspace"]  # fixtures
 
@@ -78,7 +78,7 @@ def test_an_answer_stands_after_an_edit_only_if_a_check_would_give_it(
 ) -> None:
     if not has_lock:
         (root / "llmdo.lock").unlink()
-    time.sleep(AGE)
+    aged(root.parent)
     checked(root, *form)
     kept = []
     for name, text in EDITS.items():
@@ -108,12 +108,12 @@ def test_after_any_edits_of_two_workers_the_memory_says_what_a_check_says(
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("LLMDO_NO_CACHE", raising=False)
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        time.sleep(AGE)
+        aged(root.parent)
         checked(root, *form)
         for worker, name in edits:
             text = EDITS[name] if worker == "workers/main" else OTHER[worker, name]
             (root / f"{worker}.worker").write_bytes(text.encode())
-            time.sleep(AGE)
+            aged(root.parent)
             known = known_answer(root, *form)
             answer = checked(root, *form, "--no-cache")
             assert known in (None, answer)
@@ -124,11 +124,11 @@ def test_after_any_edits_of_two_workers_the_memory_says_what_a_check_says(
 
 def test_the_answer_about_texts_that_the_lock_lacks_follows_their_edits(root: Path) -> None:
     edited = root / "workers" / "main.worker"
-    time.sleep(AGE)
+    aged(root.parent)
     clean = checked(root)
     for name in ("a prompt", "both texts", "a description", "a description above the name", "a comment"):
         edited.write_text(EDITS[name])
-        time.sleep(AGE)
+        aged(root.parent)
         assert known_answer(root) == checked(root, "--no-cache"), name
     edited.write_text(MAIN)  # the lock has it
     assert known_answer(root) == clean
@@ -139,7 +139,7 @@ def test_a_finding_about_a_line_of_a_header_stays_while_that_line_does(root: Pat
     wrong = MAIN.replace("  other", "  othr").replace("name: main", DESCRIBED)
     (root / "llmdo.lock").unlink()
     edited.write_text(wrong)
-    time.sleep(AGE)
+    aged(root.parent)
     checked(root)
     edited.write_text(wrong.replace("It leads.", "It leads others."))
     assert known_answer(root) == checked(root, "--no-cache")
@@ -156,7 +156,7 @@ def test_with_many_findings_a_check_is_made(root: Path) -> None:
         (root / "more" / f"worker_{number}.worker").write_text(f"---\nname: worker_{number}\n---\nGo.\n")
     (root / "llmdo.lock").unlink()
     lock.write(root, locking.derive(project.read(root)))
-    time.sleep(AGE)
+    aged(root.parent)
     assert checked(root)[1].count("LDO303") == restating.MAX_FINDINGS + 1
     (root / "workers" / "main.worker").write_text(EDITS["a prompt"])
     assert remembered(root) is None
@@ -167,7 +167,7 @@ def test_an_alias_that_only_this_prompt_mentions_counts(root: Path) -> None:
     edited = root / "workers" / "main.worker"
     edited.write_text(EDITS["an alias"])
     (root / "llmdo.lock").unlink()
-    time.sleep(AGE)
+    aged(root.parent)
     _, text = checked(root)
     assert "LDO305" not in text
     edited.write_text(EDITS["an alias"].replace("Read", "See"))
@@ -181,7 +181,7 @@ def test_a_file_that_an_editor_replaced_is_the_same_file_and_a_link_is_none(
     root: Path, tmp_path: Path
 ) -> None:
     edited = root / "workers" / "main.worker"
-    time.sleep(AGE)
+    aged(root.parent)
     _, text = checked(root)
     beside = root / "workers" / ".main.worker.swp"
     beside.write_text(EDITS["a comment"])
@@ -204,10 +204,10 @@ def test_a_file_that_an_editor_replaced_is_the_same_file_and_a_link_is_none(
 
 def test_an_answer_that_stands_is_remembered_with_the_edited_file(root: Path) -> None:
     edited = root / "workers" / "main.worker"
-    time.sleep(AGE)
+    aged(root.parent)
     _, text = checked(root)
     edited.write_text(EDITS["a comment"])
-    time.sleep(AGE)
+    aged(root.parent)
     assert remembered(root) == text
     before = quick._meaning_now
     try:
@@ -223,7 +223,7 @@ def test_many_edited_files_are_checked_anew(root: Path) -> None:
     (root / "llmdo.lock").unlink()
     for number in range(cache.MOST_EDITED + 1):
         (root / "more" / f"worker_{number}.worker").write_text(f"---\nname: worker_{number}\n---\nGo.\n")
-    time.sleep(AGE)
+    aged(root.parent)
     _, text = checked(root)
     assert remembered(root) == text
     for number in range(cache.MOST_EDITED + 1):
@@ -233,7 +233,7 @@ def test_many_edited_files_are_checked_anew(root: Path) -> None:
 
 def test_an_answer_is_given_only_while_what_it_shows_stays_what_it_was(root: Path) -> None:
     edited = root / "workers" / "main.worker"
-    time.sleep(AGE)
+    aged(root.parent)
     checked(root)
     question = cache.CheckQuestion(locked=False, strict=False, form="text", colour=False)
 
@@ -267,10 +267,10 @@ def test_a_finding_whose_file_was_written_to_while_it_was_shown_is_not_remembere
     edited = root / "workers" / "main.worker"
     edited.write_text(EDITS["a misspelt name"])
     (root / "llmdo.lock").unlink()
-    time.sleep(AGE)
+    aged(root.parent)
     checked(root, out=Interrupted(edited, EDITS["a misspelt name"].replace("Go on.", "Go.")))
     assert remembered(root) is None
     checked(root)
-    time.sleep(AGE)
+    aged(root.parent)
     checked(root)
     assert remembered(root) == checked(root, "--no-cache")[1]

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.support import forking
+from tests.support.waiting import until
 
 from .conftest import Llmdo
 
@@ -67,9 +70,8 @@ def slow(workspace: Path) -> Path:
 def started(root: Path, *words: str) -> subprocess.Popen[str]:
     """A run as a child process, at work."""
     process = forking.Popen([*COMMAND, *words], cwd=root, stdout=-1, stderr=-1, text=True)
-    while not (root / "at-work").exists():
-        assert process.poll() is None
-        time.sleep(0.02)
+    until(lambda: (root / "at-work").exists() or process.poll() is not None)
+    assert process.poll() is None
     return process
 
 
@@ -202,7 +204,7 @@ def test_a_question_stands_alone_on_the_terminal_and_the_tree_comes_back(workspa
     screen = b""
     while b"[no] " not in screen:
         screen += os.read(person, 65536)
-    time.sleep(0.5)  # as long as the tree takes for two refreshes
+    assert not select.select([person], [], [], 0.5)[0], "as long as the tree takes for two refreshes"
     before = len(screen)
     os.write(person, b"once\n")
     while True:
@@ -237,11 +239,16 @@ def test_the_second_ctrl_c_ends_at_once_even_where_the_loop_is_blocked(slow: Pat
     (slow / "helper.worker").write_text(header)
     process = started(slow, "--log-events", "events.jsonl")
     process.send_signal(signal.SIGINT)
-    time.sleep(0.2)
-    assert process.poll() is None
-    while process.poll() is None:  # on a busy machine two at once may arrive as one
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.2)
+
+    def ended() -> bool:  # on a busy machine two at once may arrive as one
         process.send_signal(signal.SIGINT)
-        time.sleep(0.2)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.2)
+        return process.poll() is not None
+
+    until(ended)
     _, err = process.communicate()
     assert process.returncode == 130, err
     assert "Traceback" not in err

@@ -6,9 +6,8 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from llmdo.journal.opening import runs_of
 from tests.support import forking
 from tests.support.commands import llmdo as command
 from tests.support.locks import locked
+from tests.support.waiting import until
 
 MANIFEST = """\
 schema = 1
@@ -100,12 +100,6 @@ def environ(request: pytest.FixtureRequest) -> Mapping[str, str]:
 def sent(root: Path) -> Counter[str]:
     """How many requests were sent by input."""
     return Counter((root / "sent.log").read_text().split())
-
-
-def until(holds: Callable[[], object]) -> None:
-    """Waits for what happens; the test's own time limit ends it otherwise."""
-    while not holds():
-        time.sleep(0.02)
 
 
 def answer_only(root: Path, most: int) -> None:

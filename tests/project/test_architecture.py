@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
@@ -24,6 +23,7 @@ from llmdo.base import topology
 from llmdo.cli.app import command_line
 from llmdo.extensions.registry import features, folders
 from llmdo.extensions.spec import Extension
+from tests.support.waiting import aged
 
 PACKAGE = Path(__file__).parents[2] / "llmdo"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -516,7 +516,7 @@ def test_an_answer_from_memory_loads_next_to_nothing(tmp_path: Path, monkeypatch
     (root / "llmdo.toml").write_text('schema = 1\n[workspace]\nname = "w"\n', encoding="utf-8")
     (root / "llmdo.lock").write_text("", encoding="utf-8")
     subprocess.run([sys.executable, "-m", "llmdo", "lock"], cwd=root, check=True, capture_output=True)
-    time.sleep(0.15)  # what has just changed is not remembered
+    aged(root)
     assert "hashlib" in loaded_by(["check"], root)
     assert not loaded_by(["check"], root) & {*HEAVY, "hashlib", "json", "pathlib", "re", "tomllib", "typing"}
 
@@ -580,3 +580,19 @@ def test_a_test_lies_under_the_name_of_what_it_tests() -> None:
         if not (PACKAGE / name).is_dir() and not (PACKAGE / f"{name}.py").is_file()
     ] == []
     assert not list((TESTS_ROOT / "support").rglob("test_*.py"))
+
+
+def sleeps(path: Path) -> list[int]:
+    """The lines in which a file itself, not a program in one of its texts, lets time pass."""
+    return [
+        node.lineno
+        for node in (nodes(path) if "sleep(" in path.read_text(encoding="utf-8") else ())
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in {"sleep", "time.sleep", "asyncio.sleep"}
+        and [ast.unparse(argument) for argument in node.args] != ["0"]
+    ]
+
+
+def test_tests_wait_for_what_happens_and_not_for_a_time() -> None:
+    places = [f"{path.relative_to(TESTS_ROOT)}:{line}" for path in TESTS for line in sleeps(path)]
+    assert len(places) <= 10, f"wait by tests/support/waiting.py: {places}"

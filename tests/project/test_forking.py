@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from tests.support import forking
-from tests.support.alive import waited_for
 from tests.support.ptys import Person, wait_for
+from tests.support.waiting import waited_for
 
 pytestmark = pytest.mark.skipif(not forking.AVAILABLE, reason="only Linux lets a process adopt another one")
 

@@ -27,6 +27,7 @@ from llmdo.runtime.telemetry.events import (
     WorkerStarted,
 )
 from tests.support.building import go, graph, prompts, script, toolset, with_code, worker
+from tests.support.waiting import comes
 
 SLOW = """
 import asyncio
@@ -106,8 +107,7 @@ def test_a_cancelled_run_stops_every_delegate_and_their_processes(tmp_path: Path
                 options=options,
             )
         )
-        while not is_all_at_work(tmp_path, events):  # noqa: ASYNC110  # a list tells nobody
-            await asyncio.sleep(0.01)
+        await comes(lambda: is_all_at_work(tmp_path, events))
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running

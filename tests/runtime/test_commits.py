@@ -14,6 +14,7 @@ from llmdo.journal.entries import StoreError
 from llmdo.journal.sqlite import anchor, store
 from llmdo.journal.sqlite.store import open_journal
 from llmdo.runtime.recording.commits import Commits
+from tests.support.waiting import comes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,7 +88,7 @@ def test_a_run_that_is_cancelled_while_it_waits_for_the_disk_leaves_a_whole_jour
             commits = Commits(journal)
             journal.add(entry(1))
             going = asyncio.create_task(commits.commit())
-            await asyncio.sleep(SLOW / 5)
+            await comes(lambda: len(forced) > 1)
             going.cancel()
             journal.add(entry(2))
             await commits.commit()

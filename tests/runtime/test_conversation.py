@@ -6,7 +6,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from tests.support import forking
 from tests.support.building import go, graph, script, toolset, use, worker
 from tests.support.locks import locked
 from tests.support.ptys import PATIENCE, PROMPT, Person, Reaction, wait_for
+from tests.support.waiting import until, waited_for
 
 from .test_drawing import HIDING, sections
 
@@ -172,9 +172,7 @@ def test_ending_the_run_ends_every_delegate_and_leaves_the_caller_alone(tmp_path
         return outcome.status, task.cancelling() if task else -1
 
     def stop_after_the_first(person: Person) -> None:
-        until = time.monotonic() + PATIENCE
-        while not done(tmp_path) and time.monotonic() < until:
-            time.sleep(0.01)
+        waited_for(lambda: done(tmp_path), PATIENCE)
         person.type("stop\n")
 
     with Person("once\n", stop_after_the_first) as person:
@@ -423,9 +421,8 @@ def test_a_hang_up_during_a_question_is_no_yes(tmp_path: Path) -> None:
     environ.pop("CI", None)
     with Person(lambda person: None) as person:
         child = person.start([sys.executable, "-m", "llmdo", "run", "main", "go"], tmp_path, environ)
-        while not person.prompts:
-            assert child.poll() is None
-            asyncio.run(asyncio.sleep(0.05))
+        until(lambda: person.prompts or child.poll() is not None)
+        assert child.poll() is None
         child.terminate()
         assert wait_for(child) != 0
     assert done(tmp_path) == ""

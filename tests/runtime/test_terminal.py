@@ -9,7 +9,6 @@ import os
 import pty
 import sys
 import termios
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +20,7 @@ import pytest
 from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, AskOnTerminal, GoneError, Question, RejectAll, approver_at
 from tests.support.building import go, graph, script, toolset, worker
+from tests.support.waiting import comes, until
 
 
 def question(**arguments: object) -> Question:
@@ -48,8 +48,7 @@ def terminal() -> Iterator[tuple[int, TextIO]]:
 
 async def shown(screen: io.StringIO, questions: int, prompt: str = "[no]") -> None:
     """Waits until so many questions are on the screen, or as often what is `said`."""
-    while screen.getvalue().count(prompt) < questions:  # noqa: ASYNC110  # a screen tells nobody
-        await asyncio.sleep(0.01)
+    await comes(lambda: screen.getvalue().count(prompt) >= questions, screen.getvalue)
 
 
 def ask(person: int, source: TextIO, screen: io.StringIO, typed: bytes) -> Answer:
@@ -57,9 +56,11 @@ def ask(person: int, source: TextIO, screen: io.StringIO, typed: bytes) -> Answe
         asking = asyncio.create_task(AskOnTerminal(source, screen).ask(question(path="a.txt")))
         await shown(screen, 1)
         os.write(person, typed)
+        asked = 1
         while not asking.done():  # a line that is no answer is asked for again, and then answered with no
-            await asyncio.sleep(0.05)
-            if screen.getvalue().endswith("[no] ") and screen.getvalue().count("[no]") > 1:
+            await comes(lambda: asking.done() or screen.getvalue().count("[no]") > asked)  # noqa: B023
+            if screen.getvalue().count("[no]") > asked:
+                asked = screen.getvalue().count("[no]")
                 os.write(person, b"\n")
         return await asking
 
@@ -92,10 +93,14 @@ def test_only_the_whole_word_is_a_yes(typed: bytes, allowed: bool) -> None:
 def test_what_was_typed_ahead_answers_nothing() -> None:
     with terminal() as (person, source):
         os.write(person, b"once\nonce\n")
-        while fcntl.ioctl(source, termios.FIONREAD, bytes(4)) != (10).to_bytes(4, sys.byteorder):
-            time.sleep(0.01)
+        typed = (10).to_bytes(4, sys.byteorder)
+        until(lambda: fcntl.ioctl(source, termios.FIONREAD, bytes(4)) == typed)
         answer = ask(person, source, io.StringIO(), b"no\n")
     assert not answer.allowed
+
+
+ROUNDS = 1_000
+"""Of the event loop, and as many turns of other threads: another question would be there by then."""
 
 
 def test_one_question_is_open_at_a_time() -> None:
@@ -106,7 +111,8 @@ def test_one_question_is_open_at_a_time() -> None:
         asking = [asyncio.create_task(asker.ask(question(path=f"{n}.txt"))) for n in range(3)]
         for answered in range(1, 4):
             await shown(screen, answered)
-            await asyncio.sleep(0.05)
+            for _ in range(ROUNDS):
+                await asyncio.sleep(0)
             assert screen.getvalue().count("[no]") == answered
             os.write(person, b"once\n")
         return await asyncio.gather(*asking)

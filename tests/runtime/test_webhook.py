@@ -20,6 +20,7 @@ from llmdo.runtime import webhook
 from tests.support import forking
 from tests.support.commands import llmdo
 from tests.support.locks import locked
+from tests.support.waiting import until
 
 SECRET = "correct-horse-battery-staple"
 MODELS = """\
@@ -86,8 +87,7 @@ class Receiver(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/hook/hard-to-guess"
 
     def wait_for(self, number: int) -> None:
-        while len(self.got) < number:
-            time.sleep(0.01)
+        until(lambda: len(self.got) >= number)
 
 
 class Answering(BaseHTTPRequestHandler):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +30,7 @@ from llmdo.services.inbox import (
 from llmdo.services.run_processes import ResumeProcesses
 from tests.support.asking import asked, files, path_of, workspace
 from tests.support.commands import llmdo
+from tests.support.waiting import until
 
 ENDS = 60  # seconds after which a process that goes on with a run hangs
 
@@ -56,13 +55,6 @@ def given(root: Path, path: str, verb: Any, **more: Any) -> GivenAnswer:
 
 def give(root: Path, path: str, verb: Any, **more: Any) -> str:
     return answer(AnswerRequest(root=root, answer=given(root, path, verb, **more))).run
-
-
-def until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + ENDS
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def go_on(root: Path, run: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
+
+from tests.support.waiting import waited_for
 
 
 def running(word: str) -> list[int]:
@@ -23,16 +23,6 @@ def running(word: str) -> list[int]:
 def gone(word: str) -> bool:
     """Whether they end, in time."""
     return waited_for(lambda: not running(word))
-
-
-def waited_for(look: Callable[[], object]) -> bool:
-    """Whether `look` finds something, in time."""
-    deadline = time.monotonic() + 30
-    while not look():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def long_time() -> str:

@@ -9,7 +9,6 @@ import struct
 import subprocess
 import termios
 import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self, TextIO
@@ -103,11 +102,9 @@ class Person:
 
 def wait_for(child: subprocess.Popen[bytes]) -> int:
     """The exit code of a program, which ends within our patience."""
-    until = time.monotonic() + PATIENCE
-    while (code := child.poll()) is None:
-        if time.monotonic() > until:
-            child.kill()
-            child.wait()
-            raise AssertionError("the program did not end")
-        time.sleep(0.02)
-    return code
+    try:
+        return child.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+        raise AssertionError("the program did not end") from None

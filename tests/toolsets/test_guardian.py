@@ -17,7 +17,8 @@ import pytest
 from llmdo.toolsets import orphans
 from llmdo.toolsets.children import Guarded
 from llmdo.toolsets.processes import Finished, execute
-from tests.support.alive import gone, long_time, running, waited_for
+from tests.support.alive import gone, long_time, running
+from tests.support.waiting import waited_for
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has orphans that somebody adopts")
 

@@ -24,6 +24,7 @@ from llmdo.toolsets.isolation import inspect_toolsets
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.report import Failed, InspectedToolset, InspectionEnded, Request
 from tests.support.listed import listed
+from tests.support.waiting import until, waited_for
 
 pytestmark = pytest.mark.real_start
 
@@ -360,15 +361,7 @@ def is_held(folder: Path) -> bool:
 
 def let_go(folder: Path) -> bool:
     """Whether soon nobody holds the lock of a module in `folder` any more."""
-    with (folder / "held").open() as file:
-        for _ in range(1_000):
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(0.01)
-            else:
-                return True
-    return False
+    return waited_for(lambda: not is_held(folder))
 
 
 @pytest.mark.long
@@ -386,10 +379,7 @@ def test_ctrl_c_kills_the_child_and_goes_through(tmp_path):
     parent = subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path), json.dumps(listed(tmp_path))], stderr=subprocess.PIPE
     )
-    deadline = time.monotonic() + 40
-    while not is_held(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert is_held(tmp_path)
+    until(lambda: is_held(tmp_path))
     parent.send_signal(signal.SIGINT)
     _, stderr = parent.communicate()
     assert b"KeyboardInterrupt" in stderr

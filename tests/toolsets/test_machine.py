@@ -23,7 +23,8 @@ from llmdo.toolsets.machine import Grants, Machine
 from llmdo.toolsets.processes import Finished
 from llmdo.toolsets.programs import Programs, environment
 from llmdo.workspace.tools_root import Folders
-from tests.support.alive import gone, long_time, running, waited_for
+from tests.support.alive import gone, long_time, running
+from tests.support.waiting import waited_for
 
 CANARY = "CANARY-77a2"
 SYSTEM = os.environ["PATH"]

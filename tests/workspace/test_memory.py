@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from llmdo.services import locking
 from llmdo.workspace import lock, project
 from llmdo.workspace.memory import Memory
 from tests.support.laws import tried
+from tests.support.waiting import aged
 
 MANIFEST = (
     'schema = 1\n\n[workspace]\nname = "w"\nworkers = ["workers/*.worker"]\ntoolset-modules = ["tools/*.py"]\n'
@@ -147,7 +147,7 @@ def test_a_name_that_means_something_else_now_is_compared_with_the_lock(
     template_workspace: Path, tmp_path: Path
 ) -> None:
     root = Path(shutil.copytree(template_workspace, tmp_path / "w"))
-    time.sleep(0.12)
+    aged(root)
     memory = Memory()
     current = (root / "llmdo.lock").read_text()
     write(
@@ -165,9 +165,7 @@ def test_a_name_that_means_something_else_now_is_compared_with_the_lock(
 
 def test_a_file_that_is_the_same_is_not_read_again(template_workspace: Path, tmp_path: Path) -> None:
     root = Path(shutil.copytree(template_workspace, tmp_path / "w"))
-    time.sleep(
-        0.12
-    )  # what changed just before is not remembered: no clock tells whether it changed once more
+    aged(root)
     memory = Memory()
     first = project.read(root, memory=memory)
     again = project.read(root, memory=memory)
@@ -181,7 +179,7 @@ def test_a_file_that_is_the_same_is_not_read_again(template_workspace: Path, tmp
 
 def test_a_file_of_the_same_size_and_time_is_read_again(template_workspace: Path, tmp_path: Path) -> None:
     root = Path(shutil.copytree(template_workspace, tmp_path / "w"))
-    time.sleep(0.12)
+    aged(root)
     memory = Memory()
     assert findings(root, memory) == ()
     worker = root / "workers" / "other.worker"

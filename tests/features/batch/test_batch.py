@@ -16,7 +16,7 @@ from llmdo.journal import FileBatches as Batches
 from llmdo.journal import Runs
 from tests.cli.conftest import Llmdo
 from tests.support import forking
-from tests.support.alive import waited_for
+from tests.support.waiting import waited_for
 
 from .conftest import effects, inputs, rows
 

@@ -22,7 +22,7 @@ from llmdo.journal.sqlite.batches import FileBatch
 from llmdo.services.run import EntryRequest, prepare
 from llmdo.workspace.trust import Consent
 from tests.cli.conftest import Llmdo
-from tests.support.alive import waited_for
+from tests.support.waiting import waited_for
 
 from .conftest import effects, inputs, rows
 

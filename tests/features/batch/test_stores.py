@@ -14,7 +14,7 @@ import pytest
 from llmdo.journal.opening import batches_of, runs_of
 from tests.cli.conftest import Done, Llmdo
 from tests.support import commands, forking, postgres
-from tests.support.alive import waited_for
+from tests.support.waiting import waited_for
 
 from .conftest import effects, inputs, rows
 

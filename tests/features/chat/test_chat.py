@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +23,7 @@ from llmdo.services.run import EntryRequest
 from tests.support.commands import llmdo as command
 from tests.support.locks import locked
 from tests.support.ptys import PATIENCE, Person, wait_for
+from tests.support.waiting import until
 
 NEEDS_LINES = pytest.mark.skipif(not find_spec("prompt_toolkit"), reason="the extra `chat` is not installed")
 
@@ -151,10 +151,7 @@ class At:
         self.until(lambda: text in self.person.text())
 
     def until(self, holds: Callable[[], bool]) -> None:
-        end = time.monotonic() + PATIENCE
-        while not holds():
-            assert time.monotonic() < end, self.person.text()
-            time.sleep(0.01)
+        until(holds, self.person.text, PATIENCE)
 
     def types(self, keys: str) -> None:
         """Types at the prompt of the chat, once it stands there."""

@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import tomllib
 import zipfile
 from pathlib import Path
@@ -21,6 +20,14 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.features.editor.workspace import FILES, bait
 from tests.features.page.conftest import CHROMIUM
+from tests.support.waiting import until
+
+
+def listens(host: str, port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection((host, port)):
+        return True
+    return False
+
 
 REPOSITORY = Path(__file__).parents[3]
 EXTENSION = REPOSITORY / "editors" / "vscode"
@@ -203,10 +210,7 @@ def test_vs_code_shows_what_the_server_finds_and_renames_by_it(
         try:
             page = browser.new_page(viewport={"width": 1300, "height": 900})
             page.set_default_timeout(40_000)
-            for _ in range(200):
-                with contextlib.suppress(OSError), socket.create_connection((address[:9], int(address[10:]))):
-                    break
-                time.sleep(0.1)
+            until(lambda: listens(address[:9], int(address[10:])), "a server at that address")
             page.goto(f"http://{address}/?folder={root}")
             page.get_by_role("treeitem", name="main.worker").dblclick()
             if command == "llmdo":

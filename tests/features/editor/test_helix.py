@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.features.editor.workspace import FILES, bait, settings
+from tests.support.waiting import until
 
 SECONDS = 40.0  # until a test gives up on what it waits to see
 LINGER = 0.3  # seconds: Helix takes in a key, and Escape with a key right after it would be Alt and that key
@@ -31,18 +32,21 @@ class Terminal:
         return subprocess.run(words, capture_output=True, text=True).stdout
 
     def sees(self, *texts: str) -> None:
-        until = time.monotonic() + SECONDS
-        while not all(text in self.text() for text in texts):
-            assert time.monotonic() < until, f"{texts} is not on the screen\n{self.text()}"
-            time.sleep(0.05)
+        until(
+            lambda: all(text in self.text() for text in texts),
+            lambda: f"{texts} on the screen\n{self.text()}",
+            SECONDS,
+        )
 
     def press(self, *keys: str) -> None:
         for each in keys:
-            subprocess.run([*self._tmux, "send-keys", "-t", "editor", each], check=True)
-            time.sleep(LINGER)
+            self._send("-t", "editor", each)
 
     def type(self, text: str) -> None:
-        subprocess.run([*self._tmux, "send-keys", "-l", "-t", "editor", text], check=True)
+        self._send("-l", "-t", "editor", text)
+
+    def _send(self, *words: str) -> None:
+        subprocess.run([*self._tmux, "send-keys", *words], check=True)
         time.sleep(LINGER)
 
     def does(self, command: str) -> None:
@@ -122,10 +126,7 @@ def test_helix_shows_what_the_server_finds_and_renames_by_it(tmp_path: Path) -> 
         person.press("Escape")
         person.sees("unknown key")
         person.does("qa!")
-        until = time.monotonic() + SECONDS
-        while not person.has_ended():
-            assert time.monotonic() < until, person.text()
-            time.sleep(0.05)
+        until(person.has_ended, person.text, SECONDS)
     assert (root / "main.worker").read_text(encoding="utf-8") == FILES["main.worker"].replace(
         "other", "helper"
     )

@@ -14,9 +14,9 @@ from llmdo.features.evaluation.folder import Evaluations
 from tests.cli.conftest import Llmdo
 from tests.features.evaluation.conftest import trials, write
 from tests.support import forking
-from tests.support.alive import waited_for
 from tests.support.examples import copied
 from tests.support.locks import locked
+from tests.support.waiting import waited_for
 
 
 def comparable(document: str) -> Any:

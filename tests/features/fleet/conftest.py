@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.features.batch.conftest import MANIFEST, MODELS, TOOLS
-from tests.support import postgres
+from tests.support import postgres, waiting
 from tests.support.locks import locked
 
 LONGEST = 120.0
@@ -92,9 +91,5 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def until(holds: Callable[[], object]) -> None:
-    """Waits for what happens, and fails where it does not: before the test's own time limit, so that it can clean up."""
-    end = time.monotonic() + LONGEST
-    while not holds():
-        if time.monotonic() > end:
-            pytest.fail("what is waited for does not happen")
-        time.sleep(0.02)
+    """Waits for what happens in a fleet."""
+    waiting.until(holds, seconds=LONGEST)

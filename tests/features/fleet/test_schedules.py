@@ -80,13 +80,29 @@ def scheduled(workspace: Path) -> Path:
     return locked(workspace)
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
+class Clock:
     """The time by which schedules go, which stands still until a test moves it."""
-    moments = [datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC)]
-    monkeypatch.setattr(schedules, "now", lambda: moments[0])
+
+    def __init__(self) -> None:
+        self.time = datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC)
+        self.looks = 0
+
+    def __call__(self) -> datetime:
+        self.looks += 1
+        return self.time
+
+    def is_looked_at(self) -> None:
+        """Returns once whoever goes by it has looked several times, and what was due then is seen to."""
+        wanted = self.looks + 20
+        until(lambda: self.looks >= wanted)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(schedules, "now", clock)
     monkeypatch.setattr(schedules, "LONGEST", 0.01)
-    return moments
+    return clock
 
 
 def timetable(
@@ -118,7 +134,7 @@ def test_each_time_is_one_run_over_all_workers(fleet: str, scheduled: Path, rows
 
 
 def test_what_cannot_be_put_in_holds_up_no_other_schedule(
-    fleet: str, scheduled: Path, rows: Rows, clock: list[datetime]
+    fleet: str, scheduled: Path, rows: Rows, clock: Clock
 ) -> None:
     graph, host = project.read(scheduled).graph, Worker()
     often = graph.schedules["often"]
@@ -135,17 +151,17 @@ def test_what_cannot_be_put_in_holds_up_no_other_schedule(
         closing(Queue(fleet)) as queue,
         timetable(request, graph, queue, host),
     ):
-        clock[0] += timedelta(minutes=2)
+        clock.time += timedelta(minutes=2)
         until(lambda: rows(RUNS) == [("often-20260302T0000Z",)])
-        clock[0] += schedules.RETRY
+        clock.time += schedules.RETRY
         until(lambda: len(warnings("broken")) == len(warnings("gone")) == 2)
-        clock[0] += timedelta(minutes=2)
+        clock.time += timedelta(minutes=2)
         until(lambda: len(rows(RUNS)) == 2)
     assert all("llmdo failed with AttributeError" in line for line in warnings("broken"))
 
 
 def test_a_time_is_put_in_by_whoever_comes_first_and_by_nobody_twice(
-    fleet: str, scheduled: Path, rows: Rows, clock: list[datetime]
+    fleet: str, scheduled: Path, rows: Rows, clock: Clock
 ) -> None:
     graph, host = project.read(scheduled).graph, Worker()
     request = WorkerRequest(root=scheduled, address=fleet, environ={**os.environ, "LLMDO_STORE": fleet})
@@ -154,10 +170,10 @@ def test_a_time_is_put_in_by_whoever_comes_first_and_by_nobody_twice(
         for each in timetables:
             stack.enter_context(each)
         for number in range(3):
-            clock[0] += timedelta(minutes=2)
+            clock.time += timedelta(minutes=2)
             until(lambda: len(rows(RUNS)) == number + 1)  # noqa: B023
             until(lambda: all(not each.is_due for each in timetables))
-        clock[0] += timedelta(hours=5)
+        clock.time += timedelta(hours=5)
         until(lambda: all(not each.is_due for each in timetables))
     assert [run for (run,) in rows(RUNS)] == [
         "often-20260302T0000Z",
@@ -178,7 +194,7 @@ def request_of(root: Path, fleet: str) -> WorkerRequest:
 
 
 def test_who_leaves_puts_in_nothing_and_what_it_put_in_before_is_moved_to_a_lock_that_is_there(
-    fleet: str, scheduled: Path, rows: Rows, clock: list[datetime]
+    fleet: str, scheduled: Path, rows: Rows, clock: Clock
 ) -> None:
     graph, host, is_leaving = project.read(scheduled).graph, Worker(), [False]
     old = lock_digest(scheduled)
@@ -187,20 +203,26 @@ def test_who_leaves_puts_in_nothing_and_what_it_put_in_before_is_moved_to_a_lock
     fleet_workers.register("a:1:old", lock=old, jobs=1)
     with closing(Queue(fleet)) as queue:
         with timetable(request, graph, queue, host, is_leaving=lambda: is_leaving[0]):
-            clock[0] += timedelta(minutes=2)
+            clock.time += timedelta(minutes=2)
             until(lambda: rows(RUNS) == [("often-20260302T0000Z",)])
             is_leaving[0] = True
-        with timetable(request, graph, queue, host, is_leaving=lambda: True) as _:
-            clock[0] += timedelta(minutes=2)
-            time.sleep(0.2)
+        asked: list[datetime] = []
+
+        def leaves() -> bool:
+            clock.time += timedelta(minutes=2)
+            asked.append(clock.time)
+            return True
+
+        with timetable(request, graph, queue, host, is_leaving=leaves):
+            until(lambda: asked)
         assert rows(RUNS) == [("often-20260302T0000Z",)]
-        clock[0] -= timedelta(minutes=2)
+        clock.time -= timedelta(minutes=2)
         (scheduled / "main.worker").write_text((scheduled / "main.worker").read_text() + "Please.\n")
         locked(scheduled)
         new = lock_digest(scheduled)
         assert new != old
         with timetable(request, project.read(scheduled).graph, queue, host):
-            time.sleep(0.3)
+            clock.is_looked_at()
             assert [row[1] for row in rows(LOCKS)] == [old], "a worker has that lock"
             fleet_workers.leave("a:1:old")
             until(lambda: len(rows(LOCKS)) == 2)
@@ -216,25 +238,25 @@ def test_who_leaves_puts_in_nothing_and_what_it_put_in_before_is_moved_to_a_lock
 
 
 def test_what_began_is_not_moved_to_another_lock(
-    fleet: str, scheduled: Path, rows: Rows, clock: list[datetime]
+    fleet: str, scheduled: Path, rows: Rows, clock: Clock
 ) -> None:
     graph, host, request = project.read(scheduled).graph, Worker(), request_of(scheduled, fleet)
     with closing(Queue(fleet)) as queue:
         with timetable(request, graph, queue, host):
-            clock[0] += timedelta(minutes=2)
+            clock.time += timedelta(minutes=2)
             until(lambda: rows(RUNS))
         rows("UPDATE llmdo.item SET begun = true")
         before = rows(LOCKS)
         (scheduled / "main.worker").write_text((scheduled / "main.worker").read_text() + "Please.\n")
         locked(scheduled)
         with timetable(request, project.read(scheduled).graph, queue, host):
-            time.sleep(0.3)
+            clock.is_looked_at()
     assert rows(LOCKS) == before
 
 
 @pytest.mark.parametrize("window", [None, 10])
 def test_a_time_that_passed_while_no_worker_looked_is_made_up_for_within_its_window_or_told(
-    fleet: str, scheduled: Path, rows: Rows, clock: list[datetime], window: int | None
+    fleet: str, scheduled: Path, rows: Rows, clock: Clock, window: int | None
 ) -> None:
     graph, host, request = project.read(scheduled).graph, Worker(), request_of(scheduled, fleet)
     often = replace(graph.schedules["often"], catch_up_minutes=window)
@@ -244,14 +266,14 @@ def test_a_time_that_passed_while_no_worker_looked_is_made_up_for_within_its_win
         with closing(Queue(fleet)) as queue, timetable(request, graph, queue, host):
             until(until_then)
 
-    clock[0] += timedelta(seconds=2)
+    clock.time += timedelta(seconds=2)
     with closing(Queue(fleet)) as queue, timetable(request, graph, queue, host):
-        time.sleep(0.2)
+        clock.is_looked_at()
     assert rows(RUNS) == [], "of a schedule that is new nothing is made up for"
     with closing(Queue(fleet)) as queue, timetable(request, graph, queue, host):
-        clock[0] += timedelta(minutes=2)
+        clock.time += timedelta(minutes=2)
         until(lambda: len(rows(RUNS)) == 1)
-    clock[0] += timedelta(minutes=9)  # 00:11:01, of which 00:10 is the last time
+    clock.time += timedelta(minutes=9)  # 00:11:01, of which 00:10 is the last time
     if window:
         looks(lambda: len(rows(RUNS)) == 2)
         assert rows(RUNS)[1] == ("often-20260302T0010Z",)
@@ -262,13 +284,13 @@ def test_a_time_that_passed_while_no_worker_looked_is_made_up_for_within_its_win
             )
         )
         assert len(rows(RUNS)) == 1
-    clock[0] += timedelta(hours=5, seconds=-1)
+    clock.time += timedelta(hours=5, seconds=-1)
     before = len(host.lines)
     looks(lambda: len(host.lines) > before or len(rows(RUNS)) > 2)
 
 
 def test_schedules_go_by_the_clock_of_the_store(
-    fleet: str, scheduled: Path, rows: Rows, clock: list[datetime]
+    fleet: str, scheduled: Path, rows: Rows, clock: Clock
 ) -> None:
     class Ahead:
         """The workers of a store whose clock is two minutes ahead of that of this machine."""
@@ -284,6 +306,6 @@ def test_schedules_go_by_the_clock_of_the_store(
         closing(Queue(fleet)) as queue,
         schedules.Timetable(request, graph, queue, lock_digest(scheduled), host, workers=Ahead()),
     ):
-        clock[0] += timedelta(minutes=2)
+        clock.time += timedelta(minutes=2)
         until(lambda: rows(RUNS))
     assert rows(RUNS)[0] == ("often-20260302T0002Z",), "by the clock of this machine it is 00:01"

@@ -8,9 +8,8 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import pytest
 from llmdo.features.page.opening import can_open
 from tests.features.page.conftest import EXAMPLES
 from tests.support.commands import llmdo
+from tests.support.waiting import until
 
 BROWSER = """#!/bin/sh
 stat -c '%a' "${1#file://}" > "$SEEN.mode"
@@ -30,14 +30,6 @@ echo "$@" > "$SEEN.words"
 pytestmark = pytest.mark.timeout(
     180
 )  # a process that tests fork takes its time to be there on a machine that is busy
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    for _ in range(2_000):
-        if holds():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came to hold")
 
 
 @contextmanager
@@ -90,7 +82,7 @@ def test_the_browser_is_handed_a_file_that_only_its_owner_reads_and_no_token(
     with started(EXAMPLES / "greeter", **seen) as process:
         assert process.stdout
         token = process.stdout.readline().strip().partition("#token=")[2]
-        wait_until((tmp_path / "seen.words").exists)
+        until((tmp_path / "seen.words").exists)
         [link] = folder.iterdir()
         assert stat.S_IMODE(link.stat().st_mode) == 0o600
         assert token in link.read_text(encoding="utf-8")

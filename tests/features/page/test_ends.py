@@ -8,8 +8,6 @@ import re
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,17 +17,11 @@ from llmdo.journal.questions import waiting
 from tests.features.page.test_command import started
 from tests.features.page.test_paged_run import running
 from tests.support.asking import files, workspace
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
 
 PATIENCE = 60  # seconds that a process may take on a busy machine
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, "it never came to hold"
-        time.sleep(0.05)
 
 
 def is_over(pid: int) -> bool:

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from tests.features.page.test_runs import SLOW
 from tests.support import commands, forking
 from tests.support.asking import files, workspace
 from tests.support.ptys import Person
+from tests.support.waiting import until
 
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/#token=\S+")
 
@@ -29,10 +29,8 @@ def environment() -> dict[str, str]:
 
 def seen(person: Person, pattern: re.Pattern[str]) -> str:
     """What stands on the screen, once it does."""
-    until = time.monotonic() + SLOW / 1000
-    while (match := pattern.search(person.text())) is None:
-        assert time.monotonic() < until, person.text()
-        time.sleep(0.05)
+    match = until(lambda: pattern.search(person.text()), person.text, SLOW / 1000)
+    assert match
     return match[0]
 
 

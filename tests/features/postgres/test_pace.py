@@ -27,6 +27,7 @@ from llmdo.journal import JournalError
 from llmdo.journal.opening import migrate
 from tests.support.commands import llmdo
 from tests.support.locks import locked
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.fleet
 
@@ -93,9 +94,13 @@ def test_four_processes_together_ask_no_more_often_than_their_entry_allows(store
     words = [sys.executable, "-m", "llmdo", "run", "many", str(EACH), "--store", store]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     children = [forking.Popen(words, cwd=root, text=True, **pipes) for _ in range(PROCESSES)]
-    while len([*root.glob("*.ready")]) < PROCESSES:
-        assert all(child.poll() is None for child in children)
-        time.sleep(0.02)
+    until(
+        lambda: (
+            [child for child in children if child.poll() is not None]
+            or len([*root.glob("*.ready")]) == PROCESSES
+        )
+    )
+    assert all(child.poll() is None for child in children)
     began = time.monotonic()
     (root / "go").touch()
     outputs = [child.communicate()[0] for child in children]
@@ -146,8 +151,7 @@ def test_a_run_whose_store_is_gone_stops_before_it_asks(
     thread = threading.Thread(target=lambda: ended.append(llmdo(root, "run", "many", "1", "--store", store)))
     monkeypatch.setattr(database, "PATIENCE", 0.2)
     thread.start()
-    while not [*root.glob("*.ready")]:
-        time.sleep(0.02)
+    until(lambda: [*root.glob("*.ready")])
     own_cluster.stop()
     (root / "go").touch()
     thread.join()

@@ -6,8 +6,6 @@ import os
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -36,6 +34,7 @@ from tests.support.alive import running
 from tests.support.commands import llmdo, process
 from tests.support.locks import locked
 from tests.support.losing import LosingReplies
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.fleet
 
@@ -51,12 +50,6 @@ def rows(store: str, query: str) -> list[tuple[Any, ...]]:
 
 def called(step: int, body: bytes = b"{}") -> JournalEntry:
     return JournalEntry(path="main", kind="call", step=step, body=body)
-
-
-def until(holds: Callable[[], object]) -> None:
-    """Waits for what happens; the test's own time limit ends it otherwise."""
-    while not holds():
-        time.sleep(0.02)
 
 
 def test_who_lost_the_run_writes_nothing(store: str, root: Path) -> None:

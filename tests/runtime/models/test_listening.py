@@ -23,9 +23,9 @@ from llmdo.runtime.telemetry.events import (
     TextDelta,
     ToolCallDelta,
 )
-from tests.support.alive import waited_for
 from tests.support.building import go, graph, worker
 from tests.support.provider import Fail, Say, Server
+from tests.support.waiting import waited_for
 
 from .conftest import Serve
 from .test_clients import ANTHROPIC, CHAT, MODELS

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from llmdo.toolsets import mcp
 from llmdo.workspace import lock, project
 from tests.support import forking
 from tests.support.mcp_workspaces import workspace
+from tests.support.waiting import until
 
 
 def locked(root: Path, **options: bool) -> tuple[str, ...]:
@@ -153,10 +153,7 @@ def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
 def test_a_lock_leaves_no_process_behind(tmp_path: Path) -> None:
     root = workspace(tmp_path, f"name={tmp_path.name}")
     locked(root)
-    deadline = time.monotonic() + 10
-    while processes_with(tmp_path.name) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert processes_with(tmp_path.name) == []
+    until(lambda: processes_with(tmp_path.name) == [], lambda: processes_with(tmp_path.name))
 
 
 def processes_with(word: str) -> list[str]:

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from tests.support import forking
 from tests.support.building import script
 from tests.support.mcp_workspaces import with_installed, workspace
 from tests.support.running import run_sync
+from tests.support.waiting import until
 
 Calls = list[tuple[str, dict[str, Any]]]
 
@@ -350,11 +350,11 @@ def test_a_run_that_is_ended_leaves_no_process(tmp_path: Path, ending: signal.Si
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    daemon = waited_for(lambda: daemon_of(log), 50)
+    daemon = until(lambda: daemon_of(log), 50)
     assert processes_with(tmp_path.name)
     run.send_signal(ending)
     run.wait()
-    assert waited_for(lambda: not processes_with(tmp_path.name) and not Path(f"/proc/{daemon}").exists(), 10)
+    assert until(lambda: not processes_with(tmp_path.name) and not Path(f"/proc/{daemon}").exists(), 10)
 
 
 @pytest.mark.long
@@ -383,11 +383,3 @@ def daemon_of(log: Path) -> int | None:
         if event["event"] == "tool_finished" and event["tool"] == "daemon":
             return int(event["result"])
     return None
-
-
-def waited_for(look: Any, seconds: float) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (value := look()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert value
-    return value

@@ -11,8 +11,8 @@ import pytest
 
 from tests.cli.conftest import Done, Llmdo
 from tests.support import commands, forking
-from tests.support.alive import waited_for
 from tests.support.locks import locked
+from tests.support.waiting import waited_for
 
 MANIFEST = """\
 schema = 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
-from subprocess import DEVNULL
+from subprocess import DEVNULL, TimeoutExpired
 
 import pytest
 
@@ -14,6 +14,7 @@ from tests.cli.conftest import Llmdo
 from tests.features.batch.conftest import inputs
 from tests.features.batch.test_stores import expire
 from tests.support import forking
+from tests.support.waiting import until
 
 from .conftest import lines
 from .test_batches import START, items, kept
@@ -42,10 +43,9 @@ def test_killed_at_any_moment(llmdo: Llmdo, root: Path, kept: str | None, seed: 
             [sys.executable, "-m", "llmdo", *words, "--jobs", "3"], cwd=root, stdout=DEVNULL, stderr=DEVNULL
         )
         wanted = before + chance.randint(1, 4)
-        end = time.monotonic() + 60
-        while child.poll() is None and len(lines(root, "begun")) < wanted and time.monotonic() < end:
-            time.sleep(0.001)
-        time.sleep(chance.uniform(0, 0.04))
+        until(lambda: child.poll() is not None or len(lines(root, "begun")) >= wanted)  # noqa: B023
+        with suppress(TimeoutExpired):
+            child.wait(chance.uniform(0, 0.04))
         child.kill()
         child.wait()
         hits += 1
