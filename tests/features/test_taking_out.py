@@ -1,7 +1,8 @@
-"""Each feature taken out: what is left works, does not list it, and says what is missing."""
+"""Each feature taken out: what is left works, does not list it, and says what is missing; and all of them at once."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -87,3 +88,35 @@ def test_no_other_module_misses_it(feature: Extension, without: Path) -> None:
     alone = ["view"] if feature.name == "page" else []  # views of others, which the page alone imports
     done = run(without, "-c", ALL, str(without), *alone)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+CORE = ("base", "syntax", "policy", "graph", "formats", "reach", "workspace", "diff")
+"""Packages whose tests that are not long take less than a minute together."""
+
+
+@pytest.fixture
+def core(tmp_path: Path) -> Iterator[Path]:
+    """A folder with the repository, but for all features, their tests, and those of formats of other tools."""
+    repository = PACKAGE.parent
+    for name in ("adapters", "docs", "examples", "schemas", "templates"):
+        shutil.copytree(repository / name, tmp_path / name, ignore=shutil.ignore_patterns(".llmdo"))
+    shutil.copy(repository / "pyproject.toml", tmp_path)
+    shutil.copytree(PACKAGE, tmp_path / "llmdo", ignore=shutil.ignore_patterns("__pycache__"))
+    others = shutil.ignore_patterns("__pycache__", "cases", "features", "foreign")
+    shutil.copytree(repository / "tests", tmp_path / "tests", ignore=others)
+    for name in FOLDERS.values():
+        shutil.rmtree(tmp_path / "llmdo/features" / name)
+    yield tmp_path
+    shutil.rmtree(tmp_path / "llmdo")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_without_any_feature_the_tests_of_the_core_pass(core: Path) -> None:
+    environ = {name: text for name, text in os.environ.items() if not name.startswith(("PYTEST_", "LLMDO_"))}
+    command = [sys.executable, "-m", "pytest", "-m", "not long", *(f"tests/{name}" for name in CORE)]
+    command += ["--basetemp", str(core / "folders")]
+    done = subprocess.run(
+        command, cwd=core, env={**environ, "PYTHONPATH": str(core)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.extensions.registry import features
 from llmdo.graph.described import Server
 from llmdo.graph.inventory import NAMES_A_PATH, Inventory
 from llmdo.policy.protection import is_code, is_protected
@@ -241,7 +242,8 @@ def test_no_file_that_could_be_executed_is_written_unasked_or_executed(whole: Pa
     assert {path: (whole / path).read_bytes() for path in before} == before
     assert not [path for path in paths if path not in before and (whole / path).is_file()]
     (whole / "plan.json").write_text("[]")
-    for words in (["lock"], ["run", "main", "{}"], ["run", "nightly", "x"], ["eval"]):
+    evaluating = [["eval"] for feature in features() if feature.name == "evaluation"]
+    for words in (["lock"], ["run", "main", "{}"], ["run", "nightly", "x"], *evaluating):
         assert llmdo(whole, *words, environ={**os.environ, "LLMDO_TRUST": "1"}).returncode == 0, words
     assert not [*whole.rglob(MARK)]
 

@@ -1,4 +1,4 @@
-"""What `reach` prints, `why` answers: for every name and every row of the examples and of projects of other tools."""
+"""What `reach` prints, `why` answers: for every name and every row of the examples."""
 
 from __future__ import annotations
 
@@ -6,21 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import foreign
 from llmdo.base.values import replace
 from llmdo.policy.authority import STRICTNESS
 from llmdo.reach import Analysis
 from llmdo.reach.paths import every_path, origins_of, rows_to, target_of
 from llmdo.render import reach as render
 from llmdo.workspace import project
-from tests.foreign.test_cases import CASES, format_of
-from tests.support import commands
 
 EXAMPLES = sorted(path.parent for path in (Path(__file__).parents[2] / "examples").glob("*/llmdo.toml"))
-FOREIGN = [
-    CASES / "LDO550" / slug
-    for slug in ("claude-gain", "docker-agent-shell-by-delegate", "opencode-task-rules")
-]
 
 
 def assert_that_every_name_is_answered(analysis: Analysis) -> None:
@@ -60,14 +53,3 @@ def assert_that_every_name_is_answered(analysis: Analysis) -> None:
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
 def test_why_takes_every_name_that_reach_prints(folder: Path) -> None:
     assert_that_every_name_is_answered(project.read(folder).analysis)
-
-
-@pytest.mark.parametrize("case", FOREIGN, ids=lambda case: case.name)
-def test_why_takes_every_name_that_reach_prints_of_a_foreign_project(case: Path) -> None:
-    read = foreign.read(format_of(case), case)
-    assert_that_every_name_is_answered(read.analysis)
-    origin = ("--from", format_of(case), ".")
-    for entry in list(read.graph.entries.values())[:2]:
-        for row in read.analysis.of(entry)[:2]:
-            for words in ((entry.name, render.capability(row)), (entry.name, row.path[-1].name)):
-                assert commands.llmdo(case, "why", *words, *origin).returncode == 0, words
