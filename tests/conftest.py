@@ -134,6 +134,17 @@ def _forgets_workspaces() -> Iterator[None]:
             del sys.modules[name]
 
 
+@pytest.fixture
+def without_bubblewrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine where Debian's bubblewrap may not be executed, by whichever name."""
+    may = os.access
+
+    def denies(path: Any, *how: Any, **more: Any) -> bool:
+        return os.path.realpath(path) != "/usr/bin/bwrap" and may(path, *how, **more)
+
+    monkeypatch.setattr(os, "access", denies)
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[postgres.Cluster]:
     """A database server, for all tests of this process."""

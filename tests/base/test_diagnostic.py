@@ -59,31 +59,29 @@ def manifest(root: Path, entries: int, accept: str = "") -> None:
 
 
 def test_of_very_many_findings_of_a_kind_the_first_are_shown_and_the_last_says_that_there_are_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(checks, "MAX_OF_A_KIND", 5)
-    manifest(tmp_path, 9)
+    manifest(tmp_path, checks.MAX_OF_A_KIND + 4)
     findings = [finding for finding in checks.check(project.read(tmp_path)) if finding.code == "LDO203"]
-    assert len(findings) == 6
-    assert ["findings of this kind are shown" in finding.message for finding in findings] == [False] * 5 + [
-        True
-    ]
+    assert len(findings) == checks.MAX_OF_A_KIND + 1
+    *others, last = ["findings of this kind are shown" in finding.message for finding in findings]
+    assert last
+    assert not any(others)
 
 
-def test_what_is_accepted_hides_nothing_that_comes_after_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checks, "MAX_OF_A_KIND", 5)
+def test_what_is_accepted_hides_nothing_that_comes_after_it(tmp_path: Path) -> None:
+    number_accepted = checks.MAX_OF_A_KIND + 3
     (tmp_path / "main.worker").write_text(
         "---\nname: main\ntoolsets: [filesystem]\n---\nGo.\n", encoding="utf-8"
     )
     accepted = "".join(
-        f'[[check.accept]]\ncode = "LDO501"\nentry = "e{number:04}"\nreason = "x"\n' for number in range(8)
+        f'[[check.accept]]\ncode = "LDO501"\nentry = "e{number:04}"\nreason = "x"\n'
+        for number in range(number_accepted)
     )
-    manifest(tmp_path, 9, accepted)
+    manifest(tmp_path, number_accepted + 1, accepted)
     findings = [finding for finding in checks.check(project.read(tmp_path)) if finding.code == "LDO501"]
     assert findings
-    assert {finding.subject for finding in findings} == {"e0008"}
+    assert {finding.subject for finding in findings} == {f"e{number_accepted:04}"}
 
 
 REMEDY = re.compile(

@@ -10,12 +10,13 @@ import random
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
-from llmdo.base import cache
 from llmdo.cli import check, quick
 from llmdo.services import locking
+from llmdo.version import __version__
 from llmdo.workspace import lock, project
 from tests.support.laws import share
 from tests.support.waiting import aged
@@ -305,11 +306,14 @@ def test_a_cache_folder_that_cannot_be_made_is_no_trouble(
     assert remembered(root, "--locked") is None
 
 
-def test_another_llmdo_remembers_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("version", ["99.0", __version__])
+def test_what_another_llmdo_remembered_counts_for_nothing(root: Path, tmp_path: Path, version: str) -> None:
     aged(root.parent)
     checked(root, "--locked")
-    monkeypatch.setattr(cache, "__version__", "99.0")
-    assert remembered(root, "--locked") is None
+    (number, _, *head), *rest = marshal.loads(memory(tmp_path).read_bytes())
+    content = marshal.dumps(((number, version, *head), *rest))
+    memory(tmp_path).write_bytes(content + crc32(content).to_bytes(4, "big"))
+    assert (remembered(root, "--locked") is not None) == (version == __version__)
 
 
 def test_what_is_remembered_of_one_workspace_is_not_believed_of_another(root: Path, tmp_path: Path) -> None:

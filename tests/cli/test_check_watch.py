@@ -10,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from tests.support.commands import llmdo
+from tests.support.commands import llmdo, without
 
 MANIFEST = 'schema = 1\n\n[workspace]\nname = "w"\nworkers = ["*.worker"]\nmodel = "openai:gpt-5"\n'
 MAIN = "---\nname: main\nentry: true\n---\nGo on.\n"
@@ -70,8 +70,7 @@ def test_watch_refuses_what_it_cannot_mean(root: Path, words: list[str], reason:
     assert reason in done.stderr
 
 
-def test_watch_says_what_to_install(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "llmdo.services.changes", None)
-    done = llmdo(root, "check", "--watch")
+def test_watch_says_what_to_install(root: Path) -> None:
+    done = without(root, "watchfiles", "check", "--watch")
     assert done.returncode == 2
     assert "pip install 'llmdo-workspace[lsp]'" in done.stderr

@@ -209,12 +209,11 @@ def test_an_answer_that_stands_is_remembered_with_the_edited_file(root: Path) ->
     edited.write_text(EDITS["a comment"])
     aged(root.parent)
     assert remembered(root) == text
-    before = quick._meaning_now
-    try:
-        quick._meaning_now = lambda *_: pytest.fail("nothing was edited since")
-        assert remembered(root) == text
-    finally:
-        quick._meaning_now = before
+    question = cache.CheckQuestion(locked=False, strict=False, form="text", colour=False)
+    known = cache.answer(
+        str(root), question, os.environ, lambda *_: pytest.fail("nothing was edited since"), quick._answer_now
+    )
+    assert known == (0, text)
     edited.write_text(EDITS["a setting"])
     assert remembered(root) is None
 

@@ -375,23 +375,21 @@ def test_nothing_can_come_between_a_script_and_what_it_imports(tmp_path: Path, k
     assert not is_protected("notes/a.md", programs.governing)
 
 
-def test_a_folder_whose_code_is_too_much_to_read_is_a_finding(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from llmdo.workspace import program_files as programs
+@pytest.mark.long
+def test_a_folder_whose_code_is_too_much_to_read_is_a_finding(tmp_path: Path) -> None:
+    from llmdo.workspace.program_files import MAX_FILES
 
-    monkeypatch.setattr(programs, "MAX_FILES", 3)
     (tmp_path / "llmdo.toml").write_text(
         'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\n'
         '[toolsets.t]\nmcp = { command = "node", args = ["."] }\n'
     )
     (tmp_path / "main.worker").write_text("---\nname: main\nentry: true\ntoolsets: [t]\n---\nGo.\n")
-    for number in range(5):
-        (tmp_path / f"{number}.js").write_text("")
+    for number in range(MAX_FILES + 1):
+        (tmp_path / f"{number}.js").touch()
     done = llmdo(tmp_path, "check", "--format", "concise")
     assert done.returncode == 1
     assert (
-        "LDO105]: what the MCP server `t` executes cannot be known: `./` holds more than 3 files"
+        "LDO105]: what the MCP server `t` executes cannot be known: `./` holds more than 5,000 files"
         in done.stdout
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llmdo.journal import Runs, stored
+from llmdo.journal import Runs
 from llmdo.runtime import RunOptions, RunOutcome, run
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.telemetry.redaction import Redaction
@@ -43,11 +43,11 @@ async def removes_too() -> str:
 
 @tools.tool_plain
 def grows() -> str:
-    return "x" * 200_000
+    return "x" * 65 * 1024**2
 
 @tools.tool_plain
 async def grows_too() -> str:
-    return "x" * 200_000
+    return "x" * 65 * 1024**2
 
 @tools.tool
 async def hands_over(ctx: RunContext) -> str:
@@ -114,10 +114,7 @@ def test_a_journal_that_goes_while_a_tool_runs_ends_the_run(tmp_path: Path, tool
 
 
 @pytest.mark.parametrize("tool", ["grows", "grows_too"])
-def test_a_result_that_is_too_large_for_the_journal_ends_the_run(
-    tmp_path: Path, tool: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stored, "MAX_ENTRY", 100_000)
+def test_a_result_that_is_too_large_for_the_journal_ends_the_run(tmp_path: Path, tool: str) -> None:
     (tmp_path / "tools.py").write_text(TOOLS)
     script(tmp_path, main=[[(tool, {})], "the model went on"], helper=[])
     outcome = outcome_of(tmp_path)

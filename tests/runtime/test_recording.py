@@ -16,7 +16,6 @@ from llmdo.graph.toolset import Retry, Tool
 from llmdo.journal import Runs
 from llmdo.journal.answers import Answers, give
 from llmdo.journal.questions import VALID_SECONDS, add_answer, waiting
-from llmdo.journal.stored import Hold
 from llmdo.journal.summary import summary
 from llmdo.journal.tree import tree
 from llmdo.policy.authority import Capability
@@ -25,6 +24,7 @@ from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, RunOutcome
 from llmdo.runtime.approvals.approver import AskLater
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
+from llmdo.runtime.telemetry.events import Event, ToolFinished
 from llmdo.runtime.telemetry.redaction import Redaction
 from tests.support import forking
 from tests.support.building import graph, prompts, rules, script, toolset, use, with_code, worker
@@ -384,28 +384,21 @@ def test_a_budget_counts_what_was_used_before_a_run_went_on(root: Path) -> None:
     assert go_on(team_graph, root).usage.requests == 4
 
 
-def test_a_journal_that_cannot_be_written_ends_the_run_and_no_model_is_told(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_journal_that_cannot_be_written_ends_the_run_and_no_model_is_told(root: Path) -> None:
     team_graph = stepwise(root)
     with Runs(root).create("r") as journal:
         recorder = Recorder(journal, Redaction.of({}))
-        commit = journal.commit
-        left = [12]
 
-        def fill(hold: Hold = "anchored") -> None:
-            left[0] -= 1
-            if left[0] < 0:
+        def fill(event: Event) -> None:
+            if isinstance(event, ToolFinished):
                 journal._connection.execute("PRAGMA max_page_count = 1")
-            commit(hold)
 
-        monkeypatch.setattr(journal, "commit", fill)
         outcome = run_sync(
             with_code(team_graph, root),
             root=root,
             prompts=prompts(team_graph),
             entry="go",
-            options=RunOptions(run="r", recorder=recorder),
+            options=RunOptions(run="r", recorder=recorder, on_event=fill),
         )
     assert outcome.status == "interrupted"
     assert "cannot be written: the disk is full" in (outcome.error or "")

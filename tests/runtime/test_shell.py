@@ -173,9 +173,7 @@ def test_what_a_command_may_write_follows_the_rules_for_its_worker(root) -> None
     assert (root / "README.md").read_text() == "hello\n"
 
 
-def test_a_machine_that_cannot_isolate_fails_before_anything_is_asked_where_that_is_required(
-    root, monkeypatch
-) -> None:
-    monkeypatch.setattr("llmdo.toolsets.bubblewrap._bubblewrap", lambda programs: None)
+@pytest.mark.usefixtures("without_bubblewrap")
+def test_a_machine_that_cannot_isolate_fails_before_anything_is_asked_where_that_is_required(root) -> None:
     with pytest.raises(LlmdoError, match="cannot be isolated"):
         go(team(root, "ls", isolation="require"), root)

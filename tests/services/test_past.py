@@ -14,7 +14,6 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 import llmdo
 from llmdo.journal import Runs
 from llmdo.runtime import ApproveAll, AskLater
-from llmdo.toolsets import orphans
 from tests.support.commands import llmdo as command
 from tests.support.locks import locked
 
@@ -232,11 +231,11 @@ def test_a_misspelt_argument_names_the_nearest(name: str, team: Path) -> None:
         )
 
 
-def test_a_run_whose_command_still_runs_does_not_go_on(team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.long
+def test_a_run_whose_command_still_runs_does_not_go_on(team: Path) -> None:
     run = llmdo.run(team, "main", "pay", approver=AskLater(), journal=True).run
     commands = team / f".llmdo/runs/{run}.commands"
     commands.touch()
-    monkeypatch.setattr(orphans, "WAIT_SECONDS", 0)
     with commands.open() as file:
         fcntl.flock(file, fcntl.LOCK_SH)  # as a guardian that cannot end what it guards
         with pytest.raises(llmdo.LlmdoError, match=f"a command of run `{run}` still runs"):

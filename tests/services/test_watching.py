@@ -12,8 +12,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal import Runs
 from llmdo.journal.entries import JournalEntry, pack
 from llmdo.journal.tree import full_tree, walk
-from llmdo.services import watching
-from llmdo.services.watching import Growth, RunEvent, Watched
+from llmdo.services.watching import MOST, Growth, RunEvent, Watched
 from tests.support import forking
 from tests.support.asking import asked, path_of, workspace
 from tests.support.commands import llmdo
@@ -100,14 +99,20 @@ def test_events_say_what_a_person_wants_to_know_first(tmp_path: Path) -> None:
     assert [event.outcome for event in events if event.kind == "end"] == ["waiting", "completed"]
 
 
-def test_long_runs_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_runs_are_read_in_parts(tmp_path: Path) -> None:
     root = allowing(tmp_path, number=3)
     assert llmdo(root, "run", "main").returncode == 0
-    whole = everything(root)
-    monkeypatch.setattr(watching, "MOST", 4)
-    first = grown(root, "last")
-    assert (first.has_more, first.status, len(first.events) <= 4) == (True, None, True)
-    assert everything(root) == whole
+    run = Runs(root).names()[-1]
+    before = everything(root)
+    with Runs(root).claim(run), Runs(root).open(run) as journal:
+        for step in range(2, 2 * MOST):
+            journal.add(JournalEntry(path="main", kind="session", step=step, body=pack({"llmdo": "0"})))
+        journal.commit()
+    first = grown(root, run)
+    assert (first.has_more, first.status, len(first.events) <= MOST) == (True, None, True)
+    events = everything(root)
+    assert events[: len(before)] == before
+    assert [event.step for event in events[len(before) :]] == [*range(2, 2 * MOST)]
 
 
 def test_a_call_alone_is_what_the_whole_tree_has_of_it(tmp_path: Path) -> None:

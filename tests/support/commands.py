@@ -47,6 +47,18 @@ def process(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def without(root: Path, library: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """The same as a process, of a Python that has not this library."""
+    code = f"import sys\nsys.modules[{library!r}] = None\nfrom llmdo.__main__ import main\nsys.argv = ['llmdo', *sys.argv[1:]]\nsys.exit(main())"
+    return subprocess.run(
+        [sys.executable, "-c", code, *words],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+
+
 def unprivileged(words: Sequence[str]) -> list[str]:
     """A command that file modes hold for as for anybody: root passes them by, unless it lacks two capabilities."""
     if os.geteuid():

@@ -18,7 +18,6 @@ import pytest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Location, Span
 from llmdo.graph.facts import ToolFacts, ToolsetFacts
-from llmdo.toolsets import bubblewrap
 from llmdo.toolsets.inspection import inspect
 from llmdo.toolsets.isolation import inspect_toolsets
 from llmdo.toolsets.problems import Problems
@@ -447,8 +446,8 @@ def test_a_module_reaches_no_socket_no_home_and_writes_nothing(tmp_path, monkeyp
 
 
 @pytest.mark.long
-def test_without_isolation_it_is_reported_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(bubblewrap, "_bubblewrap", lambda _: None)
+@pytest.mark.usefixtures("without_bubblewrap")
+def test_without_isolation_it_is_reported_once(tmp_path):
     write(tmp_path, "a.py", CALC)
     write(tmp_path, "b.py", CALC)
     inspection = inspect_toolsets(tmp_path, ["a.py", "b.py"], {}, code=listed(tmp_path))

@@ -323,10 +323,10 @@ def test_the_home_folder_is_hidden(tmp_path, workspace, home) -> None:
         assert out(run(sandbox, "sh", "-c", "cd ~ && pwd && cat $OLDPWD/README.md")) == "/tmp/home\nhello\n"
 
 
-def test_too_much_to_watch_over_is_not_opened(machine, workspace, monkeypatch) -> None:
-    monkeypatch.setattr(exposure, "MAX_SCANNED", 3)
-    for number in range(5):
-        (workspace / f"out/{number}").write_text("")
+@pytest.mark.long
+def test_too_much_to_watch_over_is_not_opened(machine, workspace) -> None:
+    for number in range(exposure.MAX_SCANNED + 1):
+        (workspace / f"out/{number}").touch()
     with Root.open(workspace) as files, pytest.raises(LlmdoError, match="too many"):
         exposure.expose(files, workspace, ["out/**"], exposure.WriteGuard(frozenset()))
 
@@ -349,8 +349,8 @@ def test_a_missing_path_opens_the_folder_it_would_be_made_in(workspace) -> None:
         ).writable == ("out",)
 
 
-def test_a_machine_without_bubblewrap_says_so_or_refuses(workspace, monkeypatch) -> None:
-    monkeypatch.setattr("llmdo.toolsets.bubblewrap._bubblewrap", lambda programs: None)
+@pytest.mark.usefixtures("without_bubblewrap")
+def test_a_machine_without_bubblewrap_says_so_or_refuses(workspace) -> None:
     with Root.open(workspace) as files:
         isolation = Machine.prepare(
             Folders(workspace), files, ShellSettings(), environ={"PATH": SYSTEM}
@@ -364,10 +364,14 @@ def test_a_machine_without_bubblewrap_says_so_or_refuses(workspace, monkeypatch)
             )
 
 
-def test_a_bubblewrap_that_does_not_work_counts_as_none(workspace, monkeypatch) -> None:
-    monkeypatch.setattr("llmdo.toolsets.bubblewrap._bubblewrap", lambda programs: Path("/usr/bin/false"))
+@pytest.mark.usefixtures("without_bubblewrap")
+def test_a_bubblewrap_that_does_not_work_counts_as_none(tmp_path, workspace) -> None:
+    (tmp_path / "bin").mkdir()
+    shutil.copy("/usr/bin/false", tmp_path / "bin/bwrap")
     with Root.open(workspace) as files:
-        sandbox = Machine.prepare(Folders(workspace), files, ShellSettings(), environ={"PATH": SYSTEM})
+        sandbox = Machine.prepare(
+            Folders(workspace), files, ShellSettings(), environ={"PATH": f"{tmp_path}/bin:{SYSTEM}"}
+        )
         assert not sandbox.isolated
         assert "does not work here" in sandbox.isolation.reason
 
@@ -462,8 +466,10 @@ def test_secrets_are_looked_for_without_following_links(secrets, workspace) -> N
 
 
 def test_more_than_can_be_looked_through_or_hidden_is_refused(secrets, workspace, monkeypatch) -> None:
-    monkeypatch.setattr(exposure, "MAX_HIDDEN", 3)
-    with pytest.raises(LlmdoError, match="more than 3 files"):
+    for number in range(exposure.MAX_HIDDEN):
+        (workspace / f"{number}").mkdir()
+        (workspace / f"{number}/.env").touch()
+    with pytest.raises(LlmdoError, match="more than 2,000 files"):
         exposure.hide(workspace, ["**"], ())
     monkeypatch.setattr(exposure, "MAX_SEARCHED", 3)
     with pytest.raises(LlmdoError, match="more than 3 files to keep secrets from"):

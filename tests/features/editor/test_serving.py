@@ -12,7 +12,7 @@ from lsprotocol import types
 
 from tests.features.editor.client import editor, run
 from tests.support import forking
-from tests.support.commands import llmdo
+from tests.support.commands import without
 
 MANIFEST = 'schema = 1\n\n[workspace]\nname = "w"\nworkers = ["*.worker"]\nmodel = "openai:gpt-5"\n'
 MAIN = "---\nname: main\nentry: true\ntoolsets:\n  other: {}\n---\nGo on.\n"
@@ -162,9 +162,8 @@ def test_an_editor_asks_and_is_answered_and_no_code_of_the_workspace_runs(root: 
     assert not (root / "executed").exists()
 
 
-def test_the_command_says_what_to_install(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "llmdo.features.editor.serving", None)
-    done = llmdo(root, "lsp")
+def test_the_command_says_what_to_install(root: Path) -> None:
+    done = without(root, "pygls", "lsp")
     assert done.returncode == 2
     assert "pip install 'llmdo-workspace[lsp]'" in done.stderr
 

@@ -103,16 +103,13 @@ def test_an_entry_more_is_enough_and_a_run_that_was_removed_is_no_loss(
     begun(runs, "c")
 
 
-def test_what_this_machine_saw_stays_small_and_need_not_be_there(
-    store: str, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from llmdo.features.postgres import seen
-
-    monkeypatch.setattr(seen, "_LARGEST", 1000)
+def test_what_this_machine_saw_stays_small_and_need_not_be_there(store: str, root: Path) -> None:
     runs = PostgresRuns(root, store)
     begun(runs, "a", 100)
     file = runs.folder / FILE
     assert len(file.read_text().splitlines()) == 100
+    file.write_text(file.read_text() * 50)  # as after as many runs
+    assert file.stat().st_size > 256 * 1024
     with file.open("a") as added:
         added.write("a line that was cut sh")
     with runs.claim("b"):

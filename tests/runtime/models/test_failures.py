@@ -138,9 +138,8 @@ def test_a_request_that_offered_tools_of_the_provider_is_not_repeated(
 @pytest.mark.few(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_a_cut_connection_is_asked_again_and_no_tool_runs_twice(
-    model: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: str, serve: Serve, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
     (tmp_path / "tools.py").write_text(TOOLS)
     script: list[Answer] = [
         Say("Adding.", calls=[("add", {"a": 1, "b": 2})]),
@@ -169,10 +168,7 @@ def test_a_stream_that_breaks_fails_the_run_with_a_sentence(model: str, serve: S
 
 @pytest.mark.long
 @pytest.mark.parametrize("model", [CHAT, RESPONSES, ANTHROPIC])
-def test_a_provider_that_is_too_slow_is_given_up(
-    model: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+def test_a_provider_that_is_too_slow_is_given_up(model: str, serve: Serve, tmp_path: Path) -> None:
     server = serve(main=[Say("Late.", delay=600)] * 3)
     settings = {"timeout": 0.4, "max_retries": 1}
     events: list[Event] = []
@@ -198,9 +194,8 @@ BODIES = ['{"choices": [', "null", "[]", "3", "{}"]
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("body", BODIES)
 def test_an_answer_that_is_none_is_asked_for_again(
-    model: str, body: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: str, body: str, serve: Serve, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
     server = serve(main=[Raw(body), Say("Done.")])
     outcome = go(graph(worker("main", model=model, model_settings=WHOLE)), tmp_path)
     assert (outcome.output, len(server.requests)) == ("Done.", 2)
@@ -210,11 +205,11 @@ def test_an_answer_that_is_none_is_asked_for_again(
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("body", BODIES)
 def test_an_answer_that_is_none_fails_the_run_with_a_sentence(
-    model: str, body: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: str, body: str, serve: Serve, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
     serve(main=[Raw(body)] * 9)
-    outcome = go(graph(worker("main", model=model, model_settings=WHOLE)), tmp_path)
+    settings = {**WHOLE, "max_retries": 0}
+    outcome = go(graph(worker("main", model=model, model_settings=settings)), tmp_path)
     assert outcome.status == "failed"
     assert outcome.error
     assert "\n" not in outcome.error

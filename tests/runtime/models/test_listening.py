@@ -14,7 +14,6 @@ import pytest
 
 import llmdo
 from llmdo.journal import Runs
-from llmdo.runtime.models import retries
 from llmdo.runtime.telemetry.events import (
     Event,
     ModelFailed,
@@ -32,11 +31,6 @@ from .test_clients import ANTHROPIC, CHAT, MODELS
 
 STORY = "Once upon a time there was a stream, and it reached the sea."
 CUTS = [pytest.param(False, id="torn"), pytest.param(True, id="quiet")]
-
-
-@pytest.fixture(autouse=True)
-def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
 
 
 def team(root: Path, model: str, header: str = "") -> Path:

@@ -16,11 +16,6 @@ from .test_clients import ANTHROPIC, CHAT, MODELS, RESPONSES, streaming
 from .test_failures import failures
 
 
-@pytest.fixture(autouse=True)
-def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
-
-
 @pytest.mark.few(2)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("status", [429, 500])

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from llmdo.runtime import RunOutcome
-from llmdo.runtime.models import retries
 from llmdo.runtime.telemetry.events import ModelFailed
 from tests.support.building import go, graph, worker
 from tests.support.commands import llmdo
@@ -113,9 +112,8 @@ def test_a_refusal_says_what_the_model_said(
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("media_type", ["text/html", "application/json"])
 def test_a_page_instead_of_an_answer_is_asked_again(
-    model: str, media_type: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: str, media_type: str, serve: Serve, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
     events: list[Any] = []
     server = serve(main=[Raw(PAGE, media_type=media_type), Say("Done.")])
     outcome = go(graph(worker("main", model=model, **WHOLE)), tmp_path, on_event=events.append)
