@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from contextlib import closing, suppress
@@ -18,9 +19,10 @@ from llmdo.journal.sqlite.anchor import path_of
 from llmdo.journal.sqlite.store import digest_of, open_journal, read_journal
 from tests.support.forging import forging
 from tests.support.laws import tried
+from tests.support.work import observed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 ENTRIES, ANCHORED = 20, 12
 """How many commits the journal has, and of which one it was said that it has to be there."""
@@ -279,22 +281,12 @@ def test_an_export_takes_secrets_out_and_its_chain_still_holds(tmp_path: Path) -
         assert again.redacted() == 2
 
 
-def test_each_hold_forces_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from llmdo.journal.sqlite import anchor, store
+FORCE = getattr(os, "fdatasync", os.fsync)
 
-    forced: list[str] = []
 
-    def watch(real: Callable[[int], None]) -> Callable[[int], None]:
-        def force(descriptor: int) -> None:
-            forced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
-            real(descriptor)
-
-        return force
-
-    with Runs(tmp_path).create("r") as journal:
-        monkeypatch.setattr(store, "force", watch(store.force))
-        monkeypatch.setattr(anchor, "force", watch(anchor.force))
-        log, beside = "r.sqlite-wal", "r.sqlite.anchor"
+def test_each_hold_forces_what_it_says(tmp_path: Path) -> None:
+    with Runs(tmp_path).create("r") as journal, observed(FORCE) as forced:
+        log, beside = "llmdo.journal.sqlite.store", "llmdo.journal.sqlite.anchor"
         for step, (hold, expected) in enumerate(
             [("written", []), ("forced", [log]), ("anchored", [log, beside]), ("written", [])]
         ):

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from llmdo.journal import Runs
-from llmdo.runtime.models import retries
 from tests.project.test_examples import ALL
 from tests.support.commands import llmdo
 from tests.support.examples import copied
@@ -58,7 +57,6 @@ def cases() -> Iterator[object]:
 def test_whatever_a_model_does_the_run_ends_in_order(
     name: str, route: Route, streams: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.001)
     root = copied(name, tmp_path)
     limit_requests(root)
     assert llmdo(root, "lock").returncode == 0  # else the run would take its limits in
