@@ -10,7 +10,7 @@ from pydantic_ai.exceptions import ToolFailed
 
 from llmdo.policy.closed import is_one_of
 from llmdo.policy.flow import read_by, written_by
-from llmdo.runtime.labels import Context
+from llmdo.runtime.labels import NO_LABELS, Context
 from llmdo.runtime.place import code_at, running_context
 from llmdo.runtime.seals import Seal, SealedText
 from llmdo.runtime.signatures import Output
@@ -33,7 +33,7 @@ _NO_ANSWER = "it gave no answer"
 
 def labels_for(config: RuntimeConfig, context: Context) -> Labels:
     """The labels under which a call is chosen now in `context`."""
-    return context.chosen_under if config.base.labelling.labels else {}
+    return context.chosen_under if config.base.labelling.labels else NO_LABELS
 
 
 def context_of_code(frame: CallFrame) -> Context:

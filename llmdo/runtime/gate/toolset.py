@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.gate.call import Call, Permit
     from llmdo.runtime.labels import Context, Labels
+    from llmdo.runtime.seals import Seal
     from llmdo.runtime.telemetry.events import Outcome
 
 
@@ -120,8 +121,8 @@ class Gate(WrapperToolset[object]):
 
     def _note_words(self, tools: Iterable[Tool]) -> None:
         """Labels what these tools say where no call is decided on: it may be all that they declare."""
-        capabilities = {each for tool in tools for each in tool.capabilities}
-        self._labelled.carry(declared(self.config.base.labelling, capabilities, self.frame.path))
+        if capabilities := {each for tool in tools for each in tool.capabilities}:
+            self._labelled.carry(declared(self.config.base.labelling, capabilities, self.frame.path))
 
     def _least(self, tool: Tool) -> tuple[tuple[Capability, ...], ...] | None:
         """The groups of capabilities of each of which every call raises one, as `never_runs` takes them."""
@@ -208,6 +209,7 @@ class Gate(WrapperToolset[object]):
         ctx: RunContext[object],
         tool: ToolsetTool[object],
     ) -> Any:
+        is_labelled = self.config.is_labelled
         attempt = Attempt(
             path=path,
             name=name,
@@ -218,9 +220,11 @@ class Gate(WrapperToolset[object]):
             ctx=ctx,
             governing=self.config.resolver.governing,
             files=self.config.confined,
+            labels=labels_for(self.config, self._labelled),
+            targets=targets_of(self.config.graph, self.use.name, tool.tool_def) if is_labelled else None,
         )
-        if self.config.is_labelled:
-            attempt, arguments = await self._with_labels(attempt, arguments)
+        if seals := self._labelled.seals:
+            attempt, arguments = await self._unsealed(attempt, arguments, seals)
         asks = name in self._asking
         try:
             if self.is_for_code:
@@ -243,16 +247,11 @@ class Gate(WrapperToolset[object]):
         except Exception as error:  # from the workspace's own code: anything at all
             raise self._crash(name, error) from error
 
-    async def _with_labels(
-        self, attempt: Attempt, arguments: dict[str, Any]
+    async def _unsealed(
+        self, attempt: Attempt, arguments: dict[str, Any], seals: Mapping[str, Seal]
     ) -> tuple[Attempt, dict[str, Any]]:
-        """The attempt with what its caller has read, and the arguments with sealed texts in their places."""
-        attempt = replace(
-            attempt,
-            labels=labels_for(self.config, self._labelled),
-            targets=targets_of(self.config.graph, self.use.name, attempt.tool.tool_def),
-        )
-        sealed = opened_in(arguments, self._labelled.seals)
+        """The attempt with what its sealed texts bring, and the arguments with these in their places."""
+        sealed = opened_in(arguments, seals)
         return await unsealed(self.config, attempt, sealed) if sealed.seals else (attempt, arguments)
 
     def _crash(self, name: str, error: Exception, hint: str | None = None) -> CrashError:
