@@ -6,13 +6,9 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, finding
 from llmdo.graph.toolkit import tools_of
-from llmdo.policy.authority import (
-    BUILT_IN,
-    ONLY_BY_FULL_NAME,
-    STRICTNESS,
-    decide,
-)
+from llmdo.policy.authority import BUILT_IN, STRICTNESS, decide
 from llmdo.policy.composition import NO_LAYER
+from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME
 from llmdo.reach import entry_ceiling
 from llmdo.reach.risks import edges, gains, leaks, path_text
 from llmdo.reach.shapes import assurance_of

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
-from llmdo.policy.authority import UNTRUSTED, Capability, scopes_meet
+from llmdo.policy.authority import Capability, scopes_meet
 from llmdo.policy.composition import Layer
 from llmdo.policy.flow import NO_FLOWS, read_by
+from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from llmdo.checks.naming import named_capabilities
 from llmdo.graph import builtin, models, servers, toolkit
 from llmdo.graph.keys import Reference
 from llmdo.policy.authority import BUILT_IN, Capability
+from llmdo.policy.vocabulary import has_paths
 from llmdo.syntax.document import Place
 from llmdo.workspace.references import located, python_file
 from llmdo.workspace.toolset_names import toolset_references
@@ -416,7 +417,7 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
                     f"`{capability}` would never match: `{capability.scope}` is not a worker",
                     hint=did_you_mean(capability.scope, graph.workers),
                 )
-        elif capability.scope is not None and not capability.name.startswith(("fs", "x")):
+        elif capability.scope is not None and not has_paths(capability.name):
             yield finding(
                 "LDO207",
                 place.location,

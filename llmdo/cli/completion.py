@@ -15,7 +15,7 @@ from llmdo.base.nearest import MANIFEST, nearest
 from llmdo.cli.tables import ARGUMENTS, COMMANDS, FEATURES
 from llmdo.extensions.registry import folders
 from llmdo.graph import builtin
-from llmdo.policy.authority import VOCABULARY
+from llmdo.policy.vocabulary import VOCABULARY
 from llmdo.syntax import discovery
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from llmdo.diff.difference import Kind
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.graph.settings import Acceptance
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.reach import Analysis, Row, Walk
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import Related, excerpt, place
 from llmdo.foreign.building import named
 from llmdo.policy.authority import Capability, gravity
+from llmdo.policy.vocabulary import LEGS, ONLY_READS
 from llmdo.reach.flows import Unasked, leg_text, unasked
-from llmdo.reach.risks import LEGS, READS, SHELL, may_meet
+from llmdo.reach.risks import SHELL, may_meet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from llmdo.foreign import Foreign
     from llmdo.foreign.team import Grant
     from llmdo.graph.toolset import Toolset
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.reach.flows import FlowRow
     from llmdo.reach.rows import Hop
     from llmdo.reach.shapes import Shape
@@ -101,7 +102,9 @@ class _Tools:
     def ends(self, runs_in: str, shape: Shape, *, is_known: bool) -> bool:
         """Whether a call is a way out, or may be one; where asked for, whether that `is_known`."""
         name = shape.row.name
-        if name in (READS, SEARCH) or not any(Capability(out).covers_name(name) for out in LEGS["a way out"]):
+        if name in {*ONLY_READS, SEARCH} or not any(
+            Capability(out).covers_name(name) for out in LEGS["a way out"]
+        ):
             return False
         is_confined = Capability("proc.exec").covers_name(name) and shape.assurance != "open"
         return not is_confined and not (is_known and self._is_guess(shape)) and self._is_in(runs_in, shape)

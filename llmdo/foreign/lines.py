@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.reach.shapes import Assurance
 
 

@@ -10,7 +10,7 @@ from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Document
 
 CALLS = (Capability("data.untrusted"), Capability("mcp.call"))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
     from llmdo.foreign.team import Agent, Grant, Team
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
 
 EACH = "(each)"
 """Each of several agents, in what is said of all of them."""

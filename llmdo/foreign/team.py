@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location, Source
     from llmdo.graph.described import Server
-    from llmdo.policy.authority import Capability, Decision
+    from llmdo.policy.authority import Capability
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
 MAX_NAME = 100  # characters: nobody types a longer one

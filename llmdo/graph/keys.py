@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from llmdo.base.values import Json
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Route
 
     Encoder = Callable[[Any], Json]

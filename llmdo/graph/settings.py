@@ -9,7 +9,8 @@ from llmdo.graph.keys import CAPABILITY, FOLDER, PLAIN, REFERENCE, Key, written
 
 if TYPE_CHECKING:
     from llmdo.graph.keys import Reference
-    from llmdo.policy.authority import Capability, Decision
+    from llmdo.policy.authority import Capability
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
 DEFAULT_MAX_DEPTH = 5

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import replace
 from llmdo.graph import builtin
 from llmdo.graph.toolset import Tool
-from llmdo.policy.authority import VOCABULARY, Capability
+from llmdo.policy.authority import Capability
 from llmdo.policy.protection import declared_by_change, is_change
 from llmdo.policy.secret_files import protected, protected_within
+from llmdo.policy.vocabulary import VOCABULARY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Set

@@ -10,7 +10,7 @@ from llmdo.journal.entries import JournalError
 from llmdo.policy.authority import STRICTNESS, Capability
 
 if TYPE_CHECKING:
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
 
 _PLAIN = ("worker", "toolset", "tool", "decision", "allowed", "by", "asks", "answer", "refusal", "changed")
 """What a record holds as it is."""

@@ -14,6 +14,7 @@ from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.journal.entries import JournalError
+from llmdo.policy.vocabulary import facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
     from llmdo.journal.stored import JournalStore
 
 MACHINE_ID = Path("/etc/machine-id")
-
-_WRITES = ("fs.write", "fs.delete", "proc.exec", "capability.undeclared")
-_ONLY_READS = "proc.exec.read"
-_SERVERS = ("mcp.start", "mcp.call")
-"""What a server of another machine does is done there."""
 
 
 class ElsewhereError(LlmdoError):
@@ -131,13 +127,8 @@ def _may_write(raised: str, *, is_remote: bool) -> bool:
     name = raised.partition(":")[0]
     if name.startswith("x."):
         return name.endswith(".any")  # nobody has declared what the tool does
-    if _is_below(name, _ONLY_READS):
-        return False
-    return any(_is_below(name, above) for above in _WRITES) or (name in _SERVERS and not is_remote)
-
-
-def _is_below(name: str, above: str) -> bool:
-    return name == above or name.startswith(f"{above}.")
+    facts = facts_of(name)
+    return facts is not None and (facts.writes == "here" or (facts.writes is not None and not is_remote))
 
 
 def _is_remote(toolset: str, graph: Graph) -> bool:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from llmdo.graph.resolved import Graph
     from llmdo.journal.stored import JournalStore
-    from llmdo.policy.authority import Authority, Decision
+    from llmdo.policy.authority import Authority
+    from llmdo.policy.vocabulary import Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

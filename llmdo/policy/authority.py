@@ -6,16 +6,25 @@ rules add up without surprise. Nothing here reads a file, and both `reach` and t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, field
+from llmdo.policy.vocabulary import (
+    FACTS,
+    GRAVEST_FIRST,
+    ONLY_BY_FULL_NAME,
+    ONLY_READS,
+    OUTSIDE_CEILINGS,
+    TERMINAL_ONLY,
+    UNDECLARED,
+    UNTRUSTED,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
-
-Decision = Literal["allowed", "needs_approval", "blocked"]
 
 STRICTNESS: dict[Decision, int] = {"allowed": 0, "needs_approval": 1, "blocked": 2}
 
@@ -33,54 +42,8 @@ BUILT_IN_VERSION = 3
 1: the first.
 """
 
-VOCABULARY: dict[str, str] = {
-    "fs.read": "reads a file of the workspace",
-    "fs.read.protected": "reads a file that mostly holds secrets, such as `.env` or what is in `.git/`",
-    "fs.list": "lists files of the workspace",
-    "fs.write": "creates or changes a file of the workspace",
-    "fs.write.code": "changes a file of an executable kind, such as `*.py`, `Makefile` or `CLAUDE.md`",
-    "fs.write.protected": "changes a file that governs the run, such as `llmdo.toml` or a worker file",
-    "fs.delete": "deletes a file of the workspace",
-    "proc.exec": "runs a command that a shell rule vouches for",
-    "proc.exec.read": "runs a command that a shell rule vouches for as only reading",
-    "proc.exec.unvouched": "runs a listed program with arguments that no shell rule vouches for",
-    "proc.exec.unlisted": "runs a program that no shell rule lists",
-    "net.connect": "sends data over the network",
-    "net.search": "searches the web",
-    "agent.delegate": "calls another worker",
-    "mcp.start": "starts an MCP server",
-    "mcp.call": "calls a tool of an MCP server",
-    "mcp.read": "calls a tool of an MCP server that the manifest says only reads",
-    "secret.read": "returns a secret",
-    "env.read": "returns environment variables",
-    "data.untrusted": "may return text that an attacker wrote",
-    "capability.undeclared": "does what was never declared",
-}
-"""Every capability there is, apart from `x.TOOLSET.NAME`, with what it means."""
-
-UNDECLARED = "capability.undeclared"
-
-ONLY_BY_FULL_NAME = frozenset(
-    {"fs.read.protected", "fs.write.code", "fs.write.protected", "proc.exec.unlisted", "proc.exec.unvouched"}
-)
-"""Inside a ceiling, with all below them, only where the ceiling spells out the whole name."""
-
 CODE = "fs.write.code"
 """The one of these that an owner may well mean: where a ceiling cuts it off, the message gives the line to add."""
-
-OUTSIDE_CEILINGS = frozenset({"agent.delegate", "data.untrusted"})
-"""Never cut off by a ceiling: the callee has its own, and a marker does nothing."""
-
-TERMINAL_ONLY = frozenset({"fs.read.protected", "fs.write.protected"})
-"""A question about one of these is answered by a person at a terminal, never by a flag."""
-
-
-GRAVEST_FIRST = (
-    "proc.exec.unlisted", "proc.exec.unvouched", "proc.exec", "fs.write.protected", "fs.write.code", "fs.delete",
-    "fs.write", "secret.read", "fs.read.protected", "net.connect", "mcp.call", "mcp.start", "x", "env.read",
-    "proc.exec.read", "fs.read", "net.search", "mcp.read", "fs.list", "data.untrusted", "agent.delegate",
-)  # fmt: skip
-"""What does most harm where nobody looks comes first: running what it likes, then changing, sending and reading."""
 
 _PLACES = {name: place for place, name in enumerate(GRAVEST_FIRST)}
 
@@ -219,20 +182,9 @@ class Rule:
         return f'"{self.capability}" = "{self.decision}"'
 
 
-_BUILT_IN: dict[str, Decision] = {
-    "fs.read": "allowed",
-    "fs.list": "allowed",
-    "agent.delegate": "allowed",
-    "data.untrusted": "allowed",
-    "proc.exec.unlisted": "blocked",
-    UNDECLARED: "blocked",
-    "fs.read.protected": "needs_approval",
-    "fs.write.code": "needs_approval",
-    "fs.write.protected": "needs_approval",
-    "proc.exec.unvouched": "needs_approval",
-}
-
-BUILT_IN = tuple(Rule(Capability(name), decision, "built in") for name, decision in _BUILT_IN.items())
+BUILT_IN = tuple(
+    Rule(Capability(name), facts.decision, "built in") for name, facts in FACTS.items() if facts.decision
+)
 """The rules that hold in every workspace, as far as its manifest leaves them standing."""
 
 
@@ -274,13 +226,6 @@ class Ceiling:
     def covers(self, raised: Capability) -> bool:
         """Whether it would admit `raised` if that did not need its full name."""
         return any(most.contains(raised) for most in self.capabilities)
-
-
-UNTRUSTED = "data.untrusted"
-"""The label of text that a stranger may have written: who read it no longer chooses alone."""
-
-ONLY_READS = frozenset({"proc.exec.read"})
-"""What a preset does not mean by the family that it is in."""
 
 
 @dataclass(frozen=True, slots=True)

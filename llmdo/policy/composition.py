@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from llmdo.base.values import dataclass
-from llmdo.policy.authority import MOST_BITS, ONLY_READS, Authority, Ceiling, base_rules
+from llmdo.policy.authority import MOST_BITS, Authority, Ceiling, base_rules
 from llmdo.policy.flow import Labelling
+from llmdo.policy.vocabulary import ONLY_READS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llmdo.policy.authority import Capability, Decision, FlowRule, Rule
+    from llmdo.policy.authority import Capability, FlowRule, Rule
     from llmdo.policy.flow import Flows, LabelledSource
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
 

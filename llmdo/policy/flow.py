@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.values import dataclass, field
-from llmdo.policy.authority import UNTRUSTED, Capability, FlowRule
+from llmdo.policy.authority import Capability, FlowRule
+from llmdo.policy.vocabulary import EFFECTS, LEGS, OWN, UNTRUSTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,15 +15,13 @@ if TYPE_CHECKING:
 
 Preset = Literal["rule-of-two", "strict"]
 
-_EFFECTS = ("fs.delete", "fs.write", "mcp.call", "mcp.start", "net", "proc.exec", "x")
-"""What changes or sends something; the rest of the vocabulary only reads, or marks."""
-
-_PRIVATE = ("env.read", "fs.read", "secret.read")
-_WAYS_OUT = ("mcp.call", "net", "proc.exec", "x")
+_WAYS_OUT = (*LEGS["a way out"], OWN)
 
 PRESETS: dict[Preset, tuple[tuple[tuple[str, ...], str], ...]] = {
-    "rule-of-two": tuple(((UNTRUSTED, private), out) for private in _PRIVATE for out in _WAYS_OUT),
-    "strict": tuple(((UNTRUSTED,), effect) for effect in _EFFECTS),
+    "rule-of-two": tuple(
+        ((UNTRUSTED, private), out) for private in LEGS["private data"] for out in _WAYS_OUT
+    ),
+    "strict": tuple(((UNTRUSTED,), effect) for effect in EFFECTS),
 }
 """Each preset's flows: what is read, and what then asks.
 

@@ -12,18 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.values import dataclass, field
 from llmdo.graph import code_calls
 from llmdo.graph.toolkit import tools_of
-from llmdo.policy.authority import (
-    STRICTNESS,
-    UNTRUSTED,
-    Capability,
-    Carried,
-    decide,
-    gravity,
-    scopes_meet,
-    strictest,
-)
+from llmdo.policy.authority import STRICTNESS, Capability, Carried, decide, gravity, scopes_meet, strictest
 from llmdo.policy.composition import Layer
 from llmdo.policy.flow import Labelling, read_by, written_by
+from llmdo.policy.vocabulary import UNTRUSTED, WITHOUT_EFFECT
 from llmdo.reach.rows import Hop
 from llmdo.reach.shapes import FRESH, shown
 
@@ -31,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.graph.resolved import Entry
-    from llmdo.policy.authority import Authority, Decision, Reason
+    from llmdo.policy.authority import Authority, Reason
+    from llmdo.policy.vocabulary import Decision
     from llmdo.reach.analysis import Analysis
     from llmdo.reach.shapes import Shape
     from llmdo.reach.walk import Search
@@ -40,18 +33,6 @@ ENTRY = ""
 """Stands for the code of an entry among the names of workers, and for its input."""
 
 STRANGERS = Capability(UNTRUSTED)
-_NO_EFFECT = frozenset(
-    {
-        "agent.delegate",
-        "data.untrusted",
-        "env.read",
-        "fs.list",
-        "fs.read",
-        "mcp.read",
-        "proc.exec.read",
-        "secret.read",
-    }
-)
 
 
 class Entrance(NamedTuple):
@@ -308,7 +289,7 @@ class _Spread:
         return _gravest_first(best.values())
 
     def _is_effect(self, capability: Capability) -> bool:
-        return (_NO_EFFECT | self._analysis.base.reads).isdisjoint(capability.names)
+        return (WITHOUT_EFFECT | self._analysis.base.reads).isdisjoint(capability.names)
 
     def given_seals(self) -> Iterator[tuple[str, str, Shape]]:
         """See `given_seals`."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.graph.toolset import Tool
     from llmdo.graph.worker import Use, Worker
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.reach.analysis import Analysis
     from llmdo.reach.walk import Walk
 

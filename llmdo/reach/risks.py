@@ -11,32 +11,21 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related
 from llmdo.base.values import dataclass
-from llmdo.policy.authority import OUTSIDE_CEILINGS, STRICTNESS, Capability, Carried, decide, gravity
+from llmdo.policy.authority import STRICTNESS, Capability, Carried, decide, gravity
 from llmdo.policy.composition import Layer
+from llmdo.policy.vocabulary import IN_A_SHELL, LEGS, ONLY_READS, OUTSIDE_CEILINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from llmdo.graph.resolved import Entry
     from llmdo.reach.analysis import Analysis
     from llmdo.reach.rows import Hop, Row
 
-LEGS: Mapping[str, tuple[str, ...]] = {
-    "private data": ("fs.read", "secret.read", "env.read"),
-    "untrusted input": ("data.untrusted",),
-    "a way out": ("net", "mcp.call", "proc.exec"),
-}
-"""What must not meet in one tree, and the capabilities that bring it; a command can send, unless it only reads."""
-
 MOST_NAMED = 8
 """Capabilities in a sentence: of tools of which nothing is known, a project may have a hundred."""
 
-READS = "proc.exec.read"
 SHELL = "proc.exec.unlisted"
-IN_A_SHELL = (
-    "env.read", "fs.delete", "fs.list", "fs.read", "fs.write", "net.connect", "net.search", "proc.exec",
-)  # fmt: skip
-"""What any command can do, where nothing confines it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +152,7 @@ def _mildest(rows: Iterable[Row], leg: str) -> Row | None:
 
 
 def _brings(leg: str, capability: Capability) -> bool:
-    return _is_of(capability, LEGS[leg]) and not (leg == "a way out" and capability.name == READS)
+    return _is_of(capability, LEGS[leg]) and not (leg == "a way out" and capability.name in ONLY_READS)
 
 
 def _rank(leg: str, row: Row) -> int:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from llmdo.graph.keys import Reference
     from llmdo.graph.worker import Use
-    from llmdo.policy.authority import Capability, Decision, Reason, Verdict
+    from llmdo.policy.authority import Capability, Reason, Verdict
+    from llmdo.policy.vocabulary import Decision
     from llmdo.reach.shapes import Assurance, Shape
 
 ASSURANCES: tuple[Assurance, ...] = ("enforced", "declared", "open")

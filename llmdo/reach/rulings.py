@@ -12,7 +12,8 @@ from llmdo.policy.composition import Layer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.policy.authority import Capability, Decision, Reason, Rule, Verdict
+    from llmdo.policy.authority import Capability, Reason, Rule, Verdict
+    from llmdo.policy.vocabulary import Decision
     from llmdo.reach.premises import Premises
     from llmdo.reach.shapes import Shape
 

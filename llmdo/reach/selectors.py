@@ -9,6 +9,7 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean, excerpt, nearest
 from llmdo.graph.code_calls import own_tools, own_uses, tools_with_calls, uses_with_calls
 from llmdo.graph.toolkit import known_capabilities, known_toolsets
 from llmdo.policy.authority import Capability
+from llmdo.policy.vocabulary import has_paths
 from llmdo.syntax.globs import Glob
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _of_toolset(graph: Graph, name: str) -> Selection:
 
 def _of_capability(graph: Graph, text: str) -> Selection:
     wanted = Capability.parse(text)
-    if wanted.scope is not None and not wanted.name.startswith(("fs", "x")):
+    if wanted.scope is not None and not has_paths(wanted.name):
         raise LlmdoError(f"`{wanted.name}` has no scopes", hint=f"write `cap:{wanted.name}`")
     raising = _raising(graph, wanted)
     known = known_capabilities(graph)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
-from llmdo.policy.authority import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, decide, scope_order
+from llmdo.policy.authority import decide, scope_order
 from llmdo.policy.composition import Layer
+from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS
 from llmdo.reach.flows import after_strangers
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from llmdo.graph.keys import Reference
-    from llmdo.policy.authority import Decision, Reason
+    from llmdo.policy.authority import Reason
+    from llmdo.policy.vocabulary import Decision
     from llmdo.reach.premises import Premises
     from llmdo.reach.rulings import Ruling, Rulings
     from llmdo.reach.shapes import Group, Shape, Shapes

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.colour import Screen, Shade
     from llmdo.base.values import Json
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.reach.flows import FlowRow
 
 TITLE = "after a stranger's words"

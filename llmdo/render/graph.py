@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.values import Json
     from llmdo.graph.resolved import Entry, Graph
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.reach import Analysis, Hop, Row
 
 Kind = Literal["entry", "worker", "toolset"]

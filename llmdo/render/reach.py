@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.colour import Screen, Shade
     from llmdo.base.values import Json
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.reach import Depth, Hop, Row
     from llmdo.reach.paths import CallPath
     from llmdo.reach.suggest import Suggestion

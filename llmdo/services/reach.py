@@ -224,7 +224,7 @@ def _with_runs(suggestion: Suggestion, graph: Graph, needed: Needs, of_all: Coll
 
     `of_all` is what the runs of every entry needed: a rule of the workspace or of a worker may decide in any of them.
     """
-    from llmdo.policy.authority import OUTSIDE_CEILINGS
+    from llmdo.policy.vocabulary import OUTSIDE_CEILINGS
     from llmdo.reach.suggest import smallest
 
     entry = graph.entries[suggestion.entry]

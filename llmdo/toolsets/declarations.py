@@ -10,7 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.formats import fields
-from llmdo.policy.authority import UNDECLARED, VOCABULARY, Capability
+from llmdo.policy.authority import Capability
+from llmdo.policy.vocabulary import UNDECLARED, VOCABULARY
 from llmdo.syntax.tool_metadata import DECLARING, means_capabilities
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from pydantic_ai.messages import BinaryContent
 from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo.graph import builtin
-from llmdo.policy.authority import UNDECLARED, Capability, scope_contains, scopes_meet
+from llmdo.policy.authority import Capability, scope_contains, scopes_meet
 from llmdo.policy.protection import raised_by_change
 from llmdo.policy.secret_files import is_secret, protected
+from llmdo.policy.vocabulary import UNDECLARED
 from llmdo.toolsets.definitions import definitions_of
 from llmdo.toolsets.media import media_type, text_of
 from llmdo.toolsets.pathmap import below

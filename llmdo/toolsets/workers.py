@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pydantic_ai.toolsets import AbstractToolset
 
     from llmdo.formats.worker import AttachmentLimits, ModelSettings
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
 
 
 @dataclass(frozen=True, kw_only=True)

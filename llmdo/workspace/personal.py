@@ -17,7 +17,8 @@ from llmdo.base.source import Source
 from llmdo.base.values import dataclass
 from llmdo.formats.schema import judge
 from llmdo.graph.keys import ValueOrigin, rules
-from llmdo.policy.authority import VOCABULARY, Capability
+from llmdo.policy.authority import Capability
+from llmdo.policy.vocabulary import VOCABULARY, has_paths
 from llmdo.syntax import toml
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def unknown_capabilities(document: Document) -> Iterator[Diagnostic]:
         is_own = name == "x" or name.startswith("x.")
         if name not in known and not is_own:
             yield finding("LDO207", at, f"`{name}` is not a capability", hint=did_you_mean(name, known))
-        elif capability.scope is not None and not is_own and not name.startswith("fs"):
+        elif capability.scope is not None and not has_paths(name):
             yield finding("LDO207", at, f"`{name}` has no scopes, so `{text}` would never match")
 
 

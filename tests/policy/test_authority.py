@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from llmdo.policy.authority import (
     BUILT_IN,
     STRICTNESS,
-    UNDECLARED,
-    VOCABULARY,
     Authority,
     Capability,
     Ceiling,
@@ -23,6 +21,7 @@ from llmdo.policy.authority import (
     scopes_meet,
 )
 from llmdo.policy.composition import Base, Layer, authority_of
+from llmdo.policy.vocabulary import UNDECLARED, VOCABULARY
 
 PATHS = ["a", "a/b", "a/b/c", "b", "ab", "a/bc"]
 scopes = st.sampled_from([None, "**", *PATHS, *(f"{path}/**" for path in PATHS)])

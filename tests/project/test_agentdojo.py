@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bench.agentdojo.tools import SUITES, capabilities
-from llmdo.policy.authority import VOCABULARY, Capability
+from llmdo.policy.authority import Capability
+from llmdo.policy.vocabulary import VOCABULARY
 
 
 def test_each_tool_declares_capabilities_that_exist() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from llmdo import checks
-from llmdo.policy.authority import GRAVEST_FIRST
+from llmdo.policy.vocabulary import GRAVEST_FIRST
 from llmdo.workspace import project
 
 ROOT = Path(__file__).parents[2]

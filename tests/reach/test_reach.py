@@ -12,10 +12,7 @@ from llmdo.graph.resolved import Graph
 from llmdo.graph.toolkit import delegating, tools_of
 from llmdo.graph.toolset import Tool
 from llmdo.policy.authority import (
-    GRAVEST_FIRST,
     STRICTNESS,
-    UNDECLARED,
-    VOCABULARY,
     Authority,
     Capability,
     Ceiling,
@@ -24,6 +21,7 @@ from llmdo.policy.authority import (
     gravity,
     strictest,
 )
+from llmdo.policy.vocabulary import GRAVEST_FIRST, UNDECLARED, VOCABULARY
 from llmdo.reach import Analysis, entry_ceiling
 from llmdo.reach.edges import calls_by_worker
 from llmdo.reach.paths import Target, paths_to

@@ -8,7 +8,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.policy.authority import ONLY_BY_FULL_NAME, Capability, Rule
+from llmdo.policy.authority import Capability, Rule
+from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME
 from llmdo.reach import Analysis, entry_ceiling
 from llmdo.reach.suggest import suggest, suggest_for
 from llmdo.render.reach import suggestion

@@ -10,7 +10,7 @@ from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.policy.authority import Decision
+from llmdo.policy.vocabulary import Decision
 from llmdo.reach import Analysis
 from llmdo.runtime import Answer, Question
 from llmdo.runtime.agents import Agents

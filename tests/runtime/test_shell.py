@@ -10,8 +10,8 @@ import pytest
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.resolved import Graph
-from llmdo.policy.authority import Decision
 from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
+from llmdo.policy.vocabulary import Decision
 from llmdo.runtime import Answer, ApproveAll, Question
 from llmdo.runtime.telemetry.events import Decided, Event
 from tests.support.building import Step, go, graph, script, use, worker

@@ -18,7 +18,8 @@ from llmdo.graph.resolved import Entry, Graph, Limits
 from llmdo.graph.settings import Settings
 from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Attachments, Use, Worker
-from llmdo.policy.authority import Capability, Decision, Rule
+from llmdo.policy.authority import Capability, Rule
+from llmdo.policy.vocabulary import Decision
 from llmdo.runtime import RunOptions, RunOutcome
 from llmdo.syntax.document import Document, Place
 from tests.support.listed import listed

@@ -8,7 +8,7 @@ from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
     from llmdo.foreign.lines import Line
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
 MODES = frozenset({"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"})

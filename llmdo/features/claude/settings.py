@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from llmdo.features.claude.hooks import ClaudeHook
     from llmdo.features.claude.rules import ClaudeRule
     from llmdo.foreign.lines import Line
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Document
 
 KEYS = frozenset(

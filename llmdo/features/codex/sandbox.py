@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from llmdo.features.codex.layers import ConfigLayers
     from llmdo.foreign.files import Files
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
 MODELS = frozenset({"auto_review", "guardian_subagent"})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llmdo.features.codex.rules import AllowedCommands
     from llmdo.features.codex.sandbox import CodexApprovals, Sandbox
     from llmdo.foreign.files import Files
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
 _LINES = {line.tool: line for line in TABLE}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.lines import Line
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Document
 
 _DECISIONS: dict[str, Decision] = {"allow": "allowed", "ask": "needs_approval", "deny": "blocked"}

@@ -10,7 +10,7 @@ from llmdo.base import resources
 from llmdo.base.diagnostic import CODES
 from llmdo.features.editor import context
 from llmdo.graph import builtin, toolkit
-from llmdo.policy.authority import VOCABULARY
+from llmdo.policy.vocabulary import VOCABULARY
 from llmdo.syntax import discovery
 from llmdo.workspace.root import MANIFEST, WORKER_ENDINGS
 

@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import shown
-from llmdo.policy.authority import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, VOCABULARY, Capability, decide
+from llmdo.policy.authority import Capability, decide
 from llmdo.policy.composition import NO_LAYER
+from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, VOCABULARY
 from llmdo.reach import depth_of
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from llmdo.foreign.lines import Line
     from llmdo.graph.described import Server
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
 LINES = {line.tool: line for line in TABLE if line.tool.islower() and line.tool != "browser_agent"}

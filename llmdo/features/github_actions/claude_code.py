@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from llmdo.features.github_actions.walking import Site
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
 
 SECOND_MODEL = "a look by a second model"
 """What comes in mode auto before a call that no rule allows."""

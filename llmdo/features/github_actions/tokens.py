@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from llmdo.features.github_actions.walking import Site
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
 ORIGIN = "the workflow runs unattended"

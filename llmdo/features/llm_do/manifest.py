@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.values import Json
     from llmdo.foreign.tree import Tree
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Document
 
 PROJECTS = ("**/project.json",)

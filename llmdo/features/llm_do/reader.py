@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from llmdo.base.source import Source
     from llmdo.foreign import reading
     from llmdo.foreign.tree import Tree
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Document
 
 MODULES = ("**/*.py",)

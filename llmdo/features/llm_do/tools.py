@@ -13,7 +13,7 @@ from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
 _SERVER_SIDE = "server_side."

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from llmdo.foreign.tree import Tree
     from llmdo.graph.described import Server
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Route
 
 KEYS = frozenset(

@@ -13,8 +13,9 @@ from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ToolFailed
 
 from llmdo.graph import builtin
 from llmdo.journal.decided import DecidedCall
-from llmdo.policy.authority import UNDECLARED, Capability, Carried
+from llmdo.policy.authority import Capability, Carried
 from llmdo.policy.protection import declared_by_change, is_change, raised_by_change
+from llmdo.policy.vocabulary import UNDECLARED, facts_of
 from llmdo.toolsets.refusal import WORKSPACE, PathRefused, normalise
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from llmdo.graph.toolset import Tool
     from llmdo.graph.worker import Use
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
     from llmdo.runtime.labels import Labels
     from llmdo.toolsets.confinement import Root
 
@@ -276,7 +277,6 @@ def _normal(raised: Capability) -> Capability:
         return Capability(raised.name)
 
 
-_VERBS = {"fs.read": "read", "fs.list": "list", "fs.write": "write", "fs.delete": "delete"}
 _FEW = 5  # scopes in a sentence
 
 
@@ -301,8 +301,8 @@ def _scopes(raised: Capability, declared: Iterable[Capability]) -> list[str]:
 
 
 def _verb(raised: Capability) -> str:
-    known = next((_VERBS[name] for name in raised.names if name in _VERBS), None)
-    return known or f"do `{raised.name}` in"
+    facts = facts_of(raised.name)
+    return facts.verb if facts and facts.verb else f"do `{raised.name}` in"
 
 
 def _subject(raised: Capability) -> str:

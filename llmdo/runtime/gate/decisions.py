@@ -17,13 +17,13 @@ from pydantic_ai.exceptions import ModelRetry
 
 from llmdo.base import values
 from llmdo.base.diagnostic import joined
-from llmdo.policy.authority import UNDECLARED, decide
+from llmdo.policy.authority import decide
+from llmdo.policy.vocabulary import REPEATABLE, UNDECLARED
 from llmdo.runtime.approvals.approver import Answer, GoneError, Question, advice_on
 from llmdo.runtime.gate.call import Call, Permit, Refused, outside_of
 from llmdo.runtime.gate.identity import Unidentified, identity_of, key_of
 from llmdo.runtime.gate.labelling import found_in
 from llmdo.runtime.gate.policy import objection, objection_to_delegation
-from llmdo.runtime.recording.replay_mode import READ_ONLY
 from llmdo.runtime.telemetry.events import Asked, Decided
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ async def only_reads(
     """Whether a call may run once more in a replay: nobody has to be asked, and all that it raises now only reads."""
     now = await origin.derived(call)
     decided, _ = _by_rules(frame, now)
-    if not decided.allowed or not all(raised.name in READ_ONLY for raised in now.raised):
+    if not decided.allowed or not all(raised.name in REPEATABLE for raised in now.raised):
         return False
     return await _objection(config, frame, now, ctx) is None
 

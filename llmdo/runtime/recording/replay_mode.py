@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
+from llmdo.policy.vocabulary import REPEATABLE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -16,20 +17,6 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Capability
     from llmdo.toolsets.probes import OfferedProbe
 
-READ_ONLY = frozenset(
-    {
-        "fs.read",
-        "fs.list",
-        "proc.exec.read",
-        "mcp.read",
-        "net.search",
-        "secret.read",
-        "env.read",
-        "data.untrusted",
-    }
-)
-"""What a tool can raise and still run twice with no harm done."""
-
 
 def is_safe(raised: Iterable[Capability], retry: Retry | None, metadata: Mapping[str, object] | None) -> bool:
     """Whether a call that raises `raised` does no harm when it runs twice.
@@ -39,7 +26,7 @@ def is_safe(raised: Iterable[Capability], retry: Retry | None, metadata: Mapping
     """
     if retry or (metadata or {}).get("retry") == "safe":
         return retry != "ask"
-    return all(capability.name in READ_ONLY for capability in raised)
+    return all(capability.name in REPEATABLE for capability in raised)
 
 
 class DivergenceError(LlmdoError):

@@ -9,7 +9,8 @@ from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.checks.acceptance import ACCEPTABLE
-from llmdo.policy.authority import ONLY_BY_FULL_NAME, Capability
+from llmdo.policy.authority import Capability
+from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME
 from llmdo.scaffold import files
 from llmdo.scaffold.importing.hosts import without_hosts
 from llmdo.scaffold.importing.plan import Plan, plan_of

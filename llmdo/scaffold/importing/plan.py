@@ -15,7 +15,8 @@ from llmdo.foreign.building import named
 from llmdo.foreign.team import Remark
 from llmdo.graph import builtin
 from llmdo.graph.toolkit import tools_of
-from llmdo.policy.authority import OUTSIDE_CEILINGS, Capability
+from llmdo.policy.authority import Capability
+from llmdo.policy.vocabulary import OUTSIDE_CEILINGS
 from llmdo.scaffold.importing.code import OfferedToolset, copies, is_free, started_by
 from llmdo.scaffold.importing.literals import toml, toml_text, yaml
 from llmdo.scaffold.importing.names import Names
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Entry
     from llmdo.graph.toolset import Tool, Toolset
     from llmdo.graph.worker import Worker
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.vocabulary import Decision
 
 WORKERS = "workers"
 MAX_DESCRIPTION = 4_000  # characters: every caller's model reads it with each request

@@ -10,7 +10,7 @@ from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.worker import Use
-from llmdo.policy.authority import Decision
+from llmdo.policy.vocabulary import Decision
 from llmdo.runtime.models import retries
 from llmdo.runtime.models.retries import wait_after
 from llmdo.runtime.telemetry.events import Event, ModelFailed

@@ -14,7 +14,7 @@ from llmdo.diff.facts import changes
 from llmdo.graph.builtin import PROVIDER_SIDE, tools
 from llmdo.graph.resolved import Graph
 from llmdo.graph.worker import Use
-from llmdo.policy.authority import Decision
+from llmdo.policy.vocabulary import Decision
 from llmdo.reach import Analysis
 from llmdo.runtime import Answer, ApproveAll, Question, RejectAll, RunOptions
 from llmdo.workspace import lock, project

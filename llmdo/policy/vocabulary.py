@@ -1,0 +1,223 @@
+"""The vocabulary of capabilities: a row for each, the gravest first, with every fact that llmdo knows of it.
+
+What does most harm where nobody looks comes first: running what it likes, then changing, sending and reading.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.base.values import dataclass, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Decision = Literal["allowed", "needs_approval", "blocked"]
+Leg = Literal["private data", "untrusted input", "a way out"]
+"""What must not meet in one tree."""
+
+OWN = "x"
+"""The family of the capabilities that authors of toolsets name themselves: `x.TOOLSET.NAME`."""
+
+UNDECLARED = "capability.undeclared"
+UNTRUSTED = "data.untrusted"
+"""The label of text that a stranger may have written: who read it no longer chooses alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapabilityFacts:
+    """The facts of one capability; they hold for those below it that have no row of their own."""
+
+    meaning: str
+    decision: Decision | None = None
+    """That of its built-in rule; None: the default of the workspace."""
+    needs_full_name: bool = False
+    """Whether it, with all below it, lies inside a ceiling only where the ceiling spells out the whole name."""
+    is_outside_ceilings: bool = False
+    """Whether no ceiling cuts it off: the callee has its own, and a marker does nothing."""
+    is_for_a_terminal: bool = False
+    """Whether a person at a terminal answers the question about it, never a flag."""
+    is_effect: bool = True
+    """Whether it changes or sends something; the rest only reads, or marks."""
+    leg: Leg | None = None
+    """What it brings; a command can send, unless it only reads."""
+    has_paths: bool = False
+    """Whether its scopes are paths of the workspace."""
+    is_in_a_shell: bool = False
+    """Whether any command can do it, where nothing confines it."""
+    writes: Literal["here", "where its server is"] | None = None
+    """Where it may leave files."""
+    is_repeatable: bool = False
+    """Whether a tool that raises it may run twice with no harm done."""
+    verb: str | None = None
+    """What a tool does with a path, in a sentence."""
+
+
+_COMMAND = CapabilityFacts(
+    meaning="runs a command that a shell rule vouches for",
+    leg="a way out",
+    is_in_a_shell=True,
+    writes="here",
+)
+_WRITING = CapabilityFacts(
+    meaning="creates or changes a file of the workspace",
+    has_paths=True,
+    is_in_a_shell=True,
+    writes="here",
+    verb="write",
+)
+_READING = CapabilityFacts(
+    meaning="reads a file of the workspace",
+    decision="allowed",
+    leg="private data",
+    has_paths=True,
+    is_in_a_shell=True,
+    is_effect=False,
+    is_repeatable=True,
+    verb="read",
+)
+
+FACTS: Mapping[str, CapabilityFacts] = {
+    "proc.exec.unlisted": replace(
+        _COMMAND, meaning="runs a program that no shell rule lists", decision="blocked", needs_full_name=True
+    ),
+    "proc.exec.unvouched": replace(
+        _COMMAND,
+        meaning="runs a listed program with arguments that no shell rule vouches for",
+        decision="needs_approval",
+        needs_full_name=True,
+    ),
+    "proc.exec": _COMMAND,
+    "fs.write.protected": replace(
+        _WRITING,
+        meaning="changes a file that governs the run, such as `llmdo.toml` or a worker file",
+        decision="needs_approval",
+        needs_full_name=True,
+        is_for_a_terminal=True,
+    ),
+    "fs.write.code": replace(
+        _WRITING,
+        meaning="changes a file of an executable kind, such as `*.py`, `Makefile` or `CLAUDE.md`",
+        decision="needs_approval",
+        needs_full_name=True,
+    ),
+    "fs.delete": replace(_WRITING, meaning="deletes a file of the workspace", verb="delete"),
+    "fs.write": _WRITING,
+    "secret.read": CapabilityFacts(
+        meaning="returns a secret", leg="private data", is_effect=False, is_repeatable=True
+    ),
+    "fs.read.protected": replace(
+        _READING,
+        meaning="reads a file that mostly holds secrets, such as `.env` or what is in `.git/`",
+        decision="needs_approval",
+        needs_full_name=True,
+        is_for_a_terminal=True,
+    ),
+    "net.connect": CapabilityFacts(
+        meaning="sends data over the network", leg="a way out", is_in_a_shell=True
+    ),
+    "mcp.call": CapabilityFacts(
+        meaning="calls a tool of an MCP server", leg="a way out", writes="where its server is"
+    ),
+    "mcp.start": CapabilityFacts(meaning="starts an MCP server", writes="where its server is"),
+    OWN: CapabilityFacts(meaning="what its author says", has_paths=True),
+    "env.read": CapabilityFacts(
+        meaning="returns environment variables",
+        leg="private data",
+        is_in_a_shell=True,
+        is_effect=False,
+        is_repeatable=True,
+    ),
+    "proc.exec.read": CapabilityFacts(
+        meaning="runs a command that a shell rule vouches for as only reading",
+        is_in_a_shell=True,
+        is_effect=False,
+        is_repeatable=True,
+    ),
+    "fs.read": _READING,
+    "net.search": CapabilityFacts(
+        meaning="searches the web", leg="a way out", is_in_a_shell=True, is_repeatable=True
+    ),
+    "mcp.read": CapabilityFacts(
+        meaning="calls a tool of an MCP server that the manifest says only reads",
+        is_effect=False,
+        is_repeatable=True,
+    ),
+    "fs.list": CapabilityFacts(
+        meaning="lists files of the workspace",
+        decision="allowed",
+        has_paths=True,
+        is_in_a_shell=True,
+        is_effect=False,
+        is_repeatable=True,
+        verb="list",
+    ),
+    UNTRUSTED: CapabilityFacts(
+        meaning="may return text that an attacker wrote",
+        decision="allowed",
+        is_outside_ceilings=True,
+        leg="untrusted input",
+        is_effect=False,
+        is_repeatable=True,
+    ),
+    "agent.delegate": CapabilityFacts(
+        meaning="calls another worker", decision="allowed", is_outside_ceilings=True, is_effect=False
+    ),
+    UNDECLARED: CapabilityFacts(meaning="does what was never declared", decision="blocked", writes="here"),
+}
+
+VOCABULARY: Mapping[str, str] = {name: facts.meaning for name, facts in FACTS.items() if name != OWN}
+"""Every capability there is, apart from `x.TOOLSET.NAME`, with what it means."""
+
+GRAVEST_FIRST = tuple(name for name in FACTS if name != UNDECLARED)
+ONLY_BY_FULL_NAME = frozenset(name for name, facts in FACTS.items() if facts.needs_full_name)
+OUTSIDE_CEILINGS = frozenset(name for name, facts in FACTS.items() if facts.is_outside_ceilings)
+TERMINAL_ONLY = frozenset(name for name, facts in FACTS.items() if facts.is_for_a_terminal)
+REPEATABLE = frozenset(name for name, facts in FACTS.items() if facts.is_repeatable)
+WITHOUT_EFFECT = frozenset(name for name, facts in FACTS.items() if not facts.is_effect)
+
+
+def families(names: Iterable[str]) -> tuple[str, ...]:
+    """The fewest names that cover these: a family stands for its rows, where it has several and no row of its own."""
+    wanted = {*names}
+    rows = {
+        family: {name for name in FACTS if name.startswith(f"{family}.")}
+        for family in {name.partition(".")[0] for name in wanted}
+    }
+    whole = {family for family, below in rows.items() if len(below) > 1 and below <= wanted}
+    tops = [name for name in wanted if not any(name.startswith(f"{above}.") for above in (*wanted, *whole))]
+    return tuple(sorted({*tops, *whole}))
+
+
+EFFECTS = families(name for name, facts in FACTS.items() if facts.is_effect and name != UNDECLARED)
+"""What changes or sends something; in a family there may be some that only reads."""
+
+ONLY_READS = frozenset(
+    name for name in WITHOUT_EFFECT if any(name.startswith(f"{each}.") for each in EFFECTS)
+)
+"""What a preset does not mean by the family that it is in."""
+
+LEGS: Mapping[str, tuple[str, ...]] = {
+    leg: families(name for name, facts in FACTS.items() if facts.leg == leg)
+    for leg in ("private data", "untrusted input", "a way out")
+}
+"""The capabilities that bring each of what must not meet."""
+
+IN_A_SHELL = families(name for name, facts in FACTS.items() if facts.is_in_a_shell)
+
+
+def facts_of(name: str) -> CapabilityFacts | None:
+    """The facts of a capability, or of the nearest one above it; None where there are none."""
+    while name not in FACTS:
+        name, dot, _ = name.rpartition(".")
+        if not dot:
+            return None
+    return FACTS[name]
+
+
+def has_paths(name: str) -> bool:
+    """Whether the scopes of a capability, or of all those of a family, are paths of the workspace."""
+    if (facts := facts_of(name)) is not None:
+        return facts.has_paths
+    below = [facts for each, facts in FACTS.items() if each.startswith(f"{name}.")]
+    return bool(below) and all(facts.has_paths for facts in below)
