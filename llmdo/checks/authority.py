@@ -333,7 +333,7 @@ def _may_never_run(analysis: Analysis) -> Callable[[str, tuple[int, ...]], bool]
         runs = {
             shape.declared
             for shape in group.shapes
-            if analysis.verdict(shape, group.approvals).decision != "blocked"
+            if analysis.verdict(shape, group.own).decision != "blocked"
             and (ceiling is None or analysis.admits(ceiling, shape.raised))
         }
         return any(shape.declared not in runs for shape in group.shapes)

@@ -272,6 +272,11 @@ class FlowRule:
         )
 
     @property
+    def needs_label(self) -> bool:
+        """Whether it has no say over a call before something was read: it is about what a stranger wrote."""
+        return any(source.covers_name(UNTRUSTED) for source in self.sources)
+
+    @property
     def flow(self) -> str:
         """What may flow where, as a file has it."""
         return f"{' & '.join(map(str, self.sources))} -> {self.to}"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from llmdo.base.values import dataclass
-from llmdo.policy.authority import MOST_BITS, Authority, Ceiling, base_rules
+from llmdo.policy.authority import MOST_BITS, Authority, Ceiling, FlowRule, Rule, base_rules
 from llmdo.policy.flow import Labelling
 from llmdo.policy.vocabulary import ONLY_READS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from llmdo.policy.authority import Capability, FlowRule, Rule
+    from llmdo.policy.authority import Capability
     from llmdo.policy.flow import Flows, LabelledSource
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
@@ -131,6 +131,24 @@ class Layer:
     ceiling: Ceiling | None = None
     flows: tuple[FlowRule, ...] = ()
     max_bits: int = MOST_BITS
+
+    @property
+    def own(self) -> tuple[Rule | FlowRule, ...]:
+        """What it says about a call before which nothing was read."""
+        return (
+            self.rules
+            if not self.flows
+            else (*self.rules, *[flow for flow in self.flows if not flow.needs_label])
+        )
+
+    @classmethod
+    def of_own(cls, own: Iterable[Rule | FlowRule]) -> Layer:
+        """One that says the same, without a ceiling."""
+        own = tuple(own)
+        if not any(isinstance(each, FlowRule) for each in own):
+            return cls(cast("tuple[Rule, ...]", own))
+        rules = tuple([each for each in own if isinstance(each, Rule)])
+        return cls(rules, flows=tuple([each for each in own if isinstance(each, FlowRule)]))
 
     @classmethod
     def of_entry(cls, entry: Governed) -> Layer:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from llmdo.base import topology
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, replace
 from llmdo.graph import code_calls, toolkit
 from llmdo.graph.keys import Reference
 from llmdo.policy.composition import NO_LAYER, Layer
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.graph.resolved import Entry, Graph
-    from llmdo.policy.authority import Capability, Ceiling, Rule
+    from llmdo.policy.authority import Capability, Ceiling, FlowRule, Rule
     from llmdo.reach.rows import Row
 
 
@@ -31,7 +31,7 @@ class Analysis(Premises):
     _answers: dict[tuple[str, str, bool, str | None, str | None], tuple[Row, ...]] = field(
         default_factory=dict, compare=False, repr=False
     )
-    _ruled: dict[tuple[tuple[Rule, ...], tuple[Capability, ...] | None], Rulings] = field(
+    _ruled: dict[tuple[tuple[Rule | FlowRule, ...], tuple[Capability, ...] | None], Rulings] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -80,7 +80,8 @@ class Analysis(Premises):
 
     def walk(self, entry: Entry, *, ceiling: bool = True) -> Walk:
         """The tree of calls that `entry` starts; without its own ceiling if `ceiling` is false."""
-        layer = Layer.of_entry(entry) if ceiling else Layer(entry.approvals)
+        layer = Layer.of_entry(entry)
+        layer = layer if ceiling else replace(layer, ceiling=None)
         return Walk(self._rulings(layer), starts_of(self.graph, entry), layer)
 
     def through(self, above: Walk, name: str) -> tuple[Row, ...]:
@@ -103,7 +104,7 @@ class Analysis(Premises):
 
     def _rulings(self, entry: Layer) -> Rulings:
         """The rulings for entries with these rules and this ceiling."""
-        key = (entry.rules, entry.ceiling.capabilities if entry.ceiling else None)
+        key = (entry.own, entry.ceiling.capabilities if entry.ceiling else None)
         if (known := self._ruled.get(key)) is None:
             known = self._ruled[key] = Rulings(self, entry)
         return known

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, field, replace
-from llmdo.policy.authority import decide
+from llmdo.policy.authority import Rule, decide
 from llmdo.policy.composition import NO_LAYER, Base, Layer, authority_of
 from llmdo.reach.shapes import Shape, Shapes, shown, written
 from llmdo.reach.workers import WorkerIndex
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from llmdo.graph.resolved import Graph
-    from llmdo.policy.authority import Authority, Capability, Ceiling, Reason, Rule, Verdict
+    from llmdo.policy.authority import Authority, Capability, Ceiling, FlowRule, Reason, Verdict
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Premises:
     """What two analyses name together: with it all tools get a row for each class of scopes, so rows compare."""
     index: WorkerIndex | None = field(default=None, compare=False, repr=False)
     """That of another analysis of the same graph."""
-    _verdicts: dict[tuple[Rule, ...], dict[Shape, Verdict]] = field(
+    _verdicts: dict[tuple[Rule | FlowRule, ...], dict[Shape, Verdict]] = field(
         default_factory=dict, compare=False, repr=False
     )
     _inside: dict[int, tuple[Ceiling, dict[frozenset[Capability], bool]]] = field(
@@ -114,11 +114,17 @@ class Premises:
         """What has a say over the calls of the last worker on a path below an entry."""
         return authority_of(self.base, entry, path)
 
-    def verdict(self, shape: Shape, layers: tuple[Rule, ...]) -> Verdict:
+    def verdict(self, shape: Shape, layers: tuple[Rule | FlowRule, ...]) -> Verdict:
         """The decision over a call, given the layers, as far as no ceiling cuts it off; its reasons name the row."""
         # Only rules for the name or for what is above it can have a say.
         raised = [capability.name for capability in shape.raised]
-        layers = tuple([rule for rule in layers if any(map(rule.capability.covers_name, raised))])
+        layers = tuple(
+            [
+                rule
+                for rule in layers
+                if any(map((rule.capability if isinstance(rule, Rule) else rule.to).covers_name, raised))
+            ]
+        )
         known = self._verdicts.setdefault(layers, {})
         if (verdict := known.get(shape)) is None:
             base = [
@@ -128,7 +134,7 @@ class Premises:
             ]
             base.sort(key=itemgetter(0))
             narrowed = replace(self.base, rules=tuple([rule for _, rule in base]))
-            authority = authority_of(narrowed, Layer(layers))
+            authority = authority_of(narrowed, Layer.of_own(layers))
             verdict = known[shape] = shown(decide(shape.raised, shape.declared, authority), shape)
         return verdict
 

@@ -12,7 +12,7 @@ from llmdo.policy.composition import Layer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.policy.authority import Capability, Reason, Rule, Verdict
+    from llmdo.policy.authority import Capability, FlowRule, Reason, Rule, Verdict
     from llmdo.policy.vocabulary import Decision
     from llmdo.reach.premises import Premises
     from llmdo.reach.shapes import Shape
@@ -53,7 +53,7 @@ class Rulings:
 
     def _rule(self, number: int) -> Iterator[Ruling]:
         group = self.premises.shapes.groups[number]
-        layers = (*self.entry.rules, *group.approvals)
+        layers = (*self.entry.own, *group.own)
         for shape in group.shapes:
             cut = self._cut(shape.raised)
             verdict = self.premises.verdict(shape, layers)
@@ -87,7 +87,7 @@ class Rulings:
     def gate_reasons(self, caller: str, callee: str) -> tuple[Reason, ...]:
         """Why it is decided so, in the words of the caller's own rules: others may decide alike."""
         row, raised = self.premises.shapes.delegating(callee)
-        verdict = self._decided(self.premises.layer(caller).rules, raised)
+        verdict = self._decided(self.premises.layer(caller).own, raised)
         reasons = tuple([replace(reason, capability=row) for reason in verdict.reasons])
         return self.premises.own_reasons(caller, reasons)
 
@@ -99,6 +99,6 @@ class Rulings:
             known = self._gates[key] = self._decided(rules, raised)
         return known
 
-    def _decided(self, rules: tuple[Rule, ...], raised: Capability) -> Verdict:
-        authority = self.premises.authority(Layer(self.entry.rules), [Layer(rules)])
+    def _decided(self, own: tuple[Rule | FlowRule, ...], raised: Capability) -> Verdict:
+        authority = self.premises.authority(Layer.of_own(self.entry.own), [Layer.of_own(own)])
         return decide([raised], [raised], authority)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.base.values import dataclass, field, replace
 from llmdo.graph import builtin, code_calls, toolkit
-from llmdo.policy.authority import Capability, Verdict, gravity, scope_contains, scope_order
+from llmdo.policy.authority import Capability, Rule, Verdict, gravity, scope_contains, scope_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.graph.toolset import Tool, Toolset
     from llmdo.graph.worker import Use, Worker
-    from llmdo.policy.authority import Rule
+    from llmdo.policy.authority import FlowRule
     from llmdo.reach.workers import WorkerIndex
 
 Assurance = Literal["enforced", "declared", "open"]
@@ -57,7 +57,7 @@ class Shape:
 class Group:
     """What one line of a worker's `toolsets` offers: the same for every worker with such a line and such rules."""
 
-    approvals: tuple[Rule, ...]
+    own: tuple[Rule | FlowRule, ...]
     """The own rules of one of the workers."""
     shapes: tuple[Shape, ...]
 
@@ -137,7 +137,7 @@ class Shapes:
                 yield from ((alike, kinds) for kinds, alike in numbers_by_kinds.items())
 
     def _groups_of(
-        self, read: _Reading, name: str, rules: tuple[Rule, ...], kinds: tuple[_Kind, ...]
+        self, read: _Reading, name: str, rules: tuple[Rule | FlowRule, ...], kinds: tuple[_Kind, ...]
     ) -> tuple[int, ...]:
         """The numbers of the groups of a worker that has delegates of these `kinds`; new ones are added."""
         lines: tuple[tuple[object, ...], ...] = self.graph.lines[name]
@@ -339,7 +339,13 @@ def written(workers: WorkerIndex) -> frozenset[Capability]:
     ceilings = {id(holder.may): holder.may for holder in holders if holder.may}.values()
     return frozenset(
         [
-            *[rule.capability for alike in (graph.rules, *rules, *entries) for rule in alike],
+            *[
+                rule.capability
+                for alike in (graph.rules, *rules, *entries)
+                for rule in alike
+                if isinstance(rule, Rule)
+            ],
+            *[each for flow in graph.all_flows if not flow.is_preset for each in (*flow.sources, flow.to)],
             *[capability for ceiling in ceilings for capability in ceiling],
         ]
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
 from llmdo.policy.authority import decide, scope_order
 from llmdo.policy.composition import Layer
 from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS
@@ -75,7 +75,7 @@ def suggest_for(
     built-in one, or never decide.
     """
     raised = tuple(raised)
-    authority = analysis.authority(Layer(entry.approvals))
+    authority = analysis.authority(replace(Layer.of_entry(entry), ceiling=None))
     asked_about = [
         capability
         for capability in asked_about

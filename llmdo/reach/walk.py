@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, replace
 from llmdo.policy.authority import Verdict, decide
 from llmdo.policy.composition import NO_LAYER, Layer
 from llmdo.reach.rows import Along, Hop, Row, arranged, joined, telling, with_rows
@@ -105,13 +105,13 @@ class _Found(NamedTuple):
         """Why a call at its end is decided so: in the words of this worker's own rules, and of the ceilings on it."""
         walk = self.search.walk
         group = walk.groups[self.number]
-        if verdict is not _CUT_OFF and not group.approvals:
+        if verdict is not _CUT_OFF and not group.own:
             return (
                 verdict.reasons
             )  # the rules of the worker are those of all workers that the verdict is about
         premises = walk.premises
         if verdict is not _CUT_OFF:
-            layers = (*walk.entry.rules, *premises.layer(self.worker).rules)
+            layers = (*walk.entry.own, *premises.layer(self.worker).own)
             return premises.own_reasons(self.worker, premises.verdict(shape, layers).reasons)
         authority = premises.authority(walk.entry, walk.layers(self.path[:-1]))
         return shown(decide(shape.raised, shape.declared, authority), shape).reasons
@@ -208,7 +208,9 @@ class Walk:
     def layers(self, path: Iterable[Hop]) -> tuple[Layer, ...]:
         """What the workers on a path add, without the ceiling that is ignored."""
         layers = [(hop.name, self.premises.layer(hop.name)) for hop in path]
-        return tuple([Layer(layer.rules) if name == self.ignored else layer for name, layer in layers])
+        return tuple(
+            [replace(layer, ceiling=None) if name == self.ignored else layer for name, layer in layers]
+        )
 
     def search(self, cut: frozenset[str], *, free: bool) -> Search:
         """The workers within `max-depth`, on paths without those in `cut` and, if `free`, without a gate."""

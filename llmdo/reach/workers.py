@@ -6,20 +6,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass
+from llmdo.policy.authority import Rule
+from llmdo.policy.composition import Layer
+from llmdo.policy.flow import NO_FLOWS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from llmdo.graph.resolved import Graph
     from llmdo.graph.worker import Worker
-    from llmdo.policy.authority import Rule
+    from llmdo.policy.authority import FlowRule
 
 
 class _Sorted(NamedTuple):
     """What tells workers apart beyond their names."""
 
     governed: tuple[Worker, ...]
-    rules: Mapping[str, tuple[Rule, ...]]
+    rules: Mapping[str, tuple[Rule | FlowRule, ...]]
     alike: tuple[Sequence[int], ...]
     without_files: frozenset[str]
 
@@ -52,8 +55,11 @@ class WorkerIndex:
         return self._sorted.governed
 
     @property
-    def own_rules(self) -> Mapping[str, tuple[Rule, ...]]:
-        """Worker to its own rules, where it has some: of workers whose rules decide alike, those of the first."""
+    def own_rules(self) -> Mapping[str, tuple[Rule | FlowRule, ...]]:
+        """Worker to its own rules, where it has some: of workers whose rules decide alike, those of the first.
+
+        Flow rules that hold before anything was read are among them.
+        """
         return self._sorted.rules
 
     @property
@@ -71,15 +77,18 @@ class WorkerIndex:
         """One pass over all workers: there are many."""
         graph = self.graph
         governed: list[Worker] = []
-        rules: dict[str, tuple[Rule, ...]] = {}
-        first_rules: dict[object, tuple[Rule, ...]] = {}
+        rules: dict[str, tuple[Rule | FlowRule, ...]] = {}
+        first_rules: dict[object, tuple[Rule | FlowRule, ...]] = {}
         alike: dict[object, list[int]] = {}
         without_files: list[str] = []
         of_all = zip(graph.workers.items(), graph.lines.values(), graph.edges.values(), strict=True)
         for place, ((name, worker), lines, delegates) in enumerate(of_all):
-            own: tuple[Rule, ...] = ()
-            if worker.approvals:
-                own = rules[name] = first_rules.setdefault(_decided(worker.approvals), worker.approvals)
+            own: tuple[Rule | FlowRule, ...] = ()
+            if worker.approvals or worker.flows is not NO_FLOWS:
+                stated = worker.approvals if worker.flows is NO_FLOWS else Layer.of_worker(worker).own
+                own = first_rules.setdefault(_decided(stated), stated)
+            if own:
+                rules[name] = own
             if own or worker.may is not None:
                 governed.append(worker)
             if worker.attachments.are_refused:
@@ -89,6 +98,13 @@ class WorkerIndex:
         return _Sorted(tuple(governed), rules, tuple(alike.values()), frozenset(without_files))
 
 
-def _decided(rules: tuple[Rule, ...]) -> object:
+def _decided(rules: tuple[Rule | FlowRule, ...]) -> object:
     """What rules decide, whoever says so."""
-    return tuple([(rule.capability.name, rule.capability.scope, rule.decision) for rule in rules])
+    return tuple(
+        [
+            (rule.capability.name, rule.capability.scope, rule.decision)
+            if isinstance(rule, Rule)
+            else (rule.flow, "", rule.decision)
+            for rule in rules
+        ]
+    )

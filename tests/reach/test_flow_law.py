@@ -318,6 +318,23 @@ CHANGES = [
 ]
 
 
+@pytest.mark.parametrize("stated", ["manifest", "entry", "worker", "another worker", "nowhere"])
+def test_a_flow_within_one_call_is_decided_where_nothing_was_read_before(stated: str, root: Path) -> None:
+    manifest(root, '["x.publishing.publish"]', '["secret.read", "x.publishing.publish"]')
+    rule = '"secret.read -> x.publishing.publish" = "blocked"'
+    if stated == "manifest":
+        manifest(root, "[flows]", f"[flows]\n{rule}")
+    elif stated == "entry":
+        manifest(root, 'input = "go"', f'input = "go"\nflows = {{ {rule} }}')
+    elif stated != "nowhere":
+        name = "releaser" if stated == "worker" else "reader"
+        header(root, name, 'flows: { "secret.read -> x.publishing.publish": blocked }')
+    read = project.read(root)
+    rows = {str(row.capability): row.decision for row in read.analysis.of(read.graph.entries["triage"])}
+    is_stated = stated in ("manifest", "entry", "worker")
+    assert rows["x.publishing.publish"] == ("blocked" if is_stated else "needs_approval")
+
+
 @pytest.mark.parametrize(("old", "new", "verdict"), CHANGES)
 def test_a_change_of_flows_is_a_widening_or_none_and_back_the_other(
     old: str, new: str, verdict: str, root: Path
