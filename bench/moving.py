@@ -27,9 +27,9 @@ from pydantic_ai.native_tools import SUPPORTED_NATIVE_TOOLS
 from pydantic_ai.profiles import ModelProfile
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.features.importing.workspace import MODULE
 from llmdo.runtime.approvals.approver import ApproveAll
 from llmdo.runtime.models.choice import ModelChoice
-from llmdo.scaffold.importing import MODULE
 from llmdo.services import embedding
 
 if TYPE_CHECKING:

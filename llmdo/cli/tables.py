@@ -374,6 +374,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "editor": ("lsp",),
     "evaluation": ("eval",),
     "fleet": ("fleet", "worker"),
+    "importing": ("import",),
     "mcp_server": ("serve",),
     "page": ("page",),
     "postgres": ("store",),

@@ -1,22 +1,20 @@
-"""What foreign agents can reach, those that are alike together; what an import wrote; the table of a format."""
+"""What foreign agents can reach, those that are alike together; the table of a format."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import place, shown
+from llmdo.base.diagnostic import shown
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import not_enforced
 from llmdo.foreign.summary import EACH
 from llmdo.render import reach
-from llmdo.render.findings import concise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from llmdo.foreign.lines import Line
     from llmdo.reach import Row
-    from llmdo.scaffold.importing import Imported
 
 MANY = 8  # names of agents in one line
 
@@ -63,24 +61,6 @@ def listed(names: Sequence[str]) -> str:
         return shown(names[0])
     more = f" and {len(names) - MANY} more" if len(names) > MANY else ""
     return f"{len(names)} agents alike: {', '.join(map(shown, names[:MANY]))}{more}"
-
-
-def report(done: Imported, folder: str) -> str:
-    """What an import wrote, what it could not carry over, each with its place, and how the result differs."""
-    lines = [f"wrote {len(done.paths)} files to {shown(folder)}"]
-    if done.remarks:
-        lines.append("changed, or not carried over:")
-        lines += [f"  {place(remark.at)}: {shown(remark.text)}" for remark in done.remarks]
-    for title, differences in (("wider", done.wider), ("narrower", done.narrower)):
-        if differences:
-            lines += [
-                f"{title} than the original:",
-                *(f"  {shown(difference)}" for difference in differences),
-            ]
-    if not done.wider and not done.narrower:
-        lines.append("every worker reaches what its agent reached")
-    lines += [f"check says: {concise((finding,))}".rstrip() for finding in done.findings]
-    return "\n".join(lines) + "\n"
 
 
 def table(lines: Iterable[Line]) -> str:

@@ -1,4 +1,4 @@
-"""Foreign projects, `--from FORMAT DIR`: checked, asked about, and imported."""
+"""Foreign projects, `--from FORMAT DIR`: checked, and asked about."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
     from llmdo.foreign.lines import Line
-    from llmdo.scaffold.importing import Imported
     from llmdo.services.root import Tell
 
 
@@ -69,18 +68,3 @@ def table(name: str) -> tuple[Line, ...]:
             hint=f"there are tables of {', '.join(foreign.formats())}",
         )
     return foreign.table_of(name)
-
-
-STUBS = "tools/imported.py"
-"""Where an import leaves what it has no code of."""
-
-
-def import_project(origin: tuple[str, str], target: Path, tell: Tell) -> Imported:
-    """The project, written as a workspace to `target`.
-
-    Raises:
-        LlmdoError: There is nothing to import, or something is in the way.
-    """
-    from llmdo.scaffold import importing
-
-    return importing.import_project(opened(origin, tell), target)

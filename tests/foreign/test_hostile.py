@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from llmdo import foreign
 from llmdo.base.colour import Screen, plain
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.features.importing.workspace import import_project
 from llmdo.foreign import findings
 from llmdo.foreign.summary import summary_of
 from llmdo.render import foreign as render
 from llmdo.render import scan as scans
 from llmdo.render.page import page
-from llmdo.scaffold.importing import import_project
 from llmdo.services.scan import ScanOutcome
 from tests.support.laws import examples
 

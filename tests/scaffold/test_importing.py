@@ -9,7 +9,7 @@ import pytest
 
 from llmdo import foreign
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.scaffold.importing import import_project, reached
+from llmdo.features.importing.workspace import import_project, reached
 from llmdo.workspace import project
 from tests.foreign.test_cases import ALL, format_of
 from tests.support import commands

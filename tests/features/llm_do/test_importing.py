@@ -13,8 +13,8 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 import llmdo
 from llmdo import foreign
+from llmdo.features.importing.workspace import MODULE, Imported, import_project, reached
 from llmdo.runtime.approvals.approver import ApproveAll
-from llmdo.scaffold.importing import MODULE, Imported, import_project, reached
 from llmdo.workspace import project as projects
 from tests.support import commands
 

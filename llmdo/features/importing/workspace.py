@@ -9,12 +9,12 @@ from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.checks.acceptance import ACCEPTABLE
+from llmdo.features.importing.hosts import without_hosts
+from llmdo.features.importing.plan import Plan, plan_of
+from llmdo.features.importing.stubs import MODULE
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME
 from llmdo.scaffold import files
-from llmdo.scaffold.importing.hosts import without_hosts
-from llmdo.scaffold.importing.plan import Plan, plan_of
-from llmdo.scaffold.importing.stubs import MODULE
 from llmdo.workspace import project as projects
 
 if TYPE_CHECKING:

@@ -28,14 +28,16 @@ def import_project(
 
     A single file with mcpServers becomes toolsets of the workspace that is here: llmdo import mcp FILE.
     """
-    from llmdo.render.foreign import report
+    from llmdo.features.importing.rendering import report
+    from llmdo.features.importing.stubs import MODULE
+    from llmdo.features.importing.workspace import import_project as write
     from llmdo.services import foreign
 
     if form == "mcp" and directory.is_file():
         return _import_servers(directory)
-    imported = foreign.import_project((form, str(directory)), to, say)
+    imported = write(foreign.opened((form, str(directory)), say), to)
     put(report(imported, to.as_posix()), end="")
-    stubs = f", write what {foreign.STUBS} stands for" if foreign.STUBS in imported.paths else ""
+    stubs = f", write what {MODULE} stands for" if MODULE in imported.paths else ""
     say(f"next: read {to.as_posix()}/llmdo.toml{stubs}, then `llmdo lock`")
     return FINDINGS if any(finding.severity == "error" for finding in imported.findings) else FINE
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, cast
 
 from llmdo.base import topology
 from llmdo.base.values import dataclass
+from llmdo.features.importing.code import OfferedToolset, copies, is_free, started_by
+from llmdo.features.importing.names import Names
+from llmdo.features.importing.stubs import MODULE, StandIn, module
 from llmdo.foreign.building import named
 from llmdo.foreign.team import Remark
 from llmdo.graph import builtin
 from llmdo.graph.toolkit import tools_of
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import OUTSIDE_CEILINGS
-from llmdo.scaffold.importing.code import OfferedToolset, copies, is_free, started_by
-from llmdo.scaffold.importing.literals import toml, toml_text, yaml
-from llmdo.scaffold.importing.names import Names
-from llmdo.scaffold.importing.stubs import MODULE, StandIn, module
+from llmdo.scaffold.literals import toml, toml_text, yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -1,0 +1,15 @@
+"""`llmdo import`: projects of other tools, written as workspaces of ours.
+
+`plan` says what can be said in our formats, with remarks on the rest; `names`, `hosts`, `code` and `stubs` are parts of
+it; `workspace` writes it, looks at it again and compares both reaches.
+"""
+
+from __future__ import annotations
+
+from llmdo.extensions.spec import Extension
+
+EXTENSION = Extension(
+    name="importing",
+    commands={"import": "llmdo.features.importing.cli"},
+    pages=("moving.md",),
+)
