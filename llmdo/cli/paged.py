@@ -55,9 +55,9 @@ class PagedTerminal:
         return replace(self.terminal, approvals=options).approving(graph)
 
     def _beside(self, terminal: Approver | None) -> Approver:
-        from llmdo.runtime.approvals.beside import AskBeside
+        from llmdo.runtime.approvals.two_channels import TwoChannelApprover
 
-        return AskBeside(self.connection, terminal, say)
+        return TwoChannelApprover(self.connection, terminal, say)
 
     @contextmanager
     def watching(self, *, run: str, entry: str, approvals: str) -> Iterator[Watch]:

@@ -39,7 +39,7 @@ class KeptSources:
     folder: Path
 
     @classmethod
-    def beside(cls, journal: JournalStore) -> KeptSources:
+    def of(cls, journal: JournalStore) -> KeptSources:
         """Those of the runs whose journals lie where `journal` does."""
         return cls(journal.path.parent / FOLDER)
 

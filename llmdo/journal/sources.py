@@ -132,7 +132,7 @@ def _kept(journal: JournalStore, binding: Binding) -> Sources | None:
     named = named_by(journal)
     if named is None or _played(binding) or _unlocked(binding):
         return None
-    texts = KeptSources.beside(journal).files(named)
+    texts = KeptSources.of(journal).files(named)
     if texts is None:
         return None
     return sources_in(_modules({path: Source(path, text) for path, text in texts.items()}, binding), binding)

@@ -180,7 +180,7 @@ class JournalStore(ABC):
         """
 
     @abstractmethod
-    def beside(self, run: str) -> JournalStore | None:
+    def sibling(self, run: str) -> JournalStore | None:
         """The journal of another run, to read, where this one is; None where it is not there.
 
         Raises:

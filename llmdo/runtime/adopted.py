@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.runtime.models.of_call import ModelOfCall
+from llmdo.runtime.models.per_call import ModelPerCall
 from llmdo.toolsets.adoption import problems_of_settings
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def overrides_of(agent: Agent[object, object]) -> dict[str, Any]:
         if name.startswith(_PREFIX)
         and isinstance(variable, ContextVar)
         and (some := variable.get())
-        and not isinstance(some.value, GatedTools | ModelOfCall)
+        and not isinstance(some.value, GatedTools | ModelPerCall)
     }
     problems = [f"replaces its `{name}`, which are locked" for name in sorted(replaced.keys() - _HONOURED)]
     problems += [

@@ -27,7 +27,7 @@ from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, usage_of
 from llmdo.runtime.place import calling, not_calling, numbered_tasks
 from llmdo.runtime.preparation import configure, with_given_models
-from llmdo.runtime.recording.keeping import begin, keep_outcome, retold
+from llmdo.runtime.recording.keeping import begin, keep_outcome, recorded_outcome
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import (
     DivergenceError,
@@ -303,7 +303,7 @@ def _ended(
         unpriced=ledger.unpriced,
         denied=tuple(ledger.denied),
     )
-    return retold(config.log, outcome)
+    return recorded_outcome(config.log, outcome)
 
 
 def _work_of(

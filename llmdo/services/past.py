@@ -20,7 +20,7 @@ from llmdo.services import inbox as approving
 from llmdo.services import resume_replay as replaying
 from llmdo.services.embedding import limits_set, naming, options_of, require_no_loop
 from llmdo.services.own_policy import policy_for
-from llmdo.services.plan import ResumeRequest, completed, going_on
+from llmdo.services.plan import ResumeRequest, completed, continuation
 from llmdo.services.soundness import tell_nobody
 from llmdo.workspace.root import find_root
 
@@ -100,7 +100,7 @@ async def resume_async(
     with claimed(request.root, run) as journal:
         if (ended := completed(journal)) is not None:
             return told_to_programs(ended.outcome)
-        plan = await asyncio.to_thread(going_on, journal, request, tell_nobody)
+        plan = await asyncio.to_thread(continuation, journal, request, tell_nobody)
         usual = options_of(settings, plan.basis.graph, AskLater(), "later")
         instances: dict[str, Model] = {}
         for model in settings.get("models", ()):

@@ -201,7 +201,7 @@ class RunPlan:
         )
 
 
-def carry_out(plan: RunPlan, answering: Approving, host: Host) -> EndedRun:
+def execute(plan: RunPlan, answering: Approving, host: Host) -> EndedRun:
     """How the run ended that is planned, with all that the host has to do with it.
 
     Raises:
@@ -273,7 +273,7 @@ def completed(journal: JournalStore) -> EndedRun | None:
     return EndedRun(outcome=outcome, is_recorded=True)
 
 
-def going_on(
+def continuation(
     journal: JournalStore, request: ResumeRequest, tell: Tell, consent: Consent | None = None
 ) -> RunPlan:
     """The run as it goes on, once its commands have ended.

@@ -19,7 +19,7 @@ from llmdo.journal.questions import waiting
 from llmdo.journal.rejudging import flips
 from llmdo.journal.summary import ending, require_place
 from llmdo.services.basis import Basis, BegunRun, of_run, to_repeat
-from llmdo.services.plan import EndedRun, carry_out, completed, going_on, once_more
+from llmdo.services.plan import EndedRun, completed, continuation, execute, once_more
 from llmdo.services.root import root_folder
 from llmdo.services.soundness import require_sound, resolved, tell_nobody
 from llmdo.toolsets.processes import hide_from_children
@@ -56,9 +56,9 @@ def resume(request: ResumeRequest, host: Host) -> EndedRun:
             host.tell(f"run {journal.run} is complete; this is what it said")
             return ended
         personal.read(request.environ)  # first: what it might forbid must not begin
-        plan = going_on(journal, request, host.tell, host.consent)
+        plan = continuation(journal, request, host.tell, host.consent)
         answering = host.approving(plan.basis.graph)
-        return carry_out(plan.saying(limits=request.limits, debug=request.debug), answering, host)
+        return execute(plan.saying(limits=request.limits, debug=request.debug), answering, host)
 
 
 def limits_of(texts: Sequence[str]) -> dict[str, float]:

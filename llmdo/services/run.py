@@ -17,7 +17,7 @@ from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuing, entry_of
 from llmdo.services.entries import with_entry
 from llmdo.services.model_keys import require_models
-from llmdo.services.plan import RunPlan, carry_out
+from llmdo.services.plan import RunPlan, execute
 from llmdo.services.root import root_folder
 from llmdo.services.soundness import require_sound, resolved_with_lock
 from llmdo.syntax.globs import is_pattern
@@ -153,7 +153,7 @@ def run(request: RunRequest, host: Host) -> EndedRun:
     plan = plan.trusted_by(host.consent)
     prepared.take_lock_in(host.tell, environ)
     with plan.kept(environ, keeps=keeps) as kept:
-        return carry_out(kept, answering, host)
+        return execute(kept, answering, host)
 
 
 def _require_all(request: RunRequest, prepared: PreparedRun) -> None:

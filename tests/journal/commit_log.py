@@ -17,11 +17,11 @@ from llmdo.base.values import replace
 from llmdo.journal import Hold, JournalEntry, JournalError, Kind, audit, records
 from llmdo.journal.audit import START, Link
 from llmdo.journal.content import Content, packed
+from llmdo.journal.eligibility import require_open
 from llmdo.journal.entries import ChainedRow, Heads
 from llmdo.journal.naming import require_id
 from llmdo.journal.secrets import NOTHING, Known, Registered, Secrets
 from llmdo.journal.spans import SecretSpan, marked
-from llmdo.journal.standing import require_open
 from llmdo.journal.stored import Taker, breaks, digest_of_body, linked
 
 SUFFIX = ".jsonl"
@@ -245,7 +245,7 @@ class CommitLog:
         if faults:
             raise JournalError(f"`{self.path}` is damaged: {faults[0]}")
 
-    def beside(self, run: str) -> CommitLog | None:
+    def sibling(self, run: str) -> CommitLog | None:
         path = self.path.with_name(f"{require_id(run)}{SUFFIX}")
         return CommitLog(path) if path.exists() else None
 

@@ -160,13 +160,13 @@ def test_another_run_is_read_beside_a_journal(runs: RunIndex) -> None:
             journal.add(called(len(name)))
             journal.commit()
     with runs.read("r") as journal:
-        before = journal.beside("before")
+        before = journal.sibling("before")
         assert before is not None
         with before:
             assert [entry.step for entry in before.entries()] == [6]
-        assert journal.beside("other") is None
+        assert journal.sibling("other") is None
         with pytest.raises(LlmdoError):
-            journal.beside("../r")
+            journal.sibling("../r")
 
 
 def test_runs_are_listed_as_they_came_and_found_by_a_part_of_their_id(runs: RunIndex) -> None:

@@ -13,7 +13,7 @@ import pytest
 from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, Question
 from llmdo.runtime.approvals.approver import GoneError
-from llmdo.runtime.approvals.beside import AskBeside
+from llmdo.runtime.approvals.two_channels import TwoChannelApprover
 
 Ends = tuple[socket.socket, socket.socket]
 
@@ -82,7 +82,7 @@ def test_the_first_answer_counts_wherever_it_comes_from(ends: Ends) -> None:
     async def work() -> None:
         messages: list[str] = []
         terminal = Terminal()
-        beside = AskBeside(ends[0], terminal, messages.append)
+        beside = TwoChannelApprover(ends[0], terminal, messages.append)
         asking = asyncio.create_task(beside.ask(question()))
         assert await send(ends[1], "allow") == {"id": 7, "ok": True}
         answer = await asking
@@ -99,7 +99,7 @@ def test_the_first_answer_counts_wherever_it_comes_from(ends: Ends) -> None:
 
 def test_what_does_not_fit_is_refused_and_the_question_waits_on(ends: Ends) -> None:
     async def work() -> None:
-        beside = AskBeside(ends[0], None, pytest.fail)
+        beside = TwoChannelApprover(ends[0], None, pytest.fail)
         asking = asyncio.create_task(beside.ask(question(terminal_only=True)))
         for verb in ("allow", "always"):
             assert (await send(ends[1], verb))["error"] == "unfit"
@@ -127,7 +127,7 @@ def test_each_answer_is_what_the_terminal_would_give(
     ends: Ends, verb: str, more: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     async def work() -> None:
-        asking = asyncio.create_task(AskBeside(ends[0], None, pytest.fail).ask(question()))
+        asking = asyncio.create_task(TwoChannelApprover(ends[0], None, pytest.fail).ask(question()))
         assert (await send(ends[1], verb, **more))["ok"]
         answer = await asking
         assert {name: getattr(answer, name) for name in expected} == expected
@@ -145,7 +145,7 @@ def test_a_question_is_kept_before_anybody_is_asked(ends: Ends) -> None:
 
         terminal = Terminal()
         terminal.answers.put_nowait(Answer(allowed=True, by="x", at_terminal=True))
-        await AskBeside(ends[0], terminal, pytest.fail).ask(question(keep=keep))
+        await TwoChannelApprover(ends[0], terminal, pytest.fail).ask(question(keep=keep))
         assert order == terminal.asked == ["main/act#1"]
 
     asyncio.run(work())
@@ -153,7 +153,7 @@ def test_a_question_is_kept_before_anybody_is_asked(ends: Ends) -> None:
 
 def test_where_nobody_is_left_who_could_answer_the_run_ends(ends: Ends) -> None:
     async def alone() -> None:
-        asking = asyncio.create_task(AskBeside(ends[0], None, pytest.fail).ask(question(keep=kept)))
+        asking = asyncio.create_task(TwoChannelApprover(ends[0], None, pytest.fail).ask(question(keep=kept)))
         await asyncio.sleep(0)
         ends[1].shutdown(socket.SHUT_RDWR)
         await asking
@@ -166,7 +166,7 @@ def test_an_answer_counts_whose_sender_is_gone_and_disturbs_nothing(ends: Ends) 
     async def work() -> None:
         faults: list[dict[str, Any]] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
-        asking = asyncio.create_task(AskBeside(ends[0], None, pytest.fail).ask(question()))
+        asking = asyncio.create_task(TwoChannelApprover(ends[0], None, pytest.fail).ask(question()))
         given = {"id": 1, "path": "main/act#1", "digest": "key of main/act#1", "verb": "allow", "by": "ada"}
         ends[1].sendall(json.dumps(given).encode() + b"\n")
         ends[1].close()
@@ -182,7 +182,7 @@ def test_a_page_that_dies_with_a_reply_unread_or_in_the_midst_of_a_line_is_gone(
     ends: Ends, last: bytes
 ) -> None:
     async def work() -> None:
-        asking = asyncio.create_task(AskBeside(ends[0], None, pytest.fail).ask(question()))
+        asking = asyncio.create_task(TwoChannelApprover(ends[0], None, pytest.fail).ask(question()))
         stale = {"id": 1, "path": "main/other#1", "digest": "", "verb": "allow", "by": "ada"}
         ends[1].sendall(json.dumps(stale).encode() + b"\n")
         await asyncio.to_thread(ends[1].recv, 1, socket.MSG_PEEK)  # it is there, and is left there
@@ -197,7 +197,7 @@ def test_a_page_that_dies_with_a_reply_unread_or_in_the_midst_of_a_line_is_gone(
 def test_where_the_terminal_goes_and_then_the_page_the_run_ends(ends: Ends) -> None:
     async def work() -> None:
         terminal = Terminal()
-        asking = asyncio.create_task(AskBeside(ends[0], terminal, pytest.fail).ask(question()))
+        asking = asyncio.create_task(TwoChannelApprover(ends[0], terminal, pytest.fail).ask(question()))
         terminal.answers.put_nowait(GoneError("gone"))
         await terminal.gone.wait()
         ends[1].close()
@@ -210,7 +210,7 @@ def test_where_the_terminal_goes_and_then_the_page_the_run_ends(ends: Ends) -> N
 def test_one_of_the_two_may_go_and_the_other_still_answers(ends: Ends) -> None:
     async def without_page() -> None:
         terminal = Terminal()
-        asking = asyncio.create_task(AskBeside(ends[0], terminal, pytest.fail).ask(question()))
+        asking = asyncio.create_task(TwoChannelApprover(ends[0], terminal, pytest.fail).ask(question()))
         await asyncio.sleep(0)
         ends[1].shutdown(socket.SHUT_RDWR)
         terminal.answers.put_nowait(Answer(allowed=True, by="x", at_terminal=True))
@@ -221,7 +221,7 @@ def test_one_of_the_two_may_go_and_the_other_still_answers(ends: Ends) -> None:
         with ours, theirs:
             terminal = Terminal()
             terminal.answers.put_nowait(GoneError("gone"))
-            asking = asyncio.create_task(AskBeside(ours, terminal, pytest.fail).ask(question()))
+            asking = asyncio.create_task(TwoChannelApprover(ours, terminal, pytest.fail).ask(question()))
             await asyncio.sleep(0)
             assert (await send(theirs, "allow"))["ok"]
             assert (await asking).allowed

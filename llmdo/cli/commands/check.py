@@ -56,7 +56,7 @@ def check(
 ) -> int:
     """Prove from files alone that the workspace is sound. Runs nothing of it, but for --fix and a stale lock."""
     from llmdo.cli import check as checking
-    from llmdo.cli import foreign, rechecking, several
+    from llmdo.cli import foreign, rechecking, workspaces
 
     if origin:
         own = {"--project": project, "--all": everything, "--locked": locked, "--fix": fix}
@@ -65,7 +65,7 @@ def check(
     first = project[0] if project else None
     chosen = checking.CheckOptions(first, locked, format.value, strict, fix, no_cache, tuple(select or ()))
     if roots := options.several(project, everything=everything):
-        return _unwatched(several.check, chosen, roots, watch=watch)
+        return _unwatched(workspaces.check, chosen, roots, watch=watch)
     return rechecking.watch(chosen) if watch else checking.run(chosen)
 
 

@@ -89,7 +89,7 @@ def _compared(
     verbose: bool,
 ) -> int:
     """Prints what differs, in one workspace or in several, and returns the exit code."""
-    from llmdo.cli import several
+    from llmdo.cli import workspaces
     from llmdo.render import diff as render
     from llmdo.services import diff as service
 
@@ -100,7 +100,7 @@ def _compared(
         return outcome, CANNOT_GO_ON if fail_on and outcome.difference.is_unknown else FINE
 
     if roots:
-        return several.diff(roots, form.value, compare, verbose=verbose)
+        return workspaces.diff(roots, form.value, compare, verbose=verbose)
     try:
         outcome, code = compare(None, say)
     except LlmdoError as error:

@@ -39,7 +39,7 @@ def lock(
 ) -> int:
     """Write llmdo.lock: the resolved graph. Imports toolset modules and asks MCP servers, in child processes."""
     from llmdo.base.values import replace
-    from llmdo.cli import several
+    from llmdo.cli import workspaces
     from llmdo.cli.trusting import consent_here
     from llmdo.services import lock as service
 
@@ -53,7 +53,7 @@ def lock(
         return _report(service.lock(located, say, consent_here()), verbose=verbose)
 
     roots = options.several(project, everything=everything)
-    return several.each(roots, work) if roots else work()
+    return workspaces.each(roots, work) if roots else work()
 
 
 def _report(outcome: LockOutcome, *, verbose: bool) -> int:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.features.batch.doubt import REBIND, UNBOUND
 from llmdo.features.batch.files import name_of
 from llmdo.features.batch.inputs import InputChoice, items_of, require_distinct
 from llmdo.features.batch.queueing import cancel_all, queue_again, take_up
 from llmdo.features.batch.scheduling import BatchBounds, Draining, work_off
+from llmdo.features.batch.unsettled import REBIND, UNBOUND
 from llmdo.graph.toolkit import reachable
 from llmdo.graph.worker import Attachments
 from llmdo.journal.binding import reached
@@ -313,7 +313,7 @@ def _work(
     Raises:
         UntrustedError: Its runs would execute what the host does not let through.
     """
-    from llmdo.features.batch.item_run import basis_of, carry_out
+    from llmdo.features.batch.item_run import basis_of, execute
 
     personal.read(working.environ)  # first: what it might forbid must not begin
     require_consent(prepared, store.batch.settings["models"], host.consent)
@@ -343,7 +343,7 @@ def _work(
 
         ended = partial(_put_down, rows, tell)
 
-        work = work_off(store, partial(carry_out, basis), working.bounds, draining, ended, look)
+        work = work_off(store, partial(execute, basis), working.bounds, draining, ended, look)
         host.wait_for(work, lambda: None, draining)
         if rows is not None:  # of what others ended, too
             rows.complete(store.items(*ENDED))

@@ -11,16 +11,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.features.batch.doubt import (
+from llmdo.features.batch.files import KeptFiles, attached_of
+from llmdo.features.batch.unsettled import (
     REBIND,
     UNBOUND,
     StuckRunError,
     asked_before,
-    doubtful,
     effects_of,
     elsewhere,
+    unsettled_result,
 )
-from llmdo.features.batch.files import KeptFiles, attached_of
 from llmdo.journal import ClaimedError, JournalError, NotOpenError
 from llmdo.journal.binding import binding_of, differences
 from llmdo.journal.entries import CANCELLED, DamagedError, StoreError
@@ -38,7 +38,7 @@ from llmdo.runtime.recording.keeping import aside, outcome_in
 from llmdo.runtime.recording.replay_mode import UnfinishedError
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services.basis import DriftError
-from llmdo.services.plan import ResumeRequest, going_on
+from llmdo.services.plan import ResumeRequest, continuation
 from llmdo.services.soundness import tell_nobody
 from llmdo.toolsets.confinement import Root
 
@@ -131,7 +131,7 @@ def basis_of(
         )
 
 
-async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:
+async def execute(basis: BatchBasis, item: BatchItem) -> Result | None:
     """What became of an item that was taken; None where another process works on it.
 
     Its journal decides: what is over is only read, what stopped goes on, and nothing is done twice. Only where a person
@@ -148,7 +148,7 @@ async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:
         if stuck.effects and item.retry != "again":
             return asked_before(stuck, later_run(item.run, item.attempt + 1))
     anew = await asyncio.to_thread(basis.store.begin_anew, item)
-    return None if anew is None else await carry_out(basis, replace(anew, retry=""))
+    return None if anew is None else await execute(basis, replace(anew, retry=""))
 
 
 async def _carried_out(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> Result | None:
@@ -280,7 +280,7 @@ def _taken(held: ExitStack, runs: RunIndex, item: BatchItem) -> JournalStore | N
 
 def _standing(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result | None:
     """What is said of an item whose run is over, or a person has to decide about; None where it goes on."""
-    return _ended(basis, item, journal) or doubtful(item, journal)
+    return _ended(basis, item, journal) or unsettled_result(item, journal)
 
 
 def _ended(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result | None:
@@ -351,12 +351,14 @@ async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) ->
         accepting=f"`llmdo resume {item.run} {{flags}}`",
         environ=basis.environ,
     )
-    plan = await asyncio.to_thread(going_on, journal, request, tell_nobody, basis.plan.options.consent)
+    plan = await asyncio.to_thread(continuation, journal, request, tell_nobody, basis.plan.options.consent)
     outcome = await _of_item(plan, basis, item).outcome()
     if outcome.diverged:
         raise StuckRunError(LlmdoError(outcome.error or "", hint=outcome.hint), effects_of(journal))
     stopped = plan.recorder.brake.reason
-    unsure = doubtful(item, journal, were_asked=True) if isinstance(stopped, UnfinishedError) else None
+    unsure = (
+        unsettled_result(item, journal, were_asked=True) if isinstance(stopped, UnfinishedError) else None
+    )
     return unsure or outcome
 
 

@@ -12,7 +12,7 @@ from llmdo.journal.secrets import Known
 from llmdo.journal.summary import ending, summary, unfinished
 from llmdo.journal.unsettled import unsettled
 from llmdo.services.continuing import end_of, entry_of
-from llmdo.services.plan import ResumeRequest, carry_out
+from llmdo.services.plan import ResumeRequest, execute
 from llmdo.services.resume_replay import resume
 from llmdo.services.root import root_folder
 from llmdo.services.run import EntryRequest, PreparedRun, chosen_models, prepare
@@ -83,7 +83,7 @@ class Chat:
         )
         answering = host.approving(prepared.graph)
         with plan.kept(self._environ) as kept:
-            ended = carry_out(kept, answering, host)
+            ended = execute(kept, answering, host)
             self.runs.append(ended.outcome.run)
             try:
                 end = end_of(kept.recorder.journal)

@@ -51,7 +51,7 @@ _ELSEWHERE = ("claude-in-chrome", "claude_ai_", "computer-use", "ide")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class AgentContext:
     """What an agent file stands in."""
 
     identities: Mapping[str, None]
@@ -65,7 +65,7 @@ class Around:
 class AgentReader:
     """The reading of one agent file."""
 
-    around: Around
+    around: AgentContext
     path: str
     text: reading.Text
     name: str

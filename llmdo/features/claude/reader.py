@@ -9,7 +9,7 @@ from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass
 from llmdo.features.claude import AGENTS
-from llmdo.features.claude.agents import KEYS, AgentReader, Around
+from llmdo.features.claude.agents import KEYS, AgentContext, AgentReader
 from llmdo.features.claude.built_in import any_with, built_in_agents
 from llmdo.features.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
 from llmdo.features.claude.lists import items_in
@@ -50,7 +50,7 @@ def read(tree: Tree) -> Team:
     at_plugins = {each.name: with_plugin(files, homes[""], each) for each in plugins}
     agents = [
         AgentReader(
-            Around(
+            AgentContext(
                 identities=identities,
                 home=at_plugins.get(file.plugin or "") or homes[above_own(file.path)],
                 plugin=file.plugin,

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from llmdo.base.values import Json
-    from llmdo.features.evaluation.deeds import RunDeeds
     from llmdo.features.evaluation.judges import JudgeRuling
+    from llmdo.features.evaluation.run_facts import RunFacts
     from llmdo.journal.decided import DecidedCall
 
 Context = EvaluatorContext[object, object, object]
@@ -33,7 +33,7 @@ Functions = Mapping[str, Callable[[Context], Any]]
 """FILE.py:NAME to the function that it names."""
 
 RUN = "run"
-DEEDS = "deeds"
+FACTS = "facts"
 """Among the attributes of a trial, what its run did; beside it its id and `state`, how it ended."""
 ANY = "*"
 NOT_ASKED = "not asked"
@@ -84,7 +84,7 @@ def evaluators_of(
         yield Criterion(reference.rpartition(":")[2], functions[reference])
     for question in questions_of(table):
         yield Criterion(question.label, partial(_ruled, question.label, rulings))
-    yield from _of_deeds(table)
+    yield from _of_facts(table)
 
 
 def ending(state: Json) -> Evaluator[object, object, object]:
@@ -92,28 +92,28 @@ def ending(state: Json) -> Evaluator[object, object, object]:
     return Criterion(f"ends {state}", partial(_ends, state))
 
 
-def _of_deeds(table: Mapping[str, Json]) -> Iterator[Evaluator[object, object, object]]:
+def _of_facts(table: Mapping[str, Json]) -> Iterator[Evaluator[object, object, object]]:
     for key, test in _OF_CAPABILITIES.items():
         for text in texts_of(table.get(key)):
-            yield Criterion(f"{key} {text}", _on_deeds(partial(test, Capability.parse(text))))
+            yield Criterion(f"{key} {text}", _on_facts(partial(test, Capability.parse(text))))
     for key, counts in _COUNTS.items():
         most = table.get(key)
         if isinstance(most, int | float):
-            yield Criterion(f"{key} {most}", _on_deeds(partial(_at_most, most, counts)))
+            yield Criterion(f"{key} {most}", _on_facts(partial(_at_most, most, counts)))
     if "tools" in table:
-        yield Criterion("tools", _on_deeds(partial(_sequence, parts.texts(table["tools"]))))
+        yield Criterion("tools", _on_facts(partial(_sequence, parts.texts(table["tools"]))))
     for tool, decided in parts.table(table, "decisions").items():
-        yield Criterion(f"decisions {tool}", _on_deeds(partial(_decided, tool, decided)))
+        yield Criterion(f"decisions {tool}", _on_facts(partial(_decided, tool, decided)))
 
 
-def _on_deeds(test: Callable[[RunDeeds], EvaluatorOutput]) -> Callable[[Context], EvaluatorOutput]:
+def _on_facts(test: Callable[[RunFacts], EvaluatorOutput]) -> Callable[[Context], EvaluatorOutput]:
     return lambda ctx: test(deeds_in(ctx))
 
 
-def deeds_in(ctx: Context) -> RunDeeds:
+def deeds_in(ctx: Context) -> RunFacts:
     """What the run of a trial did."""
-    deeds: RunDeeds = ctx.attributes[DEEDS]
-    return deeds
+    facts: RunFacts = ctx.attributes[FACTS]
+    return facts
 
 
 def _text(output: object) -> str:
@@ -174,22 +174,22 @@ def _ends(wanted: Json, ctx: Context) -> EvaluationReason:
     return EvaluationReason(value=state == wanted, reason=reason)
 
 
-def _raised(capability: Capability, deeds: RunDeeds) -> EvaluationReason:
-    is_raised = any(call.allowed and any(map(capability.contains, call.raised)) for call in deeds.calls)
+def _raised(capability: Capability, facts: RunFacts) -> EvaluationReason:
+    is_raised = any(call.allowed and any(map(capability.contains, call.raised)) for call in facts.calls)
     return EvaluationReason(
         value=is_raised, reason=None if is_raised else "no call that was let through raised it"
     )
 
 
-def _never_raised(capability: Capability, deeds: RunDeeds) -> EvaluationReason:
+def _never_raised(capability: Capability, facts: RunFacts) -> EvaluationReason:
     return _none_of(
-        [call for call in deeds.calls if call.allowed and _touches(capability, call)], "raised it"
+        [call for call in facts.calls if call.allowed and _touches(capability, call)], "raised it"
     )
 
 
-def _asked_before(capability: Capability, deeds: RunDeeds) -> EvaluationReason:
+def _asked_before(capability: Capability, facts: RunFacts) -> EvaluationReason:
     unasked = [
-        call for call in deeds.calls if call.allowed and _touches(capability, call) and call.by in UNASKED
+        call for call in facts.calls if call.allowed and _touches(capability, call) and call.by in UNASKED
     ]
     return _none_of(unasked, "raised it unasked")
 
@@ -204,18 +204,18 @@ def _none_of(calls: Sequence[DecidedCall], did: str) -> EvaluationReason:
     return EvaluationReason(value=not calls, reason=f"{named}{more} {did}" if calls else None)
 
 
-_OF_CAPABILITIES: Mapping[str, Callable[[Capability, RunDeeds], EvaluationReason]] = {
+_OF_CAPABILITIES: Mapping[str, Callable[[Capability, RunFacts], EvaluationReason]] = {
     "raised": _raised,
     "never_raised": _never_raised,
     "asked_before": _asked_before,
 }
 
-_COUNTS: Mapping[str, Callable[[RunDeeds], tuple[float, str]]] = {
-    "delegates_at_most": lambda deeds: (deeds.delegates, ""),
-    "requests_at_most": lambda deeds: (deeds.requests, ""),
-    "cost_at_most": lambda deeds: (
-        float(deeds.cost_usd + deeds.recorded_usd),
-        _without_price(deeds.unpriced + deeds.recorded_unpriced),
+_COUNTS: Mapping[str, Callable[[RunFacts], tuple[float, str]]] = {
+    "delegates_at_most": lambda facts: (facts.delegates, ""),
+    "requests_at_most": lambda facts: (facts.requests, ""),
+    "cost_at_most": lambda facts: (
+        float(facts.cost_usd + facts.recorded_usd),
+        _without_price(facts.unpriced + facts.recorded_unpriced),
     ),
 }
 
@@ -227,16 +227,16 @@ def _without_price(number: int) -> str:
 
 
 def _at_most(
-    most: float, counts: Callable[[RunDeeds], tuple[float, str]], deeds: RunDeeds
+    most: float, counts: Callable[[RunFacts], tuple[float, str]], facts: RunFacts
 ) -> EvaluationReason:
-    used, unknown = counts(deeds)
+    used, unknown = counts(facts)
     if used > most:
         return EvaluationReason(value=False, reason=f"it was {used:g}")
     return EvaluationReason(value=not unknown, reason=unknown or None)
 
 
-def _sequence(wanted: Sequence[str], deeds: RunDeeds) -> EvaluationReason:
-    called = [(call.tool, f"{call.toolset}.{call.tool}") for call in deeds.own]
+def _sequence(wanted: Sequence[str], facts: RunFacts) -> EvaluationReason:
+    called = [(call.tool, f"{call.toolset}.{call.tool}") for call in facts.own]
     if _follows(called, wanted):
         return EvaluationReason(value=True)
     sequence = ", ".join(tool for tool, _ in called) or "no tool"
@@ -259,8 +259,8 @@ def _follows(called: Sequence[tuple[str, str]], wanted: Sequence[str]) -> bool:
     return False
 
 
-def _decided(tool: str, wanted: Json, deeds: RunDeeds) -> EvaluationReason:
-    last = {call.path: call for call in deeds.calls if tool in (call.tool, f"{call.toolset}.{call.tool}")}
+def _decided(tool: str, wanted: Json, facts: RunFacts) -> EvaluationReason:
+    last = {call.path: call for call in facts.calls if tool in (call.tool, f"{call.toolset}.{call.tool}")}
     decided = [call.decision for call in last.values()]
     if isinstance(wanted, str):
         holds = all(decision == wanted for decision in decided)

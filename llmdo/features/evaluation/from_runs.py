@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, near_or_all
 from llmdo.base.values import dataclass
-from llmdo.features.evaluation.deeds import deeds_of
+from llmdo.features.evaluation.run_facts import run_facts_of
 from llmdo.journal import JournalError
 from llmdo.journal.opening import runs_of
 from llmdo.journal.summary import ending
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from llmdo.features.evaluation.deeds import RunDeeds
+    from llmdo.features.evaluation.run_facts import RunFacts
     from llmdo.journal.stored import JournalStore
     from llmdo.runtime.telemetry.redaction import Redaction
     from llmdo.services.root import Tell
@@ -57,7 +57,7 @@ class _PastCase:
     input: str
     attachments: tuple[str, ...]
     output: str
-    deeds: RunDeeds
+    facts: RunFacts
 
 
 def write_new(root: Path, name: str, entry: str, most: int, tell: Tell) -> PastCases:
@@ -122,15 +122,15 @@ def _case(journal: JournalStore, entry: str, redaction: Redaction) -> _PastCase 
         input=redaction.text(str(began["input"])),
         attachments=tuple(str(name) for name, kind in began.get("attachments") or () if kind == "file"),
         output=redaction.text(str(ended.get("output") or "")),
-        deeds=deeds_of(journal),
+        facts=run_facts_of(journal),
     )
 
 
 def _text(entry: str, cases: list[_PastCase]) -> str:
     head = HEAD.format(
         entry=yaml(entry),
-        requests=max(case.deeds.requests for case in cases),
-        delegates=max(case.deeds.delegates for case in cases),
+        requests=max(case.facts.requests for case in cases),
+        delegates=max(case.facts.delegates for case in cases),
     )
     return head + "".join(line for number, case in enumerate(cases, 1) for line in _lines(number, case))
 

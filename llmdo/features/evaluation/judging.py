@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic_evals import Case, CaseLifecycle, Dataset
 
 from llmdo.base.values import replace
-from llmdo.features.evaluation.evaluators import DEEDS, RUN, ending, evaluators_of
+from llmdo.features.evaluation.evaluators import FACTS, RUN, ending, evaluators_of
 from llmdo.features.evaluation.outcome import Judgement
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from pydantic_evals.reporting import ReportCase
 
-    from llmdo.features.evaluation.deeds import RunDeeds
     from llmdo.features.evaluation.evaluators import Context, Functions
     from llmdo.features.evaluation.judges import JudgeRuling
     from llmdo.features.evaluation.outcome import Trial
+    from llmdo.features.evaluation.run_facts import RunFacts
     from llmdo.features.evaluation.running import Ran
     from llmdo.features.evaluation.suite import EvalCase, Suite
 
@@ -57,7 +57,7 @@ def judged(
                 name=suite.name,
                 progress=False,
                 repeat=repeat,
-                lifecycle=partial(_shown, left, ran.deeds),
+                lifecycle=partial(_shown, left, ran.facts),
             )
             for reported in asyncio.run(work).cases:
                 judgements[reported.attributes[RUN]] = tuple(_judgements(reported, ran.rulings))
@@ -71,10 +71,10 @@ async def _ran_already(_: object) -> None:
 class _ShownTrial(CaseLifecycle[object, object, object]):
     """One trial, shown to the evaluators in the place of what the task returned."""
 
-    def __init__(self, case: Case[object, object, object], trial: Trial, deeds: RunDeeds) -> None:
+    def __init__(self, case: Case[object, object, object], trial: Trial, facts: RunFacts) -> None:
         super().__init__(case)
         self._trial = trial
-        self._deeds = deeds
+        self._facts = facts
 
     async def prepare_context(self, ctx: Context) -> Context:
         """The context with the output of the trial, and with what its run did."""
@@ -90,18 +90,18 @@ class _ShownTrial(CaseLifecycle[object, object, object]):
                 RUN: trial.run,
                 "state": trial.state,
                 "error": trial.error,
-                DEEDS: self._deeds,
+                FACTS: self._facts,
             },
             metrics=metrics,
         )
 
 
 def _shown(
-    left: Mapping[str, Iterator[Trial]], deeds: Mapping[str, RunDeeds], case: Case[object, object, object]
+    left: Mapping[str, Iterator[Trial]], facts: Mapping[str, RunFacts], case: Case[object, object, object]
 ) -> _ShownTrial:
     """What shows the next trial of a case that is left."""
     trial = next(left[case.name or ""])
-    return _ShownTrial(case, trial, deeds[trial.run])
+    return _ShownTrial(case, trial, facts[trial.run])
 
 
 def _case(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from llmdo.features.batch import commands as batches
 from llmdo.features.batch.item_run import ItemRefusal
 from llmdo.features.batch.scheduling import UNPRICED
-from llmdo.features.evaluation.deeds import RunDeeds, deeds_of
 from llmdo.features.evaluation.judges import items_for, rulings_of
 from llmdo.features.evaluation.outcome import Trial
+from llmdo.features.evaluation.run_facts import RunFacts, run_facts_of
 from llmdo.journal.items import NewItem
 from llmdo.journal.opening import runs_of
 from llmdo.services.run import EntryRequest
@@ -52,7 +52,7 @@ class Ran:
     """The variants of an evaluation with their trials, not judged yet."""
 
     variants: tuple[Variant, ...]
-    deeds: Mapping[str, RunDeeds]
+    facts: Mapping[str, RunFacts]
     """Of each run that is over, by its id."""
     rulings: Mapping[tuple[str, str], JudgeRuling]
     """What judges answered, by the run that they judged and the label of the question."""
@@ -106,7 +106,7 @@ def run_all(planned: tuple[Variant, ...], suite: Suite, repeat: int, how: Condit
     refused = dict(_refused(suite, repeat))
     spending = _Spending(how.bounds)
     variants: list[Variant] = []
-    deeds: dict[str, RunDeeds] = {}
+    facts: dict[str, RunFacts] = {}
     rulings: JudgeRulings = {}
     for variant in planned:
         if spending.may_go_on():
@@ -121,11 +121,11 @@ def run_all(planned: tuple[Variant, ...], suite: Suite, repeat: int, how: Condit
             spending.add(_worked_off(request, how, host))
         trials, done = _trials(variant, items, how.root)
         variants.append(replace(variant, trials=trials))
-        deeds.update(done)
+        facts.update(done)
         rulings.update(_judged(variants[-1], suite, how, spending, host))
     return Ran(
         variants=tuple(variants),
-        deeds=deeds,
+        facts=facts,
         rulings=rulings,
         reason=spending.reason,
         interrupted=spending.interrupted,
@@ -196,21 +196,21 @@ def _refused(suite: Suite, repeat: int) -> Iterator[tuple[str, ItemRefusal]]:
 
 def _trials(
     variant: Variant, items: tuple[NewItem, ...], root: Path
-) -> tuple[tuple[Trial, ...], dict[str, RunDeeds]]:
+) -> tuple[tuple[Trial, ...], dict[str, RunFacts]]:
     """The trials of a variant, those that never began as queued; and what the runs did that are over."""
     if not batches.is_there(root, variant.batch):
         return tuple(_trial(item.key, "", "queued") for item in items), {}
     runs = runs_of(root)
-    trials, deeds = [], {}
+    trials, facts = [], {}
     for item in batches.show(root, variant.batch)[1]:
         trial = _trial(item.key, item.run, item.state)
         if trial.is_judged:
-            deeds[item.run] = _deeds(runs, item.run)
-            trial = _over(trial, item, deeds[item.run])
+            facts[item.run] = _facts(runs, item.run)
+            trial = _over(trial, item, facts[item.run])
         else:
             trial = replace(trial, error=item.result.error)
         trials.append(trial)
-    return tuple(trials), deeds
+    return tuple(trials), facts
 
 
 def _trial(key: str, run: str, state: State) -> Trial:
@@ -218,24 +218,24 @@ def _trial(key: str, run: str, state: State) -> Trial:
     return Trial(case=case, number=int(number), run=run, state=state)
 
 
-def _over(trial: Trial, item: BatchItem, deeds: RunDeeds) -> Trial:
+def _over(trial: Trial, item: BatchItem, facts: RunFacts) -> Trial:
     """The trial whose run is over, or waits."""
     return replace(
         trial,
         output=item.result.output,
         error=item.result.error,
-        requests=deeds.requests,
-        input_tokens=None if deeds.unmeasured else deeds.input_tokens,
-        output_tokens=None if deeds.unmeasured else deeds.output_tokens,
-        cost_usd=None if deeds.unpriced else float(deeds.cost_usd),
-        recorded_usd=None if deeds.recorded_unpriced else float(deeds.recorded_usd),
-        seconds=round(deeds.seconds, 3),
+        requests=facts.requests,
+        input_tokens=None if facts.unmeasured else facts.input_tokens,
+        output_tokens=None if facts.unmeasured else facts.output_tokens,
+        cost_usd=None if facts.unpriced else float(facts.cost_usd),
+        recorded_usd=None if facts.recorded_unpriced else float(facts.recorded_usd),
+        seconds=round(facts.seconds, 3),
     )
 
 
-def _deeds(runs: RunIndex, run: str) -> RunDeeds:
+def _facts(runs: RunIndex, run: str) -> RunFacts:
     """What the run did; nothing, where it could not begin."""
     if not runs.has(run):
-        return RunDeeds()
+        return RunFacts()
     with runs.read(run) as journal:
-        return deeds_of(journal)
+        return run_facts_of(journal)

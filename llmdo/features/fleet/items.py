@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.features.batch.commands import lock_of, require_consent
-from llmdo.features.batch.item_run import basis_of, carry_out
+from llmdo.features.batch.item_run import basis_of, execute
 from llmdo.features.batch.queueing import take_up
 from llmdo.features.batch.scheduling import BatchBounds, reached
 from llmdo.journal import JournalError
@@ -80,7 +80,7 @@ class FleetItems:
         """Closes what was opened for them."""
         self._opened.close()
 
-    async def carry_out(self, run: str) -> CarriedOut:
+    async def execute(self, run: str) -> CarriedOut:
         """What became of the item with that run; what is over, or another process has, is left alone.
 
         Raises:
@@ -114,7 +114,7 @@ class FleetItems:
             raise
         except LlmdoError as error:  # this machine cannot run it: its policy, its variables
             return Result(state="refused", error=error.message, hint=error.hint)
-        return await carry_out(basis, item)
+        return await execute(basis, item)
 
     def _store(self, batch: str) -> BatchStore:
         if batch not in self._stores:

@@ -289,9 +289,9 @@ def work(
     lock: str,
     jobs: int,
     entries: Iterable[tuple[str, int | None]],
-    carry_out: Callable[[str], None],
+    execute: Callable[[str], None],
 ) -> Iterator[Callable[[], None]]:
-    """Takes runs for as long as the block runs, and calls `carry_out` with the name of each, in a thread of its own.
+    """Takes runs for as long as the block runs, and calls `execute` with the name of each, in a thread of its own.
 
     The block is given a function that takes nothing more, and returns when what was taken is over.
 
@@ -303,7 +303,7 @@ def work(
     """
     try:
         _patiently(
-            lambda: _launch(_configuration(address, worker, lock), jobs, entries, carry_out),
+            lambda: _launch(_configuration(address, worker, lock), jobs, entries, execute),
             lambda: DBOS.destroy(destroy_registry=True),
         )
         yield lambda: DBOS.destroy(workflow_completion_timeout_sec=10**9)
@@ -333,10 +333,10 @@ def _launch(
     configuration: DBOSConfig,
     jobs: int,
     entries: Iterable[tuple[str, int | None]],
-    carry_out: Callable[[str], None],
+    execute: Callable[[str], None],
 ) -> None:
     engine = DBOS(config=configuration)
-    DBOS.workflow(name=_WORKFLOW, max_recovery_attempts=None)(_named(carry_out))
+    DBOS.workflow(name=_WORKFLOW, max_recovery_attempts=None)(_named(execute))
     for entry, most in entries:
         # A queue that its table describes has one `worker_concurrency` for all workers, whatever their `jobs`
         engine._registry._register_internal_queue(  # noqa: SLF001
@@ -377,13 +377,13 @@ def _configuration(address: str, worker: str, lock: str) -> DBOSConfig:
     }
 
 
-def _named(carry_out: Callable[[str], None]) -> Callable[[str], None]:
+def _named(execute: Callable[[str], None]) -> Callable[[str], None]:
     """What the engine calls with what a row holds, which may be anything."""
 
     def item(name: str) -> None:
         if name != DBOS.workflow_id:
             raise ValueError("an entry of the queue is for the run that it is named by")
-        carry_out(name)
+        execute(name)
 
     return item
 

@@ -33,12 +33,12 @@ def as_text(status: FleetStatus, screen: Screen = PAPER) -> str:
     if status.waiting:
         lines.append("waiting:")
     for each in status.waiting:
-        nobodys = screen.paint("bad", "  no worker has this lock") if each in status.nobodys else ""
+        unclaimed = screen.paint("bad", "  no worker has this lock") if each in status.unclaimed else ""
         lines.append(
             f"  {shown(each.entry)}  {counted(each.runs, 'item')}, the first for {_span(each.longest)}, "
-            f"for lock {short(each.lock)}{nobodys}"
+            f"for lock {short(each.lock)}{unclaimed}"
         )
-    if status.nobodys:
+    if status.unclaimed:
         lines.append("`llmdo batch rebind BATCH` moves what has not started to the lock of this checkout")
     for taken in status.orphans:
         lines.append(
@@ -75,7 +75,7 @@ def as_json(status: FleetStatus) -> str:
 
 def record(status: FleetStatus) -> dict[str, Json]:
     """The same as plain data."""
-    nobodys, orphans = status.nobodys, status.orphans
+    unclaimed, orphans = status.unclaimed, status.orphans
     return {
         "schema": "llmdo.fleet/1",
         "per_minute": round(status.per_minute, 3),
@@ -109,7 +109,7 @@ def record(status: FleetStatus) -> dict[str, Json]:
                 "lock": each.lock,
                 "items": each.runs,
                 "longest_s": round(each.longest, 3),
-                "nobody_has_the_lock": each in nobodys,
+                "nobody_has_the_lock": each in unclaimed,
             }
             for each in status.waiting
         ],

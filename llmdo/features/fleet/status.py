@@ -50,7 +50,7 @@ class FleetStatus:
         return sum(worker.per_minute for worker in self.alive)
 
     @property
-    def nobodys(self) -> tuple[WaitingRuns, ...]:
+    def unclaimed(self) -> tuple[WaitingRuns, ...]:
         """What waits for a lock that no worker has which is alive."""
         locks = {worker.lock for worker in self.alive}
         return tuple(each for each in self.waiting if each.lock not in locks)

@@ -168,12 +168,10 @@ class _Serving:
         """Takes items until `draining` says why no longer, and returns when what was taken is over."""
         loop = asyncio.get_running_loop()
 
-        def carry_out(name: str) -> None:
+        def execute(name: str) -> None:
             asyncio.run_coroutine_threadsafe(self._item(name), loop).result()
 
-        taking = engine_of(
-            worker=self._presence.id, lock=self._code.lock, jobs=self._jobs, carry_out=carry_out
-        )
+        taking = engine_of(worker=self._presence.id, lock=self._code.lock, jobs=self._jobs, execute=execute)
         with taking as stop:
             await self._drained()
             self._presence.state = "leaving"
@@ -209,7 +207,7 @@ class _Serving:
         if await self._is_draining():
             return 0.0
         try:
-            done = await self._items.carry_out(run_of(name))
+            done = await self._items.execute(run_of(name))
         except PutBackError as error:
             return await self._put_back(error)
         except OtherTablesError as error:

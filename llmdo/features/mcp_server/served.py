@@ -19,7 +19,7 @@ from llmdo.runtime import new_run
 from llmdo.runtime.telemetry import events
 from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuing
-from llmdo.services.plan import EndedRun, ResumeRequest, RunPlan, completed, going_on
+from llmdo.services.plan import EndedRun, ResumeRequest, RunPlan, completed, continuation
 from llmdo.services.soundness import tell_nobody
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class ServedTeam:
         with claimed(self.root, name, self.environ) as journal:
             if (ended := completed(journal)) is not None:
                 return ended
-            plan = await asyncio.to_thread(going_on, journal, request, self.tell, self.options.consent)
+            plan = await asyncio.to_thread(continuation, journal, request, self.tell, self.options.consent)
             return await self._ended(plan, approver, on_event)
 
     async def _ended(self, plan: RunPlan, approver: Approver | None, on_event: Sink) -> EndedRun:

@@ -21,7 +21,7 @@ from llmdo.features.page.views import project
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping
 
-    from llmdo.features.page.desk import Desk
+    from llmdo.features.page.live_runs import LiveRuns
     from llmdo.features.page.server import ServerRequest
     from llmdo.services.root import Tell
 
@@ -67,7 +67,7 @@ def _end_with_signals() -> None:
                 loop.add_signal_handler(getattr(signal, name), task.cancel)
 
 
-async def _while_wanted(serving: Coroutine[object, object, None], desk: Desk) -> None:
+async def _while_wanted(serving: Coroutine[object, object, None], desk: LiveRuns) -> None:
     """Serves until it is cancelled, or the run is over that the page was opened beside."""
     if desk.live_run is None:
         await serving

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.features.page.desk import Desk
+from llmdo.features.page.live_runs import LiveRuns
 from llmdo.journal.opening import address_of
 from llmdo.services.reach import ReachRequest
 from llmdo.services.root import root_folder
@@ -24,7 +24,7 @@ class Subject:
     """The workspace's folder; None: found from the current one."""
     origin: tuple[str, str] | None = None
     """Format and folder of a foreign project instead."""
-    desk: Desk = field(default_factory=Desk, compare=False)
+    desk: LiveRuns = field(default_factory=LiveRuns, compare=False)
     """What is known of its runs between requests."""
 
     @property

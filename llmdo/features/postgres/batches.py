@@ -98,28 +98,28 @@ class StoredBatches(Batches):
         return self.open(batch.id)
 
     def _put_in(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> None:
-        with self.database.transaction() as carry_out:
-            carry_out(f"SELECT set_config('synchronous_commit', {FORCED}, true)")
-            carry_out(_PUTTING_IN, batch.id)
-            carry_out(
+        with self.database.transaction() as execute:
+            execute(f"SELECT set_config('synchronous_commit', {FORCED}, true)")
+            execute(_PUTTING_IN, batch.id)
+            execute(
                 "INSERT INTO llmdo.batch (batch, entry, lock, began, settings) VALUES (%s, %s, %s, %s, %s)",
                 *(batch.id, batch.entry, batch.lock, batch.began, json.dumps(batch.settings)),
             )
 
             def keep(file: InputFile, content: bytes) -> None:
-                carry_out(_KEEP, batch.id, file.digest, content)
+                execute(_KEEP, batch.id, file.digest, content)
 
             rows = new_rows(items, keep, new_run)
             while some := [*islice(rows, AT_ONCE)]:
                 numbers, keys, texts, files, runs = map(list, zip(*some, strict=True))
                 inputs = [None if text is None else text.encode() for text in texts]
-                carry_out(_PUT_IN, batch.id, numbers, keys, inputs, files, runs)
+                execute(_PUT_IN, batch.id, numbers, keys, inputs, files, runs)
 
     def _is_in(self, batch: str) -> bool:
         """Whether the batch of that id is there, once nobody puts it in any more."""
-        with self.database.transaction() as carry_out:
-            carry_out(_PUTTING_IN, batch)
-            return bool(carry_out("SELECT 1 FROM llmdo.batch WHERE batch = %s", batch))
+        with self.database.transaction() as execute:
+            execute(_PUTTING_IN, batch)
+            return bool(execute("SELECT 1 FROM llmdo.batch WHERE batch = %s", batch))
 
     def remove(self, batch: str) -> bool:
         """Removes the batch of that id, where none of its items is open; whether it did."""

@@ -13,10 +13,10 @@ from llmdo.features.postgres.seen import SeenEntries
 from llmdo.features.postgres.shares import sharing
 from llmdo.features.postgres.store import PostgresJournal, is_made
 from llmdo.journal import read_journal
+from llmdo.journal.eligibility import status_of
 from llmdo.journal.entries import Heads, JournalError
 from llmdo.journal.fencing import end_process
 from llmdo.journal.naming import require_id
-from llmdo.journal.standing import status_of
 from llmdo.journal.stored import COLUMNS, RunIndex
 from llmdo.journal.summary import ending
 
@@ -156,15 +156,15 @@ class PostgresRuns(RunIndex):
         with self.claim(run) as lease, read_journal(file) as journal:
             last, first = ending(journal), journal.last("run")
             status = status_of(last) if last is not None else "queued"
-            with self._database.transaction() as carry_out:
-                if not carry_out(_MAKE, *lease.fence):
+            with self._database.transaction() as execute:
+                if not execute(_MAKE, *lease.fence):
                     raise JournalError(f"there is a journal of run `{run}` already")
-                carry_out(_STATE, status, "" if first is None else first.path, run)
+                execute(_STATE, status, "" if first is None else first.path, run)
                 for name, columns in COLUMNS.items():
                     marks = ", %s" * len(columns.split(","))
                     statement = f"INSERT INTO llmdo.{name} (run, {columns}) VALUES (%s{marks})"  # noqa: S608  # constants
                     for row in journal.table(name, columns):
-                        carry_out(statement, run, *row)
+                        execute(statement, run, *row)
 
     def open(self, run: str) -> PostgresJournal:
         """The journal of that run, to read and to add to.

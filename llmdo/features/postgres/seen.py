@@ -134,7 +134,7 @@ def declare_restored(database: Database) -> Restored:
     Raises:
         StoreError: It cannot be written.
     """
-    with database.transaction() as carry_out:
-        carry_out(_LOCK)
-        carry_out(_DECLARE)
-        return Restored(items=len(carry_out(_ITEMS, BEHIND, GO_ON_BEHIND)), runs=len(carry_out(_RUNS)))
+    with database.transaction() as execute:
+        execute(_LOCK)
+        execute(_DECLARE)
+        return Restored(items=len(execute(_ITEMS, BEHIND, GO_ON_BEHIND)), runs=len(execute(_RUNS)))

@@ -31,8 +31,8 @@ RETURNING run
 class PostgresShares:
     """The shares of one conversation, in a transaction that holds its lock."""
 
-    def __init__(self, carry_out: Statement, conversation: str, leases: Mapping[str, Lease]) -> None:
-        self._carry_out, self._conversation, self._leases = carry_out, conversation, leases
+    def __init__(self, execute: Statement, conversation: str, leases: Mapping[str, Lease]) -> None:
+        self._carry_out, self._conversation, self._leases = execute, conversation, leases
 
     def of_conversation(self) -> list[Share]:
         """Those of the runs of the conversation that have a journal."""
@@ -70,8 +70,8 @@ def sharing(
     """
 
     def once() -> Result:
-        with database.transaction() as carry_out:
-            carry_out(_ALONE, conversation)
-            return work(PostgresShares(carry_out, conversation, leases))
+        with database.transaction() as execute:
+            execute(_ALONE, conversation)
+            return work(PostgresShares(execute, conversation, leases))
 
     return database.again(once, lambda: None)

@@ -10,9 +10,9 @@ from llmdo.base import digest
 from llmdo.features.postgres.database import FORCED, BrokenError, TwiceError
 from llmdo.features.postgres.pace import PostgresPace
 from llmdo.journal import fill_tables, write_copy
+from llmdo.journal.eligibility import status_of
 from llmdo.journal.entries import Heads, JournalError
 from llmdo.journal.naming import require_id
-from llmdo.journal.standing import status_of
 from llmdo.journal.stored import COLUMNS, JournalStore
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class PostgresJournal(JournalStore):
         rows = zip(self._uncommitted(), _WIDTHS, strict=True)
         return tuple([row[column] for row in some] for some, width in rows for column in range(width))
 
-    def beside(self, run: str) -> PostgresJournal | None:
+    def sibling(self, run: str) -> PostgresJournal | None:
         """The journal of another run, to read, in the same database; None where it is not there.
 
         Raises:

@@ -146,7 +146,7 @@ class Runs(RunIndex):
         return claim
 
     def _require_open(self, run: str, claim: Claim) -> None:
-        from llmdo.journal.standing import require_open  # which lists have no use for
+        from llmdo.journal.eligibility import require_open  # which lists have no use for
 
         try:
             if self.has(run):

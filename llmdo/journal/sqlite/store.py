@@ -202,7 +202,7 @@ class Journal(JournalStore):
         with Translated(self.path, "read"):
             yield from self._connection.execute(query, values)
 
-    def beside(self, run: str) -> Journal | None:
+    def sibling(self, run: str) -> Journal | None:
         """The journal of another run, to read, in the same folder; None where it is not there.
 
         Raises:

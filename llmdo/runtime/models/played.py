@@ -90,7 +90,7 @@ class PlayedModel(Model):
         """What stands for the provider."""
         return "replay"
 
-    def of_call(self, config: RuntimeConfig, frame: CallFrame) -> PlayedModel:
+    def for_call(self, config: RuntimeConfig, frame: CallFrame) -> PlayedModel:
         """The same for one call of a worker."""
         return PlayedModel(self._file, self._root, (config, frame))
 

@@ -115,10 +115,10 @@ class CountedModel(WrapperModel):
             self._counter.fail(error)
 
 
-def of_call(model: Model, config: RuntimeConfig, frame: CallFrame) -> Model:
+def model_for_call(model: Model, config: RuntimeConfig, frame: CallFrame) -> Model:
     """`model` for one call of a worker; of a chain, every model in it, with its requests counted."""
     if isinstance(model, PlayedModel):
-        return model.of_call(config, frame)
+        return model.for_call(config, frame)
     if not isinstance(model, FallbackModel):
         return model
     chain = copy(model)  # the run opens and closes the connections, which the copy shares
@@ -127,7 +127,7 @@ def of_call(model: Model, config: RuntimeConfig, frame: CallFrame) -> Model:
 
 
 def _counted(member: Model, config: RuntimeConfig, frame: CallFrame) -> Model:
-    model = of_call(member, config, frame)
+    model = model_for_call(member, config, frame)
     if isinstance(model, FallbackModel):
         return model
     return CountedModel(model, RequestCounter(config, frame, model))

@@ -27,9 +27,9 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.gate.numbering import require_bounded
 from llmdo.runtime.models.call_ids import with_unique_ids
 from llmdo.runtime.models.failure import UnreadableAnswerError, explained
-from llmdo.runtime.models.of_call import ModelOfCall
+from llmdo.runtime.models.per_call import ModelPerCall
 from llmdo.runtime.models.reporting import RequestReporter
-from llmdo.runtime.models.requests import NOT_BEGUN, CountedModel, RequestCounter, of_call
+from llmdo.runtime.models.requests import NOT_BEGUN, CountedModel, RequestCounter, model_for_call
 from llmdo.runtime.models.streaming import is_heard, tell_whole
 from llmdo.runtime.place import is_in_code
 from llmdo.toolsets.python import sentence_of
@@ -55,14 +55,14 @@ TOO_EARLY = frozenset({408, 409, 429})
 """The statuses below 500 that say: the same request may succeed later."""
 
 
-class PersistentModel(ModelOfCall):
+class PersistentModel(ModelPerCall):
     """A worker's model in one call of it: counted, reported, and asked again after a failure that passes.
 
     A chain of models is repeated when all of it failed.
     """
 
     def __init__(self, model: Model, config: RuntimeConfig, frame: CallFrame) -> None:
-        super().__init__(of_call(model, config, frame))
+        super().__init__(model_for_call(model, config, frame))
         self._report = RequestReporter(config, frame, model.model_id)
         is_chain = isinstance(self.wrapped, FallbackModel)  # whose members count theirs
         self._counter = None if is_chain else RequestCounter(config, frame, self.wrapped)

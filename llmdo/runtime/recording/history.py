@@ -101,7 +101,7 @@ def new_messages(journal: JournalStore, known: Known) -> Messages:
 
 def _before(journal: JournalStore, end: Earlier) -> JournalStore:
     """The journal of the run that the run of `journal` goes on from: it lies beside it."""
-    before = journal.beside(end.run)
+    before = journal.sibling(end.run)
     if before is None:
         raise JournalError(
             f"run `{journal.run}` goes on from run `{end.run}`, whose journal is not here any more",

@@ -124,14 +124,14 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
     if not (code and log.mode.live) or journal.last("run") is not None:
         await log.begin(binding, options.mode, isolation, options.limits, workspace)
         return
-    files = KeptSources.beside(journal)
+    files = KeptSources.of(journal)
     with files.held():  # until the journal names what is kept
         if (name := await _aside(lambda: files.keep(code, text_of))) is not None:
             journal.add(kept_entry(binding.entry, name))
         await log.begin(binding, options.mode, isolation, options.limits, workspace)
 
 
-def retold(log: RunLog, outcome: RunOutcome) -> RunOutcome:
+def recorded_outcome(log: RunLog, outcome: RunOutcome) -> RunOutcome:
     """`outcome`, or where a replay came to it that found nothing amiss, how the run ended that it repeats.
 
     A replay stops where nothing is recorded any more: what stopped the run itself, a person, a question, a provider, is

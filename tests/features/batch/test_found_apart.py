@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.cli.approving import ApprovalOptions, approving
-from llmdo.features.batch.item_run import BatchBasis, basis_of, carry_out
+from llmdo.features.batch.item_run import BatchBasis, basis_of, execute
 from llmdo.features.batch.queueing import take_up
 from llmdo.journal import FileBatches, Runs
 from llmdo.journal.items import BatchItem, Result
@@ -103,7 +103,7 @@ def test_a_journal_that_whoever_lost_an_item_takes_away_again_was_never_begun(
     with only_batch(root) as store, basis(root, store) as made:
         item = store.take()
         assert item is not None
-        thread = threading.Thread(target=lambda: results.append(asyncio.run(carry_out(made, item))))
+        thread = threading.Thread(target=lambda: results.append(asyncio.run(execute(made, item))))
         with runs.claim(item.run), runs.create(item.run) as journal:
             CONNECTED = []
             thread.start()
@@ -115,7 +115,7 @@ def test_a_journal_that_whoever_lost_an_item_takes_away_again_was_never_begun(
         assert waits
         result = results[0]
         if result is None:  # it gave up before the claim was given back, and asks again
-            result = asyncio.run(carry_out(made, item))
+            result = asyncio.run(execute(made, item))
         assert result is not None
         assert (result.state, result.error, effects(root)) == ("completed", None, ["a"])
 
@@ -152,9 +152,9 @@ def test_whoever_lost_an_item_to_another_does_not_go_on_with_its_run(llmdo: Llmd
         store.queue(store.items("running"))
         now = store.take()
         assert now is not None
-        assert asyncio.run(carry_out(made, late)) is None
+        assert asyncio.run(execute(made, late)) is None
         assert effects(root) == []
-        result = asyncio.run(carry_out(made, now))
+        result = asyncio.run(execute(made, now))
         assert result is not None
         assert (result.state, effects(root)) == ("completed", ["a"])
 
@@ -184,7 +184,7 @@ def test_what_a_person_said_of_calls_holds_for_no_attempt_after_the_one_that_was
             assert item is not None
             assert item.retry == retry
             before = len(effects(root))
-            task = asyncio.create_task(carry_out(made, item))
+            task = asyncio.create_task(execute(made, item))
             assert await asyncio.to_thread(waited_for, lambda: len(effects(root)) > before)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
@@ -209,7 +209,7 @@ def test_a_run_that_is_stopped_as_it_begins_is_begun_by_the_next_process(llmdo: 
         async def stopped() -> None:
             with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
                 other.execute("BEGIN IMMEDIATE")  # so that it cannot be noted yet that the run may have begun
-                task = asyncio.create_task(carry_out(made, item))
+                task = asyncio.create_task(execute(made, item))
                 assert await asyncio.to_thread(waited_for, lambda: Runs(root).has(run))
                 task.cancel()
                 await asyncio.sleep(0)

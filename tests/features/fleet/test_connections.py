@@ -106,9 +106,9 @@ def test_a_thread_in_a_transaction_waits_for_no_second_connection(fleet: str) ->
     database, together = Database(fleet), threading.Barrier(pool.BOUND)
 
     def asked(_: int) -> bool:
-        with database.transaction() as carry_out:
+        with database.transaction() as execute:
             together.wait(60)  # every connection is in use
-            return database.rows("SELECT pg_backend_pid()") == carry_out("SELECT pg_backend_pid()")
+            return database.rows("SELECT pg_backend_pid()") == execute("SELECT pg_backend_pid()")
 
     with ThreadPoolExecutor(pool.BOUND) as threads:
         assert all(threads.map(asked, range(pool.BOUND)))

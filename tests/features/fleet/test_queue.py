@@ -43,10 +43,10 @@ def queue(fleet: str) -> Iterator[Queue]:
 
 @contextmanager
 def working(
-    fleet: str, carry_out: Callable[[str], None], *, lock: str = LOCK, jobs: int = 1, most: int | None = None
+    fleet: str, execute: Callable[[str], None], *, lock: str = LOCK, jobs: int = 1, most: int | None = None
 ) -> Iterator[None]:
     with engine.work(
-        fleet, worker="h:1:a", lock=lock, jobs=jobs, entries=[("main", most)], carry_out=carry_out
+        fleet, worker="h:1:a", lock=lock, jobs=jobs, entries=[("main", most)], execute=execute
     ) as stop:
         yield
         stop()
@@ -103,7 +103,7 @@ def test_no_more_are_at_work_than_may_be(fleet: str, queue: Queue, jobs: int, mo
     put(queue, *(f"r{number}@1" for number in range(6)))
     at_work, seen, lock = 0, [0], threading.Lock()
 
-    def carry_out(name: str) -> None:
+    def execute(name: str) -> None:
         nonlocal at_work
         with lock:
             at_work += 1
@@ -112,7 +112,7 @@ def test_no_more_are_at_work_than_may_be(fleet: str, queue: Queue, jobs: int, mo
         with lock:
             at_work -= 1
 
-    with working(fleet, carry_out, jobs=jobs, most=most):
+    with working(fleet, execute, jobs=jobs, most=most):
         until(lambda: len(seen) == 7)
     assert max(seen) == 2
 

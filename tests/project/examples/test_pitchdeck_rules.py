@@ -97,7 +97,7 @@ def check_quotes(report: str, deck: str) -> int:
 
 
 @dataclass
-class Desk:
+class LiveRuns:
     """A folder with decks, and the tools that an orchestrator has."""
 
     root: Path
@@ -144,18 +144,18 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def desk(tmp_path: Path) -> LiveRuns:
     (tmp_path / "input").mkdir()
-    return Desk(tmp_path)
+    return LiveRuns(tmp_path)
 
 
-def shelve(desk: Desk, **decks: str) -> None:
+def shelve(desk: LiveRuns, **decks: str) -> None:
     for name, content in decks.items():
         stem, _, suffix = name.rpartition("_")
         (desk.root / "input" / f"{stem}.{suffix}").write_text(content, encoding="utf-8")
 
 
-def test_the_shipped_decks_are_evaluated_filed_and_summed_up(desk: Desk) -> None:
+def test_the_shipped_decks_are_evaluated_filed_and_summed_up(desk: LiveRuns) -> None:
     for deck in (ROOT / "input").iterdir():
         (desk.root / "input" / deck.name).write_bytes(deck.read_bytes())
     assert desk.run() == (
@@ -190,7 +190,7 @@ def test_the_shipped_decks_are_evaluated_filed_and_summed_up(desk: Desk) -> None
     ]
 
 
-def test_the_orchestrator_lists_then_delegates_then_writes_each_once(desk: Desk) -> None:
+def test_the_orchestrator_lists_then_delegates_then_writes_each_once(desk: LiveRuns) -> None:
     shelve(desk, a_md="# A\n\n## Problem\nCooks wait.", b_txt="B\n\nProblem\n\nCooks wait.")
     desk.run()
     assert desk.calls[0] == "list_files decks/"
@@ -198,7 +198,7 @@ def test_the_orchestrator_lists_then_delegates_then_writes_each_once(desk: Desk)
     assert sorted(desk.calls[3:]) == ["write_file reports/a.md", "write_file reports/b.md"]
 
 
-def test_a_call_that_fails_is_named_and_the_others_go_on(desk: Desk) -> None:
+def test_a_call_that_fails_is_named_and_the_others_go_on(desk: LiveRuns) -> None:
     shelve(desk, a_md="# A\n\n## Problem\nCooks wait.", b_md="# B\n\n## Problem\nCooks wait.", c_md="# C")
     desk.failing = {"decks/a.md", "reports/c.md"}
     assert desk.run() == (
@@ -214,20 +214,20 @@ def test_a_call_that_fails_is_named_and_the_others_go_on(desk: Desk) -> None:
     assert desk.run() == "No deck was evaluated: the decks could not be listed. decks/ is refused"
 
 
-def test_only_the_decks_that_the_request_names_are_evaluated(desk: Desk) -> None:
+def test_only_the_decks_that_the_request_names_are_evaluated(desk: LiveRuns) -> None:
     assert desk.run() == "No deck was evaluated: decks/ holds no such file."
     shelve(desk, a_md="# A\n\n## Problem\nCooks wait.", b_md="# B")
     assert desk.run("Evaluate decks/a.md.").startswith("1 deck found, 1 report written.")
     assert desk.run("Evaluate decks/z.md.") == "No deck was evaluated: decks/ holds no such file."
 
 
-def test_decks_of_one_stem_keep_their_endings(desk: Desk) -> None:
+def test_decks_of_one_stem_keep_their_endings(desk: LiveRuns) -> None:
     shelve(desk, acme_md="# Acme", acme_txt="Acme", other_md="# Other")
     desk.run()
     assert sorted(desk.reports()) == ["acme-md.md", "acme-txt.md", "other.md"]
 
 
-def test_a_second_request_in_one_conversation_starts_anew(desk: Desk) -> None:
+def test_a_second_request_in_one_conversation_starts_anew(desk: LiveRuns) -> None:
     shelve(desk, a_md="# A\n\n## Problem\nCooks wait.")
     agent = desk.agent()
 
@@ -241,7 +241,7 @@ def test_a_second_request_in_one_conversation_starts_anew(desk: Desk) -> None:
     assert desk.calls.count("list_files decks/") == 2
 
 
-def test_streaming_gives_the_same_texts_and_calls(desk: Desk) -> None:
+def test_streaming_gives_the_same_texts_and_calls(desk: LiveRuns) -> None:
     shelve(desk, a_md="# A\n\n## Problem\nCooks wait 40 minutes a day.")
     expected = desk.run()
     report = desk.reports()["a.md"]

@@ -31,7 +31,7 @@ class _OpenQuestion:
     answer: asyncio.Future[Answer]
 
 
-class AskBeside:
+class TwoChannelApprover:
     """Asks whoever sends lines of JSON through a connection, and the terminal, where there is one."""
 
     def __init__(

@@ -62,7 +62,7 @@ def elsewhere(error: ElsewhereError) -> Result:
     return Result(state="unsure", error=error.message, hint=f"{hint}: `[workspace] shared = true`")
 
 
-def doubtful(item: BatchItem, journal: JournalStore, *, were_asked: bool = False) -> Result | None:
+def unsettled_result(item: BatchItem, journal: JournalStore, *, were_asked: bool = False) -> Result | None:
     """What is said of an item with calls that may have taken effect, where no person has decided about them.
 
     Nothing, as long as probes can settle them: `were_asked` says that these were asked just now.

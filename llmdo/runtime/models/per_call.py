@@ -5,5 +5,5 @@ from __future__ import annotations
 from pydantic_ai.models.wrapper import WrapperModel
 
 
-class ModelOfCall(WrapperModel):
+class ModelPerCall(WrapperModel):
     """A worker's model in one call of it: no agent has it for its own."""

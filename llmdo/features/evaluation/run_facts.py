@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunDeeds:
+class RunFacts:
     """What a run did."""
 
     calls: tuple[DecidedCall, ...] = ()
@@ -40,7 +40,7 @@ class RunDeeds:
     """From its beginning to the last thing that happened."""
 
 
-def deeds_of(journal: JournalStore) -> RunDeeds:
+def run_facts_of(journal: JournalStore) -> RunFacts:
     """What the run of `journal` did so far."""
     calls: dict[tuple[str, int], DecidedCall] = {}
     prefixes: list[str] = []
@@ -76,7 +76,7 @@ def deeds_of(journal: JournalStore) -> RunDeeds:
                         if part.get("part_kind") == "tool-call"
                     ]
     decided = tuple(calls.values())
-    return RunDeeds(
+    return RunFacts(
         calls=decided,
         own=_own(decided, prefixes, roots),
         delegates=delegates,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Desk:
+class LiveRuns:
     """Where the runs of workspaces are looked at and answered."""
 
     _inboxes: dict[Path, Inbox] = field(default_factory=dict)
