@@ -22,7 +22,7 @@ from llmdo.policy.vocabulary import (
     families,
     has_paths,
 )
-from tests.laws import tried
+from tests.support.laws import tried
 
 PACKAGE = Path(llmdo.__file__).parent
 TOOLS = ("graph/builtin.py", "foreign/lines.py", "features/")
