@@ -30,6 +30,7 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO111": ("pattern-without-match", "warning"),
     "LDO112": ("compiled-module", "warning"),
     "LDO113": ("missing-root", "warning"),
+    "LDO114": ("refused-extension", "error"),
     # 15x: files of other formats
     "LDO150": ("foreign-guess", "warning"),
     "LDO151": ("foreign-key", "warning"),
@@ -144,11 +145,13 @@ class Diagnostic:
     """Whether a person is asked before what it warns of can happen."""
     fix: Fix | None = field(default=None, compare=False)
     """The one edit that would fix it, where that is certain."""
+    own_name: str = ""
+    """The code in words, of a check that an extension brings."""
 
     @property
     def name(self) -> str:
         """The code in words, such as `unknown-key`."""
-        return CODES[self.code][0]
+        return self.own_name or CODES[self.code][0]
 
     @property
     def places(self) -> tuple[Location, ...]:

@@ -26,6 +26,7 @@ from llmdo.checks import (
     shell,
 )
 from llmdo.checks.acceptance import idle_acceptance, without_accepted
+from llmdo.checks.extensions import checks_of, own_explanation
 from llmdo.checks.selection import is_about_unread, reported, unknown_check
 from llmdo.reach import Analysis
 from llmdo.workspace.stale import relaxed, without_explained
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.extensions.spec import Extension
     from llmdo.workspace.project import Project
 
     Check = Callable[[Project], Iterator[Diagnostic]]
@@ -54,6 +56,7 @@ ALL: tuple[Check, ...] = (
     files.pattern_without_match,
     files.compiled_module,
     files.missing_root,
+    files.refused_extension,
     names.name_collision,
     names.unknown_toolset,
     names.unknown_worker,
@@ -120,7 +123,8 @@ def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
     both are errors. What the manifest ignores is among them: `reported` leaves it out.
     """
     known = _without_unknown(project)
-    findings = {finding for check in ALL for finding in _few(without_accepted(known, check(known)))}
+    every = (*ALL, *checks_of(project.extensions)) if project.extensions else ALL
+    findings = {finding for check in every for finding in _few(without_accepted(known, check(known)))}
     if not locked:
         findings = {relaxed(finding) for finding in findings}
     left = without_explained(findings)
@@ -149,12 +153,16 @@ def _few(findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
         yield each
 
 
-def explanation(query: str) -> str | None:
-    """What `llmdo explain` prints about a code or a name; None where there is no such check."""
+def explanation(query: str, extensions: Iterable[Extension] = ()) -> str | None:
+    """What `llmdo explain` prints about a code or a name; None where there is no such check.
+
+    Raises:
+        LlmdoError: The check of one of the `extensions` cannot be imported.
+    """
     for number, (name, severity) in CODES.items():
         if query.upper() == number or query.lower() == name:
             return f"{number} {name} ({severity})\n\n{documentation(number)}\n"
-    return None
+    return own_explanation(query, extensions)
 
 
 def documentation(number: str) -> str:

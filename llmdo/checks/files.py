@@ -285,6 +285,27 @@ def compiled_module(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO112")
 
 
+def refused_extension(project: Project) -> Iterator[Diagnostic]:
+    """The manifest names an extension that is not loaded, so the workspace is not checked as a whole (exit code 2).
+
+    An extension is code of an installed distribution that `check` imports. The workspace alone cannot ask for that:
+    your own `policy.toml` has to list it as well, and no file of it may lie where the workspace, or what works in it,
+    could change it. It is refused, too, where it is not installed, has no entry point in the group `llmdo.extension`,
+    or that is no `Extension`. Nothing of what is not listed is imported.
+
+    Fails: `policy.toml` does not list it.
+
+        [workspace]
+        extensions = ["acme-llmdo"]
+
+    Fixed: in your own `policy.toml`
+
+        schema = 1
+        extensions = ["acme-llmdo"]
+    """
+    yield from _reported(project, "LDO114")
+
+
 def missing_root(project: Project) -> Iterator[Diagnostic]:
     """The folder that tools work on is not here.
 

@@ -8,20 +8,24 @@ from llmdo.base import parts
 from llmdo.base.diagnostic import CODES, did_you_mean, excerpt, finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.diagnostic import Diagnostic, Severity
     from llmdo.workspace.project import Project
+
+    Codes = Mapping[str, tuple[str, Severity]]
 
 _SYNTAX = frozenset(f"LDO10{digit}" for digit in range(1, 10))
 
-ALWAYS = frozenset({code for code in CODES if code.startswith(("LDO4", "LDO5"))} | _SYNTAX | {"LDO209"})
+ALWAYS = frozenset(
+    {code for code in CODES if code.startswith(("LDO4", "LDO5"))} | _SYNTAX | {"LDO114", "LDO209"}
+)
 """Reported whatever a manifest selects or ignores: without files that can be read nothing is proved, the lock is
 what was reviewed, and a finding about authority is accepted one by one, with a reason."""
 
 
 _UNREAD = frozenset(
-    {"LDO101", "LDO105", "LDO106", "LDO107", "LDO109", "LDO110", "LDO403", "LDO404", "LDO405"}
+    {"LDO101", "LDO105", "LDO106", "LDO107", "LDO109", "LDO110", "LDO114", "LDO403", "LDO404", "LDO405"}
 )  # a lock that is in conflict, too new or damaged is not read either
 
 
@@ -32,9 +36,9 @@ def is_about_unread(project: Project, finding: Diagnostic) -> bool:
 
 def reported(project: Project, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Those findings that the manifest's `select` and `ignore` leave, and those that are always reported."""
-    table = project.workspace.table("check")
-    select = _codes(parts.texts(table["select"])) if "select" in table else frozenset(CODES)
-    wanted = ALWAYS | (select - _codes(parts.texts(table.get("ignore"))))
+    table, codes = project.workspace.table("check"), project.codes
+    select = _codes(parts.texts(table["select"]), codes) if "select" in table else frozenset(codes)
+    wanted = ALWAYS | (select - _codes(parts.texts(table.get("ignore")), codes))
     return tuple(finding for finding in findings if finding.code in wanted)
 
 
@@ -53,10 +57,11 @@ def unknown_check(project: Project) -> Iterator[Diagnostic]:
         [check]
         ignore = ["unreachable-worker"]
     """
-    names = [name for name, _ in CODES.values()]
+    codes = project.codes
+    names = [name for name, _ in codes.values()]
     for key in ("select", "ignore"):
         for number, text in enumerate(parts.texts(project.workspace.table("check").get(key))):
-            if not _covered(text):
+            if not _covered(text, codes) and not project.gaps.extensions:
                 yield finding(
                     "LDO209",
                     project.workspace.document.value("check", key, number),
@@ -68,7 +73,7 @@ def unknown_check(project: Project) -> Iterator[Diagnostic]:
 def without_effect(project: Project) -> Iterator[Diagnostic]:
     """Findings about items of `ignore` that name what cannot be ignored."""
     for number, text in enumerate(parts.texts(project.workspace.table("check").get("ignore"))):
-        covered = _covered(text)
+        covered = _covered(text, CODES)
         at = project.workspace.document.value("check", "ignore", number)
         if any(code.startswith("LDO5") for code in covered):
             message = f"`{text}` covers findings about authority, which cannot be ignored"
@@ -84,14 +89,14 @@ def without_effect(project: Project) -> Iterator[Diagnostic]:
         yield finding("LDO103", at, message, hint=hint)
 
 
-def _codes(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset[str]().union(*map(_covered, texts))
+def _codes(texts: Iterable[str], codes: Codes) -> frozenset[str]:
+    return frozenset[str]().union(*(_covered(text, codes) for text in texts))
 
 
-def _covered(text: str) -> frozenset[str]:
+def _covered(text: str, codes: Codes) -> frozenset[str]:
     """The codes that an item of `select` or `ignore` stands for."""
     return frozenset(
         code
-        for code, (name, _) in CODES.items()
-        if text == name or (text.startswith("LDO") and code.startswith(text))
+        for code, (name, _) in codes.items()
+        if text in (code, name) or (text.startswith("LDO") and code.startswith(text))
     )

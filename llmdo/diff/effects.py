@@ -53,6 +53,15 @@ def flow(key: str, before: Json, after: Json) -> Effect:
     return "widens" if _strictness(after) < _strictness(before) else "narrows"
 
 
+def family(key: str, before: Json, after: Json) -> Effect:
+    """The effect of a change of what an extension says of a capability: what only reads is no effect for a preset."""
+    if key == "reads":
+        return "widens" if after else "narrows"
+    if key == "decision":
+        return "widens" if _strictness(after) < _strictness(before) else "narrows"
+    return "none"
+
+
 def source(before: Json) -> Effect:
     """The effect of a source's label that changed: one label less lets more go on."""
     return "narrows" if before is None else "widens"

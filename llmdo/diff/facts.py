@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 Route = tuple[str, ...]
 
 _NAMED = frozenset(
-    {"policy", "model", "python-model", "schema-source", "module", "entry", "schedule", "worker", "toolset"}
+    {
+        *("entry", "extension", "model", "module", "policy", "python-model", "schedule", "schema-source"),
+        *("toolset", "worker"),
+    }
 )
 """The tables of a lock that hold items by their names."""
 
@@ -128,7 +131,7 @@ def _compared(route: Route, before: Json, after: Json) -> Iterator[Change]:
     """The facts that differ below `route`; an item that came or went is one."""
     if before == after:
         return
-    is_item = len(route) == (4 if route[2:3] == ("tool",) else 2) and route[0] in _NAMED
+    is_item = len(route) == (4 if route[2:3] in (("tool",), ("capability",)) else 2) and route[0] in _NAMED
     present = [value for value in (before, after) if value is not None]
     tables = [value for value in present if isinstance(value, dict)]
     if (is_item and len(present) == 1) or len(tables) < len(present):
@@ -210,6 +213,8 @@ def _effect_at(route: Route, before: Json, after: Json) -> Effect:
             return effects.more(after, before)
         case ("worker", _, "sandbox"):
             return effects.confinement(before, after)
+        case ("extension", _, "capability", _, key):
+            return effects.family(key, before, after)
         case ("notify", "content"):
             return effects.sending(before, after)
         case ("notify", _):

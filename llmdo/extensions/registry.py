@@ -1,4 +1,7 @@
-"""The extensions that are a part of this package: the folders of `llmdo.features` that are there."""
+"""The extensions that are a part of this package: the folders of `llmdo.features` that are there.
+
+Those that a workspace names are read with it, by `llmdo.workspace.extensions`.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from types import ModuleType
+    from typing import Any
 
     from llmdo.extensions.spec import Extension
 
@@ -47,3 +51,18 @@ def module_with(stated: Iterable[str | None], what: str) -> ModuleType:
             f"this installation of llmdo is without {what}", hint="install llmdo with all its features"
         )
     return import_module(name)
+
+
+def part(reference: str) -> Callable[..., Any]:
+    """The function of an installed extension that `package.module:NAME` names.
+
+    Raises:
+        LlmdoError: There is none, or its module cannot be imported.
+    """
+    module, _, name = reference.partition(":")
+    try:
+        function: Callable[..., Any] = getattr(import_module(module), name)
+    except Exception as error:
+        what = excerpt(f"{type(error).__name__}: {error}", 200)
+        raise LlmdoError(f"`{reference}` of an extension cannot be imported: {what}") from error
+    return function

@@ -6,7 +6,7 @@ An `Extension` is a value with a field for each. Modules are named, not imported
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.values import dataclass, field
 
@@ -27,17 +27,51 @@ class ForeignFormat:
     """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extension:
-    """What one extension adds to llmdo."""
+@dataclass(frozen=True, slots=True)
+class OwnCheck:
+    """A check of an extension, with a code of its own."""
 
     name: str
-    commands: Mapping[str, str] = field(default_factory=dict)
-    """Commands, to the module with `PLACE`, its place in the help, and `add_to(app)`."""
-    checks: tuple[str, ...] = ()
-    """Checks: functions from a project to findings."""
+    """The code in words, such as `missing-signature`."""
+    severity: Literal["error", "warning", "note"]
+    function: str
+    """`package.module:NAME`, a function from a project to findings of its code.
+
+    `llmdo explain` prints its docstring.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityFamily:
+    """A capability beside those of the vocabulary."""
+
+    meaning: str
+    """To follow "a call that raises it": `sends a message to the bridge`."""
+    decision: Literal["allowed", "needs_approval", "blocked"] = "needs_approval"
+    """The decision where no rule of a manifest names it."""
+    reads: bool = False
+    """Whether it only reads, so that no preset of flow rules takes it for an effect."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """What one extension adds to llmdo.
+
+    The first fields are for everybody; those from `commands` on are for parts of llmdo itself.
+    """
+
+    name: str
+    checks: Mapping[str, OwnCheck] = field(default_factory=dict)
+    """Checks, by their codes, such as `ACME001`; none begins with `LDO`."""
     formats: Mapping[str, ForeignFormat] = field(default_factory=dict)
     """Formats of foreign projects, by their names."""
+    evaluators: Mapping[str, str] = field(default_factory=dict)
+    """Evaluators that evals may name, to `package.module:NAME`: a function that judges a trial as functions of a
+    workspace do."""
+    capabilities: Mapping[str, CapabilityFamily] = field(default_factory=dict)
+    """Capabilities, by their names, such as `acme.send`; none begins as one of the vocabulary does."""
+    commands: Mapping[str, str] = field(default_factory=dict)
+    """Commands, to the module with `PLACE`, its place in the help, and `add_to(app)`."""
     stores: Mapping[str, str] = field(default_factory=dict)
     """Schemes of addresses, such as `postgresql`, to the module with `opened(address)`: where journals are kept."""
     queue: str | None = None

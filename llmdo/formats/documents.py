@@ -20,6 +20,7 @@ from llmdo.formats.fields import (
     STRICT,
     Chain,
     Decision,
+    Distribution,
     Doc,
     Keys,
     Matches,
@@ -75,6 +76,15 @@ else:
                 Annotated[
                     list[Text],
                     Doc("Globs of Python files; every toolset in them is offered, named by its attribute."),
+                ]
+            ],
+            "extensions": NotRequired[
+                Annotated[
+                    list[Distribution],
+                    Doc(
+                        "Installed distributions that extend llmdo. Each is loaded only where a person's own "
+                        "policy.toml lists it as well."
+                    ),
                 ]
             ],
         },
@@ -216,6 +226,15 @@ PolicyFile = TypedDict(
     {
         "schema": Annotated[int, Ge(1), Le(1), Doc("The version of this file's format.")],
         "approvals": NotRequired[Annotated[PolicyApprovals, Doc("What this person restricts.")]],
+        "extensions": NotRequired[
+            Annotated[
+                list[Distribution],
+                Doc(
+                    "Of a person's own policy: the installed distributions that may extend llmdo for a workspace "
+                    "which names them."
+                ),
+            ]
+        ],
         "extends": NotRequired[
             Annotated[
                 list[Text],

@@ -146,6 +146,10 @@ Prefix = Annotated[
         r"^[A-Za-z][A-Za-z0-9_-]{0,31}$", "a prefix (a letter, then up to 31 letters, digits, `_` and `-`)"
     ),
 ]
+Distribution = Annotated[
+    str,
+    Matches(r"^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$", "the name of an installed distribution"),
+]
 FindingCode = Annotated[str, Matches(r"^LDO[0-9]{3}$", "a code such as LDO510")]
 Suffix = Annotated[str, Matches(r"^\.[A-Za-z0-9]+$", "a file name ending such as .pdf")]
 Retry = Literal["safe", "ask"]

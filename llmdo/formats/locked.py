@@ -13,6 +13,7 @@ from llmdo.formats.fields import (
     STRICT,
     Decision,
     Digest,
+    Distribution,
     Doc,
     Name,
     NativeTool,
@@ -108,6 +109,26 @@ LockedPolicy = TypedDict(
     },
 )
 
+LockedCapability = TypedDict(
+    "LockedCapability",
+    {
+        "meaning": Annotated[str, Doc("What a call does that raises it.")],
+        "decision": Annotated[Decision, Doc("The decision where the manifest says nothing else.")],
+        "reads": NotRequired[Annotated[bool, Doc("Whether it only reads.")]],
+    },
+)
+
+LockedExtension = TypedDict(
+    "LockedExtension",
+    {
+        "version": Annotated[str, Doc("Its version.")],
+        "digest": Annotated[Digest, Doc("Of its files, as far as its record names them.")],
+        "capability": NotRequired[
+            Annotated[dict[ScopedCapability, LockedCapability], Doc("The capabilities that it brings.")]
+        ],
+    },
+)
+
 LockFile = TypedDict(
     "LockFile",
     {
@@ -123,6 +144,11 @@ LockFile = TypedDict(
         ],
         "policy": NotRequired[
             Annotated[dict[str, LockedPolicy], Doc("The policies that the manifest extends.")]
+        ],
+        "extension": NotRequired[
+            Annotated[
+                dict[Distribution, LockedExtension], Doc("The installed extensions that the manifest names.")
+            ]
         ],
         "paths": NotRequired[Annotated[dict[str, str], Doc("The path map.")]],
         "model": NotRequired[Annotated[dict[Name, LockedModel], Doc("The model aliases.")]],
@@ -163,5 +189,5 @@ LockFile = TypedDict(
 )
 """`llmdo.lock`."""
 
-for _table in (LockedModel, LockedPolicy, LockedSource, LockFile):
+for _table in (LockedCapability, LockedExtension, LockedModel, LockedPolicy, LockedSource, LockFile):
     _table.__pydantic_config__ = STRICT  # type: ignore[union-attr]

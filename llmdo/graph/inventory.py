@@ -22,11 +22,22 @@ if TYPE_CHECKING:
     from llmdo.graph.toolset import Toolset
 
 ItemKind = Literal[
-    "judge", "package", "path", "policy", "program", "python", "recording", "server", "shell", "worker"
+    "extension",
+    "judge",
+    "package",
+    "path",
+    "policy",
+    "program",
+    "python",
+    "recording",
+    "server",
+    "shell",
+    "worker",
 ]
 
 EXECUTED: frozenset[ItemKind] = frozenset({"judge", "package", "program", "python", "server", "shell"})
-"""The kinds that a person is asked about before any of it runs: what only tells models something is not among them."""
+"""The kinds that a person is asked about before any of it runs: what only tells models something is not among them, nor
+an extension, which the person's own policy lists."""
 NAMES_A_PATH: frozenset[ItemKind] = frozenset(
     {"judge", "path", "policy", "program", "python", "recording", "worker"}
 )
@@ -42,7 +53,7 @@ class InventoryItem:
 
     kind: ItemKind
     name: str
-    """A path, a folder that ends in `/`, a glob, a reference to Python, or the name of a server."""
+    """A path, a folder that ends in `/`, a glob, a reference to Python, or the name of a server or an extension."""
     digest: str | None
     """Of all that it is; None for a place, at which there need be nothing."""
 
@@ -113,6 +124,8 @@ def _items(graph: Graph) -> Iterator[InventoryItem]:
     for policy in graph.policies:
         if policy.path:
             yield InventoryItem("policy", policy.path, policy.digest)
+    for extension in graph.extensions.values():
+        yield InventoryItem("extension", extension.name, digest.of_data(extension.encoded()))
     for toolset in graph.toolsets.values():
         yield from _of_toolset(toolset)
     if rules := shell_rules(graph):

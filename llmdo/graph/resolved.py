@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.base.values import Json
+    from llmdo.extensions.spec import CapabilityFamily
+    from llmdo.graph.extension import UsedExtension
     from llmdo.graph.keys import Reference, Written
     from llmdo.graph.notify import Notify
     from llmdo.graph.schedule import Schedule
@@ -324,6 +326,8 @@ class Graph:
     """What the manifest says that calls return, sorted by capability."""
     policies: tuple[SharedPolicy, ...] = ()
     """Those that the manifest extends, sorted by name."""
+    extensions: Mapping[str, UsedExtension] = field(default_factory=dict)
+    """The installed extensions that the manifest names."""
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Alias to fallback chain."""
     python_models: Mapping[str, str] = field(default_factory=dict)
@@ -363,6 +367,18 @@ class Graph:
         return tuple([rule for policy in self.policies for rule in policy.rules])
 
     @property
+    def families(self) -> Mapping[str, CapabilityFamily]:
+        """The capabilities that its extensions bring."""
+        return {
+            name: family for each in self.extensions.values() for name, family in each.capabilities.items()
+        }
+
+    @property
+    def family_rules(self) -> tuple[Rule, ...]:
+        """What is decided about those where the manifest says nothing else."""
+        return tuple([rule for each in self.extensions.values() for rule in each.rules])
+
+    @property
     def all_flows(self) -> tuple[FlowRule, ...]:
         """The flow rules of the manifest, of entries and of workers."""
         holders: tuple[Graph | Entry | Worker, ...] = (self, *self.entries.values(), *self.workers.values())
@@ -372,7 +388,7 @@ class Graph:
 
     @property
     def reading(self) -> frozenset[str]:
-        """The names of the capabilities of its toolsets that only read.
+        """The names of the capabilities of its toolsets and extensions that only read.
 
         A toolset speaks of its own alone: of another, or of all that uses the network, it knows nothing.
         """
@@ -383,6 +399,7 @@ class Graph:
                 for only in toolset.reads
                 if Capability(f"x.{toolset.name}").covers_name(only.name)
             ]
+            + [name for name, family in self.families.items() if family.reads]
         )
 
     @property

@@ -107,11 +107,12 @@ def own_tool(graph: Graph, entry: Entry) -> Tool | None:
 
 
 def known_capabilities(graph: Graph) -> frozenset[str]:
-    """Every name that a rule or ceiling may use: the vocabulary, the project's own capabilities, and families.
+    """Every name that a rule or ceiling may use: the vocabulary, those of extensions and of the project, and families.
 
     A toolset of ours declares capabilities below its own name; of what was read from another format, any tool's count.
     """
     names = set(VOCABULARY)
+    names.update(graph.families)
     for toolset in graph.toolsets.values():
         names.add(f"x.{toolset.name}.any")
         prefix = "x." if graph.read_from else f"x.{toolset.name}."

@@ -15,6 +15,7 @@ from llmdo.policy.vocabulary import (
     ONLY_BY_FULL_NAME,
     ONLY_READS,
     OUTSIDE_CEILINGS,
+    ROOTS,
     TERMINAL_ONLY,
     UNDECLARED,
     UNTRUSTED,
@@ -86,6 +87,11 @@ class Capability:
         return tuple([".".join(labels[:length]) for length in range(len(labels), 0, -1)])
 
     @property
+    def is_of_extension(self) -> bool:
+        """Whether an extension brings it."""
+        return self.name.partition(".")[0] not in ROOTS
+
+    @property
     def around(self) -> Iterator[Capability]:
         """Every capability that contains it, itself included."""
         return (Capability(name, scope) for name in self.names for scope in scopes_around(self.scope))
@@ -116,6 +122,8 @@ def gravity(capability: Capability) -> tuple[int, str]:
     for name in capability.names:
         if (place := _PLACES.get(name)) is not None:
             return place, str(capability)
+    if capability.is_of_extension:
+        return _PLACES["x"], str(capability)
     places = (place for name, place in _PLACES.items() if capability.covers_name(name))
     return next(places, len(_PLACES)), str(capability)
 
@@ -188,8 +196,8 @@ BUILT_IN = tuple(
 """The rules that hold in every workspace, as far as its manifest leaves them standing."""
 
 
-def base_rules(manifest: Iterable[Rule]) -> tuple[Rule, ...]:
-    """The manifest's rules and those built-in ones that it leaves standing.
+def base_rules(manifest: Iterable[Rule], families: Iterable[Rule] = ()) -> tuple[Rule, ...]:
+    """The manifest's rules and those built-in ones that it leaves standing, with those of `families` of extensions.
 
     A manifest rule for the same name replaces the built-in one, also where its scope is `**`, which is everywhere; with
     any other scope it only withdraws an `allowed`. Nothing lifts `capability.undeclared`.
@@ -199,7 +207,7 @@ def base_rules(manifest: Iterable[Rule]) -> tuple[Rule, ...]:
     scoped = {rule.capability.name for rule in own if not rule.capability.is_everywhere}
     standing = tuple(
         rule
-        for rule in BUILT_IN
+        for rule in (*BUILT_IN, *families)
         if rule.capability.name == UNDECLARED
         or not (
             rule.capability.name in replaced
@@ -263,7 +271,8 @@ class FlowRule:
         What a stranger wrote counts where the call carries it: then he may have chosen the call. Anything else counts
         also where the call itself raises it, as that is what goes out.
         """
-        if not self.to.touches(raised) or (self.if_sent and not carried.sends):
+        is_meant = self.to.touches(raised) or (self.is_for_own and raised.is_of_extension)
+        if not is_meant or (self.if_sent and not carried.sends):
             return False
         return all(
             source in carried.labels
@@ -275,6 +284,11 @@ class FlowRule:
     def needs_label(self) -> bool:
         """Whether it has no say over a call before something was read: it is about what a stranger wrote."""
         return any(source.covers_name(UNTRUSTED) for source in self.sources)
+
+    @property
+    def is_for_own(self) -> bool:
+        """Whether it is what a preset says of a project's own capabilities, and so of those of extensions."""
+        return self.is_preset and self.to.name == "x"
 
     @property
     def flow(self) -> str:
@@ -365,7 +379,7 @@ def decide(
             continue
         names = capability.names  # as with rules, most flows are passed over by the name alone
         for flow in authority.flows:
-            if flow.to.name not in names:
+            if flow.to.name not in names and not flow.is_for_own:
                 continue
             is_spared = flow.is_preset and not authority.reads.isdisjoint(names)
             if not is_spared and flow.applies(capability, of_call, carried):

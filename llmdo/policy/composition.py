@@ -61,6 +61,11 @@ class Governing(Protocol):
         ...
 
     @property
+    def family_rules(self) -> tuple[Rule, ...]:
+        """Those of the capabilities that extensions bring."""
+        ...
+
+    @property
     def shared_rules(self) -> tuple[Rule, ...]:
         """Those of the policies that the manifest extends."""
         ...
@@ -113,7 +118,7 @@ class Base:
     def of(cls, graph: Governing, tightening: tuple[Rule, ...] = ()) -> Base:
         """That of the workspace of `graph`, for a person with these rules."""
         return cls(
-            base_rules(graph.rules),
+            base_rules(graph.rules, graph.family_rules),
             graph.settings.default,
             (*graph.shared_rules, *tightening),
             graph.flows.all,

@@ -169,6 +169,9 @@ FACTS: Mapping[str, CapabilityFacts] = {
 VOCABULARY: Mapping[str, str] = {name: facts.meaning for name, facts in FACTS.items() if name != OWN}
 """Every capability there is, apart from `x.TOOLSET.NAME`, with what it means."""
 
+ROOTS = frozenset(name.partition(".")[0] for name in FACTS)
+"""The first labels of capabilities that are ours or a toolset's; any other is an extension's."""
+
 GRAVEST_FIRST = tuple(name for name in FACTS if name != UNDECLARED)
 ONLY_BY_FULL_NAME = frozenset(name for name, facts in FACTS.items() if facts.needs_full_name)
 OUTSIDE_CEILINGS = frozenset(name for name, facts in FACTS.items() if facts.is_outside_ceilings)

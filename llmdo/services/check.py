@@ -54,7 +54,8 @@ class CheckOutcome:
     asks_packages: bool = False
     """Whether the answer depends on what is installed, which nothing notes."""
     problem: LlmdoError | None = None
-    """Why nothing could be selected; the only findings are then about files that could not be read."""
+    """Why the check is not whole: nothing could be selected, and the only findings are about files that could not be
+    read; or an extension is not loaded."""
 
     @property
     def is_seen(self) -> bool:
@@ -121,16 +122,20 @@ def check(request: CheckRequest, memory: Memory | None = None) -> CheckOutcome:
     fingerprint = Fingerprint()
     read = projects.read(root, seen=fingerprint.seen, memory=memory)
     findings = checks.reported(read, checks.check(read, locked=request.locked))
-    problem = None
+    problem: LlmdoError | None = None
     if request.select:
         findings, problem = _selected(read, findings, request.select)
+    if read.gaps.extensions:
+        problem = LlmdoError(
+            "the workspace was not checked as a whole: it names extensions that are not loaded"
+        )
     return CheckOutcome(
         root=root,
         findings=findings,
         files=(MANIFEST, *(worker.document.source.path for worker in read.workspace.workers), LOCK),
         fingerprint=fingerprint,
         read=read,
-        asks_packages=read.workspace.asks_packages,
+        asks_packages=read.workspace.asks_packages or "extensions" in read.workspace.table("workspace"),
         problem=problem,
     )
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.workspace.extensions import REFUSED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from llmdo.base.diagnostic import Diagnostic
@@ -28,3 +29,17 @@ class InvalidTeamError(LlmdoError, ValueError):
         self.findings = tuple(findings)
         self.root = root
         """The folder that the findings are about."""
+
+
+def require_extensions(problems: Iterable[Diagnostic]) -> None:
+    """Check that every extension which a workspace with these problems names is loaded.
+
+    Raises:
+        LlmdoError: One is not, so what it adds is not known.
+    """
+    if refused := [each for each in problems if each.code == REFUSED]:
+        raise LlmdoError(
+            "; ".join(f"{each.message} [{each.code}]" for each in refused),
+            hint=refused[0].hint if len(refused) == 1 else "`llmdo check` says of each what to do",
+            at=refused[0].at,
+        )

@@ -11,6 +11,7 @@ from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.checks.lock import OVERWRITTEN, UNREAD, drifted
 from llmdo.reach import Analysis
 from llmdo.services import locking
+from llmdo.services.invalid import require_extensions
 from llmdo.services.root import root_folder
 from llmdo.workspace import lock as lockfile
 from llmdo.workspace import project as projects
@@ -78,7 +79,9 @@ def lock(request: LockRequest, tell: Tell, consent: Consent | None = None) -> Lo
     """
     root = root_folder(request.project)
     consent = consent or Consent()
-    read, findings = _judged(projects.read(root), request, consent)
+    project = projects.read(root)
+    require_extensions(project.workspace.problems)
+    read, findings = _judged(project, request, consent)
     if hindering := _hindering(findings, request):
         return LockOutcome(root=root, status="hindered", findings=tuple(hindering))
     derivation = locking.derive_with_servers(

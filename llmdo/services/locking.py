@@ -180,7 +180,12 @@ def _of_python(project: Project, consent: Consent, *, anew: bool, installed: boo
     from llmdo.toolsets.isolation import inspect_toolsets  # a tenth of a run's start
 
     inspected = inspect_toolsets(
-        project.workspace.root, modules, references, code=project.graph.code, deps=_deps_of(project.graph)
+        project.workspace.root,
+        modules,
+        references,
+        code=project.graph.code,
+        deps=_deps_of(project.graph),
+        families=project.graph.families,
     )
     return {**known, **inspected.facts}, inspected.unsealed
 

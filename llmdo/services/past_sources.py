@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _READ = (".toml", ".worker", ".py", ".lock")
 _NAMED = (".gitignore",)
-_ELSEWHERE = ("policy", "model", "python-model")
+_ELSEWHERE = ("extension", "policy", "model", "python-model")
 """Tables about what may lie outside of the workspace, or in files of any name: these are not compared."""
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -52,7 +52,7 @@ def disagreements(root: Path, at: str, locked: Graph) -> Iterator[str]:
             except (OSError, ValueError):
                 yield f"note: at `{at}`, `{shown(path)}` cannot be read here, so only `{LOCK}` is judged"
                 return
-        graph = project.read(Path(folder)).graph
+        graph = project.read(Path(folder), copy_of=root).graph
     # Which rules are built in, the llmdo that wrote the lock says, and no source does.
     current = replace(graph, settings=replace(graph.settings, built_in=locked.settings.built_in))
     items = [item for item in lock.drift(locked, current) if item.kind not in _ELSEWHERE]

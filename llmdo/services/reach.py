@@ -14,6 +14,7 @@ from llmdo.reach import depth_of, selectors
 from llmdo.reach.flows import after_strangers
 from llmdo.reach.paths import every_path, origins_of, rows_to, target_of
 from llmdo.services import foreign, unseen
+from llmdo.services.invalid import require_extensions
 from llmdo.services.root import root_folder
 from llmdo.workspace import lock
 from llmdo.workspace import project as projects
@@ -289,6 +290,7 @@ def _opened(
             raise LlmdoError("`--project` applies to llmdo workspaces and cannot be combined with `--from`")
         return foreign.opened(origin, tell)
     read = projects.read(root_folder(project))
+    require_extensions(read.workspace.problems)
     errors = sum(finding.severity == "error" for finding in checks.check(read))
     if errors:
         tell(

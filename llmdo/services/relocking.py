@@ -162,7 +162,7 @@ def after_init(root: Path, tell: Tell, *, frozen: bool) -> None:
 
 
 def unreviewed(after: Graph, *locks: Graph | None) -> Iterator[str]:
-    """Installed toolsets, policies of packages and built-in rules that none of these locks holds, in words.
+    """Installed toolsets and extensions, policies of packages and built-in rules that none of these locks holds.
 
     They follow from no file of the workspace, so nothing runs before `llmdo lock` took them in.
     """
@@ -175,6 +175,9 @@ def unreviewed(after: Graph, *locks: Graph | None) -> Iterator[str]:
     for policy in after.policies:
         if not policy.path and (policy.name, policy.digest) not in policies:
             yield f"the shared policy `{shown(policy.name)}`"
+    for name, extension in after.extensions.items():
+        if not any(each.extensions.get(name) == extension for each in known):
+            yield f"the extension `{shown(name)}`"
     if known and after.settings.built_in not in {each.settings.built_in for each in known}:
         yield "the built-in rules of this llmdo"
 

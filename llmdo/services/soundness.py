@@ -8,7 +8,7 @@ from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError, joined
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.services import locking
-from llmdo.services.invalid import InvalidTeamError
+from llmdo.services.invalid import InvalidTeamError, require_extensions
 from llmdo.services.relocking import behind, unreviewed
 from llmdo.workspace.stale import told_once
 
@@ -31,8 +31,10 @@ def require_sound(
 
     Raises:
         InvalidTeamError: `check` finds errors that do.
-        LlmdoError: Something has effect that is no file of the workspace, and no lock holds it.
+        LlmdoError: Something has effect that is no file of the workspace, and no lock holds it; or an
+            extension that the workspace names is not loaded.
     """
+    require_extensions(project.workspace.problems)
     errors = [finding for finding in checks.check(project, locked=locked) if finding.severity == "error"]
     if hindering := [finding for finding in errors if finding.code not in ACCEPTABLE]:
         sentences = (f"{each.at.path}: {each.message} [{each.code}]" for each in told_once(hindering))

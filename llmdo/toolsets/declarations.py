@@ -15,7 +15,7 @@ from llmdo.policy.vocabulary import UNDECLARED, VOCABULARY
 from llmdo.syntax.tool_metadata import DECLARING, means_capabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Set
 
     from pydantic_ai.tools import ToolDefinition
 
@@ -33,8 +33,10 @@ def tool_digest(tool: ToolDefinition) -> str:
     )
 
 
-def declared(metadata: Mapping[str, object] | None) -> tuple[str, ...] | None:
+def declared(metadata: Mapping[str, object] | None, families: Iterable[str] = ()) -> tuple[str, ...] | None:
     """The capabilities that a tool's metadata declares, sorted; None where it is silent.
+
+    `families` are the capabilities that extensions bring.
 
     Raises:
         LlmdoError: It names what is no capability, or not in a list.
@@ -52,11 +54,11 @@ def declared(metadata: Mapping[str, object] | None) -> tuple[str, ...] | None:
             hint='write it as in metadata={"capabilities": ["x.calc.cpu"]}',
         )
     for name in written:
-        _require_known(name)
+        _require_known(name, {*VOCABULARY, *families})
     return tuple(sorted(set(written)))
 
 
-def _require_known(text: object) -> None:
+def _require_known(text: object, vocabulary: Set[str]) -> None:
     try:
         _DECLARATION.validate_python((text,), strict=True)
     except ValidationError as error:
@@ -64,12 +66,12 @@ def _require_known(text: object) -> None:
     name = Capability.parse(str(text)).name
     if name == UNDECLARED:
         raise LlmdoError(f"`{UNDECLARED}` is what the runtime raises and cannot be declared")
-    if name not in VOCABULARY and not _OWN.fullmatch(name) and not _is_family(name):
+    if name not in vocabulary and not _OWN.fullmatch(name) and not _is_family(name, vocabulary):
         raise LlmdoError(
             f"`{name}` is not a capability",
-            hint=did_you_mean(name, VOCABULARY) or "one of your own is written `x.TOOLSET.NAME`",
+            hint=did_you_mean(name, vocabulary) or "one of your own is written `x.TOOLSET.NAME`",
         )
 
 
-def _is_family(name: str) -> bool:
-    return any(known.startswith(f"{name}.") for known in VOCABULARY)
+def _is_family(name: str, vocabulary: Set[str]) -> bool:
+    return any(known.startswith(f"{name}.") for known in vocabulary)

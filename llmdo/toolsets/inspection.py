@@ -67,7 +67,7 @@ async def inspect(request: Request) -> AsyncIterator[Event]:
                     yield _failed(unread)
             for name in sorted(names):
                 yield Begun(work=f"listing the tools of `{place}:{name}`")
-                async for event in _outcome(loaded, f"{place}:{name}", request.deps.get(f"{place}:{name}")):
+                async for event in _outcome(loaded, f"{place}:{name}", request):
                     yield event
     yield InspectionEnded()
 
@@ -83,7 +83,8 @@ def _unread_workers(loaded: Modules, place: str, module: ModuleType) -> Iterator
         )
 
 
-async def _outcome(loaded: Modules, reference: str, deps: str | None) -> AsyncIterator[Event]:
+async def _outcome(loaded: Modules, reference: str, request: Request) -> AsyncIterator[Event]:
+    deps = request.deps.get(reference)
     try:
         module = loaded.module(reference.rpartition(":")[0])
         value = loaded.load(reference)
@@ -91,7 +92,9 @@ async def _outcome(loaded: Modules, reference: str, deps: str | None) -> AsyncIt
             value = own_tools(adopted(reference, value, has_deps=deps is not None))
         if deps is not None:
             maker(deps, loaded.load(deps))
-        yield InspectedToolset(reference=reference, facts=await _facts(reference, value, module))
+        yield InspectedToolset(
+            reference=reference, facts=await _facts(reference, value, module, request.families)
+        )
     except Problems as several:
         for error in several.problems:
             yield _failed(error)
@@ -99,7 +102,9 @@ async def _outcome(loaded: Modules, reference: str, deps: str | None) -> AsyncIt
         yield _failed(error)
 
 
-async def _facts(reference: str, value: object, module: ModuleType) -> ToolsetFacts:
+async def _facts(
+    reference: str, value: object, module: ModuleType, families: tuple[str, ...]
+) -> ToolsetFacts:
     is_class = is_toolset_class(value)
     toolset = _made(reference, value) if is_toolset_class(value) else value
     if toolset is None and is_class:
@@ -117,7 +122,9 @@ async def _facts(reference: str, value: object, module: ModuleType) -> ToolsetFa
             if probe := named_in(definition.metadata):
                 probe_of(probe, toolset, module)
             tools[name] = ToolFacts(
-                digest=tool_digest(definition), capabilities=declared(definition.metadata), hook=hook
+                digest=tool_digest(definition),
+                capabilities=declared(definition.metadata, families),
+                hook=hook,
             )
         except LlmdoError as error:
             message = f"tool `{name}` of `{reference}`: {error.message}"

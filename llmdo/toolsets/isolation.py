@@ -34,7 +34,7 @@ from llmdo.toolsets.report import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from io import BufferedReader
 
     from llmdo.graph.facts import Facts, ToolsetFacts
@@ -59,14 +59,15 @@ def inspect_toolsets(
     *,
     code: Mapping[str, str],
     deps: Mapping[str, str] | None = None,
+    families: Iterable[str] = (),
     timeout_s: float = 60.0,
 ) -> Inspected:
     """What is known of the toolsets in the files `modules` and of those that `references` name, sorted.
 
     `code` is each file that may be imported, to the digest of its text; `deps` are the agents for which something
-    makes deps, and that. The workspace's code runs in a child process with an environment built from nothing;
-    where bubblewrap works, it has no sockets, reads the workspace and what is installed for this interpreter, and
-    writes nothing. Elsewhere it is no sandbox.
+    makes deps, and that; `families` are the capabilities that extensions bring. The workspace's code runs in a child
+    process with an environment built from nothing; where bubblewrap works, it has no sockets, reads the workspace and
+    what is installed for this interpreter, and writes nothing. Elsewhere it is no sandbox.
 
     Raises:
         LlmdoError: A module or a toolset is wrong, all of which are reported at once; or the child did not end.
@@ -84,6 +85,7 @@ def inspect_toolsets(
             references=references,
             code=code,
             deps=deps or {},
+            families=tuple(families),
         )
         request.write_bytes(REQUEST.dump_json(content))
         variables = environment(home, folder / "tmp")

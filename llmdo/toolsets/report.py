@@ -24,6 +24,8 @@ class Request:
     """Each file that may be imported, to the digest of its text."""
     deps: Mapping[str, str] = field(default_factory=dict)
     """What refers to an agent, to what makes its deps, where something does."""
+    families: tuple[str, ...] = ()
+    """The capabilities that extensions bring."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo.base import parts
 from llmdo.base.values import dataclass
+from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,6 +27,8 @@ class Gaps:
     """Whether there may be workers and toolsets that the graph lacks."""
     aliases: bool = False
     """Whether there may be aliases of models that it lacks."""
+    extensions: bool = False
+    """Whether there may be capabilities and checks of extensions that it lacks."""
     contents: bool = False
     """Whether it may lack anything else that sources say: an entry, an edge, a rule."""
     toolsets: frozenset[str] = frozenset()
@@ -37,8 +40,10 @@ class Gaps:
         return bool(self.files or self.toolsets or self.contents)
 
     def may_hide(self, capability: str) -> bool:
-        """Whether an unknown tool may declare this capability of the project's own."""
+        """Whether an unknown tool may declare this capability of the project's own, or an extension may bring it."""
         family, _, rest = capability.partition(".")
+        if self.extensions and Capability(capability).is_of_extension:
+            return True
         return family == "x" and (self.names or rest.partition(".")[0] in self.toolsets)
 
 

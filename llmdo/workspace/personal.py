@@ -1,6 +1,7 @@
 """A person's own `policy.toml`: what they allow less of than any workspace on their machine may say.
 
-Only a run reads it, and `llmdo doctor`. `check` and the lock do not: they have to say the same to everybody.
+Only a run reads it, and `llmdo doctor`. `check` and the lock do not, as they have to say the same to everybody; but
+where a workspace names extensions, they look whether the person lists these, and refuse if not.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from llmdo.policy.vocabulary import VOCABULARY, has_paths
 from llmdo.syntax import toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.policy.authority import Rule
@@ -45,6 +46,8 @@ class PersonalPolicy:
     """Whether `--approve-all` may be used."""
     requires_trust: bool = False
     """Whether nothing of a workspace is executed that nobody has answered for, where nobody can be asked."""
+    extensions: tuple[str, ...] = ()
+    """The installed distributions that may extend llmdo."""
 
 
 def path_of(environ: Mapping[str, str]) -> Path:
@@ -73,7 +76,10 @@ def read(environ: Mapping[str, str]) -> PersonalPolicy:
     judged = judge(document, "policy")
     problems = [*document.problems, *(() if document.problems else judged.problems)]
     if not problems:
-        problems = [*unknown_capabilities(document), *_for_manifests(document)]
+        lists = bool(parts.texts(document.data.get("extensions")))
+        unknown = unknown_capabilities(document)
+        problems = [each for each in unknown if not (lists and _may_be_of_extension(each))]
+        problems += _for_manifests(document)
     if problems:
         lines = [_line(problem) for problem in sorted(problems, key=lambda problem: problem.order)]
         raise LlmdoError(
@@ -89,6 +95,7 @@ def read(environ: Mapping[str, str]) -> PersonalPolicy:
         ),
         approve_all=table.get("approve-all", True) is True,
         requires_trust=document.data.get("trust") == "required",
+        extensions=parts.texts(document.data.get("extensions")),
     )
 
 
@@ -128,15 +135,25 @@ def _for_manifests(document: Document) -> Iterator[Diagnostic]:
         yield finding("LDO102", at, "`extends` is for the policies that a manifest extends")
 
 
-def unknown_capabilities(document: Document) -> Iterator[Diagnostic]:
-    """The rules that would never fire. What workspaces call their own is not known here."""
-    known = {".".join(name.split(".")[:length]) for name in VOCABULARY for length in range(1, 4)}
+def _may_be_of_extension(unknown: Diagnostic) -> bool:
+    """Whether an unknown capability may be one of an extension: not where it is like one that there is."""
+    return unknown.hint is None and unknown.capability is not None
+
+
+def unknown_capabilities(document: Document, families: Iterable[str] = ()) -> Iterator[Diagnostic]:
+    """The rules that would never fire. What workspaces call their own is not known here.
+
+    `families` are the capabilities that extensions bring.
+    """
+    known = {above for name in (*VOCABULARY, *families) for above in Capability(name).names}
     for text in parts.table(document.data, "approvals", "rules"):
         capability = Capability.parse(text)
         name, at = capability.name, document.key("approvals", "rules", text)
         is_own = name == "x" or name.startswith("x.")
         if name not in known and not is_own:
-            yield finding("LDO207", at, f"`{name}` is not a capability", hint=did_you_mean(name, known))
+            own = name if capability.is_of_extension else None
+            hint = did_you_mean(name, known)
+            yield finding("LDO207", at, f"`{name}` is not a capability", hint=hint, capability=own)
         elif capability.scope is not None and not has_paths(name):
             yield finding("LDO207", at, f"`{name}` has no scopes, so `{text}` would never match")
 

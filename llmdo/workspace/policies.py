@@ -23,12 +23,13 @@ from llmdo.syntax.document import Place
 from llmdo.workspace.personal import unknown_capabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from importlib.metadata import Distribution
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
     from llmdo.syntax.document import Document
+    from llmdo.workspace.installed import InstalledExtension
 
     ReadSource = Callable[[str], tuple[Source, tuple[Diagnostic, ...]]]
     """The text of a file of the workspace, or why it has none."""
@@ -44,6 +45,8 @@ class PolicyReader:
     root: Path
     source_of: ReadSource
     problems: list[Diagnostic]
+    families: frozenset[str] = frozenset()
+    """The capabilities that extensions bring."""
     policies: dict[str, SharedPolicy] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)
     """Those that are being read, each extended by the one before."""
@@ -79,7 +82,10 @@ class PolicyReader:
         if document.problems:
             return
         judged = judge(document, "policy")
-        self.problems.extend(judged.problems or unknown_capabilities(document))
+        self.problems.extend(judged.problems or unknown_capabilities(document, self.families))
+        if "extensions" in document.data:
+            at_key = document.key("extensions")
+            self.problems.append(finding("LDO102", at_key, "`extensions` is for a person's own policy"))
         document = judged.document
         self.open.append(name)
         self.extend(document, ("extends",), name[: name.rfind("/") + 1])
@@ -116,10 +122,15 @@ class PolicyReader:
 
 
 def read_policies(
-    root: Path, document: Document, source_of: ReadSource, problems: list[Diagnostic]
+    root: Path,
+    document: Document,
+    source_of: ReadSource,
+    problems: list[Diagnostic],
+    extensions: Iterable[InstalledExtension] = (),
 ) -> tuple[tuple[SharedPolicy, ...], bool]:
     """What a manifest extends, sorted by name; and whether what is installed has a say in it. Notes its problems."""
-    reader = PolicyReader(root, source_of, problems)
+    families = frozenset(name for each in extensions for name in each.extension.capabilities)
+    reader = PolicyReader(root, source_of, problems, families)
     reader.extend(document, EXTENDS, "")
     return tuple(policy for _, policy in sorted(reader.policies.items())), reader.asks_packages
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import CODES
 from llmdo.base.values import dataclass, field, replace
 from llmdo.graph.unseen import unseen
 from llmdo.reach import Analysis
 from llmdo.workspace import lock
+from llmdo.workspace.extensions import REFUSED
 from llmdo.workspace.gaps import Gaps
 from llmdo.workspace.modules import imports_of
 from llmdo.workspace.reading import load, read_lock
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.base.cache import Seen
+    from llmdo.base.diagnostic import Severity
     from llmdo.base.source import Source
+    from llmdo.extensions.spec import Extension
     from llmdo.graph.resolved import Graph
     from llmdo.graph.toolset import Toolset
     from llmdo.workspace.lock import Locked
@@ -52,6 +56,19 @@ class Project:
         return self.locked.graph == self.graph
 
     @property
+    def extensions(self) -> tuple[Extension, ...]:
+        """The installed extensions that the manifest names and that may be used, in its order."""
+        return tuple(each.extension for each in self.workspace.extensions)
+
+    @property
+    def codes(self) -> Mapping[str, tuple[str, Severity]]:
+        """Every code that a finding may have, its name and its severity: ours, and those of its extensions."""
+        own = {
+            code: (own.name, own.severity) for each in self.extensions for code, own in each.checks.items()
+        }
+        return {**CODES, **own} if own else CODES
+
+    @property
     def prompts(self) -> dict[str, str]:
         """Each worker's prompt by its name; those that code makes are left out."""
         return {
@@ -60,15 +77,21 @@ class Project:
 
 
 def read(
-    root: Path, manifest: Source | None = None, seen: Seen | None = None, memory: Memory | None = None
+    root: Path,
+    manifest: Source | None = None,
+    seen: Seen | None = None,
+    memory: Memory | None = None,
+    *,
+    copy_of: Path | None = None,
 ) -> Project:
     """The project at `root`. Runs nothing of it; whatever is wrong with its files is left to the checks.
 
     With a `manifest` that text stands for the one in `root`, as `workspace.load` has it; what is looked at is noted
-    in `seen`. What a `memory` knows of files that are the same is taken from it.
+    in `seen`. What a `memory` knows of files that are the same is taken from it. `copy_of` is the workspace of which
+    `root` holds another revision.
     """
     seen = {} if seen is None and memory else seen
-    workspace = load(root, manifest, seen, memory)
+    workspace = load(root, manifest, seen, memory, copy_of)
     sketch = lock.sketch(workspace.lock) if workspace.lock else None
     # Its text may be the largest of all, and mostly a sketch of it will do.
     workspace = replace(workspace, lock=None)
@@ -133,7 +156,8 @@ def _analysis(graph: Graph | None, memory: Memory | None) -> Analysis | None:
 def _gaps(workspace: Workspace, graph: Graph, locked: Locked) -> Gaps:
     """What is unknown about `graph`, which was made of `workspace` and of what `locked` knows."""
     is_lock_lost = LOCK in workspace.unread or locked.state not in ("missing", "read")
-    if not (workspace.unread or workspace.lacks or is_lock_lost):
+    is_refused = any(problem.code == REFUSED for problem in workspace.problems)
+    if not (workspace.unread or workspace.lacks or is_lock_lost or is_refused):
         return Gaps()
     sources = workspace.unread - {LOCK}
     unknown = set(_touched(workspace, graph, sources))
@@ -143,7 +167,8 @@ def _gaps(workspace: Workspace, graph: Graph, locked: Locked) -> Gaps:
         files=workspace.unread | ({LOCK} if is_lock_lost else set()),
         names="names" in workspace.lacks,
         aliases="aliases" in workspace.lacks,
-        contents=bool(workspace.lacks),
+        extensions=is_refused,
+        contents=bool(workspace.lacks) or is_refused,
         toolsets=frozenset(unknown),
     )
 

@@ -22,6 +22,7 @@ from llmdo.syntax.imports import import_candidates
 from llmdo.workspace import older
 from llmdo.workspace.environments import environments_in
 from llmdo.workspace.evals import GOVERNING, judging_files
+from llmdo.workspace.extensions import read_extensions
 from llmdo.workspace.gaps import lost
 from llmdo.workspace.policies import read_policies
 from llmdo.workspace.references import (
@@ -61,19 +62,22 @@ MAX_RECORDING = 256 * 1024 * 1024  # bytes of a recording that a model plays: ea
 
 
 def load(
-    root: Path, manifest_source: Source | None = None, seen: Seen | None = None, memory: Memory | None = None
+    root: Path,
+    manifest_source: Source | None = None,
+    seen: Seen | None = None,
+    memory: Memory | None = None,
+    copy_of: Path | None = None,
 ) -> Workspace:
     """The workspace at `root`, as far as its files can be read; what is wrong with them is in `problems`.
 
     With a `manifest_source` that text is the manifest, whatever `root` holds, and there is no lock. What is looked
-    at is noted in `seen`; what a `memory` knows of files that are the same is not read again.
+    at is noted in `seen`; what a `memory` knows of files that are the same is not read again. `root` may be a `copy_of`
+    another workspace.
     """
     files = SourceFiles(root, seen, memory)
-    if manifest_source is None:
-        source, problems = files.source(MANIFEST, limit=MAX_MANIFEST)
-    else:
-        source, problems = manifest_source, ()
-    problems = (*problems, *(document := toml.parse(source)).problems)
+    source = manifest_source
+    source, unread = (source, ()) if source else files.source(MANIFEST, limit=MAX_MANIFEST)
+    problems = (*unread, *(document := toml.parse(source)).problems)
     manifest: Mapping[str, Json] | None = None
     reader = _WorkspaceReader(root, document, manifest_source is None, list(problems), seen, files)
     if not problems:
@@ -97,9 +101,10 @@ def load(
         manifest = {**manifest, "toolsets": {**older.VOUCHED, **parts.table(manifest, "toolsets")}}
     workers = (*workers, *adopted(document, parts.tables(manifest, "workers")))
     workers, named, outlines = reader.code(manifest, workers, modules, ignored)
-    policies, asks_packages = read_policies(root, document, files.source, reader.problems)
     recordings = reader.recordings([*named_models(document, manifest), *models_of(workers)])
-    executed = reader.executed(manifest)
+    executed = reader.executed(manifest, copy_of)
+    loaded = executed["extensions"]
+    policies, asks_packages = read_policies(root, document, files.source, reader.problems, loaded)
     reader.report_compiled(outlines)
     reader.problems.extend(wrong_targets(root, document, manifest, seen))
     reader.problems.extend(discovery.case_collisions([*paths, *outlines]))
@@ -352,7 +357,7 @@ class _WorkspaceReader:
                     hint = "remove it, and install compiled code as a package"
                     self.problems.append(finding("LDO112", Location(path), message, hint=hint))
 
-    def executed(self, manifest: Mapping[str, Json]) -> dict[str, Any]:
+    def executed(self, manifest: Mapping[str, Json], copy_of: Path | None) -> dict[str, Any]:
         """The fields of a workspace about what is executed besides its modules."""
         programs: Mapping[str, ServerPrograms] = {}
         if any("mcp" in table for table in parts.tables(manifest, "toolsets").values()):
@@ -361,6 +366,7 @@ class _WorkspaceReader:
             programs, problems = programs_in(self.document, manifest, self.files)
             self.problems.extend(problems)
         return {
+            "extensions": read_extensions(self.root, self.document, self.problems, copy_of),
             "programs": programs,
             "judges": read_modules(self.root, judging_files(self.files), self.files),
             "places": GOVERNING | environments_in(self.root) | globs_of(manifest),

@@ -23,6 +23,7 @@ from llmdo.graph.worker import Use, Worker, own_toolset
 from llmdo.policy.authority import BUILT_IN_VERSION, Capability
 from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
+from llmdo.workspace.extensions import used
 from llmdo.workspace.modules import source_digests, text_digests
 from llmdo.workspace.references import package_files, python_file
 from llmdo.workspace.toolset_names import names_of_paths, toolset_references
@@ -70,6 +71,7 @@ def resolve(
         flows=keys.flows(workspace.table("flows"), ValueOrigin(document, ("flows",), "llmdo.toml")),
         sources=keys.labelled_sources(workspace.table("sources"), ValueOrigin(document, ("sources",))),
         policies=workspace.policies,
+        extensions=used(document, workspace.extensions) if workspace.extensions else {},
         models=models,
         python_models=_python_models(workspace, sources, settings, models, entries, workers),
         schema_sources=_schema_sources(sources, workers),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from llmdo.graph.shared_policy import SharedPolicy
     from llmdo.syntax.document import Document
     from llmdo.workspace.gaps import Lack
+    from llmdo.workspace.installed import InstalledExtension
     from llmdo.workspace.modules import Module
     from llmdo.workspace.references import ClassPath
     from llmdo.workspace.worker_file import WorkerFile
@@ -54,6 +55,8 @@ class Workspace:
     """The lines of headers that name a toolset by the path of its class, in the order of the workers."""
     policies: tuple[SharedPolicy, ...] = ()
     """Those that the manifest extends, as far as they can be read, sorted by name."""
+    extensions: tuple[InstalledExtension, ...] = ()
+    """Those that the manifest names and that may be used, in its order."""
     asks_packages: bool = False
     """Whether what is installed has a say in its policies."""
     recordings: Mapping[str, str] = field(default_factory=dict)

@@ -188,7 +188,7 @@ def advice_on(reason: Reason) -> str:
     if reason.flow is not None:
         return "let a worker make the call that has not read it"
     line = f"`{rule_line(reason.capability if rule is None else rule.capability)}`"
-    if rule is None or rule.origin == "built in":
+    if rule is None or rule.at is None:  # built in, or of an extension
         return f"add {line} to [approvals.rules] in llmdo.toml"
     if rule.origin == "llmdo.toml":
         return f"make it {line} in [approvals.rules] in llmdo.toml"

@@ -9,7 +9,7 @@ History of the format, newest first:
     tools may run twice; which files a toolset imports without its text saying so; what an answer does that was cut
     off; the folder that tools work on; who is notified of how runs end; when entries are started by themselves, and for
     how long a time that passed is made up for; how many of their runs a fleet has at a time; the policies that the
-    manifest extends.
+    manifest extends; the installed extensions that it names, with the capabilities that they bring.
 """
 
 from llmdo.workspace.lock.differing import read_beside

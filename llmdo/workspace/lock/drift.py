@@ -37,6 +37,7 @@ _CHANGED = {
     "schedule": words_of(Schedule),
     "worker": words_of(Worker),
     "toolset": words_of(Toolset),
+    "extension": {"digest": "its files changed"},
 }
 """Table of the lock to what changed in its items, in words, by key."""
 
@@ -89,6 +90,7 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
             yield Drift(kind, "", changes, None)
     for kind in (
         "policy",
+        "extension",
         "model",
         "python-model",
         "schema-source",
@@ -133,6 +135,8 @@ def _other_workers(before: Graph, after: Graph) -> Iterator[str]:
 
 def _place(graph: Graph, kind: str, name: str) -> Place | None:
     match kind:
+        case "extension":
+            return graph.extensions[name].at
         case "worker":
             return graph.workers[name].at
         case "toolset":

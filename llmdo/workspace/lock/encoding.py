@@ -9,6 +9,7 @@ from llmdo.base import digest
 from llmdo.base.parts import items, table, tables, text, texts
 from llmdo.base.values import fields, replace
 from llmdo.graph.builtin import PROVIDER_SIDE
+from llmdo.graph.extension import UsedExtension
 from llmdo.graph.keys import (
     ValueOrigin,
     decoded,
@@ -57,6 +58,7 @@ def encode(graph: Graph, only: Container[str] | None = None) -> dict[str, Json]:
 def before_workers(graph: Graph) -> dict[str, Json]:
     """The first part of a lock."""
     policies = {policy.name: policy.encoded() for policy in graph.policies}
+    extensions = {name: extension.encoded() for name, extension in graph.extensions.items()}
     sources: dict[str, Json] = {str(source.capability): str(source.label) for source in graph.sources}
     return {
         "version": VERSION,
@@ -66,6 +68,7 @@ def before_workers(graph: Graph) -> dict[str, Json]:
         **({"flows": flow_rules} if (flow_rules := encoded_flows(graph.flows)) else {}),
         **({"sources": sources} if sources else {}),
         **({"policy": policies} if policies else {}),
+        **({"extension": extensions} if extensions else {}),
         "paths": dict(graph.paths),
         "model": {alias: {"chain": list(chain)} for alias, chain in graph.models.items()},
         "python-model": {name: {"source": source} for name, source in graph.python_models.items()},
@@ -140,6 +143,10 @@ def decode(document: Document, lock: Mapping[str, Json]) -> Graph:
         flows=flows(table(lock, "flows"), ValueOrigin(document, ("flows",), "llmdo.toml")),
         sources=labelled_sources(table(lock, "sources"), ValueOrigin(document, ("sources",))),
         policies=tuple(_policy(document, name, stated) for name, stated in _sorted(lock, "policy")),
+        extensions={
+            name: UsedExtension.decoded(name, stated, Place(document, ("extension", name), of_key=True))
+            for name, stated in _sorted(lock, "extension")
+        },
         models={name: texts(stated["chain"]) for name, stated in _sorted(lock, "model")},
         python_models=_sources(lock, "python-model"),
         schema_sources=_sources(lock, "schema-source"),
