@@ -26,7 +26,11 @@ def log(report: Report) -> str:
     invocation: dict[str, Json] = {"executionSuccessful": report.error is None}
     run: dict[str, Json] = {
         "tool": {
-            "driver": {"name": "llmdo", "version": __version__, "rules": [_rule(code) for code in CODES]}
+            "driver": {
+                "name": "llmdo",
+                "version": __version__,
+                "rules": [*map(_rule, CODES), *map(_own_rule, own := _own(report))],
+            }
         },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "the root of the repository"}}},
@@ -41,13 +45,32 @@ def log(report: Report) -> str:
         invocation["toolExecutionNotifications"] = [notification]
     if report.findings or not report.error:
         pairs = zip(report.findings, fingerprints(report), strict=True)
-        run["results"] = [_result(finding, fingerprint, report.folder) for finding, fingerprint in pairs]
+        codes = [*CODES, *(each.code for each in own)]
+        run["results"] = [
+            _result(finding, fingerprint, report.folder, codes.index(finding.code))
+            for finding, fingerprint in pairs
+        ]
     document = {
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
         "version": "2.1.0",
         "runs": [run],
     }
     return json.dumps(document, indent=2) + "\n"
+
+
+def _own(report: Report) -> list[Diagnostic]:
+    """A finding of each check of an extension that has some, sorted by code."""
+    first = {each.code: each for each in reversed(report.findings) if each.code not in CODES}
+    return [first[code] for code in sorted(first)]
+
+
+def _own_rule(finding: Diagnostic) -> dict[str, Json]:
+    return {
+        "id": finding.code,
+        "name": finding.name,
+        "shortDescription": {"text": finding.name},
+        "defaultConfiguration": {"level": finding.severity},
+    }
 
 
 def _rule(code: str) -> dict[str, Json]:
@@ -63,10 +86,10 @@ def _rule(code: str) -> dict[str, Json]:
     }
 
 
-def _result(finding: Diagnostic, fingerprint: str, folder: str) -> dict[str, Json]:
+def _result(finding: Diagnostic, fingerprint: str, folder: str, rule: int) -> dict[str, Json]:
     result: dict[str, Json] = {
         "ruleId": finding.code,
-        "ruleIndex": list(CODES).index(finding.code),
+        "ruleIndex": rule,
         "level": finding.severity,
         "message": {"text": _text(with_hint(finding, "\n"))},
         "locations": [{"physicalLocation": _physical(finding.at, folder)}],

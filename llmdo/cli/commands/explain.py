@@ -23,8 +23,10 @@ def explain(
     from llmdo.checks import explanation
     from llmdo.render import foreign as render
     from llmdo.services import foreign
+    from llmdo.services.extensions import extensions_here
 
     text = render.table(foreign.table(form)) if form or not code else explanation(code)
+    text = text or explanation(code, extensions_here())
     if text is None:
         known = [*CODES, *(name for name, _ in CODES.values())]
         hint = did_you_mean(code.upper(), known) or "see the README"
