@@ -28,14 +28,16 @@ from llmdo.foreign.tree import DiskTree, is_like, project_of
 from llmdo.reach import Analysis
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from llmdo.extensions.spec import ForeignFormat
+    from llmdo.extensions.spec import Extension, ForeignFormat
     from llmdo.foreign.lines import Line
     from llmdo.foreign.team import Team
     from llmdo.foreign.tree import Tree
     from llmdo.graph.resolved import Graph
+
+    Formats = Mapping[str, ForeignFormat]
 
 AUTO = "auto"
 """Whatever is there, of all formats together."""
@@ -56,20 +58,22 @@ class Foreign:
     """The graph prepared for questions about reach."""
 
 
-def formats() -> Mapping[str, ForeignFormat]:
-    """The formats that extensions read, by their names, sorted."""
-    return dict(sorted((name, form) for each in features() for name, form in each.formats.items()))
+def formats(extensions: Iterable[Extension] = ()) -> Formats:
+    """The formats that parts of llmdo and the `extensions` of a workspace read, by their names, sorted."""
+    every = (*features(), *extensions)
+    return dict(sorted((name, form) for each in every for name, form in each.formats.items()))
 
 
-def table_of(form: str) -> tuple[Line, ...]:
+def table_of(form: ForeignFormat) -> tuple[Line, ...]:
     """What the tools of a format can do."""
-    table: tuple[Line, ...] = import_module(f"{formats()[form].package}.table").TABLE
+    table: tuple[Line, ...] = import_module(f"{form.package}.table").TABLE
     return table
 
 
 def tools_of(form: str) -> frozenset[str]:
     """The names of the tools of a format; none where no extension reads it."""
-    return frozenset(line.tool for line in table_of(form)) if form in formats() else frozenset()
+    known = formats()
+    return frozenset(line.tool for line in table_of(known[form])) if form in known else frozenset()
 
 
 def not_enforced(form: str) -> str:
@@ -77,53 +81,62 @@ def not_enforced(form: str) -> str:
     return f"read from {form}; not enforced by llmdo"
 
 
-def read(form: str, path: Path, revision: str | None = None, *, may_be_empty: bool = False) -> Foreign:
+def read(
+    form: str,
+    path: Path,
+    revision: str | None = None,
+    *,
+    may_be_empty: bool = False,
+    extensions: Iterable[Extension] = (),
+) -> Foreign:
     """The project at `path`, a folder or one file, as the format `form` has it; at a git revision, if one is given.
 
     Of one file, the project is the folder in which the format looks for such files, else that where it lies.
+    `extensions` bring formats beside ours.
 
     Raises:
         LlmdoError: there is no such format, folder or revision, or nothing of the format is in it.
     """
-    if form not in (*formats(), AUTO):
-        raise LlmdoError(f"there is no format `{form}`", hint=did_you_mean(form, formats()) or _formats())
+    known = formats(extensions)
+    if form not in (*known, AUTO):
+        raise LlmdoError(f"there is no format `{form}`", hint=did_you_mean(form, known) or _names(known))
     if path.is_file():
-        root, team = _of_file(form, path, revision)
+        root, team = _of_file(form, path, revision, known)
         teams = [team]
     elif path.is_dir():
         root = path.absolute()
         tree = _tree(root, None, revision)
-        teams = claimed(_teams(tree)) if form == AUTO else [_team(form, tree)]
+        teams = claimed(_teams(tree, known)) if form == AUTO else [_team(known[form], tree)]
         team = together(teams)
         if not team.agents and not team.problems and not may_be_empty:
-            raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_instead(form, tree))
+            raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_instead(form, tree, known))
         if form == AUTO:
             notes = (sighting.note for sighting in unsupported.seen(tree))
             team = replace(team, problems=(*team.problems, *notes))
     else:
         raise LlmdoError(f"there is no folder or file `{path}`")
     if not team.agents and not team.problems and not may_be_empty:
-        raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_formats())
+        raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_names(known))
     graph = graph_of(team)
     return Foreign(root=root, team=team, teams=tuple(teams), graph=graph, analysis=Analysis(graph))
 
 
-def _of_file(form: str, path: Path, revision: str | None) -> tuple[Path, Team]:
+def _of_file(form: str, path: Path, revision: str | None, known: Formats) -> tuple[Path, Team]:
     """The project of one file, and what the file says."""
     file = path.absolute()
     if form != AUTO:
-        patterns = _patterns(form)
+        patterns = known[form].files
         if not is_like(file.name, patterns):
             raise LlmdoError(f"`{path}` is not a file of {form}", hint=f"these are: {', '.join(patterns)}")
         folder = project_of(file, patterns) or file.parent
-        return folder, _team(form, _tree(folder, file, revision))
-    roots = {known: root for known in formats() if (root := project_of(file, _patterns(known)))}
+        return folder, _team(known[form], _tree(folder, file, revision))
+    roots = {name: root for name, form in known.items() if (root := project_of(file, form.files))}
     # `agents/*.md` is a pattern of several; a hidden folder such as `.gemini` is that of one.
     hidden = next((f"{folder.name}/" for folder in file.parents if folder.name.startswith(".")), "/")
-    own = {known for known in roots if any(pattern.startswith(hidden) for pattern in _patterns(known))}
-    roots = {known: root for known, root in roots.items() if known in own or not own}
-    teams = {known: _team(known, _tree(root, file, revision)) for known, root in roots.items()}
-    likely = _without_servers_alone([known for known, team in teams.items() if team.agents])
+    own = {name for name in roots if any(pattern.startswith(hidden) for pattern in known[name].files)}
+    roots = {name: root for name, root in roots.items() if name in own or not own}
+    teams = {name: _team(known[name], _tree(root, file, revision)) for name, root in roots.items()}
+    likely = _without_servers_alone([name for name, team in teams.items() if team.agents])
     if len(likely) != 1:
         root = project_of(file, unsupported.PATTERNS) or file.parent
         sightings = unsupported.seen(_tree(root, None, revision)) if not likely else ()
@@ -146,33 +159,29 @@ def _nothing_of(form: str) -> str:
     return "nothing that llmdo reads" if form == AUTO else f"nothing of {form}"
 
 
-def _patterns(form: str) -> tuple[str, ...]:
-    return formats()[form].files
-
-
-def _teams(tree: Tree) -> list[Team]:
+def _teams(tree: Tree, known: Formats) -> list[Team]:
     """What the tree has of each format; the reader of one that has no files is not even imported."""
     # One walk for all of them.
-    tree.find([*unsupported.WALKED, *(pattern for form in formats() for pattern in _patterns(form))])
-    return [_team(form, tree) for form in formats() if any(tree.find(_patterns(form)))]
+    tree.find([*unsupported.WALKED, *(pattern for form in known.values() for pattern in form.files)])
+    return [_team(form, tree) for form in known.values() if any(tree.find(form.files))]
 
 
-def _team(form: str, tree: Tree) -> Team:
-    team: Team = import_module(f"{formats()[form].package}.reader").read(tree)
+def _team(form: ForeignFormat, tree: Tree) -> Team:
+    team: Team = import_module(f"{form.package}.reader").read(tree)
     return team
 
 
-def _instead(form: str, tree: Tree) -> str:
+def _instead(form: str, tree: Tree, known: Formats) -> str:
     """What a folder holds in which there is nothing of the format `form`."""
-    others = [team.format for team in claimed(_teams(tree)) if team.agents and form != AUTO]
+    others = [team.format for team in claimed(_teams(tree, known)) if team.agents and form != AUTO]
     if others:
         wanted = others[0] if len(others) == 1 else AUTO
         return f"there are files of {' and '.join(others)}: --from {wanted}"
-    return unsupported.summary(unsupported.seen(tree)) or _formats()
+    return unsupported.summary(unsupported.seen(tree)) or _names(known)
 
 
-def _formats() -> str:
-    return f"the formats are {', '.join(formats())}"
+def _names(known: Formats) -> str:
+    return f"the formats are {', '.join(known)}"
 
 
 def _tree(root: Path, file: Path | None, revision: str | None) -> Tree:

@@ -12,6 +12,8 @@ from llmdo.diff import diff as difference_of
 from llmdo.diff import revision
 from llmdo.graph.resolved import Graph
 from llmdo.services import past_sources, unseen
+from llmdo.services.extensions import extensions_here
+from llmdo.services.invalid import require_extensions
 from llmdo.services.root import root_folder
 from llmdo.workspace import project
 from llmdo.workspace.root import LOCK, MAX_LOCK
@@ -148,6 +150,7 @@ def _side(root: Path, at: str, tell: Tell) -> _Compared | None:
 def _worktree(root: Path, tell: Tell) -> _Compared:
     """What the sources on disk say. Nothing of them is run, so the lock tells what only an import or a start does."""
     read = project.read(root)
+    require_extensions(read.workspace.problems)
     if read.locked.graph is None:
         of_lock = (problem for problem in read.workspace.problems if problem.at.path == LOCK)
         problems = [*read.locked.problems, *of_lock]
@@ -174,8 +177,9 @@ def _foreign(origin: tuple[str, str], request: DiffRequest, tell: Tell) -> DiffO
     from llmdo import foreign  # what only few comparisons need
 
     name, folder = origin[0], Path(origin[1])
-    now = foreign.read(name, folder, None if request.after == WORKTREE else request.after)
-    then = foreign.read(name, folder, request.before, may_be_empty=True)
+    own, at = extensions_here(), None if request.after == WORKTREE else request.after
+    now = foreign.read(name, folder, at, extensions=own)
+    then = foreign.read(name, folder, request.before, may_be_empty=True, extensions=own)
     has_baseline = bool(then.team.agents)
     if not has_baseline:
         tell(f"no baseline: nothing of {name} is at `{request.before}`, so everything is new")

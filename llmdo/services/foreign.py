@@ -9,6 +9,7 @@ from llmdo import foreign
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.foreign import findings
+from llmdo.services.extensions import extensions_here
 
 if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
@@ -34,7 +35,7 @@ def check(origin: tuple[str, str]) -> ForeignOutcome:
         LlmdoError: There is no such project, or no such format.
     """
     name, folder = origin
-    read = foreign.read(name, Path(folder))
+    read = foreign.read(name, Path(folder), extensions=extensions_here())
     return ForeignOutcome(
         findings=findings.check(read),
         files=read.team.files,
@@ -46,7 +47,7 @@ def check(origin: tuple[str, str]) -> ForeignOutcome:
 def opened(origin: tuple[str, str], tell: Tell) -> Foreign:
     """The project that `--from` names. What could not be read may be missing in the answer, and a warning says so."""
     name, folder = origin
-    read = foreign.read(name, Path(folder))
+    read = foreign.read(name, Path(folder), extensions=extensions_here())
     unread = sum(problem.severity == "error" for problem in read.team.problems)
     guessed = sum(problem.code == "LDO150" for problem in read.team.problems)
     for number, problem in ((unread, "could not be read"), (guessed, "had to be guessed at")):
@@ -62,9 +63,10 @@ def table(name: str) -> tuple[Line, ...]:
     Raises:
         LlmdoError: There is no table of it.
     """
-    if name not in foreign.formats():
+    known = foreign.formats(extensions_here())
+    if name not in known:
         raise LlmdoError(
             f"there is no table of `{name}`" if name else "a code, or `--from FORMAT`, is missing",
-            hint=f"there are tables of {', '.join(foreign.formats())}",
+            hint=f"there are tables of {', '.join(known)}",
         )
-    return foreign.table_of(name)
+    return foreign.table_of(known[name])
