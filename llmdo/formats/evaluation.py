@@ -64,6 +64,12 @@ EvaluatorsTable = TypedDict(
                 Doc("FILE.py:NAME of functions of the workspace that judge a case."),
             ]
         ],
+        "evaluator": NotRequired[
+            Annotated[
+                Name | Annotated[list[Name], MinLen(1)],
+                Doc("Names of evaluators that extensions of the workspace bring."),
+            ]
+        ],
         "judge": NotRequired[
             Annotated[
                 dict[Name, Chain],

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Context = EvaluatorContext[object, object, object]
 Functions = Mapping[str, Callable[[Context], Any]]
-"""FILE.py:NAME to the function that it names."""
+"""FILE.py:NAME to the function that it names, and the name of an evaluator of an extension to its function."""
 
 RUN = "run"
 FACTS = "facts"
@@ -82,6 +82,8 @@ def evaluators_of(
         yield Criterion("json_schema", partial(_fits, schema))
     for reference in texts_of(table.get("function")):
         yield Criterion(reference.rpartition(":")[2], functions[reference])
+    for name in texts_of(table.get("evaluator")):
+        yield Criterion(name, functions[name])
     for question in questions_of(table):
         yield Criterion(question.label, partial(_ruled, question.label, rulings))
     yield from _of_facts(table)

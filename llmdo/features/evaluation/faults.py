@@ -89,6 +89,12 @@ def _of_table(
         path = reference.rpartition(":")[0]
         if refused := discovery.exists(project.workspace.root, path):
             yield finding(refused.code, document.value(*route), f"`{excerpt(path)}` {refused.reason}")
+    evaluators = [name for each in project.extensions for name in each.evaluators]
+    for route, name in _each((*at, "evaluator"), table.get("evaluator")):
+        if name not in evaluators:
+            message = f"no extension of this workspace brings an evaluator `{excerpt(name)}`"
+            hint = did_you_mean(name, evaluators) or "`[workspace] extensions` names the distribution of one"
+            yield finding("LDO103", document.value(*route), message, hint=hint)
     for worker in parts.table(table, "judge"):
         yield from _of_judge(document, (*at, "judge", worker), worker, graph)
     yield from _of_tools(document, at, table, graph, entry)

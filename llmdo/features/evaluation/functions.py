@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base import topology
 from llmdo.base.diagnostic import LlmdoError, joined
+from llmdo.extensions.registry import part
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules
 from llmdo.workspace.modules import imports_of
@@ -43,7 +44,16 @@ def loaded(project: Project, references: tuple[str, ...], consent: Consent) -> I
                     f"`{reference}` is not a function, so it cannot judge", hint="`def NAME(ctx): return ...`"
                 )
             functions[reference] = function
-        yield functions
+        yield functions | own_evaluators(project)
+
+
+def own_evaluators(project: Project) -> dict[str, Callable[[Context], Any]]:
+    """The evaluators of the workspace's extensions, by their names.
+
+    Raises:
+        LlmdoError: One cannot be imported.
+    """
+    return {name: part(where) for each in project.extensions for name, where in each.evaluators.items()}
 
 
 def _require_locked(project: Project, judges: Mapping[str, str], references: tuple[str, ...]) -> None:

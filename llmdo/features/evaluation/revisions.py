@@ -68,7 +68,7 @@ def prepared(
     with TemporaryDirectory(prefix="llmdo-rev-") as name:
         folder = Path(name)
         _write(root, commit, label, folder)
-        then = projects.read(folder)
+        then = projects.read(folder, copy_of=root)
         differing = sorted(path for path, _ in then.graph.code.items() ^ now.graph.code.items())
         if differing and not runs_code:
             named = ", ".join(f"`{path}`" for path in dict.fromkeys(differing[:SHOWN]))
