@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -112,6 +113,7 @@ def test_a_check_that_was_remembered_is_not_believed_by_another_policy(
 ) -> None:
     monkeypatch.delenv("LLMDO_NO_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    time.sleep(0.15)  # what has just changed is not remembered
     assert llmdo(root, "check").returncode == 0
     policy.unlink()
     assert llmdo(root, "check").returncode == 2
@@ -132,6 +134,26 @@ def test_what_lies_in_an_environment_of_the_workspace_is_refused(
     monkeypatch.syspath_prepend(str(inside))
     refused(root, "the extension `acme-llmdo` lies inside the workspace")
     assert not canary.exists()
+
+
+def test_nor_is_it_imported_for_a_past_revision(
+    root: Path, policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = root / ".venv/lib/python3/site-packages"
+    install(inside)
+    canary = plant(inside)
+    monkeypatch.syspath_prepend(str(inside))
+    commit(root)
+    assert llmdo(root, "diff", "HEAD..HEAD").returncode == 0
+    assert not canary.exists()
+
+
+def commit(root: Path) -> None:
+    """All of the workspace but its environment, as a commit."""
+    (root / ".gitignore").write_text(".venv\n")
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    for words in (("init", "--quiet"), ("add", "."), (*who, "commit", "--quiet", "--message", "a")):
+        subprocess.run(["git", *words], cwd=root, check=True)
 
 
 def test_what_tools_may_work_on_is_no_place_for_an_extension_either(
