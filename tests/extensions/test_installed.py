@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +14,9 @@ import pytest
 from llmdo.diff import diff
 from llmdo.graph.inventory import EXECUTED, Inventory
 from llmdo.workspace import project
-from tests.commands import llmdo
-from tests.examples.running import EXAMPLES, LEFT_OVER
+from tests.support.commands import llmdo
+from tests.support.examples import EXAMPLES, LEFT_OVER
+from tests.support.waiting import aged
 
 SOURCES = EXAMPLES / "extension"
 LISTED = 'schema = 1\nextensions = ["Acme_llmdo"]\n'
@@ -113,7 +113,7 @@ def test_a_check_that_was_remembered_is_not_believed_by_another_policy(
 ) -> None:
     monkeypatch.delenv("LLMDO_NO_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    time.sleep(0.15)  # what has just changed is not remembered
+    aged(root, packages, policy.parent)
     assert llmdo(root, "check").returncode == 0
     policy.unlink()
     assert llmdo(root, "check").returncode == 2
