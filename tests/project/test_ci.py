@@ -45,7 +45,9 @@ ALL = [*commands(SCRIPTS), *commands(blocks(PAGE)), *(shlex.split(hook["entry"])
 def test_every_command_is_one_that_the_parser_accepts(words: list[str]) -> None:
     words = [{"$FAIL_ON": "widened"}.get(word, word) for word in words]
     group: Any = typer.main.get_command(command_line())
-    group.commands[words[1]].make_context(words[1], words[2:])
+    # Commands are made once for all tests, and each keeps the options of help that its first context has.
+    above = typer.Context(group, **group.context_settings)
+    group.commands[words[1]].make_context(words[1], words[2:], parent=above)
 
 
 def test_the_commands_were_found() -> None:

@@ -50,10 +50,10 @@ def careful() -> str:
     return done("careful")
 
 @calc.tool
-def unsettled_result(ctx: RunContext) -> str:
+def doubtful(ctx: RunContext) -> str:
     if not ctx.tool_call_approved:
         raise ApprovalRequired
-    return done("unsettled_result")
+    return done("doubtful")
 
 @calc.tool_plain(defer_loading=True)
 def late() -> str:
@@ -100,7 +100,7 @@ CALC = toolset(
     wide=["x.calc.cpu"],
     broken=[],
     careful=[],
-    unsettled_result=[],
+    doubtful=[],
     late=[],
 )
 NOTES = toolset("notes", "tools.py:Notes", is_class=True, note=NOTE)
@@ -216,7 +216,7 @@ def test_a_tool_is_hidden_where_one_of_the_things_that_it_always_does_is_blocked
 def test_a_tool_without_a_locked_declaration_is_hidden(tmp_path: Path) -> None:
     script(tmp_path, main=["{tools}"])
     outcome = go(graph(worker("main", "calc"), CALC, approvals={"x.calc": "allowed"}), tmp_path)
-    assert outcome.output == "add,broken,careful,unsettled_result,late,wide"
+    assert outcome.output == "add,broken,careful,doubtful,late,wide"
 
 
 def test_metadata_wider_than_the_lock_blocks(tmp_path: Path) -> None:
@@ -475,7 +475,7 @@ def test_a_workers_rules_hold_for_its_own_calls_only(tmp_path: Path) -> None:
     assert [call.path for call in outcome.denied] == ["main/add#1"]
 
 
-@pytest.mark.parametrize("tool", ["careful", "unsettled_result"])
+@pytest.mark.parametrize("tool", ["careful", "doubtful"])
 def test_a_tool_that_asks_for_approval_itself_is_asked_about(tmp_path: Path, tool: str) -> None:
     script(tmp_path, main=[[(tool, {})], "{results}"])
     team_graph = graph(worker("main", "calc"), CALC)
