@@ -72,6 +72,7 @@ class FleetItems:
         self._root, self._answering, self._consent, self._environ = root, answering, consent, environ
         self.batches, self.runs = batches_of(root, environ), runs_of(root, environ)
         self._stores: dict[str, BatchStore] = {}
+        self._at_work: set[str] = set()
         self._bases: dict[str, BatchBasis] = {}  # by batch, and what was said about its questions
         self._opening = asyncio.Lock()
         self._opened = ExitStack()
@@ -86,6 +87,17 @@ class FleetItems:
         Raises:
             JournalError: The store cannot be used now.
         """
+        # A run may be in the queue twice. Until the first one has claimed it, the second would take it for one that a
+        # dead process had, and what a person has said about its calls would be lost.
+        if run in self._at_work:
+            return CarriedOut(again=LATER)
+        self._at_work.add(run)
+        try:
+            return await self._executed(run)
+        finally:
+            self._at_work.discard(run)
+
+    async def _executed(self, run: str) -> CarriedOut:
         batch = await asyncio.to_thread(self.batches.of_run, run)
         if batch is None:
             return CarriedOut()
