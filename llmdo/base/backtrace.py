@@ -1,4 +1,4 @@
-"""Where the workspace's own code was when it failed: frames as data, which outcomes, events and the journal keep."""
+"""The places of failures in the workspace's own code: frames as data, for outcomes, events and the journal."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Frame:
     end_column: int
     function: str
     source: str
-    """The line; empty where the file cannot be read."""
+    """The line; empty if the file cannot be read."""
 
 
 class CrashError(LlmdoError):
-    """Code of the workspace raised what nobody expected. Its frames are the innermost first."""
+    """An unexpected error from code of the workspace. Its frames are innermost first."""
 
     def __init__(self, message: str, *, frames: Sequence[Frame] = (), hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -54,14 +54,14 @@ class Backtrace:
     """Whether frames of libraries and of llmdo are shown as well."""
 
     def crash(self, sentence: str, error: BaseException, *, hint: str | None = None) -> CrashError:
-        """`error` as `sentence` tells it, with the place in the workspace where it came up."""
+        """`error` with `sentence` as its message, and its place in the workspace."""
         own = self.of_workspace(error)
         place = f" ({own[0].path}:{own[0].line})" if own else ""
         frames = self._all(error) if self.everything else own
         return CrashError(sentence + place, frames=frames, hint=hint)
 
     def of_workspace(self, error: BaseException) -> list[Frame]:
-        """The workspace's own frames of `error`, or where it has none, of what caused it."""
+        """The workspace's own frames of `error`, or of its causes if it has none."""
         for raised in _chain(error):
             frames = [
                 _frame(frame, path) for frame in _extracted(raised) if (path := self._path(frame.filename))
@@ -78,7 +78,7 @@ class Backtrace:
         ]
 
     def _path(self, file: str) -> str | None:
-        """`file` relative to the workspace; None where it is not its own code, as in an environment inside it."""
+        """`file` relative to the workspace; None if it is not its own code, as in an environment inside it."""
         for root in (self.root, self.root.resolve()):
             if Path(file).is_relative_to(root):
                 relative = Path(file).relative_to(root)
@@ -112,7 +112,7 @@ def _frame(frame: FrameSummary, path: str) -> Frame:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """`error`, what caused it, and so on."""
+    """`error`, its cause, and so on."""
     at: BaseException | None = error
     for _ in range(LONGEST_CHAIN):
         if at is None:
@@ -123,5 +123,5 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _characters(text: str, count: int) -> int:
-    """How many characters the first `count` bytes of `text` are."""
+    """The number of characters in the first `count` bytes of `text`."""
     return len(text.encode("utf-8", "surrogatepass")[:count].decode("utf-8", "ignore"))

@@ -1,13 +1,12 @@
-"""A check's memory: whether anything that it looked at changed since.
+"""A check's memory: whether any of its inputs changed since.
 
-`llmdo check` runs on every keystroke, and mostly nothing changed. So a check writes down its answer with what it
-looked at: every file with its size, its times and its place on the disk, and every folder, of which the times
-tell whether something was added or went away. As long as all of that is the same, and llmdo and the question are,
-the answer is.
+`llmdo check` runs on every keystroke, mostly without changes. So a check stores its answer with its inputs: every file
+with its size, times and place on the disk, and every folder, whose times show additions and removals. While they, llmdo
+and the question are the same, so is the answer.
 
-The memory is in the person's own cache folder, never in the workspace: what somebody committed there must not be
-able to silence a check. It may be deleted at any time, and whatever is odd about it means that there is none. This
-module is loaded before all others and imports nothing that has to be found first.
+The memory is in the person's own cache folder, never in the workspace: a committed file must not silence a check. It
+may be deleted at any time, and an odd one counts as none. This module is loaded before all others and imports nothing
+that has to be found first.
 """
 
 from __future__ import annotations
@@ -27,17 +26,19 @@ if TYPE_CHECKING:
 
     Facts = tuple[int, ...]
     Seen = dict[str, bytes]
-    """What was looked at: path to packed facts. Of what was missing, the folder in which it would be."""
+    """The inputs: path to packed facts. For a missing one, the folder in which it would be."""
     Meanings = tuple[Mapping[str, Any], tuple[str, ...]]
-    """Path to what a file means to a check, and what all of that is asked about."""
+    """Path to the meaning of a file for a check, and the common parameters of these meanings."""
     Answer = tuple[int, str, Any]
-    """An exit code, what is printed, and the findings as plain values; None for these where they cannot be so."""
+    """An exit code, the output, and the findings as plain values; None for findings that cannot be plain."""
     MeaningNow = Callable[[str, Any, tuple[str, ...]], Any]
-    """The absolute path of a file, what it meant, and what it is asked about, to what it means, if that is nearly the
-    same; else None."""
+    """From the absolute path of a file, its former meaning and the parameters to its meaning now, if nearly the same;
+    else None.
+    """
     AnswerNow = Callable[[str, "CheckQuestion", Answer, Mapping[str, tuple[Any, Any]]], Answer | None]
-    """The workspace, the question, its answer, and what each edited file meant and means, to the answer now; None where
-    a check has to be made."""
+    """From the workspace, the question, its answer, and each edited file's meanings before and now to the answer now;
+    None if a check is needed.
+    """
     Edited = list[tuple[str, Facts, Facts]]
     """Paths with their facts before and now."""
 
@@ -53,12 +54,12 @@ _COARSE_TICK = 2_000_000_000  # ns: where times have whole seconds, two of them 
 
 
 def facts(status: os.stat_result) -> Facts:
-    """All that tells whether a file or folder is still what it was: everything but when it was read."""
+    """All facts that show a change of a file or folder: everything but its access time."""
     return (*status[:7], status.st_mtime_ns, status.st_ctime_ns)
 
 
 def packed(status: os.stat_result) -> bytes:
-    """The same as bytes: as nine numbers, those of many files would be as large as their headers."""
+    """The same as bytes: nine numbers for each of many files would be as large as their headers."""
     return marshal.dumps(facts(status))
 
 
@@ -69,17 +70,17 @@ def mode_of(known: bytes) -> int:
 
 
 def is_young(known: bytes, now: int) -> bool:
-    """Whether what these packed facts are about changed so shortly before `now` that they may miss another change."""
+    """Whether the last change in these packed facts is so close to `now` that they may miss another one."""
     return _is_recent(marshal.loads(known), now)  # noqa: S302  # what this process packed
 
 
 def is_off(environ: Mapping[str, str]) -> bool:
-    """Whether the environment says that nothing be remembered."""
+    """Whether the environment turns the memory off."""
     return environ.get("LLMDO_NO_CACHE", "").lower() not in _UNSET
 
 
 class CheckQuestion:
-    """One way to ask for a check: with the sources it decides about all that is printed."""
+    """One way to ask for a check: with the sources it decides the whole output."""
 
     __slots__ = ("colour", "form", "locked", "strict")
 
@@ -91,7 +92,7 @@ class CheckQuestion:
 
     @property
     def name(self) -> str:
-        """What its answer is remembered by."""
+        """The key of its answer in the memory."""
         flags = {"locked": self.locked, "strict": self.strict, "colour": self.colour}
         return " ".join([self.form, *(name for name, is_set in flags.items() if is_set)])
 
@@ -103,9 +104,9 @@ def answer(
     meaning_now: MeaningNow,
     answer_now: AnswerNow,
 ) -> tuple[int, str] | None:
-    """The exit code of a check and what it would print, by the last one; None where a check has to be made.
+    """The exit code and output of a check, by the last one; None if a check is needed.
 
-    Where few files were edited, `meaning_now` says what they mean, and `answer_now` what comes of it.
+    If few files were edited, `meaning_now` gives their meanings, and `answer_now` the answer that follows.
     """
     since, key = time.time_ns(), question.name
     try:
@@ -139,7 +140,7 @@ def answer(
 
 
 def _packed_meanings(meanings: Meanings, listings: Mapping[str, str]) -> bytes:
-    """What files mean, which stays packed until one was edited."""
+    """The meanings of files, which stay packed until one was edited."""
     both: Any = (meanings, listings)
     return marshal.dumps(both)
 
@@ -147,7 +148,7 @@ def _packed_meanings(meanings: Meanings, listings: Mapping[str, str]) -> bytes:
 def _meanings_now(
     root: str, edited: Edited, meanings: Meanings, listings: Mapping[str, str], meaning_now: MeaningNow
 ) -> Meanings | None:
-    """What the files mean, if all that were edited mean nearly what they meant; else None."""
+    """The meanings of the files, if all edited ones mean nearly the same as before; else None."""
     if len(edited) > MOST_EDITED:
         return None
     files, topics = meanings
@@ -167,7 +168,7 @@ def _meanings_now(
 
 
 def listing(folder: str) -> str:
-    """What lies in a folder, each with its kind.
+    """The names in a folder, each with its kind.
 
     Raises:
         OSError: it cannot be listed.
@@ -191,11 +192,10 @@ def keep(
     environ: Mapping[str, str],
     meanings: Meanings,
 ) -> None:
-    """Remembers the answer of a check, and what the files meant to it.
+    """Stores the answer of a check, and the meanings of the files.
 
-    The answer depends on what it looked at, and on `code`: the files of the program that gave it. Where one of them
-    changed so shortly before that another change could leave its times as they are, nothing is remembered; nor
-    where the folder is not the person's own.
+    The answer depends on its inputs, and on `code`: the files of the program. Nothing is stored if one of them changed
+    so shortly before that its times may miss another change, or if the folder is not the person's own.
     """
     if len(answer[1]) > MAX_ANSWER:
         return
@@ -220,7 +220,7 @@ def keep(
 
 
 class Fingerprint:
-    """What a check looked at, and since when."""
+    """The inputs of a check, and its start."""
 
     __slots__ = ("seen", "since")
 
@@ -229,7 +229,7 @@ class Fingerprint:
         self.seen: Seen = {}
 
     def holds(self, root: str, paths: Iterable[str] | None = None) -> bool:
-        """Whether all that was looked at below `root` is what it was, or as much of it as is in `paths`."""
+        """Whether all inputs below `root`, or those in `paths`, are unchanged."""
         try:
             return all(
                 facts(os.lstat(f"{root}/{path}")) == marshal.loads(self.seen[path])  # noqa: S302  # what this process packed
@@ -240,7 +240,7 @@ class Fingerprint:
 
 
 def _known(path: str) -> tuple[Any, ...]:
-    """What is remembered in a file.
+    """The content of a memory file.
 
     Raises:
         OSError: there is no such file, or somebody else could have written it.
@@ -257,11 +257,11 @@ def _known(path: str) -> tuple[Any, ...]:
 
 
 _MISSES = (OSError, ValueError, EOFError, TypeError, KeyError, IndexError, MemoryError)
-"""What a damaged file, or one from another time, may lead to."""
+"""The errors from reading a damaged file, or one from another time."""
 
 
 def _edited(before: Iterable[tuple[str, Facts]], base: str) -> Edited:
-    """What is not as it was before; of much, the first."""
+    """The changed paths with their facts; of many, the first."""
     lstat = os.lstat
     edited: Edited = []
     for path, was in before:
@@ -274,7 +274,7 @@ def _edited(before: Iterable[tuple[str, Facts]], base: str) -> Edited:
 
 
 def _answers(path: str, head: object, seen: object) -> tuple[dict[str, Answer], dict[str, Facts]]:
-    """The answers to other questions that the same fingerprint gave, and the code that gave them."""
+    """The answers to other questions with the same fingerprint, and the code that gave them."""
     try:
         known = _known(path)
         if known[0] == head and known[3] == seen and not _edited(known[2], ""):
@@ -326,7 +326,7 @@ def _file(root: str, environ: Mapping[str, str]) -> str:
 
 
 def folder_of_person(environ: Mapping[str, str]) -> str:
-    """Where the person keeps what can be made again.
+    """The person's folder for things that can be made again.
 
     Raises:
         OSError: the person has no such folder.

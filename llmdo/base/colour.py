@@ -1,4 +1,4 @@
-"""Colour on a terminal: whether one wants it, and the words in it."""
+"""Colour on a terminal: whether it is wanted, and coloured words."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def plain(_shade: Shade, words: str) -> str:
 
 
 class Screen:
-    """Where something is drawn: in which colours, and in how many columns; `PAPER` is no terminal at all."""
+    """The colours and the number of columns for drawing; `PAPER` is no terminal at all."""
 
     __slots__ = ("columns", "paint")
 
     def __init__(self, paint: Paint, columns: int | None) -> None:
-        """`columns` is None where lines may be as long as they like."""
+        """`columns` is None for lines of any length."""
         self.paint = paint
         self.columns = columns
 

@@ -1,4 +1,4 @@
-"""What looks like a secret: by the name that it has, by the form of a well-known token, by its place in an address."""
+"""Likely secrets: by name, by the form of a well-known token, by place in an address."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 SHORTEST = 8  # characters: less is an ordinary word or a number too often
 
 LISTED = "LLMDO_SECRETS"
-"""The variable that names others, with commas between, which are secret whatever their names say."""
+"""The variable that names others, separated by commas, which are secret whatever their names say."""
 
 _SECRET_NAMES = (
     "KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "AUTHORIZATION", "BEARER", "COOKIE", "WEBHOOK",
@@ -47,7 +47,7 @@ def names_secret(name: str) -> bool:
 
 
 def secrets_of(name: str, value: str, *, is_listed: bool = False) -> Iterator[str]:
-    """What is secret of an environment variable; what is too short to be told from ordinary words is left out.
+    """The secret parts of an environment variable, without those too short to differ from ordinary words.
 
     `is_listed` says that all of it is, whatever its name.
     """
@@ -87,7 +87,7 @@ def without_tokens(text: str, instead: str) -> str:
 
 
 class Secret(NamedTuple):
-    """Where in a text a secret stands, and the name that the text gives it; empty where it gives none."""
+    """The place of a secret in a text, and its name in the text; empty for none."""
 
     start: int
     end: int
@@ -106,7 +106,7 @@ _ABOUT = frozenset(
     {"count", "dir", "endpoint", "env", "expiry", "file", "header", "id", "length", "limit", "name", "path"}
     | {"policy", "prefix", "provider", "size", "stdin", "store", "ttl", "type", "uri", "url", "var"}
 )
-"""Last words of names of what is about a secret and is none."""
+"""Last words of names about a secret that are no secrets themselves."""
 
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
 _REFERENCE = re.compile(r"\$\{[^}:]*(?::-([^}]*))?\}")
@@ -127,9 +127,9 @@ _USERINFO = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://(?:([^\s/?#:@]*):)?([^\s
 
 
 def secrets_in(text: str, name: str = "") -> list[Secret]:
-    """The secrets that are written out in `text`, which is called `name`, in the order in which they stand.
+    """The secrets written out in `text`, which is called `name`, in the order of the text.
 
-    References to environment variables are none; what such a reference falls back to may be one.
+    References to environment variables are none; the fallback of such a reference may be one.
     """
     start = _SCHEME.match(text).end() if name else 0  # type: ignore[union-attr]
     if name and _is_secret(name, text[start:], by_part=True):
@@ -160,7 +160,7 @@ def _secret_at(text: str, named: re.Match[str]) -> Secret | None:
 
 
 def secrets_in_words(words: Sequence[str]) -> Iterator[tuple[int, Secret]]:
-    """The secrets that are written out in the arguments of a program, each with the number of its word."""
+    """The secrets written out in the arguments of a program, each with the number of its word."""
     option = ""
     for number, word in enumerate(words):
         match = _OPTION.fullmatch(word)
@@ -183,7 +183,7 @@ def _in_addresses(text: str) -> Iterator[Secret]:
 
 
 def _is_secret(name: str, text: str, *, by_part: bool = False) -> bool:
-    """Whether `text`, which is called `name`, is a secret; by a part of the name alone, any that is long enough."""
+    """Whether `text`, which is called `name`, is a secret; with `by_part`, one name part and enough length suffice."""
     literal = _literal(text)
     if _SWITCH.fullmatch(literal):
         return False
@@ -200,7 +200,7 @@ def _is_secret(name: str, text: str, *, by_part: bool = False) -> bool:
 
 
 def _may_name(name: str) -> bool:
-    """Whether one of the words in `name` says that it is a secret; of what is about one, none does."""
+    """Whether one of the words in `name` says that it is a secret; names of things about a secret do not count."""
     words = _words(name)
     says = _CERTAIN | _UNCERTAIN
     return not says.isdisjoint(words) and words[-1] not in _ABOUT and "public" not in words
@@ -211,7 +211,7 @@ def _words(name: str) -> list[str]:
 
 
 def _literal(text: str) -> str:
-    """What of `text` does not come from the environment."""
+    """The part of `text` that does not come from the environment."""
     return _REFERENCE.sub(lambda match: match[1] or "", text).strip()
 
 
@@ -231,7 +231,7 @@ def _forms() -> re.Pattern[str]:
 
 @cache
 def _marks() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What finds a dash, and an underscore, that stands where those of `_FORMS` do."""
+    """Patterns for a dash, and for an underscore, in the positions that `_FORMS` has."""
     dash = r"-(?:(?<=sk-)|(?<=glpat-)|(?<=xox.-)|(?<=pypi-)|---BEGIN )"
     underscore = r"_(?:(?<=gh._)|(?<=github_pat_)|(?<=k_live_)|(?<=k_test_)|(?<=hf_)|(?<=npm_))"
     return re.compile(dash), re.compile(underscore)

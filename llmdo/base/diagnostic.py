@@ -1,4 +1,4 @@
-"""What we tell the user: findings, and the error for when we cannot go on."""
+"""The messages to the user: findings, and the error that ends a command."""
 
 from __future__ import annotations
 
@@ -119,16 +119,16 @@ class Fix:
     at: Location
     """The stretch: it has a span."""
     before: str
-    """What stands there."""
+    """The present text."""
     text: str
-    """What takes its place."""
+    """The new text."""
     safe: bool
     """Whether `check --fix` may apply it unasked: it makes no decision milder and no ceiling wider."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """One finding: what is wrong, exactly where, and how to fix it."""
+    """One finding: the fault, its exact place, and the fix."""
 
     code: str
     at: Location
@@ -138,15 +138,15 @@ class Diagnostic:
     related: tuple[Related, ...] = ()
     severity: Severity = "error"
     subject: str | None = None
-    """The entry that it is about, where it is about one."""
+    """The entry that it is about, if any."""
     capability: str | None = None
-    """The capability that it is about, where it is about one."""
+    """The capability that it is about, if any."""
     gated: bool = False
-    """Whether a person is asked before what it warns of can happen."""
+    """Whether a person is asked before the danger can happen."""
     fix: Fix | None = field(default=None, compare=False)
-    """The one edit that would fix it, where that is certain."""
+    """The one edit that would fix it, if that is certain."""
     own_name: str = ""
-    """The code in words, of a check that an extension brings."""
+    """The code in words, of an extension's check."""
 
     @property
     def name(self) -> str:
@@ -155,7 +155,7 @@ class Diagnostic:
 
     @property
     def places(self) -> tuple[Location, ...]:
-        """Where it is, and the places that help to understand it."""
+        """Its place, and the places that help to understand it."""
         return (self.at, *(other.at for other in self.related))
 
     @property
@@ -193,7 +193,7 @@ def finding(
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """A hint that names the one known name nearest to `name`; None where nothing is near enough."""
+    """A hint with the known name nearest to `name`; None if none is near enough."""
     match = nearest(name, known)
     return f"did you mean `{match}`?" if match else None
 
@@ -202,7 +202,7 @@ LISTED = 10  # names in a hint
 
 
 def near_or_all(name: str, known: Iterable[str], of_what: str) -> str:
-    """A hint that names the known name nearest to `name`, or where none is near enough those there are."""
+    """A hint with the known name nearest to `name`, or with all of them if none is near enough."""
     names = sorted(known)
     if hint := did_you_mean(name, names):
         return hint
@@ -213,7 +213,7 @@ def near_or_all(name: str, known: Iterable[str], of_what: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name`, ties by alphabet; None where nothing is near enough."""
+    """The known name most like `name`, ties by alphabet; None if none is near enough."""
     return next(iter(_near(name, frozenset(known))), None)
 
 
@@ -223,7 +223,7 @@ CLEARLY = 0.15  # of likeness: `fs.wrte` is `fs.write` and not `fs.read`, and `a
 
 
 def only_match(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name` where no other one comes near it: certain enough for a fix."""
+    """The known name most like `name`, if no other one comes near it: certain enough for a fix."""
     matches = _near(name, frozenset(known))
     if len(matches) == 2:
         from difflib import SequenceMatcher
@@ -235,7 +235,7 @@ def only_match(name: str, known: Iterable[str]) -> str | None:
 
 @lru_cache(maxsize=8)  # a finding asks twice: for its hint and for its fix
 def _near(name: str, known: frozenset[str]) -> list[str]:
-    """The two known names most like `name`, ties by alphabet; none where too many are like it to mean one."""
+    """The two known names most like `name`, ties by alphabet; none if too many are like it to mean one."""
     from difflib import get_close_matches  # slow to load, and a clean file never needs it
 
     if len(known) > MANY:
@@ -273,9 +273,9 @@ _JOINERS = frozenset(
 
 
 def unsteering(text: str, *, in_json: bool = False) -> str:
-    r"""Text of any length as a terminal may be given it: all that steers it, or its order, spelled out as `\u{1b}`.
+    r"""Text of any length as a terminal may get it: all that steers it, or its order, spelled out as `\u{1b}`.
 
-    Line breaks, tabs and letters of any script stay. With `in_json` what is spelled out is still JSON.
+    Line breaks, tabs and letters of any script stay. With `in_json` the spelled-out characters are still JSON.
     """
     text = text.replace("\r\n", "\n")
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
@@ -300,18 +300,18 @@ def _steers(character: str) -> bool:
 
 
 def excerpt(text: str, most: int = EXCERPT) -> str:
-    """`text` as a message may quote it: shortened, what is invisible spelled out."""
+    """`text` as a message may quote it: shortened, invisible characters spelled out."""
     return shown(text if len(text) <= most else text[: most - 1] + "…")
 
 
 def joined(sentences: Sequence[str], by: str = "; ") -> str:
-    """The first of `sentences`, and how many more there are: a call may have a hundred reasons, one for each path."""
+    """The first of `sentences`, and the number of others: a call may have a hundred reasons, one for each path."""
     more = len(sentences) - MOST_JOINED
     return by.join(sentences[:MOST_JOINED]) + (f"{by}and {more:,} more" if more > 0 else "")
 
 
 class LlmdoError(Exception):
-    """The command cannot go on. Carries its own hint and, where there is one, the place."""
+    """The command cannot continue. Carries its own hint and, if known, the place."""
 
     def __init__(
         self, message: str, *, hint: str | None = None, at: Location | None = None, exit_code: int = 2

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def held(folder: Path, *, alone: bool) -> Iterator[None]:
-    """A lock on `folder` for as long as this is open; others who are not `alone` may have it as well.
+    """A lock on `folder` while this is open; others who are not `alone` may share it.
 
-    Where the system or the file system has no such locks, it is none.
+    No lock on systems and file systems that have none.
 
     Raises:
         OSError: The folder cannot be opened.

@@ -11,7 +11,7 @@ MANIFEST = "llmdo.toml"
 
 
 def nearest(folder: str, name: str, *, is_file: bool = True) -> str | None:
-    """The absolute `folder`, or the first above it, that has `name` in it; None where none has.
+    """The absolute `folder`, or the first above it, that has `name` in it; None if none has.
 
     With `is_file` only a file of that name counts, or a link to one.
     """

@@ -1,4 +1,4 @@
-"""Parts of JSON values whose format is known: what a key may hold was judged before, and left out it is empty."""
+"""Parts of JSON values whose format was judged before; an absent part is empty."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NOTHING: Mapping[str, Json] = {}
 
 
 def table(value: object, *route: str) -> Mapping[str, Json]:
-    """The value, or what stands in it at `route`, where that is a table; else an empty one."""
+    """The value, or its part at `route`, if it is a table; else an empty one."""
     for key in route:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else _NOTHING
@@ -25,12 +25,12 @@ def tables(value: object, *route: str) -> dict[str, Mapping[str, Json]]:
 
 
 def items(value: object) -> Sequence[Json]:
-    """The items of a list; none where the value is another."""
+    """The items of a list; none for any other value."""
     return value if isinstance(value, list) else ()
 
 
 def text(value: object) -> str:
-    """The value where it is a text; else an empty one."""
+    """The value if it is a text; else an empty one."""
     return value if isinstance(value, str) else ""
 
 

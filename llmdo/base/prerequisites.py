@@ -1,6 +1,6 @@
-"""The prerequisites of llmdo: the programs that using it takes of a machine, those that testing it takes, and no other.
+"""The prerequisites of llmdo: all programs that using it and testing it need of a machine.
 
-`llmdo doctor` says what the former are for, CONTRIBUTING.md names all, and CI runs with these alone in its `PATH`.
+`llmdo doctor` explains those for use, CONTRIBUTING.md names all, and CI runs with these alone in its `PATH`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from llmdo.base.values import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prerequisite:
-    """A package of Debian with the programs of it that are needed."""
+    """A package of Debian with its needed programs."""
 
     package: str
     programs: tuple[str, ...]
     use: str = ""
-    """What llmdo does with it; empty where only its tests and its Makefile need it."""
+    """Its purpose in llmdo; empty if only its tests and its Makefile need it."""
     asked_by: str = ""
-    """The variable that asks for the tests that need it: without it they are skipped where it is missing."""
+    """The variable that asks for the tests that need it: without it they are skipped if it is missing."""
 
 
 PYTHON = Prerequisite(package="python3", programs=("python3",), use="llmdo runs on it")

@@ -9,7 +9,7 @@ Kind = Literal["adapters", "schemas", "templates"]
 
 
 def folder(kind: Kind) -> Path:
-    """The folder of the files of this kind: inside an installed package, beside it in a checkout."""
+    """The folder of the files of this kind: inside an installed package, next to it in a checkout."""
     package = Path(__file__).parents[1]
     installed = package / "data" / kind
     return installed if installed.is_dir() else package.parent / kind

@@ -19,7 +19,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place to show the user: a file and, where one exists, the stretch of text in it."""
+    """A place to show the user: a file and, if one exists, the stretch of text in it."""
 
     path: str
     """POSIX path relative to the workspace root."""
@@ -46,7 +46,7 @@ class Source:
         return Location(self.path, span)
 
     def line(self, number: int) -> str:
-        """The line of that number, the first being 1; empty where there is none."""
+        """The line of that number, the first being 1; empty if there is none."""
         lines = _lines(self.text)
         return lines[number - 1] if 0 < number <= len(lines) else ""
 

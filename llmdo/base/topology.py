@@ -1,4 +1,4 @@
-"""Questions to a directed graph of names: its strongly connected components, a shortest cycle, what breaks one."""
+"""Questions to a directed graph of names: strongly connected components, a shortest cycle, an edge that breaks it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _cycle_through(edges: Mapping[str, Sequence[str]], start: str, inside: set[s
 def opening_edge(
     edges: Mapping[str, Sequence[str]], members: Sequence[str], cycle: Sequence[str]
 ) -> tuple[str, str] | None:
-    """The first edge of `cycle` without which its component has no cycle at all; None where no single one does."""
+    """The first edge of `cycle` without which its component has no cycle at all; None if no single one does."""
     inside = set(members)
     within = {name: [other for other in edges[name] if other in inside] for name in members}
     for name, other in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
@@ -168,7 +168,7 @@ def gathered(edges: Mapping[str, Sequence[str]], own: Mapping[str, int]) -> Mapp
 
 
 def _gathered(edges: Mapping[str, Sequence[str]], own: Mapping[str, int]) -> dict[str, int]:
-    """The same where no edges run in a circle, other than from a name to itself."""
+    """The same for edges without circles, other than from a name to itself."""
     bits_of = dict(own)
     for name in ends_first(edges, frozenset()):
         bits = bits_of[name]

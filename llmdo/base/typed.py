@@ -1,4 +1,4 @@
-"""What a person types at a terminal: a line at a time, and nothing that was typed before it was asked for."""
+"""Input typed at a terminal: a line at a time, without anything typed before the question."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_LINE = 65_536  # bytes: what a terminal hands over at once is shorter
 
 
 def drop_typed_ahead(source: TextIO) -> None:
-    """Forgets what was typed already.
+    """Forgets input that was typed already.
 
     Raises:
         OSError: The terminal is gone.
@@ -30,7 +30,7 @@ def drop_typed_ahead(source: TextIO) -> None:
 
 
 def read_line(source: TextIO, is_cancelled: Callable[[], bool] = lambda: False) -> str:
-    """The next line with its end; what there is of it where the input ends or the question is cancelled.
+    """The next line with its end; an incomplete one if the input ends or the question is cancelled.
 
     Raises:
         OSError: The terminal is gone.

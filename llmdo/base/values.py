@@ -1,9 +1,9 @@
 """`dataclass`, `field`, `fields` and `replace` as the standard library has them, made for a quick start; `Json`.
 
-The standard library writes, for every class, the source of six functions and compiles it: for the sixty classes
-that a check loads, a third of its time. Here one function is compiled, `__init__`, and the others are shared. To a
-type checker, and to whoever asks with the functions of `dataclasses`, the classes are dataclasses. Only what this
-package uses is offered: no `__post_init__`, no `InitVar`, no field left out of `__init__`.
+The standard library compiles six functions for every class: for the sixty classes that a check loads, a third of its
+time. Here only `__init__` is compiled, and the others are shared. To a type checker, and to the functions of
+`dataclasses`, the classes are dataclasses. Only features that this package uses are offered: no `__post_init__`, no
+`InitVar`, no field left out of `__init__`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
-    """What JSON, TOML and YAML can say, as far as our formats use it."""
+    """The values of JSON, TOML and YAML, as far as our formats use them."""
 else:
     from operator import attrgetter
 
@@ -43,7 +43,7 @@ else:
         repr=True,  # noqa: A002
         metadata=_NO_METADATA,
     ):
-        """What a field is beyond its name and its type."""
+        """The properties of a field beyond its name and its type."""
         return _Field(default, default_factory, compare=compare, repr=repr, metadata=metadata)
 
     def fields(value):
@@ -60,7 +60,7 @@ else:
         return value.__class__(**kept, **changes)
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, kw_only=False, order=False, eq=True):
-        """The class with what its fields say: `__init__`, `__eq__`, `__hash__` and `__repr__`."""
+        """The class with the methods that follow from its fields: `__init__`, `__eq__`, `__hash__` and `__repr__`."""
 
         def build(cls):
             own = _own_fields(cls)

@@ -11,7 +11,7 @@ _NAMED = {"\\": "\\\\", "\t": "\\t", "\r": "\\r"}
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Characters that count as letters or symbols and draw nothing."""
 _PROSE = frozenset("\u2018\u2019\u201c\u201d\u2026\u00ab\u00bb\u00bf\u00a1\u00b0\u00a7\u20ac\u00a3")
-"""Quotation marks and other signs of plain text, none of which passes for what a command or a path is made of."""
+"""Quotation marks and other signs of plain text, none of which passes for a part of a command or a path."""
 _RUN = re.compile(f" {{{MOST_BLANKS + 1},}}")
 _CONFUSING_LATIN = frozenset("\u0131\u0138\u0140\u0149\u017f")
 
@@ -52,7 +52,7 @@ def _drawn(character: str, *, keep: bool) -> str:
 
 
 def _hides(character: str) -> bool:
-    """Whether it draws nothing, moves what stands beside it, or is drawn over it."""
+    """Whether it draws nothing, moves its neighbours, or is drawn over them."""
     joins = (
         "\u1160" <= character <= "\u11ff" or "\ud7b0" <= character <= "\ud7ff"
     )  # parts of Korean syllables
@@ -69,7 +69,7 @@ def _is_plain_latin(character: str) -> bool:
 
 
 def scripts(drawn: str) -> tuple[str, ...]:
-    """The scripts, beside plain Latin, of the letters in what `visible` kept: whole words can look alike too."""
+    """The scripts, other than plain Latin, of the letters that `visible` kept: whole words can look alike too."""
     beyond = {sign for sign in drawn if not sign.isascii() and sign.isalpha() and not _is_plain_latin(sign)}
     return tuple(sorted({unicodedata.name(sign, "unknown").split(" ")[0].capitalize() for sign in beyond}))
 

@@ -1,4 +1,4 @@
-"""The command line, for everything but the plain `llmdo check` and `llmdo runs`: the commands that there are."""
+"""The command line, except for the plain `llmdo check` and `llmdo runs`: all commands."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 class _Formatter(Protocol):
-    """What writes the help."""
+    """The writer of the help."""
 
     def section(self, name: str) -> AbstractContextManager[None]:
         """A part of it."""
 
     def write_dl(self, rows: Sequence[tuple[str, str]]) -> None:
-        """Writes terms and what they are."""
+        """Writes terms and their meanings."""
 
 
 class _Command(Protocol):
@@ -44,7 +44,7 @@ class _Command(Protocol):
 
 
 def _modules(word: str) -> list[_Command]:
-    """The module of the command that `word` names; where there is none, all in the order in which help lists them."""
+    """The module of the command that `word` names; if there is none, all in the order in which help lists them."""
     known = {
         module.name: f"{commands.__name__}.{module.name}"
         for module in pkgutil.iter_modules(commands.__path__)
@@ -78,7 +78,7 @@ def _first_sentence(text: str) -> str:
 
 
 def command_line(word: str = "") -> typer.Typer:
-    """All commands, or what the one needs whose module `word` names: others are not imported for it."""
+    """All commands, or only those of the module that `word` names: others are not imported for it."""
     order: list[str] = []
     app = typer.Typer(
         name="llmdo",
@@ -123,7 +123,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _lacking(words: Sequence[str]) -> LlmdoError | None:
-    """The error of a command of a feature that is not there, or lacks another one."""
+    """The error of a command whose feature is missing or lacks another one."""
     there = {name for each in features() for name in each.commands}
     for feature, names in FEATURES.items():
         if words[:1] and words[0] in names and words[0] not in there:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalOptions:
-    """The options of `llmdo run` about its questions. Only these flags do it: no file of a workspace can."""
+    """The options of `llmdo run` about its questions. Only these flags set them: no file of a workspace can."""
 
     approve: tuple[str, ...] = ()
     """Capabilities, perhaps with a scope, as rules have them."""
@@ -30,14 +30,14 @@ class ApprovalOptions:
     reject_all: bool = False
     later: bool = False
     beside: Callable[[Approver | None], Approver] | None = None
-    """Who is asked beside the terminal, given what asks there, where anything does."""
+    """Given the terminal's approver, if any: the approver that asks elsewhere as well."""
 
 
 def approving(options: ApprovalOptions, graph: Graph, environ: Mapping[str, str]) -> Approving:
-    """Who answers the questions of a run of `graph`: a person where there is a terminal, unless flags say otherwise.
+    """Who answers the questions of a run of `graph`: a person if there is a terminal, unless flags say otherwise.
 
     Raises:
-        LlmdoError: The flags contradict each other or the person's policy, or name what is no capability; or that
+        LlmdoError: The flags contradict each other or the person's policy, or name an unknown capability; or that
             policy cannot be used.
     """
     from llmdo import runtime

@@ -45,7 +45,7 @@ _OURS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """What `llmdo check` was asked for."""
+    """The options of `llmdo check`."""
 
     project: str | None = None
     locked: bool = False
@@ -65,7 +65,7 @@ def parse(words: Sequence[str]) -> CheckOptions | None:
 
 
 def run(options: CheckOptions, memory: Memory | None = None) -> int:
-    """Checks the workspace, prints the findings and returns the exit code; `memory` is of checks before it."""
+    """Checks the workspace, prints the findings and returns the exit code; `memory` is of earlier checks."""
     locked = quick.is_locked(flag=options.locked, environ=os.environ)
     outcome = outcome_of(options, options.project, memory)
     report = _report(outcome, options)
@@ -91,7 +91,7 @@ def run(options: CheckOptions, memory: Memory | None = None) -> int:
 
 
 def outcome_of(options: CheckOptions, project: str | None, memory: Memory | None = None) -> CheckOutcome:
-    """What a check of one workspace finds, once what can be fixed was, where that is asked for.
+    """The findings of a check of one workspace, once the fixable ones are fixed, if that is asked for.
 
     Raises:
         LlmdoError: It cannot be made, which a format for programs says as well.
@@ -145,7 +145,7 @@ def _remember(outcome: CheckOutcome, question: cache.CheckQuestion, answer: cach
 
 
 def print_report(report: Report, form: Format) -> str:
-    """Prints a report; returns what was printed."""
+    """Prints a report; returns the printed text."""
     stream = sys.stdout
     if form not in FOR_PEOPLE and hasattr(stream, "reconfigure"):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -168,11 +168,11 @@ def _add_step_summary(report: Report, environ: Mapping[str, str]) -> None:
 
 
 def rendered(findings: Sequence[Diagnostic], root: Path, form: Format) -> str:
-    """Some findings about the workspace at `root` in a format, without what a whole check says besides."""
+    """Some findings about the workspace at `root` in a format, without the other parts of a check's report."""
     report = Report(findings=tuple(findings), lines=source_lines(root), colour=has_colour(sys.stdout))
     return formats.rendered(report, form)
 
 
 def show_findings(findings: Sequence[Diagnostic], root: Path, stream: TextIO) -> None:
-    """Prints what stands in the way of something else, as text."""
+    """Prints the findings that hinder another command, as text."""
     stream.write(rendered(findings, root, "text"))

@@ -86,9 +86,9 @@ def script(shell: Shell) -> str:
 
 
 def complete(words: Sequence[str], cwd: Path) -> list[str]:
-    """What the last of `words` may become, sorted; `words` are what follows `llmdo` up to the cursor.
+    """The completions of the last of `words`, sorted; `words` follow `llmdo` up to the cursor.
 
-    Empty where nothing is known, and for any error: the shell then offers files.
+    Empty if nothing is known, and for any error: the shell then offers files.
     """
     try:
         *before, current = words
@@ -144,7 +144,7 @@ def _takes_value(command: str, option: str) -> bool:
 
 
 def _next_words(command: str) -> Iterator[str]:
-    """What may follow `command` to make it longer."""
+    """The words that may follow `command` to make it longer."""
     start = command.split()
     there = folders()
     missing = {word for name, words in FEATURES.items() if name not in there for word in words}
@@ -174,7 +174,7 @@ def _option_values(command: str, option: str, root: Path) -> Iterable[str]:
 
 
 def _arguments(command: str, position: int, root: Path) -> Iterable[str]:
-    """What the argument at `position` of `command` may be."""
+    """The possible values of the argument at `position` of `command`."""
     choices = ARGUMENTS.get(command, ())
     if position < len(choices) and choices[position]:
         return choices[position]
@@ -206,7 +206,7 @@ class _Worker(NamedTuple):
 
 
 def _root(start: Path) -> Path:
-    """The workspace around `start`; `start` itself where there is none."""
+    """The workspace around `start`; `start` itself if there is none."""
     root = nearest(str(start), MANIFEST)
     return start.joinpath(root) if root else start
 
@@ -237,7 +237,7 @@ def _text(root: Path, path: str) -> str:
 
 
 def _workers(root: Path) -> list[_Worker]:
-    """The workers that the lock names, or those of the worker files where there is no lock."""
+    """The workers that the lock names, or those of the worker files if there is no lock."""
     if lock := _text(root, "llmdo.lock"):
         return [_Worker(table[1], "\nentry = true" in table[2]) for table in _LOCKED_WORKER.finditer(lock)]
     patterns = _manifest(root).get("workspace", {}).get("workers", ())

@@ -25,12 +25,12 @@ def has_colour(stream: TextIO) -> bool:
 
 
 def screen() -> colour.Screen:
-    """What results are drawn on."""
+    """The screen that results are drawn on."""
     return colour.screen_of(sys.stdout, os.environ)
 
 
 def put(text: str, *, end: str = "\n", as_json: bool = False, is_drawn: bool = False) -> None:
-    """Prints a result: as it is where a program reads it, on a terminal with all that would steer it spelled out.
+    """Prints a result: unchanged for a program, on a terminal with all that would steer it spelled out.
 
     `as_json` says that it is JSON, which it stays; `is_drawn` that it was drawn for a screen, with colours of ours.
     """
@@ -40,12 +40,12 @@ def put(text: str, *, end: str = "\n", as_json: bool = False, is_drawn: bool = F
 
 
 def say(text: str) -> None:
-    """Tells the person something that is not the result; what is invisible in it is spelled out."""
+    """Tells the person something that is not the result; invisible characters in it are spelled out."""
     print("\n".join(map(shown, text.split("\n"))), file=sys.stderr, flush=True)
 
 
 def say_error(error: LlmdoError) -> None:
-    """Tells the person why the command cannot go on, and what to do about it."""
+    """Tells the person why the command cannot go on, and the remedy."""
     at = error.at
     where = (
         f" ({at.path}:{at.span.line}:{at.span.column})" if at and at.span else f" ({at.path})" if at else ""

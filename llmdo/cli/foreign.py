@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignOptions:
-    """What `llmdo check --from` was asked for."""
+    """The options of `llmdo check --from`."""
 
     origin: tuple[str, str]
     format: Format = "text"

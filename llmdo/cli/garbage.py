@@ -1,6 +1,6 @@
-"""When Python looks for garbage: not while a program is loaded, which makes hardly any; as usual while it runs a team.
+"""Python's garbage collection: rare while a program is loaded, which makes hardly any garbage; as usual during a run.
 
-Going again and again through all that stays takes a third of the start of a run.
+Repeated collection of all that stays takes a third of the start of a run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def postpone() -> None:
 
 
 def look_as_usual() -> None:
-    """Ends that, where it was put off: what is loaded by now stays to the end, and is not looked at again."""
+    """Ends the postponement, if any: objects loaded by now stay to the end, and are not looked at again."""
     if gc.get_threshold()[0] == POSTPONED:
         gc.freeze()
         gc.set_threshold(USUAL)

@@ -1,4 +1,4 @@
-"""What `--help` prints: texts that `tabulate` made of the commands; neither they nor their library are imported."""
+"""The output of `--help`: texts that `tabulate` made of the commands; neither they nor their library are imported."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "help")  # noqa: PTH118, PTH12
 
 
 def file_name(command: Sequence[str]) -> str:
-    """The name of the file with the help of a command, or of all where `command` is empty."""
+    """The name of the file with the help of a command, or of all if `command` is empty."""
     return f"{'.'.join(('llmdo', *command))}.txt"
 
 
 def text(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    """The help that `words` ask for; None where they ask for something else, or lines have to be shorter."""
+    """The help that `words` ask for; None if they ask for something else, or lines have to be shorter."""
     *command, flag = words or FLAGS[:1]
     # A word that is no name of a command is not made part of a path.
     if flag not in FLAGS or not all(word.isalpha() for word in command) or _columns(environ) < WIDTH:

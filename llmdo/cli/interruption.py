@@ -23,10 +23,10 @@ def run_interruptibly(
     abandon: Callable[[], None],
     end: Callable[[str], bool] | None = None,
 ) -> Result:
-    """What `work` returns. The first Ctrl-C uses `end`, or cancels it where there is nothing to end.
+    """The result of `work`. The first Ctrl-C uses `end`, or cancels it if there is nothing to end.
 
-    The second calls `abandon` and ends the program, whatever it is doing: a tool may block the event loop, or
-    hold a thread that the program would wait for.
+    The second calls `abandon` and ends the program at once: a tool may block the event loop, or hold a thread that
+    the program would wait for.
     """
     garbage.look_as_usual()
     if threading.current_thread() is not threading.main_thread():

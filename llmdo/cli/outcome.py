@@ -1,4 +1,4 @@
-"""What is printed when a run is over: the output on stdout, the rest on stderr."""
+"""The output at the end of a run: its result on stdout, the rest on stderr."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def report(ended: EndedRun, *, as_json: bool, is_brief: bool = False) -> int:
     """Prints how the run ended and which questions wait; one that found nobody to answer it is not a success.
 
-    `is_brief` says nothing of a run that completed but what it used.
+    `is_brief` prints only the usage of a run that completed.
     """
     from llmdo.render import frames, narration
 

@@ -1,4 +1,4 @@
-"""A run beside which a page is open: it is shown there as it goes on, and its questions are answered there as well."""
+"""A run with an open page, which shows it as it goes on and takes answers to its questions as well."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class PagedTerminal:
         self.terminal.tell(line)
 
     def approving(self, graph: Graph) -> Approving:
-        """Who answers: whoever does first, where a person is asked at all."""
+        """Who answers: whoever does first, if a person is asked at all."""
         options = replace(self.terminal.approvals, beside=self._beside)
         return replace(self.terminal, approvals=options).approving(graph)
 
@@ -61,7 +61,7 @@ class PagedTerminal:
 
     @contextmanager
     def watching(self, *, run: str, entry: str, approvals: str) -> Iterator[Watch]:
-        """The terminal's display; the page is told which run it is."""
+        """The terminal's display; the page gets the id of the run."""
         with suppress(OSError):  # the page is gone, and the run goes on
             self.connection.sendall(json.dumps({"run": run}).encode() + b"\n")
         with self.terminal.watching(run=run, entry=entry, approvals=approvals) as watch:
@@ -70,13 +70,13 @@ class PagedTerminal:
     def wait_for(
         self, work: Coroutine[object, object, RunOutcome], abandon: Callable[[], None], stop: Stop
     ) -> RunOutcome:
-        """What `work` returns; the first Ctrl-C stops it, the second ends the program."""
+        """The result of `work`; the first Ctrl-C stops it, the second ends the program."""
         return self.terminal.wait_for(work, abandon, stop)
 
 
 @contextmanager
 def paged(terminal: Terminal, root: Path, *, opens: bool = True) -> Iterator[PagedTerminal]:
-    """The terminal with a page beside it, which at a terminal is there until Ctrl-C, and elsewhere as long as this is.
+    """The terminal with a page, which stays at a terminal until Ctrl-C, and elsewhere as long as the block runs.
 
     Raises:
         LlmdoError: The extra of the page is not installed.
@@ -116,7 +116,7 @@ def paged(terminal: Terminal, root: Path, *, opens: bool = True) -> Iterator[Pag
 
 
 def _stay(process: subprocess.Popen[bytes]) -> None:
-    """Returns when the person at the terminal has seen enough; at once where there is none."""
+    """Returns when the person at the terminal ends it; at once if there is none."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()) or process.poll() is not None:
         return
     say("the page is there until Ctrl-C; `llmdo page` shows it again")

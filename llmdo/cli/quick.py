@@ -1,4 +1,4 @@
-"""What some commands do before anything else is imported: read their options, and `check` remembers its last answer."""
+"""The quick part of some commands before other imports: reading options, and the remembered answer of `check`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.unchanged import Meaning
 
 REMEMBERED = ("text", "concise", "json")
-"""The formats of which the answer is a text and nothing besides."""
+"""The formats whose answer is only text."""
 
 LONGEST_NUMBER = 18  # digits
 
@@ -44,7 +44,7 @@ def options(
 
 
 def listing(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:
-    """What `llmdo runs` asks for, its folder as `project`; None for all but a list, and for anything unusual."""
+    """The options of a plain `llmdo runs`, its folder as `project`; None if it is no list, or anything is unusual."""
     named = options(words[1:] if words[:1] == ["list"] else words, (), _LISTING)
     if named is None:
         return None
@@ -60,7 +60,7 @@ def listing(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] 
 
 
 def is_locked(*, flag: bool, environ: Mapping[str, str]) -> bool:
-    """Whether the lock has to be current: asked for, or by default where `CI` or `LLMDO_LOCKED` is set."""
+    """Whether the lock has to be current: by the flag, or by default if `CI` or `LLMDO_LOCKED` is set."""
     return flag or any(
         environ.get(name, "").lower() not in ("", "0", "false") for name in ("CI", "LLMDO_LOCKED")
     )
@@ -69,7 +69,7 @@ def is_locked(*, flag: bool, environ: Mapping[str, str]) -> bool:
 def remembered(
     named: Mapping[str, str | bool], environ: Mapping[str, str], *, colour: bool = False
 ) -> tuple[int, str] | None:
-    """The exit code of the check that these options ask for and what it would print, where that is known."""
+    """The exit code and the output of the check that these options ask for, if they are known."""
     if named.get("fix") or named.get("no_cache") or cache.is_off(environ):
         return None
     root = _root(named.get("project") or environ.get("LLMDO_PROJECT"))
@@ -106,7 +106,7 @@ def _answer_now(
 
 
 def _root(project: str | bool | None) -> str | None:
-    """The folder that `console.root_folder` finds; None where it has something to say about that."""
+    """The folder that `console.root_folder` finds; None if that would report something."""
     try:
         if not project:
             return nearest(os.getcwd(), MANIFEST)  # noqa: PTH109

@@ -1,4 +1,4 @@
-"""`llmdo check --watch`: the findings anew, whenever a file changes."""
+"""`llmdo check --watch`: the findings again whenever a file changes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _FORMATS = ("text", "concise")
 
 
 def watch(options: CheckOptions) -> int:
-    """Prints the findings now and after each change, until somebody ends it with Ctrl-C.
+    """Prints the findings now and after each change, until Ctrl-C.
 
     Raises:
-        LlmdoError: There is no workspace, the library is missing, or the options mean something else.
+        LlmdoError: There is no workspace, the library is missing, or the options do not fit.
     """
     if options.format not in _FORMATS:
         raise LlmdoError(f"`--watch` prints for people: {' or '.join(_FORMATS)}, not {options.format}")
@@ -42,7 +42,7 @@ def watch(options: CheckOptions) -> int:
 
 
 def _show(options: CheckOptions, memory: Memory) -> None:
-    """Prints the findings on a screen of their own, where there is one."""
+    """Prints the findings on a cleared terminal, if there is one."""
     if sys.stdout.isatty():
         put(_CLEAR, end="", is_drawn=True)
     try:

@@ -1,4 +1,4 @@
-"""The answer of a check after an edit of texts for models: only what it says about the lock is another."""
+"""The answer of a check after an edit of texts for models: only its findings about the lock change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_FINDINGS = 50  # that are kept: of a workspace with more a check is made
 
 
 def as_values(findings: Sequence[Diagnostic]) -> list[tuple[Any, ...]] | None:
-    """Findings as values for the memory; None of many, and of those that say what could not be read."""
+    """Findings as values for the memory; None for too many, and for those about unreadable files."""
     if len(findings) > MAX_FINDINGS or any(finding.code.startswith("LDO1") for finding in findings):
         return None
     return [_values(finding) for finding in findings]
@@ -79,9 +79,9 @@ def _location(place: tuple[Any, ...]) -> Location:
 def answer_now(
     root: str, question: CheckQuestion, before: Answer, edited: Mapping[str, tuple[Meaning, Meaning]]
 ) -> Answer | None:
-    """The answer after the texts of these files were edited; None where a check has to be made.
+    """The answer after the texts of these files were edited; None if a check has to be made.
 
-    The paths of files to what they meant and mean.
+    `edited` maps paths to the old and new meaning of files.
     """
     if before[2] is None:
         return None
@@ -109,7 +109,7 @@ def answer_now(
 
 
 def _stale(root: str, path: str, changes: Sequence[str]) -> Diagnostic:
-    """The finding about a worker whose texts differ from the lock, at its name."""
+    """The finding at the name of a worker whose texts differ from the lock."""
     source, _ = discovery.read_source(Path(root), path)
     document = frontmatter.parse(source).document
     return stale_item(f"worker `{document.data['name']}`", Place(document, ("name",)).location, changes)

@@ -1,4 +1,4 @@
-"""`llmdo scan`, without the command-line library: it is what people run first."""
+"""`llmdo scan`, without the command-line library: it is the first command that people run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanOptions:
-    """What `llmdo scan` was asked for."""
+    """The options of `llmdo scan`."""
 
     request: ScanRequest
     format: render.Form = "text"

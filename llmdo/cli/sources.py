@@ -1,4 +1,4 @@
-"""Where findings are: the lines of files, and the folder that a CI service checked out."""
+"""The places of findings: the lines of files, and the folder that a CI service checked out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def repository_folder(root: Path, environ: Mapping[str, str]) -> str:
-    """Where the workspace is in the repository that a CI service checked out: `agents/`, empty for the top."""
+    """The workspace's folder in the repository that a CI service checked out: `agents/`, empty for the top."""
     for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
         if top := environ.get(name):
             folder = Path(os.path.realpath(root))
@@ -27,7 +27,7 @@ def repository_folder(root: Path, environ: Mapping[str, str]) -> str:
 
 
 def source_lines(root: Path, seen: Seen | None = None) -> Callable[[str], Sequence[str]]:
-    """The lines of the workspace's files, each read once; none of a file that is no more what it was when `seen`."""
+    """The lines of the workspace's files, each read once; none of a file that changed since `seen`."""
 
     @once
     def lines(path: str) -> Sequence[str]:

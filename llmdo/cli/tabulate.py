@@ -1,7 +1,7 @@
 """Writes `tables.py` and `help/` from the commands: `python -m llmdo.cli.tabulate`. A test finds stale ones.
 
-Completion and `--help` read these instead of the commands, which need the command-line library: that takes longer than
-a person waits for a key.
+Completion and `--help` read these instead of the commands, whose library takes longer than a person waits for a
+key.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _commands(command: Command, path: tuple[str, ...]) -> Iterator[tuple[str, Co
 
 
 def _written(value: object, indent: str = "", before: int = 0) -> str:
-    """A value as Python: a line for each key, or one for all where they fit into it behind so many characters."""
+    """A value as Python: a line for each key, or one for all if they fit after `before` characters."""
     if isinstance(value, dict):
         inner = indent + "    "
         pairs = [(_written(key), each) for key, each in value.items()]

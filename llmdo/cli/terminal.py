@@ -1,4 +1,4 @@
-"""The terminal that a run was started from, as what the run needs of its host."""
+"""The terminal that a run was started from, as the run's host."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Terminal:
     """Whether a run is a turn of a chat."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     consent: Consent = field(default_factory=consent_here)
-    """Who answers for what a run would execute."""
+    """Who answers for the code that a run would execute."""
 
     def tell(self, line: str) -> None:
         """Tells the person."""
@@ -50,5 +50,5 @@ class Terminal:
     def wait_for(
         self, work: Coroutine[object, object, RunOutcome], abandon: Callable[[], None], stop: Stop
     ) -> RunOutcome:
-        """What `work` returns; the first Ctrl-C stops it, the second ends the program."""
+        """The result of `work`; the first Ctrl-C stops it, the second ends the program."""
         return run_interruptibly(work, abandon, stop)

@@ -1,4 +1,4 @@
-"""Asking at a terminal whether what a workspace brings may be executed: only a whole word is an answer."""
+"""Asking at a terminal whether a workspace's code may be executed: only a whole word is an answer."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _WORDS = {
 
 
 def consent_here(environ: Mapping[str, str] | None = None) -> Consent:
-    """Who answers for what this command would execute: a person where there is a terminal."""
+    """Who answers for the code that this command would execute: a person if there is a terminal."""
     is_here = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
     return Consent(os.environ if environ is None else environ, tell=say, ask=ask if is_here else None)
 
 
 def ask(question: TrustQuestion) -> TrustAnswer:
-    """What the person at the terminal says; the end of input is a no."""
+    """The answer of the person at the terminal; the end of input is a no."""
     words = [word for word in _WORDS if word != "folder" or question.may_keep_folder]
     _show(question, words, folded=True)
     while True:

@@ -1,4 +1,4 @@
-"""Who watches a run that was started from the command line: the display, the log and the trace."""
+"""The observers of a run that was started from the command line: the display, the log and the trace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchOptions:
-    """What `llmdo run` was asked to show and to write down."""
+    """The outputs and logs that `llmdo run` was asked for."""
 
     verbose: int = 0
     log_events: str | None = None
@@ -35,7 +35,7 @@ def watching(
 ) -> Iterator[Watch]:
     """Everything that watches the run of that id while the block runs; all of it is closed however that ends.
 
-    `approvals` says who answers; None leaves out how the run begins.
+    `approvals` says who answers; None omits the beginning of the run.
 
     Raises:
         LlmdoError: The log or the trace cannot be written.
@@ -81,7 +81,7 @@ def watching(
 
 @contextmanager
 def _spoken_warnings() -> Iterator[None]:
-    """Says what libraries warn of, such as a setting that a model does not know, without the place in their code."""
+    """Prints the warnings of libraries, such as about an unknown model setting, without the place in their code."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: _warn(" ".join(str(message).split()))
         yield

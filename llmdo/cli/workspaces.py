@@ -53,7 +53,7 @@ def check(options: CheckOptions, roots: Sequence[Path]) -> int:
 
 
 def _lines(by_prefix: Mapping[str, Lines]) -> Lines:
-    """The lines of the files of several workspaces; a file is of the one that lies nearest above it."""
+    """The lines of the files of several workspaces; a file belongs to the nearest one above it."""
     prefixes = sorted(by_prefix, key=len, reverse=True)
 
     def lines(path: str) -> Sequence[str]:
@@ -64,7 +64,7 @@ def _lines(by_prefix: Mapping[str, Lines]) -> Lines:
 
 
 def each(roots: Sequence[Path], work: Callable[[Path], int]) -> int:
-    """Does the work for each workspace, whose name is printed first; the worst exit code."""
+    """Does the work for each workspace, after printing its name; the worst exit code."""
     cwd = Path.cwd()
     worst = FINE
     for root in roots:
@@ -85,9 +85,9 @@ def diff(
     *,
     verbose: bool,
 ) -> int:
-    """Compares workspaces and prints what differs, one after the other or as one document; the worst exit code.
+    """Compares workspaces and prints the differences, one after the other or as one document; the worst exit code.
 
-    Paths are as seen from here, and what else there is to tell begins with the workspace that it is about.
+    Paths are as seen from here, and other messages begin with their workspace.
     """
     from llmdo.render import diff as render
 

@@ -1,7 +1,7 @@
-"""What a change lets each entry do that it could not do before, from two graphs and nothing else.
+"""The new powers that a change gives each entry, from two graphs alone.
 
-`renames` finds who only has another name, `rows` compares what entries reach and `workers` what those below them do,
-`facts` compares what the two locks say, and `difference` is what they find, as a value with a verdict.
+`renames` finds changed names, `rows` compares the reach of entries and `workers` that of workers below them, `facts`
+compares the two locks, and `difference` is the result, as a value with a verdict.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ __all__ = [
 
 
 def diff(before: Graph, after: Graph) -> Difference:
-    """Everything in which `after` differs from `before`; what its acceptances name is marked as accepted.
+    """Everything in which `after` differs from `before`; changes that its acceptances name are marked as accepted.
 
-    What `after` has of toolsets that nobody has seen yet is unknown, and no loss is claimed of them.
+    Toolsets of `after` that nobody has seen yet are unknown, and no loss is claimed of them.
     """
     names = renaming(before, after)
     before = renamed(before, names)
@@ -79,10 +79,10 @@ def diff(before: Graph, after: Graph) -> Difference:
 def entry_rows(
     before: Analysis, after: Analysis, touched: Collection[str] | None = None
 ) -> Mapping[str, tuple[RowChange, ...]]:
-    """What each entry of either graph reaches otherwise than before, by its name, sorted; the rows that `diff` has.
+    """The changed reach of each entry of either graph, by its name, sorted; the rows that `diff` has.
 
-    Where the graphs differ in nothing but the workers and entries that are `touched`, entries that are none of these
-    and reach none are left out: they reach what they did.
+    With `touched`, the only workers and entries in which the graphs differ, entries that are none of these and reach
+    none are left out: their reach is unchanged.
     """
     graphs = (before.graph, after.graph)
     concerned = {name for graph in graphs for name in graph.entries}

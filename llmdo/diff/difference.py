@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Verdict = Literal["widened", "unknown", "narrowed", "changed", "same"]
 
 Effect = Literal["widens", "unknown", "narrows", "none"]
-"""What one difference does to what entries can do."""
+"""The effect of one difference on the powers of entries."""
 
 Kind = Literal["gained", "lost", "gate removed", "gate added", "assurance", "unknown"]
 
@@ -28,15 +28,15 @@ class RowChange:
     kind: Kind
     capability: Capability
     elsewhere: bool
-    """Whether the scope stands for what is left of it beside narrower scopes that changed otherwise."""
+    """Whether it is only about the rest of its scope, outside narrower scopes that changed otherwise."""
     before: Row | None
-    """None where it was not reached at all."""
+    """None if it was not reached at all."""
     after: Row | None
     accepted: Acceptance | None = None
 
     @property
     def effect(self) -> Effect:
-        """What it does to what the entry can do; that nothing limits it any more is as much as a gain."""
+        """Its effect on the powers of the entry; the loss of every limit is as much as a gain."""
         if self.kind == "unknown":
             return "unknown"
         if self.kind == "assurance":
@@ -52,14 +52,14 @@ class Change:
     route: tuple[str, ...]
     """Its place in the lock, such as `("worker", "main", "may")`."""
     before: Json
-    """What stood there, as data; None where nothing did."""
+    """The value there, as data; None if there was none."""
     after: Json
     effect: Effect = "none"
     accepted: Acceptance | None = None
     entries: tuple[str, ...] = ()
-    """Whom it concerns: the entry itself, or those that reach what it is about."""
+    """The entries concerned: the entry itself, or those that reach its subject."""
     workers: tuple[str, ...] = ()
-    """Those that use what it is about."""
+    """The workers that use its subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,29 +73,29 @@ class Rename:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryDifference:
-    """What an entry, or a worker below entries, reaches otherwise than before."""
+    """The changed reach of an entry, or of a worker below entries."""
 
     name: str
     was: str | None = None
-    """Its name before, where that was another."""
+    """Its name before, if that was another."""
     status: Literal["new", "gone", "kept"]
     rows: tuple[RowChange, ...]
-    """What widens first, and of that the gravest: see `authority.gravity`."""
+    """Widening changes first, and of those the gravest: see `authority.gravity`."""
     verdict: Verdict
-    """Over `rows` and, of an entry, over the changes that concern it."""
+    """Over `rows` and, for an entry, over the changes that concern it."""
     below: tuple[str, ...] = ()
-    """The entries that reach it, of a worker."""
+    """The entries that reach it, for a worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandEdit:
-    """A fact about a Python toolset that changed while its source did not: by a library, or by an editor."""
+    """A fact about a Python toolset that changed while its source did not: by a library or an editor."""
 
     toolset: str
     tool: str | None
     """None for a fact about the toolset itself."""
     fact: str
-    """What changed, in words to follow its name."""
+    """The change, in words to follow its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,16 +105,16 @@ class Difference:
     entries: tuple[EntryDifference, ...]
     """Of both graphs, sorted by name, also those that are the same."""
     workers: tuple[EntryDifference, ...] = ()
-    """The workers that reach otherwise than before what no row of an entry and of no other worker tells, by name."""
+    """The workers with a changed reach that no row of an entry or of another worker shows, by name."""
     renames: tuple[Rename, ...] = ()
     """Everything else goes by the later names."""
     changes: tuple[Change, ...] = ()
     """Sorted by route."""
     hand_edits: tuple[HandEdit, ...] = ()
     unread: int = 0
-    """The errors of the later sources for which something of them could not be read."""
+    """The number of errors in the later sources that kept a part from being read."""
     is_lock_checked: bool = False
-    """Whether `lock --check` is known to have passed: then it was a library, and nobody edited the lock by hand."""
+    """Whether `lock --check` is known to have passed: then a library changed the facts, and nobody edited the lock."""
 
     @property
     def everything(self) -> tuple[RowChange | Change, ...]:
@@ -131,11 +131,11 @@ class Difference:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether every widening, if there is any, is one that people have accepted."""
+        """Whether people have accepted every widening, if there is any."""
         return all(difference.accepted for difference in self.everything if difference.effect == "widens")
 
     def fails(self, on: Literal["widened", "changed"] | None) -> bool:
-        """Whether it is what a reviewer asked to be stopped by; a lock edited by hand always is."""
+        """Whether a reviewer asked to be stopped by it; a lock edited by hand always stops."""
         if self.hand_edits and not self.is_lock_checked:
             return True
         if on == "changed":
@@ -144,12 +144,12 @@ class Difference:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether something of it is not known, whatever else is."""
+        """Whether some part of it is unknown, whatever the rest."""
         return bool(self.unread) or any(difference.effect == "unknown" for difference in self.everything)
 
 
 def verdict_of(differences: Iterable[RowChange | Change]) -> Verdict:
-    """`widened` if any difference widens, else `unknown`, `narrowed` or `changed` if there is such a one."""
+    """The most important effect: `widened`, else `unknown`, `narrowed`, `changed`; `same` without differences."""
     effects = {difference.effect for difference in differences}
     if not effects:
         return "same"

@@ -1,4 +1,4 @@
-"""What a change of one value does to what entries can do."""
+"""The effect of a changed value on the powers of entries."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ _VERSION = re.compile(r"(?<=.)@[^@/]+$")
 
 
 def amount(before: Json, after: Json) -> Effect:
-    """The effect of a limit that changed; without one there is no limit."""
+    """The effect of a changed limit; without one there is no limit."""
     if isinstance(before, int | float) and isinstance(after, int | float):
         return "widens" if after > before else "narrows"
     return "narrows" if before is None and after is not None else "widens"
 
 
 def more(before: Json, after: Json) -> Effect:
-    """The effect of a list of what is vouched for that changed; without one nothing is."""
+    """The effect of a changed list of vouched items; without one nothing is vouched for."""
     return "widens" if {*parts.texts(after)} - {*parts.texts(before)} else "narrows"
 
 
 def choice(before: Json, after: Json) -> Effect:
-    """The effect of a list of what is admitted that changed; without one everything is."""
+    """The effect of a changed list of admitted items; without one everything is admitted."""
     if before is None or after is None:
         return "widens" if after is None else "narrows"
     return "narrows" if {*parts.texts(after)} <= {*parts.texts(before)} else "widens"
 
 
 def flow(key: str, before: Json, after: Json) -> Effect:
-    """The effect of a key of flow rules that changed: the less is asked or blocked, the more can be done."""
+    """The effect of a changed key of flow rules: the less is asked or blocked, the more can be done."""
     if key == MAX_BITS:
         return amount(before, after)
     if key == PRESET:
@@ -54,7 +54,7 @@ def flow(key: str, before: Json, after: Json) -> Effect:
 
 
 def family(key: str, before: Json, after: Json) -> Effect:
-    """The effect of a change of what an extension says of a capability: what only reads is no effect for a preset."""
+    """The effect of an extension's changed fact about a capability: one that only reads is no effect for a preset."""
     if key == "reads":
         return "widens" if after else "narrows"
     if key == "decision":
@@ -63,43 +63,43 @@ def family(key: str, before: Json, after: Json) -> Effect:
 
 
 def source(before: Json) -> Effect:
-    """The effect of a source's label that changed: one label less lets more go on."""
+    """The effect of a source's changed label: one label less permits more."""
     return "narrows" if before is None else "widens"
 
 
 def from_strangers(before: Json, after: Json) -> Effect:
-    """The effect of a change of whether a stranger may have written an input; left out, it depends on who starts it."""
+    """The effect of a change in whether a stranger may have written an input; by default it depends on the starter."""
     order = (False, None, True)
     return "widens" if order.index(after) < order.index(before) else "narrows"
 
 
 def sending(before: Json, after: Json) -> Effect:
-    """The effect of a change of whether what runs say leaves the machine; where nothing is said, it does not."""
+    """The effect of a change in whether content of runs leaves the machine; by default it does not."""
     return "widens" if after else "narrows" if before else "none"
 
 
 def receiver(before: Json, after: Json) -> Effect:
-    """The effect of a change of who is told of runs: another one is as good as unknown."""
+    """The effect of a changed receiver of notices about runs: another one is as good as unknown."""
     return "widens" if before is not None and after is not None else "none"
 
 
 def isolation(before: Json, after: Json) -> Effect:
-    """The effect of an isolation that changed; `auto` where left out."""
+    """The effect of a changed isolation; `auto` by default."""
     weaker = [ISOLATIONS.index(parts.text(side) or "auto") for side in (before, after)]
     return "widens" if weaker[1] > weaker[0] else "narrows"
 
 
 def confinement(before: Json, after: Json) -> Effect:
-    """The effect of a sandbox around an agent that changed; without one nothing confines it."""
+    """The effect of a changed sandbox around an agent; without one nothing confines it."""
     if (before is None) == (after is None):
         return "none"
     return "widens" if after is None else "narrows"
 
 
 def server(key: str, before: Json, after: Json) -> Effect:
-    """The effect of a change of how an MCP server is reached: another one is as good as unknown, and so widens.
+    """The effect of a change in how an MCP server is reached: another one is as good as unknown, and so widens.
 
-    So does one that is given variables of the environment which it was not given before.
+    So does a server that gets further variables of the environment.
     """
     match key:
         case "include":
@@ -113,7 +113,7 @@ def server(key: str, before: Json, after: Json) -> Effect:
 
 
 def lost_of_policy(before: Mapping[str, Json], others: Iterable[Mapping[str, Json]]) -> Iterator[str]:
-    """The capabilities about which none of `others` says as much as the policy `before`; for the rest, nothing."""
+    """The capabilities about which none of `others` is as strict as the policy `before`; empty text for the rest."""
     policies = [*others]
     for capability, decision in parts.table(before, "rules").items():
         decisions = [parts.table(other, "rules").get(capability) for other in policies]
@@ -129,7 +129,7 @@ def _strictness(decision: Json) -> int:
 
 
 def identity(reached: Server) -> object:
-    """What tells an MCP server from others, whatever its version and its options."""
+    """The identity of an MCP server, whatever its version and its options."""
     return reached.command, _identified("args", list(reached.args)), _identified("url", reached.url)
 
 

@@ -1,4 +1,4 @@
-"""What two locks say, compared fact by fact; the table of a lock is the list of all there is to compare."""
+"""Two locks, compared fact by fact; the table of a lock lists all there is to compare."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ _STATED: Mapping[str, type] = {"settings": Settings, "entry": Entry, "worker": W
 """Tables of a lock that hold the fields of a class."""
 
 _NUMBER = re.compile(r" \(\d+\)$")
-"""What sets toolsets of a foreign project apart that have one name."""
+"""The number that tells toolsets of one name in a foreign project apart."""
 
 
 def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
-    """Every fact that differs, sorted by its place in the lock; none exactly where the graphs mean the same."""
+    """Every fact that differs, by its place in the lock; none exactly if the graphs mean the same."""
     unseen, after = unseen_in(after), without_unseen(after)
     old, new = encode(before), encode(after)
     if after.read_from:
@@ -68,7 +68,7 @@ def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
 
 
 def _with_servers(change: Change, before: Graph, after: Graph) -> Change:
-    """The change; that a worker has another MCP server is a gain, whatever others it had: each can do other things."""
+    """The change; another MCP server of a worker is a gain, as each can do other things."""
     if change.route[0] != "worker" or change.route[2:] != ("toolsets",) or not change.entries:
         return change
     old, new = ({*_servers(graph, change.route[1])} for graph in (before, after))
@@ -76,7 +76,7 @@ def _with_servers(change: Change, before: Graph, after: Graph) -> Change:
 
 
 def _with_policies(change: Change, after: Graph) -> Change:
-    """The change; of a policy that says less, or is gone, a gain, unless another one says as much."""
+    """The change; a policy that says less, or is gone, is a gain, unless another says as much."""
     if change.route[0] != "policy":
         return change
     before, now = (_policy_with(change.route[2:], side) for side in (change.before, change.after))
@@ -106,9 +106,9 @@ def _servers(graph: Graph, worker: str) -> Iterator[object]:
 
 
 def _of_files(graph: Graph, lock: Mapping[str, Json], servers: AbstractSet[str]) -> dict[str, Json]:
-    """What of a foreign project its files say; the rest is how we put it, and rows tell what that does.
+    """The facts of a foreign project that its files state; the rest is our form of it, and rows show its effect.
 
-    Of `servers`, those on both sides; that an agent has another server its own table says.
+    Of `servers`, those on both sides; an agent's own table states another server.
     """
     workers = {
         name: {
@@ -168,7 +168,7 @@ def _is_echo(route: Route, old: Mapping[str, Json], new: Mapping[str, Json]) -> 
 def _is_unseen(
     route: Route, old: Mapping[str, Json], new: Mapping[str, Json], unseen: AbstractSet[str]
 ) -> bool:
-    """Whether it is about what only an import or a start tells, of a toolset that nobody has imported or asked."""
+    """Whether only an import or a start shows the fact, for a toolset not imported or asked yet."""
     match route:
         case ("toolset", name, "tool" | "dynamic" | "class" | "server", *_) if name in unseen:
             return True
@@ -182,7 +182,7 @@ def _is_unseen(
 
 
 def _judged(change: Change, acceptances: Iterable[Acceptance]) -> Change:
-    """The change with what it does to what entries can do."""
+    """The change with its effect on the powers of entries."""
     before, after = change.before, change.after
     match _stated_effect(change.route):
         case "ceiling":
@@ -203,7 +203,7 @@ def _judged(change: Change, acceptances: Iterable[Acceptance]) -> Change:
 
 
 def _effect_at(route: Route, before: Json, after: Json) -> Effect:
-    """The effect of a change at a place of the lock of which no field says it."""
+    """The effect of a change at a place of the lock for which no field states it."""
     match route:
         case ("worker", _, "native-options", _, "max_uses"):
             return effects.amount(before, after)
@@ -229,7 +229,7 @@ def _effect_at(route: Route, before: Json, after: Json) -> Effect:
 
 
 def _effect_on_flows(route: Route, before: Json, after: Json) -> Effect:
-    """The effect of a change of what may flow where."""
+    """The effect of a change of permitted flows."""
     match route:
         case ("flows", key) | ("entry" | "worker", _, "flows", key):
             return effects.flow(key, before, after)
@@ -249,7 +249,7 @@ def _effect_on_flows(route: Route, before: Json, after: Json) -> Effect:
 
 
 def _accepting(change: Change, effect: Effect, acceptances: Iterable[Acceptance]) -> Change:
-    """The change of an MCP server with its effect; what widens is accepted as calls of such a server are."""
+    """The change of an MCP server with its effect; a widening is accepted as calls of such a server are."""
     accepted = None
     if effect == "widens":
         accepted = acceptance_for_all(acceptances, Capability("mcp.call"), change.entries, gated=False)
@@ -257,7 +257,7 @@ def _accepting(change: Change, effect: Effect, acceptances: Iterable[Acceptance]
 
 
 def _stated_effect(route: Route) -> keys.Effect:
-    """What the field at a place of the lock says about the effect of its changes."""
+    """The effect of changes at a place of the lock, as its field states it."""
     kind, *below = route
     steps = below if kind == "settings" else below[1:]
     cls: type | None = _STATED.get(kind)
@@ -279,7 +279,7 @@ def _ceiling(change: Change, entry: str | None, acceptances: tuple[Acceptance, .
 
 
 def raised_ceiling(before: Json, after: Json) -> tuple[Capability, ...] | None:
-    """What of the ceiling `after` lies outside the ceiling `before`; None where there is no ceiling any more."""
+    """The part of the ceiling `after` outside the ceiling `before`; None without a ceiling `after`."""
     if before is None:
         return ()
     if after is None:
@@ -290,7 +290,7 @@ def raised_ceiling(before: Json, after: Json) -> tuple[Capability, ...] | None:
 
 
 def _says_less(change: Change) -> bool:
-    """Whether a tool now declares less of what it does, or may itself say for each call that it does less."""
+    """Whether a tool now declares less, or may itself declare less for each call."""
     if change.route[-1] == "hook":
         return bool(change.after)
     rest = [Capability.parse(capability) for capability in parts.texts(change.after)]
@@ -302,7 +302,7 @@ def _says_less(change: Change) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Users:
-    """Who has to do with what, in either of two graphs."""
+    """The users of each thing, in either of two graphs."""
 
     entries: Mapping[str, AbstractSet[str]]
     """Worker to the entries that reach it."""
@@ -312,7 +312,7 @@ class _Users:
     """Table and item of the lock to the entries that use it themselves."""
 
     def concerned(self, change: Change) -> Change:
-        """The change with the names of those whom it concerns."""
+        """The change with the names of the workers and entries that it concerns."""
         kind, name = (*change.route, "")[:2]
         if kind == "entry":
             return replace(change, entries=(name,))

@@ -1,4 +1,4 @@
-"""What entries can do after a stranger's words, compared: facts that no line of a lock says by itself."""
+"""The effects of entries after a stranger's words, compared: facts that no line of a lock has by itself."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ AFTER_STRANGERS = "after a stranger's words"
 
 
 def flow_changes(before: Analysis, after: Analysis) -> Iterator[Change]:
-    """What entries of both graphs can do then and could not before, or the other way round, where flows are stated.
+    """The effects after a stranger's words that entries of both graphs gained or lost, if flows are stated.
 
-    What an entry reaches on one side alone is among its rows.
+    Capabilities that an entry reaches on one side alone are among its rows.
     """
     if not (before.graph.all_flows or after.graph.all_flows):
         return

@@ -1,7 +1,7 @@
-"""Which workers and entries of two graphs are the same under another name, and a graph told by the later names.
+"""The workers and entries of two graphs that only changed their names, and a graph rewritten with the later names.
 
-A rename hides nothing: the earlier graph is renamed and then compared with the later one as always, so
-that what a renamed worker can do now is held against what it could do before.
+A rename hides nothing: the earlier graph is renamed and then compared as always, so that the powers of a renamed worker
+are compared with its earlier ones.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Rule
 
     _Evidence = Callable[[Worker], Hashable]
-    """What two workers have in common where they are one; None where it tells nothing."""
+    """The property that two workers share if they are one; None if it shows nothing."""
 
 SIMILAR = 0.6
-"""How alike two names are, from 0 to 1, that may be one worker's although its prompt changed as well."""
+"""The least similarity, from 0 to 1, of the names of one worker whose prompt changed as well."""
 MAX_PAIRS = 50_000  # of names that are compared letter by letter, which is slow
 _EMPTY = digest.of_text("")
 _NUMBERED = re.compile(r" \(\d+\)$")
 _DESCRIPTIVE = frozenset({"path", "config", "prompt", "description", "model"})
-"""Keys of a worker in the lock that say nothing about what it can do."""
+"""Keys of a worker in the lock that do not affect its powers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """What is called otherwise in the later of two graphs."""
+    """The names that differ in the later of two graphs."""
 
     workers: Mapping[str, str]
     """Old name to new name; also of one that is gone and whose name is another one's now."""
     entries: Mapping[str, str]
 
     def renames(self, after: Graph) -> tuple[Rename, ...]:
-        """Each of those that the later graph has, sorted; an entry that is called after its worker is that one."""
+        """Each rename that the later graph has, sorted; an entry named after its worker is covered by the worker."""
         moved = [Rename("worker", old, new) for old, new in self.workers.items() if new in after.workers]
         if not after.read_from:
             moved += [Rename("entry", old, new) for old, new in self.entries.items()]
@@ -57,9 +57,9 @@ class Renaming:
 
 
 def renaming(before: Graph, after: Graph) -> Renaming:
-    """Who of `before` has another name in `after`: by the same prompt, the same file, or equal powers and a like name.
+    """The renames: by the same prompt, the same file, or equal powers and a similar name.
 
-    A name that `before` speaks of already, such as in a rule for a worker that did not exist, is never a new one.
+    A name that `before` mentions already, such as in a rule for a worker that did not exist, is never a new one.
     """
     gone, new = _candidates(before, after)
     taken = _mentioned(before)
@@ -78,14 +78,14 @@ def renaming(before: Graph, after: Graph) -> Renaming:
 
 
 def renamed(graph: Graph, renaming: Renaming) -> Graph:
-    """The graph by the new names, which mean the same in it as the old ones did."""
+    """The graph with the new names, its meaning unchanged."""
     if not (renaming.workers or renaming.entries):
         return graph
     return _Teller(graph, renaming).graph()
 
 
 def _candidates(before: Graph, after: Graph) -> tuple[dict[str, Worker], dict[str, Worker]]:
-    """The workers that only one of the graphs has; and those of one name that are numbered, for a number may move."""
+    """The workers that only one of the graphs has; and numbered ones that share a name, for a number may move."""
     families: dict[str, set[str]] = {}
     for name in {*before.workers, *after.workers} if before.read_from else ():
         families.setdefault(_NUMBERED.sub("", name), set()).add(name)
@@ -102,7 +102,7 @@ def _candidates(before: Graph, after: Graph) -> tuple[dict[str, Worker], dict[st
 
 
 def _mentioned(graph: Graph) -> frozenset[str]:
-    """Every name that anything in the graph speaks of."""
+    """Every name that anything in the graph mentions."""
     holders: list[Entry | Worker] = [*graph.entries.values(), *graph.workers.values()]
     rules = [*graph.rules, *(rule for holder in holders for rule in holder.approvals)]
     ceilings = [capability for holder in holders for capability in holder.may or ()]
@@ -113,7 +113,7 @@ def _mentioned(graph: Graph) -> frozenset[str]:
 
 
 def _place(worker: Worker) -> Hashable:
-    """Of workers that share a name, the file tells them apart."""
+    """The name and the file, which tells workers of one name apart."""
     return (_NUMBERED.sub("", worker.name), worker.path)
 
 
@@ -130,7 +130,7 @@ def _file(worker: Worker) -> Hashable:
 
 
 def _powers(graph: Graph, names: Mapping[str, str]) -> _Evidence:
-    """What tells the powers of a worker of `graph`, its delegates by their new names."""
+    """A function that gives the powers of a worker of `graph`, its delegates by their new names."""
     tables = parts.tables(encode(graph), "worker")
 
     def powers(worker: Worker) -> Hashable:
@@ -153,7 +153,7 @@ def _match(
 ) -> None:
     """Takes from both sides the workers with equal evidence, those of the most similar names together.
 
-    If `is_single`, only where there is no choice; names that are less alike than `least` are not taken.
+    If `is_single`, only without a choice; names that are less alike than `least` are not taken.
     """
     groups: dict[Hashable, tuple[list[str], list[str]]] = {}
     for side, workers in enumerate((gone, new)):
@@ -186,7 +186,7 @@ def _likeness(name: str, other: str) -> float:
 
 
 def _entries(before: Graph, after: Graph, workers: Mapping[str, str]) -> dict[str, str]:
-    """Old to new name of entries: those that are called after a worker, and those that alone start the same."""
+    """Old to new name of entries: those named after a worker, and those that alone start the same."""
     called_after = {
         old: name
         for old, name in workers.items()
@@ -216,7 +216,7 @@ def _free(name: str, taken: Iterable[str]) -> str:
 
 
 class _Teller:
-    """Tells one graph by other names."""
+    """Rewrites one graph with other names."""
 
     def __init__(self, graph: Graph, renaming: Renaming) -> None:
         self._graph, self._workers, self._entries = graph, renaming.workers, renaming.entries
@@ -228,7 +228,7 @@ class _Teller:
         self._names = {**self._workers, **self._toolsets}
 
     def graph(self) -> Graph:
-        """The graph by its new names."""
+        """The graph with its new names."""
         graph = self._graph
         workers = (self._worker(worker) for worker in graph.workers.values())
         entries = (self._entry(entry) for entry in graph.entries.values())

@@ -1,6 +1,6 @@
 """The lock of a git revision, read from git's objects alone: nothing is checked out and nothing is run.
 
-A stranger's repository brings its own git configuration, so git is asked only what cannot start a program
+A stranger's repository brings its own git configuration, so git is asked only by commands that cannot start a program
 (`rev-parse`, `ls-tree`, `cat-file`), in an environment made from nothing.
 """
 
@@ -52,9 +52,9 @@ _ENVIRONMENT = {
 
 
 def locked_graph(root: Path, revision: str) -> Graph | None:
-    """The graph in the `llmdo.lock` of the workspace at `root` at `revision`; None where it had no lock there.
+    """The graph in the `llmdo.lock` of the workspace at `root` at `revision`; None if it had no lock there.
 
-    Works in a shallow clone, and where the workspace is a folder of its repository.
+    Works in a shallow clone, and for a workspace in a folder of its repository.
 
     Raises:
         LlmdoError: there is no git, no repository, no such revision, or the lock there cannot be used.
@@ -83,14 +83,14 @@ class Blob:
     """A file of a revision, not yet read."""
 
     name: str
-    """Of the object."""
+    """The name of the object."""
     size: int
     is_regular: bool
     """Whether it is neither a link nor another repository."""
 
 
 def files(root: Path, revision: str) -> dict[str, Blob]:
-    """Every file below `root` at `revision`, by its path from there; none where that had no such folder.
+    """Every file below `root` at `revision`, by its path from there; none if there was no such folder.
 
     Raises:
         LlmdoError: there is no git, no repository, or no such revision.
@@ -112,7 +112,7 @@ def files(root: Path, revision: str) -> dict[str, Blob]:
 
 
 def contents(root: Path, names: Sequence[str]) -> dict[str, bytes]:
-    """What the objects of these names hold, asked for in one question.
+    """The content of the objects with these names, in one question.
 
     Raises:
         LlmdoError: one of them is not in this clone.
@@ -150,7 +150,7 @@ def graph_in(content: bytes) -> Graph:
 
 
 def commit_of(root: Path, revision: str) -> str:
-    """The name of the commit that a revision is.
+    """The name of the commit of a revision.
 
     Raises:
         LlmdoError: there is no git, no repository, or no such revision.
@@ -171,7 +171,7 @@ def commit_of(root: Path, revision: str) -> str:
 
 
 def _git(root: Path, *words: str, failing: bool = False, question: bytes = b"") -> bytes:
-    """What git answers to `question` on its input; nothing where it fails and may do so."""
+    """The answer of git to `question`; nothing if it fails and `failing` permits it."""
     program = _program(root)
     environment = {**_ENVIRONMENT, "PATH": str(Path(program).parent)}
     if system := os.environ.get("SYSTEMROOT"):
@@ -224,5 +224,5 @@ def git_in(path: str, root: Path) -> str | None:
 
 
 def _repository(root: Path) -> Path:
-    """The folder of the repository that `root` is in; `root` itself where it is in none."""
+    """The folder of the repository that `root` is in; `root` itself if it is in none."""
     return Path(nearest(str(root), ".git", is_file=False) or root)

@@ -1,4 +1,4 @@
-"""What entries, and workers below them, reach before and after, compared row by row."""
+"""The reach of entries, and of workers below them, before and after, compared row by row."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class _Side:
         return {name: tuple(sorted(entries)) for name, entries in reaching.items()}
 
     def of_entry(self, name: str) -> Mapping[Capability, Row]:
-        """What an entry reaches; nothing where there is none of that name."""
+        """The rows of an entry; nothing if there is none of that name."""
         declared = self.graph.entries.get(name)
         return {row.capability: row for row in self.analysis.of(declared)} if declared else {}
 
     def of_worker(self, name: str) -> Mapping[Capability, Row]:
-        """What a worker reaches with all below it, in any of the trees that it is part of."""
+        """The rows of a worker and all below it, in any of the trees that it is part of."""
         rows: list[Row] = []
         alike: dict[object, list[Entry]] = {}
         for entry in map(self.graph.entries.__getitem__, self.entries.get(name, ())):
@@ -94,19 +94,19 @@ class Comparison:
         return _Side(self.before.cut_by(also)), _Side(self.after.cut_by(also))
 
     def of_entry(self, name: str) -> tuple[RowChange, ...]:
-        """What an entry of either graph reaches otherwise than before."""
+        """The changed reach of an entry of either graph."""
         old, new = self._sides
         return self._known((name,), old.of_entry(name), new.of_entry(name))
 
     def of_worker(self, name: str) -> tuple[RowChange, ...]:
-        """What a worker of either graph, with all below it, reaches otherwise than before."""
+        """The changed reach of a worker of either graph, with all below it."""
         old, new = self._sides
         return self._known(self.entries_of(name), old.of_worker(name), new.of_worker(name))
 
     def _known(
         self, entries: Sequence[str], before: Mapping[Capability, Row], after: Mapping[Capability, Row]
     ) -> tuple[RowChange, ...]:
-        """The changes, without a loss of what a toolset raised of which nobody knows whether it does so still."""
+        """The changes, without losses by toolsets not seen yet."""
         changes = _changes(entries, before, after, self.after.graph.acceptances)
         unseen = unseen_in(self.after.graph)
         return tuple(
@@ -116,7 +116,7 @@ class Comparison:
         )
 
     def entries_of(self, worker: str) -> tuple[str, ...]:
-        """The entries that reach a worker; of one that is gone, those that did."""
+        """The entries that reach a worker; for one that is gone, those that did."""
         old, new = self._sides
         return new.entries.get(worker) or old.entries.get(worker, ())
 
@@ -124,7 +124,7 @@ class Comparison:
 def acceptance_for_all(
     acceptances: Iterable[Acceptance], capability: Capability, entries: Iterable[str], *, gated: bool
 ) -> Acceptance | None:
-    """The acceptance that covers a widening of each of the entries; where several do, the first; None where not all."""
+    """The acceptance that covers a widening of each of the entries, the first of several; None unless all are."""
     acceptances = tuple(acceptances)
     covering = [acceptance_of(acceptances, capability, entry, gated=gated) for entry in entries]
     return covering[0] if covering and all(covering) else None
@@ -133,11 +133,10 @@ def acceptance_for_all(
 def acceptance_of(
     acceptances: Iterable[Acceptance], capability: Capability, entry: str | None, *, gated: bool
 ) -> Acceptance | None:
-    """The acceptance that covers a widening of `entry` by `capability`; None where none does.
+    """The acceptance that covers a widening of `entry` by `capability`; None if none does.
 
-    As with ceilings, what stands inside one only by its full name has to be named in full. A widening that
-    concerns no single entry is covered only by an acceptance that names none. `gated` says whether somebody is
-    asked, which some acceptances rely on.
+    As with ceilings, some capabilities have to be named in full. A widening of no single entry is covered only by an
+    acceptance that names none. `gated`: whether somebody is asked, which some acceptances rely on.
     """
     for acceptance in acceptances:
         if (
@@ -204,12 +203,12 @@ def _changes(
 
 
 def _gravity(change: RowChange) -> tuple[bool, int, tuple[int, str]]:
-    """A sort key by which what widens comes first, and of that the gravest."""
+    """A sort key by which widening changes come first, and of those the gravest."""
     return change.effect != "widens", STRICTNESS[_decision(change.after)], gravity(change.capability)
 
 
 def _tells(change: RowChange, changes: Mapping[Capability, RowChange]) -> bool:
-    """Whether a change says more than that of a wider row does: one that nobody declared by name may not."""
+    """Whether a change says more than that of a wider row; always true of a declared name."""
     rows = [row for row in (change.before, change.after) if row]
     if not all(row.implied for row in rows):
         return True
@@ -262,7 +261,7 @@ def _folded(changes: Mapping[Capability, RowChange], known: Iterable[Capability]
 
 
 def _look(change: RowChange) -> object:
-    """What a reader sees of a change, apart from the scope."""
+    """A change as a reader sees it, apart from the scope."""
     sides = [
         (row.decision, row.assurance, row.path, row.tool) if row and row.decision != "blocked" else None
         for row in (change.before, change.after)

@@ -1,4 +1,4 @@
-"""What workers below entries gain and lose by themselves, as far as no entry and no other worker tells it."""
+"""The gains and losses of workers below entries that no entry and no other worker shows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from llmdo.reach import Hop
 
 _DESCRIPTIVE = frozenset({"path", "prompt", "description", "model", "compatible-models", "python"})
-"""Keys of a worker in the lock that change nothing of what it reaches."""
+"""Keys of a worker in the lock that do not change its reach."""
 
 
 def worker_differences(
@@ -23,10 +23,10 @@ def worker_differences(
     rows_by_entry: Mapping[str, Sequence[RowChange]],
     was: Mapping[str, str],
 ) -> tuple[EntryDifference, ...]:
-    """The workers about which a fact changed and that reach something else by it, sorted by name.
+    """The workers with a changed fact and so a changed reach, sorted by name.
 
-    A row is left out where an entry, or a worker further down, has the same one and its way shows this one. So it is
-    where the cause is a toolset and a row that is shown ends in that: the toolset's own change names all who use it.
+    A row is left out if an entry, or a worker further down, has the same one and its way shows this one; or if a
+    toolset is the cause and a shown row ends in it: the toolset's own change names all who use it.
     """
     mine, concerned = _concerned(changes)
     old, new = comparison.before.graph.workers, comparison.after.graph.workers

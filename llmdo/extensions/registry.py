@@ -1,4 +1,4 @@
-"""The extensions that are a part of this package: the folders of `llmdo.features` that are there.
+"""The extensions that are a part of this package: the present folders of `llmdo.features`.
 
 Those that a workspace names are read with it, by `llmdo.workspace.extensions`.
 """

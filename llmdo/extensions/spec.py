@@ -1,7 +1,7 @@
 """Every way to extend llmdo.
 
 An `Extension` is a value with a field for each. Modules are named, not imported: `package.module`, or
-`package.module:NAME` where one thing of it is meant.
+`package.module:NAME` for one thing of it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ForeignFormat:
     package: str
     """The package with `reader` and `table`.
 
-    `reader.read(tree)` returns a `llmdo.foreign.team.Team`; `table.TABLE` says what the tools of the format can do.
+    `reader.read(tree)` returns a `llmdo.foreign.team.Team`; `table.TABLE` lists the abilities of the format's tools.
     """
 
 
@@ -43,19 +43,19 @@ class OwnCheck:
 
 @dataclass(frozen=True, slots=True)
 class CapabilityFamily:
-    """A capability beside those of the vocabulary."""
+    """A capability in addition to those of the vocabulary."""
 
     meaning: str
     """To follow "a call that raises it": `sends a message to the bridge`."""
     decision: Literal["allowed", "needs_approval", "blocked"] = "needs_approval"
-    """The decision where no rule of a manifest names it."""
+    """The decision if no rule of a manifest names it."""
     reads: bool = False
     """Whether it only reads, so that no preset of flow rules takes it for an effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extension:
-    """What one extension adds to llmdo.
+    """The additions of one extension to llmdo.
 
     The first fields are for everybody; those from `commands` on are for parts of llmdo itself.
     """
@@ -73,9 +73,9 @@ class Extension:
     commands: Mapping[str, str] = field(default_factory=dict)
     """Commands, to the module with `PLACE`, its place in the help, and `add_to(app)`."""
     stores: Mapping[str, str] = field(default_factory=dict)
-    """Schemes of addresses, such as `postgresql`, to the module with `opened(address)`: where journals are kept."""
+    """Schemes of addresses, such as `postgresql`, to the module with `opened(address)`, for the store of journals."""
     queue: str | None = None
-    """The module that hands items of batches to workers elsewhere: a `llmdo.services.queue.BatchQueue`."""
+    """The module that passes items of batches to workers elsewhere: a `llmdo.services.queue.BatchQueue`."""
     views: tuple[str, ...] = ()
     """Modules with `ENDPOINTS` of the page, and `STREAMS` if there are any."""
     extras: Mapping[str, str] = field(default_factory=dict)

@@ -1,15 +1,15 @@
 """Projects of other agent tools, read as they are: the same questions as to our own, and nothing is enforced.
 
-Each format is an extension: its reader makes a `Team` of the files of a tree, its table lists what its tools can do,
-with sources: a foreign tool decides about tools, llmdo about capabilities. What the formats share:
+Each format is an extension: its reader makes a `Team` of the files of a tree, its table lists the abilities of its
+tools, with sources: a foreign tool decides about tools, llmdo about capabilities. Shared by the formats:
 
 - `tree`, `history`: the files of a project, on disk or at a git revision;
 - `files`, `reading`: one reading of them, with its findings; Markdown, YAML and JSON as tolerantly as others read them;
 - `servers`, `commands`: MCP servers, and patterns of shell commands;
-- `team`, `lines`: what a reader returns, and the lines of a table.
+- `team`, `lines`: the result of a reader, and the lines of a table.
 
-Of the teams, `merging` makes one, `building` makes a `Graph`, `flows` are the ways from a stranger's words to what
-sends private data, `findings` are the checks, `summary` is what a scan begins with, and `unsupported` names the files
+`merging` makes one team of several, `building` makes a `Graph` of it, `flows` finds the ways from a stranger's words to
+a sender of private data, `findings` are the checks, `summary` is the opening of a scan, and `unsupported` names files
 of tools that llmdo does not read.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Formats = Mapping[str, ForeignFormat]
 
 AUTO = "auto"
-"""Whatever is there, of all formats together."""
+"""Every format that is present, all together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,30 +48,29 @@ class Foreign:
     """One reading of a foreign project."""
 
     root: Path
-    """The folder that paths are relative to."""
+    """The folder to which paths are relative."""
     team: Team
-    """What was read of all formats together."""
+    """The team of all formats together."""
     teams: tuple[Team, ...]
-    """What was read of each format of which there is something."""
+    """The team of each format that is present."""
     graph: Graph
     analysis: Analysis = field(compare=False)
-    """The graph prepared for questions about reach."""
 
 
 def formats(extensions: Iterable[Extension] = ()) -> Formats:
-    """The formats that parts of llmdo and the `extensions` of a workspace read, by their names, sorted."""
+    """The formats that parts of llmdo and the `extensions` of a workspace read, sorted by name."""
     every = (*features(), *extensions)
     return dict(sorted((name, form) for each in every for name, form in each.formats.items()))
 
 
 def table_of(form: ForeignFormat) -> tuple[Line, ...]:
-    """What the tools of a format can do."""
+    """The abilities of the tools of a format."""
     table: tuple[Line, ...] = import_module(f"{form.package}.table").TABLE
     return table
 
 
 def tools_of(form: str) -> frozenset[str]:
-    """The names of the tools of a format; none where no extension reads it."""
+    """The names of the tools of a format; none if no extension reads it."""
     known = formats()
     return frozenset(line.tool for line in table_of(known[form])) if form in known else frozenset()
 
@@ -89,10 +88,10 @@ def read(
     may_be_empty: bool = False,
     extensions: Iterable[Extension] = (),
 ) -> Foreign:
-    """The project at `path`, a folder or one file, as the format `form` has it; at a git revision, if one is given.
+    """The project at `path`, a folder or one file, in the format `form`; at a git revision, if one is given.
 
-    Of one file, the project is the folder in which the format looks for such files, else that where it lies.
-    `extensions` bring formats beside ours.
+    The project of one file is the folder in which the format looks for such files, else the folder of the file.
+    `extensions` bring formats besides ours.
 
     Raises:
         LlmdoError: there is no such format, folder or revision, or nothing of the format is in it.
@@ -122,7 +121,7 @@ def read(
 
 
 def _of_file(form: str, path: Path, revision: str | None, known: Formats) -> tuple[Path, Team]:
-    """The project of one file, and what the file says."""
+    """The project of one file, and the team read from the file."""
     file = path.absolute()
     if form != AUTO:
         patterns = known[form].files
@@ -151,7 +150,7 @@ def _of_file(form: str, path: Path, revision: str | None, known: Formats) -> tup
 
 
 def _without_servers_alone(forms: list[str]) -> list[str]:
-    """The formats that something may be of: a file with servers is another format's first."""
+    """The formats without `mcp`, unless it is the only one: a file with servers is another format's first."""
     return [form for form in forms if form != "mcp"] or forms
 
 
@@ -160,7 +159,7 @@ def _nothing_of(form: str) -> str:
 
 
 def _teams(tree: Tree, known: Formats) -> list[Team]:
-    """What the tree has of each format; the reader of one that has no files is not even imported."""
+    """The team of each format with files in the tree; other readers are not even imported."""
     # One walk for all of them.
     tree.find([*unsupported.WALKED, *(pattern for form in known.values() for pattern in form.files)])
     return [_team(form, tree) for form in known.values() if any(tree.find(form.files))]
@@ -172,7 +171,7 @@ def _team(form: ForeignFormat, tree: Tree) -> Team:
 
 
 def _instead(form: str, tree: Tree, known: Formats) -> str:
-    """What a folder holds in which there is nothing of the format `form`."""
+    """A hint about the contents of a folder without files of the format `form`."""
     others = [team.format for team in claimed(_teams(tree, known)) if team.agents and form != AUTO]
     if others:
         wanted = others[0] if len(others) == 1 else AUTO

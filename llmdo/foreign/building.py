@@ -1,7 +1,7 @@
-"""Team to `Graph`: the same value that our own files become, so that the same questions are answered about it.
+"""Team to `Graph`: the same value that our own files become, for the same questions.
 
-A foreign format decides about tools, ours about capabilities. So for each agent a capability gets the mildest
-decision that any of its tools has: reach, which asks what can happen at the mildest, stays right.
+A foreign format decides about tools, llmdo about capabilities. So each capability of an agent gets the mildest decision
+of any of its tools: reach, which asks for the mildest, stays right.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Place
 
 EVERYONE = "every agent"
-"""The worker that stands between agents and all that they may call: an edge to each of them would be a square."""
+"""The worker between agents and all that they may call: single edges would be quadratic."""
 
 _BUILT_IN = {rule.capability.name: rule.decision for rule in BUILT_IN}
 _NO_ATTACHMENTS = Attachments(max=0)
@@ -34,7 +34,7 @@ UNTRUSTED = Capability("data.untrusted")
 
 
 def graph_of(team: Team) -> Graph:
-    """The graph of what was read. Of several agents with one name, the first has it and the others get a number."""
+    """The graph of a team. Of several agents with one name, all but the first get a number."""
     builder = _Builder(team)
     workers = {name: builder.worker(name, agent) for name, agent in named(team.agents).items()}
     for form in sorted({agent.format for agent in team.agents if agent.everyone}):
@@ -53,7 +53,7 @@ def graph_of(team: Team) -> Graph:
 
 
 def _entries(team: Team) -> dict[str, Entry]:
-    """What can be started: what the format starts, and, so that nothing is left out, what nothing else reaches."""
+    """The agents that the format starts, and those that nothing else reaches."""
     agents = named(team.agents)
     calls = {name: [call.name for call in agent.calls] for name, agent in agents.items()}
     started = [name for name, agent in agents.items() if agent.is_entry]
@@ -88,9 +88,9 @@ def _below(starts: Iterable[str], calls: dict[str, list[str]]) -> set[str]:
 
 
 def _base_rules(team: Team) -> Iterator[Rule]:
-    """For each capability the mildest that holds for any agent; the others tighten it for themselves.
+    """The mildest decision of any agent, for each capability; the others tighten it for themselves.
 
-    Who says so, each agent tells by a rule of its own: the line of one is no reason for a call of another.
+    Each agent names the source by a rule of its own: the line of one is no reason for a call of another.
     """
     every = _mildest(grant for agent in team.agents for grant in agent.grants)
     for capability, merged in sorted(every.items(), key=lambda pair: str(pair[0])):
@@ -104,7 +104,7 @@ def _is_usual(capability: Capability, grant: Grant) -> bool:
 
 
 def named(agents: Iterable[Agent]) -> dict[str, Agent]:
-    """Each agent by the name that it has in the graph."""
+    """Each agent by its name in the graph."""
     by_name: dict[str, Agent] = {}
     for agent in agents:
         by_name[_free(agent.name, by_name)] = agent
@@ -134,7 +134,7 @@ class _Builder:
         self._approvals: dict[object, tuple[Rule, ...]] = {}
 
     def worker(self, name: str, agent: Agent) -> Worker:
-        """The worker that an agent is."""
+        """The worker made of an agent."""
         uses = [Use(name=call.name, config={}, at=call.at) for call in agent.calls]
         if agent.everyone:
             uses.append(Use(name=self._everyone[agent.format], config={}, at=agent.everyone))
@@ -159,7 +159,7 @@ class _Builder:
         )
 
     def everyone(self, form: str, workers: dict[str, Worker]) -> Worker:
-        """The worker that calls all agents of a format that can be called. It is in no file."""
+        """The worker that calls all callable agents of a format. It is in no file."""
         uses = tuple(
             Use(name=name, config={}, at=workers[name].at)
             for name, agent in sorted(self._agents.items())
@@ -177,7 +177,7 @@ class _Builder:
         )
 
     def _toolset(self, name: str, grants: Sequence[Grant]) -> str:
-        """The name of the toolset with these tools; a number after it where others of the name have other tools."""
+        """The name of the toolset with these tools; numbered if the name is taken."""
         tools = _tools(grants)
         server = next((grant.server for grant in grants if grant.server), None)
         key = (name, tuple((tool.name, tool.capabilities) for tool in tools.values()), server)
@@ -214,7 +214,7 @@ def _by_toolset(grants: Iterable[Grant]) -> dict[str, list[Grant]]:
 
 
 def _tools(grants: Iterable[Grant]) -> dict[str, Tool]:
-    """The tools of a toolset; one that several grants speak of raises with each call what one of them says."""
+    """The tools of a toolset; a call of one with several grants raises the capabilities of one of them."""
     by_name: dict[str, list[Grant]] = {}
     for grant in grants:
         by_name.setdefault(grant.tool, []).append(grant)
@@ -230,10 +230,10 @@ def _tools(grants: Iterable[Grant]) -> dict[str, Tool]:
 
 
 def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
-    """The grants, each with what no other one raises at a milder decision: a path should end in what is mildest.
+    """The grants, each without capabilities that another grants at a milder decision: a path ends in the mildest.
 
-    Of tools that one line gives and that are alike in all of it, the first stands for them; a server for itself alone,
-    also with nothing left, because it is started all the same.
+    The first of equal tools on one line represents the rest; a server is kept even without capabilities, because it is
+    started all the same.
     """
     mildest = _mildest(grants)
     distinct: dict[object, Grant] = {}
@@ -251,7 +251,7 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
 
 
 def _mildest(grants: Iterable[Grant]) -> dict[Capability, Grant]:
-    """For each capability the grant that decides about it at the mildest."""
+    """The grant with the mildest decision, for each capability."""
     mildest_by_capability: dict[Capability, Grant] = {}
     for grant in grants:
         for each in grant.capabilities:

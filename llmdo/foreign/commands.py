@@ -1,4 +1,4 @@
-"""What a pattern of commands lets run, in the words of formats that allow a shell by the beginnings of its commands."""
+"""The capability of a pattern of commands, in formats that allow a shell by the beginnings of its commands."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Capability
 
 _REST = re.compile(r"(?::\*|\s*\*)\s*$")
-"""How a pattern ends that lets anything follow: `git log:*`, `git log *`, `git log*`."""
+"""Endings of a pattern that let anything follow: `git log:*`, `git log *`, `git log*`."""
 _RUN_BY_OPTION = frozenset({"fd", "find"})
 """Programs that run others by an option, which may follow as well."""
 
 
 def commands(pattern: str, *, is_prefix: bool = False) -> Capability:
-    """What commands that match raise: where a launcher or an interpreter may be given anything, that is every command.
+    """The capability of the matching commands: every command, if a launcher or an interpreter may be given anything.
 
-    `is_prefix` says that anything may follow a pattern that does not say so.
+    `is_prefix`: anything may follow the pattern even if it does not say so.
     """
     words = tuple(_REST.sub("", pattern).split())
     is_open = is_prefix or "*" in pattern

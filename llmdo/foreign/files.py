@@ -1,4 +1,4 @@
-"""The files that one reading of a project has read so far, and what there is to say about them."""
+"""The files read so far in one reading of a project, and the findings about them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def json_at(tree: Tree, path: str) -> Document | None:
-    """The JSON file at `path`; None where there is none that can be read, which is another reader's to note."""
+    """The JSON file at `path`; None if it cannot be read, which is another reader's to note."""
     source, problems = tree.read(path) or (None, ())
     return None if source is None or problems else reading.json_with_comments(source)
 
 
 @dataclass(slots=True)
 class Files:
-    """One reading of a project: hands out each file once, and collects which they were and their problems."""
+    """One reading of a project: gives out each file once, and collects their paths and problems."""
 
     tree: Tree
     product: str
@@ -44,19 +44,19 @@ class Files:
         return tuple(sorted(self._sources))
 
     def find(self, patterns: Iterable[str]) -> tuple[str, ...]:
-        """The paths that the globs name; what of them cannot be read is noted."""
+        """The paths that the globs name; unreadable ones are noted."""
         paths, problems = few(*self.tree.find(patterns))
         self.problems.extend(problems)
         return paths
 
     def named(self, patterns: Iterable[str]) -> tuple[str, ...]:
-        """The same; of a file that is given alone, only where the globs name it, and not any file of its kind."""
+        """The same; a file given alone counts only if the globs name it."""
         if (only := self.tree.only) is None:
             return self.find(patterns)
         return (only,) if any(Glob(pattern).matches(only) for pattern in patterns) else ()
 
     def source(self, path: str) -> Source | None:
-        """The file at `path`; None where there is none, or where it cannot be read, which is noted."""
+        """The file at `path`; None if there is none, or it cannot be read, which is noted."""
         if path not in self._sources:
             read = self.tree.read(path)
             if read is None:
@@ -67,20 +67,20 @@ class Files:
         return self._sources[path]
 
     def json(self, path: str) -> Document | None:
-        """The JSON file at `path`, with what could be read of it; None where there is none."""
+        """The JSON file at `path`, as far as it could be read; None if there is none."""
         return self._document(path, reading.json_with_comments)
 
     def yaml(self, path: str) -> Document | None:
-        """The YAML file at `path`, with what could be read of it; None where there is none."""
+        """The YAML file at `path`, as far as it could be read; None if there is none."""
         return self._document(path, reading.yaml)
 
     def header(self, path: str, keys: Iterable[str]) -> reading.Text | None:
-        """The file at `path` with a header of these `keys`; None where it has none. What was guessed is not noted."""
+        """The file at `path` with a header of these `keys`; None without one. Guesses are not noted."""
         source = self.source(path)
         return reading.text(source, keys) if source else None
 
     def text(self, path: str, keys: Iterable[str]) -> reading.Text | None:
-        """The file at `path` with a header of these `keys`; None where it has none, which is noted."""
+        """The file at `path` with a header of these `keys`; None without one, which is noted."""
         text = self.header(path, keys)
         if text:
             self.problems.extend(text.document.problems)
@@ -90,7 +90,7 @@ class Files:
         return text
 
     def text_or_prompt(self, path: str, keys: Iterable[str]) -> reading.Text | None:
-        """The file at `path`; one without a header is a prompt alone. None where it cannot be read."""
+        """The file at `path`; without a header, a prompt alone. None if it cannot be read."""
         source = self.source(path)
         if source is None:
             return None
@@ -99,7 +99,7 @@ class Files:
         return text
 
     def texts(self, document: Document, *route: str) -> Iterator[tuple[str, Place]]:
-        """The texts in the list at `route`, each with its place; another value than a list is noted."""
+        """The texts in the list at `route`, each with its place; any other value is noted."""
         value: object = document.data
         for step in route:
             value = value.get(step) if isinstance(value, dict) else None
@@ -114,7 +114,7 @@ class Files:
                 yield item, Place(document, (*route, number))
 
     def note(self, code: str, place: Place, message: str, hint: str | None = None) -> None:
-        """Notes a finding about what stands at `place`."""
+        """Notes a finding about the value at `place`."""
         self.problems.append(finding(code, place.location, message, hint=hint))
 
     def unknown_key(self, place: Place, name: str, known: Iterable[str], hint: str | None = None) -> None:
@@ -123,7 +123,7 @@ class Files:
         self.note("LDO151", place, message, hint or did_you_mean(name, known))
 
     def misspelt_keys(self, document: Document, known: Iterable[str], *route: str | int) -> None:
-        """Notes the keys of the table at `route` that were certainly meant to be others of the format's."""
+        """Notes the keys of the table at `route` that are certainly misspelt keys of the format."""
         known = frozenset(known)
         table = Place(document, route).data
         for key in table if isinstance(table, dict) else ():

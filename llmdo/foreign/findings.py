@@ -1,4 +1,4 @@
-"""What there is to say about a foreign project: one function a check; its docstring is what `explain` prints."""
+"""The checks of a foreign project, one function each; its docstring is the text that `explain` prints."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
 
 
 def _is_asked(agent: Agent) -> bool:
-    """Whether a person is asked before an agent does the gravest that its tools can do."""
+    """Whether a person is asked before an agent's most severe capability is used."""
     by_decision = [
         (grant.decision == "allowed", {each.name for each in grant.capabilities}) for grant in agent.grants
     ]
@@ -310,7 +310,7 @@ ALL: tuple[Check, ...] = (
     foreign_loose_rule,
     foreign_unasked,
 )
-"""Every check of foreign projects, in the order of its code."""
+"""Every check of foreign projects, in the order of the codes."""
 
 
 def check(project: Foreign) -> tuple[Diagnostic, ...]:
@@ -323,7 +323,7 @@ def check(project: Foreign) -> tuple[Diagnostic, ...]:
 
 
 def _by_whom(project: Foreign, agent: Agent, name: str) -> str:
-    """Which strangers can start an agent, and whether it can push: nothing is graver together."""
+    """The strangers who can start an agent, and whether it can push: nothing is more severe together."""
     if agent.started_by is None:
         return ""
     rows = project.analysis.of(project.graph.entries[name])

@@ -1,7 +1,7 @@
-"""Flows through a foreign project: from a stranger's words to what can send private data, with nobody asked.
+"""Flows through a foreign project: from a stranger's words to a sender of private data, with nobody asked.
 
-Two guesses make no flow. Of an unknown MCP server it is assumed that its tools may return a stranger's words and may
-send; so in one flow it is the source or the effect of something that is known.
+Two guesses make no flow. The tools of an unknown MCP server are assumed to return a stranger's words and to send; so in
+one flow it is the source or the effect, and the other is known.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SERVER = "mcp.call"
 SEARCH = "net.search"
-"""What a search sends is seen by those who run it, not by those who wrote what it finds."""
+"""A search is seen by those who run it, not by the authors of the pages found."""
 
 OPEN_SERVERS = frozenset(
     {
@@ -41,20 +41,20 @@ OPEN_SERVERS = frozenset(
         "twitter", "web", "youtube", "zendesk",
     }
 )  # fmt: skip
-"""Words in the name or the start of a server by which it is known to bring what anybody wrote, and to send."""
+"""Words in a server's name or start that show that it brings anybody's text, and sends."""
 
 _WORD = re.compile(r"[a-z]+")
 _NUMBERED = re.compile(r" \(\d+\)$")
 _UNKNOWN = re.compile(r"x\..+\.any")
 
 _SENT, _FETCHED, _WEAK = range(3)
-"""What anybody sends, pages that an agent chooses to read, and what is read after a question or by unknown tools."""
+"""Words that anybody sends; pages that an agent chooses to read; words read after a question or by unknown tools."""
 _QUESTIONS = ((_SENT, True), (_SENT, False), (_FETCHED, True), (_FETCHED, False), (_WEAK, True))
-"""Up to which level words count, and whether the way out has to be known; the surest flow first."""
+"""The highest level of words that counts, and whether the way out has to be known; the surest flow first."""
 
 
 def gravest_flows(project: Foreign) -> dict[str, FlowRow]:
-    """The gravest flow below each entry on which nobody is asked, by the entry's name; none where there is none."""
+    """The gravest flow below each entry on which nobody is asked, by the entry's name."""
     agents = named(project.team.agents)
     may_flow = may_meet(project.analysis)
     tools = _Tools(project)
@@ -91,7 +91,7 @@ class _Tools:
                 self._runs_in.setdefault((grant.toolset, grant.tool), set()).add(grant.runs_in)
         places = {runs_in for each in self._runs_in.values() for runs_in in each}
         self.places = sorted(places - {""}) or [""]
-        """The places in which agents run, one after the other: what is read in one steers no run in another."""
+        """The places in which agents run, each asked about alone: words read in one steer no run in another."""
 
     def brings(self, level: int, runs_in: str, shape: Shape, decision: Decision) -> bool:
         """Whether the words that a call may bring are of the level, or of one before it."""
@@ -100,7 +100,7 @@ class _Tools:
         return level >= own and self._is_in(runs_in, shape)
 
     def ends(self, runs_in: str, shape: Shape, *, is_known: bool) -> bool:
-        """Whether a call is a way out, or may be one; where asked for, whether that `is_known`."""
+        """Whether a call is a way out, or may be one; with `is_known`, only a known one."""
         name = shape.row.name
         if name in {*ONLY_READS, SEARCH} or not any(
             Capability(out).covers_name(name) for out in LEGS["a way out"]
@@ -110,13 +110,13 @@ class _Tools:
         return not is_confined and not (is_known and self._is_guess(shape)) and self._is_in(runs_in, shape)
 
     def rank(self, row: FlowRow) -> tuple[object, ...]:
-        """A sort key: first what surely sends and any command, then a server, then commands that are listed."""
+        """A sort key: first sure senders and any command, then a server, then listed commands."""
         name = row.capability.name
         kind = 0 if name == SHELL or Capability("net").covers_name(name) else 1 if name == SERVER else 2
         return kind, row.capability.scope is not None, gravity(row.capability)
 
     def _is_guess(self, shape: Shape) -> bool:
-        """Whether a call is one of a server, or of a tool, of which nothing is known."""
+        """Whether a call is one of an unknown server or tool."""
         is_unknown = any(each.name == SERVER or _UNKNOWN.fullmatch(each.name) for each in shape.declared)
         return is_unknown and shape.toolset not in self._known
 
@@ -139,7 +139,7 @@ def _is_open_server(name: str, toolset: Toolset) -> bool:
 
 
 def places(project: Foreign, row: FlowRow) -> list[Related]:
-    """Where each leg is allowed."""
+    """The places that allow each leg."""
     legs = (
         ("a stranger's words", row.source, row.source_tool, False),
         ("private data", row.private, row.private_tool, False),
@@ -153,7 +153,7 @@ def places(project: Foreign, row: FlowRow) -> list[Related]:
 
 
 def hint(project: Foreign, row: FlowRow) -> str:
-    """The lines on which the two legs end, and how to change them; either change breaks this flow."""
+    """The lines on which the two legs end, with a change for each that breaks this flow."""
     return " or ".join(dict.fromkeys(_changes(project, row)))
 
 
@@ -182,12 +182,12 @@ def _changes(project: Foreign, row: FlowRow) -> Iterator[str]:
 
 
 def _lists(at: Place, tool: str) -> bool:
-    """Whether a tool is an item of what stands at a place, or of what that is in."""
+    """Whether a tool is an item of the value at a place, or of a value around it."""
     return at.of_key or any(isinstance(step, int) for step in at.route) or tool in str(at.data)
 
 
 def _key(at: Place) -> str:
-    """The key of a table or a list in which something stands; empty at the top of a file, or in a script."""
+    """The key of the table or list around a place; empty at the top of a file, and in a script."""
     route = [*at.route]
     items = [number for number, step in enumerate(route) if isinstance(step, int)]
     route = route[: items[-1]] if items else route[:-1] if at.of_key else route
@@ -195,7 +195,7 @@ def _key(at: Place) -> str:
 
 
 def _place(project: Foreign, path: tuple[Hop, ...], tool: str, *, is_ruled: bool) -> Place | None:
-    """Where a file gives the tool that a leg ends in; where asked for, rather the rule that allows it."""
+    """The place that gives the tool at the end of a leg; with `is_ruled`, the rule that allows it."""
     if given := _grant(project, path, tool):
         return (given.rule_at if is_ruled else None) or given.at
     use = path[-1].use if path else None
@@ -203,7 +203,7 @@ def _place(project: Foreign, path: tuple[Hop, ...], tool: str, *, is_ruled: bool
 
 
 def _grant(project: Foreign, path: tuple[Hop, ...], tool: str) -> Grant | None:
-    """What gives the tool that a leg ends in."""
+    """The grant of the tool at the end of a leg."""
     if len(path) < 2:
         return None
     agent = named(project.team.agents).get(path[-2].name)

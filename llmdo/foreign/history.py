@@ -26,17 +26,17 @@ class Commit:
 
     root: Path
     files: dict[str, revision.Blob]
-    """What is below the folder at that revision, by its path."""
+    """The blobs below the folder at that revision, by path."""
     only: str | None = None
     contents: dict[str, bytes] = field(default_factory=dict)
-    """What was read so far, by its object."""
+    """The contents read so far, by object."""
 
     @classmethod
     def of(cls, root: Path, name: str, only: str | None = None) -> Commit:
         """The folder `root` at the revision `name`.
 
         Raises:
-            LlmdoError: there is no such revision, or it holds more than anybody wrote.
+            LlmdoError: there is no such revision, or it holds too many files.
         """
         files = revision.files(root, name)
         if len(files) > discovery.MAX_ENTRIES:
@@ -44,7 +44,7 @@ class Commit:
         return cls(root, files, only)
 
     def find(self, patterns: Iterable[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-        """The paths that the globs name; hidden folders count where a glob names them."""
+        """The paths that the globs name; hidden folders count if a glob names them."""
         patterns = tuple(patterns)
         if self.only is not None:
             is_chosen = self.only in self.files and is_like(self.only, patterns)

@@ -1,4 +1,4 @@
-"""A line of the table in which a format says what its tools can do; `llmdo explain --from FORMAT` prints it."""
+"""A line of a format's table of the abilities of its tools; `llmdo explain --from FORMAT` prints it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What one tool can do, and what its format decides about it where nobody says anything."""
+    """The abilities of one tool, and its format's default decision about it."""
 
     tool: str
     capabilities: tuple[str, ...]
     decision: Decision
     assurance: Assurance
-    """Open where it starts programs or servers that nothing limits."""
+    """Open if it starts programs or servers that nothing limits."""
     source: str
-    """Where that is documented."""
+    """Its documentation."""
 
 
 WRITES = ("fs.write", "fs.write.protected")
@@ -43,5 +43,5 @@ WRITTEN_BY_STRANGERS = frozenset(
 )  # fmt: skip
 """Events of GitHub about text that anybody can write, at which a workflow has its secrets.
 
-`pull_request` is none: one from a fork runs without secrets and with a token that only reads.
+`pull_request` is not among them: from a fork it runs without secrets and with a read-only token.
 """

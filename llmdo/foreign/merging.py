@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
 
 OWN = ".claude/"
-"""Where only Claude Code looks."""
+"""The folder in which only Claude Code looks."""
 PLUGIN = ".claude-plugin/plugin.json"
-"""What makes a folder a plugin of Claude Code."""
+"""The file by which a folder is a plugin of Claude Code."""
 CERTAIN = frozenset({"fast-agent", "gemini"})
-"""Formats that take files of `agents` for theirs only beside a manifest of their own."""
+"""Formats that take files of `agents` for theirs only next to a manifest of their own."""
 
 
 def claimed(teams: Sequence[Team]) -> list[Team]:
-    """Each team with the agents that are no other format's for certain; one of which nothing is left is none."""
+    """Each team without agents that are certainly another format's; an empty `mcp` team is dropped."""
     left = [_without(team, _others_agents(team, teams)) for team in teams]
     return [team for team in left if team.format != "mcp" or team.agents or team.problems]
 
 
 def together(teams: Sequence[Team]) -> Team:
-    """The teams as one. Where only one has agents, it is as it was; problems of the others are kept."""
+    """The teams as one. A single team with agents stays as it is; problems of the others are kept."""
     with_agents = (
         [team for team in teams if team.agents]
         or [team for team in teams if team.files or team.problems]
@@ -50,7 +50,7 @@ def together(teams: Sequence[Team]) -> Team:
 
 
 def _others_agents(team: Team, teams: Sequence[Team]) -> set[str]:
-    """The files that are agents of another format for certain, so that they are none of this one."""
+    """The files that are certainly agents of another format."""
     others = [other for other in teams if other.format != team.format and other.agents]
     if team.format == "mcp":  # files with nothing but servers
         return {path for other in others for path in other.files}
@@ -74,7 +74,7 @@ def _without(team: Team, paths: set[str]) -> Team:
 
 
 def _misplaced(team: Team, teams: Sequence[Team]) -> tuple[Diagnostic, ...]:
-    """What is noted about a format, but not that a file is none of its agents that is one of another format."""
+    """The problems of a team, except that a file is no agent, if it is one of another format."""
     agents = {agent.path for other in teams if other is not team for agent in other.agents}
     return tuple(
         problem for problem in team.problems if problem.code != "LDO152" or problem.at.path not in agents

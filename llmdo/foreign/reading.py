@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Spans = Mapping[Route, tuple[Span, Span]]
 
 _HARMLESS = ("an anchor", "an integer has", "only finite numbers")
-"""How problems begin for which nothing is left out: an anchor without an alias, a number that is kept as text."""
+"""Beginnings of problems that leave nothing out: an anchor without an alias, a number that is kept as text."""
 MANY = 200  # lines of a header: looking for misspelt keys in more would take long
 
 _FENCED = re.compile(r"\s*---[ \t]*\n(?P<header>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -36,9 +36,9 @@ class Text:
     """A file with a header, in its two parts."""
 
     document: Document
-    """The header; its problems are what had to be guessed."""
+    """The header; its problems are the guesses."""
     start: int
-    """Where in the text the prompt begins."""
+    """The offset in the text at which the prompt begins."""
 
     @property
     def prompt(self) -> str:
@@ -47,9 +47,9 @@ class Text:
 
 
 def text(source: Source, keys: Iterable[str]) -> Text | None:
-    """The header and the prompt of a file whose format has these `keys`; None where it has no header.
+    """The header and the prompt of a file whose format has these `keys`; None without a header.
 
-    What is not YAML is read as people meant it: a key at the start of a line, and all up to the next as its value.
+    Invalid YAML is read as people meant it: a key at the start of a line, with all up to the next as its value.
     """
     strict = frontmatter.parse(source)
     problems = strict.document.problems
@@ -72,9 +72,9 @@ def prompt_alone(source: Source) -> Text:
 
 
 def misspelt(name: str, known: Collection[str]) -> str | None:
-    """The known name that a name is for certain meant to be; None where it is known, or may be somebody's own.
+    """The known name that `name` certainly means; None if it is known itself, or may be somebody's own.
 
-    Other tools skip what they do not know, and people keep notes there: `version` is no `permission`.
+    Other tools skip unknown keys, and people keep notes there: `version` is no `permission`.
     """
     match = None if name in known else nearest(name, known)
     if match is None or abs(len(match) - len(name)) > 2:  # letters left out or added by mistake
@@ -85,13 +85,13 @@ def misspelt(name: str, known: Collection[str]) -> str | None:
 def yaml(source: Source, *, aliases: bool = False) -> Document:
     """The document of a file that is YAML as a whole, read as far as it can be.
 
-    With `aliases`, those are read as well: not every tool does.
+    `aliases` are read on request only: not every tool reads them.
     """
     return _whole(source, source.text, aliases=aliases)
 
 
 def json_with_comments(source: Source) -> Document:
-    """The document of a file that is JSON, perhaps with comments and commas too many."""
+    """The document of a file that is JSON, perhaps with comments and trailing commas."""
     plain = _COMMENT.sub(_blank, source.text)
     document = _whole(source, plain)  # JSON is YAML, and so has places
     if not document.problems:
@@ -104,7 +104,7 @@ def json_with_comments(source: Source) -> Document:
 
 
 def with_items(document: Document, key: str, items: re.Pattern[str]) -> Document:
-    """The document, with a place for every match of `items` in the text that it has at `key`, by number."""
+    """The document, with a place for every match of `items` in its text at `key`, by number."""
     if not isinstance(document.data.get(key), str):
         return document
     return replace(document, index=_ItemPlaces(document, key, items))
@@ -125,7 +125,7 @@ class _ItemPlaces(LazyPlaces):
         return spans
 
     def quickly(self, route: Route, part: int) -> Span | None:
-        """Those that the document finds quickly, and the items of such a text."""
+        """The place of an item of the text, or one that the document finds quickly."""
         if not isinstance(self.document.index, LazyPlaces):
             return None
         if len(route) != 2 or route[0] != self.key or not isinstance(route[1], int):
@@ -170,7 +170,7 @@ def _whole(source: Source, text: str, *, aliases: bool = False) -> Document:
 def _by_chunks(
     source: Source, header: str, first: int, keys: frozenset[str], guesses: list[Diagnostic]
 ) -> Document:
-    """The header read key by key: each as YAML, and as plain text where it is none."""
+    """The header read key by key: each value as YAML, else as plain text."""
     from llmdo.syntax import header as in_yaml
     from llmdo.syntax.yaml_file import moved, shifted
 
@@ -201,7 +201,7 @@ def _by_chunks(
 
 
 def _chunks(lines: list[str], keys: frozenset[str]) -> Iterator[tuple[int, list[str]]]:
-    """The lines of each key, with the number of the first: what looks like no key of the format is text."""
+    """The lines of each key, with the number of the first: a line without a key of the format is text."""
     at = 0
     for number, line in enumerate(lines):
         key = _KEY.match(line)
@@ -212,7 +212,7 @@ def _chunks(lines: list[str], keys: frozenset[str]) -> Iterator[tuple[int, list[
 
 
 def _plain(inline: str, block: list[str]) -> str | list[str]:
-    """What a value that is not YAML says: a list where every line is an item, else text."""
+    """The value of a block that is not YAML: a list if every line is an item, else text."""
     words = [line.strip() for line in block if line.strip()]
     if not inline and words and all(word.startswith("- ") for word in words):
         return [_unquoted(word[2:]) for word in words]

@@ -1,4 +1,4 @@
-"""MCP servers as the formats declare them, all in much the same words."""
+"""MCP servers, which the formats declare in much the same words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Document
 
 CALLS = (Capability("data.untrusted"), Capability("mcp.call"))
-"""What a call of a tool of a server does, whatever the tool: nothing else is known of it before it runs."""
+"""The capabilities of a call of any tool of a server: nothing else is known before it runs."""
 CONNECTS = Capability("net.connect")
 URLS = ("url", "serverUrl", "httpUrl", "http_url", "tcp")
 """The keys under which formats have the address of a server."""
@@ -35,7 +35,7 @@ def servers_in(document: Document, *route: str) -> dict[str, tuple[Server, Place
 
 
 def server_of(table: object) -> Server:
-    """How a server is reached; of what is no table, an unknown one."""
+    """The server declared by a table; an unknown one if it is no table."""
     if not isinstance(table, dict):
         return Server()
     command, args = table.get("command"), table.get("args")
@@ -56,7 +56,7 @@ def _is_variable(name: object) -> bool:
 
 
 def grant(name: str, server: Server, at: Place, decision: Decision, origin: str) -> Grant:
-    """What an agent has of a server, called `name`: one tool, or all of them."""
+    """The grant of a server, called `name`: one tool, or all of them."""
     return Grant(
         toolset=name,
         tool=name,

@@ -1,6 +1,6 @@
-"""What there is to say first about a foreign project: findings of one cause as one, and the gravest in two sentences.
+"""The opening of a report on a foreign project: findings grouped by cause, and the gravest in two sentences.
 
-A cause is a sentence: findings have it that say the same of different agents or of different files.
+A cause is a sentence, shared by findings that say the same of different agents or of different files.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
     from llmdo.policy.vocabulary import Decision
 
 EACH = "(each)"
-"""Each of several agents, in what is said of all of them."""
+"""Each of several agents, in a sentence about all of them."""
 LONGEST = 2  # sentences of a headline
 
 UNREAD = frozenset({"LDO105", "LDO107", "LDO152", "LDO153", "LDO154"})
-"""The codes of findings about what was not read."""
+"""The codes of findings about parts that were not read."""
 
 REACHED = frozenset({"LDO550", "LDO551", "LDO552"})
-"""The codes of findings about what an agent reaches."""
+"""The codes of findings about the reach of an agent."""
 
 DELEGATED = frozenset({"LDO550", "LDO552"})
-"""The codes of findings that are of one cause although another agent is called on the way."""
+"""The codes of findings that share a cause although another agent is called on the way."""
 
 _GRAVEST = ("LDO551", "LDO552", "LDO554", "LDO550", "LDO553")
 _OTHERS = ("LDO151", "LDO250", "LDO251", "LDO350", "LDO150", "LDO351")
 _NUMBERED = re.compile(r"(?<=[^ ]) \(\d+\)(?=`| => )")
-"""What tells toolsets of one name apart, which are the same to people."""
+"""The number that tells toolsets of one name apart; people take them for the same."""
 _LEGS = re.compile(r"`([^`]*) => ([^`]*)`")
 """Both legs of a flow."""
 _WAY = re.compile(r" only through `[^`]*`|`\(each\) > [^`]+ > [^`]+`")
-"""By which other agents an agent comes to what is warned of: who it is may differ within a cause."""
+"""The agents on an agent's way to the danger: they may differ within a cause."""
 _VARYING = re.compile(r"`[^`]*`|\d+")
 """Names and numbers, which differ between findings of one cause."""
 
@@ -56,30 +56,30 @@ class Cause:
     findings: tuple[Diagnostic, ...]
     """At least one, in order of place."""
     ways: tuple[str, ...] = ()
-    """By which ways the agent, or each, comes to what is warned of."""
+    """The ways on which the agent, or each, comes to the danger."""
     is_open: bool = False
     """Whether a stranger can start one of the agents."""
 
     @property
     def first(self) -> Diagnostic:
-        """The one that stands for all of them."""
+        """The finding that represents all of them."""
         return self.findings[0]
 
     @property
     def number(self) -> int:
-        """How many there are."""
+        """The number of findings."""
         return len(self.findings)
 
     @property
     def gate(self) -> str | None:
-        """Whether somebody is asked first, in words; None where nothing is reached."""
+        """Whether somebody is asked first, in words; None if nothing is reached."""
         if self.first.code not in REACHED:
             return None
         return "after a question" if self.first.gated else "without a question"
 
     @property
     def sentence(self) -> str:
-        """What is wrong: of the only finding, or of all of them."""
+        """The problem, of the only finding or of all of them."""
         if self.number == 1:
             return self.first.message
         sentence = _of_each(self.first, self.first.message)
@@ -96,7 +96,7 @@ class Cause:
 
     @property
     def hint(self) -> str | None:
-        """The hint, where it holds for all of them; of flows, which lines of their own break, that of the first."""
+        """The hint, if it holds for all of them; for flows, whose lines differ, the hint of the first."""
         hints = {each.hint for each in self.findings}
         if len(hints) > 1 and self.first.code == "LDO552":
             return f"{self.first.hint}, and likewise in the others"
@@ -104,7 +104,7 @@ class Cause:
 
     @property
     def rank(self) -> tuple[int, bool, int, tuple[str, int, int, str, str]]:
-        """A sort key by which the gravest comes first: what nobody is asked about, what strangers can start, most."""
+        """A sort key, gravest first: unasked before asked, then startable by strangers, then the greater number."""
         code = self.first.code
         if code in _GRAVEST:
             # Whoever has every tool has those to leak with: what holds for more agents comes first.
@@ -116,28 +116,28 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:
-    """What a tool gives to agents whose files do not name it."""
+    """The tools that a format's product gives to agents whose files do not name them."""
 
     format: str
     agents: int
     brought: tuple[str, ...]
-    """The agents that the tool itself brings along."""
+    """The agents that the product itself brings along."""
     decisions: tuple[tuple[Capability, Decision], ...]
-    """The capabilities, the gravest first, each as it is decided about at the mildest."""
+    """The capabilities, the gravest first, each with its mildest decision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectSummary:
-    """What is said of a project before all else."""
+    """The overview at the top of a report."""
 
     headline: tuple[str, ...]
-    """What matters, in one or two sentences."""
+    """The main result, in one or two sentences."""
     agents: int
-    """Those in files; where there are none, those that a tool brings along for people to start."""
+    """The number of agents in files; without any, of those that a product brings along to start."""
     causes: tuple[Cause, ...]
     """The gravest first."""
     unread: tuple[Cause, ...]
-    """What was not read, or only in part."""
+    """Files not read, or only in part."""
     defaults: tuple[Defaults, ...]
 
 
@@ -172,7 +172,7 @@ def _causes(project: Foreign, findings: Iterable[Diagnostic]) -> Iterator[Cause]
 
 
 def _without_others(legs: re.Match[str]) -> str:
-    """Both legs of a flow, or nothing where another agent is called on one of them."""
+    """Both legs of a flow, or nothing if another agent is called on one of them."""
     return "" if any(leg.count(" > ") > 1 for leg in legs.groups()) else legs[0].replace(" > ", " ")
 
 
@@ -201,7 +201,7 @@ def _ways_of_all(project: Foreign, findings: Sequence[Diagnostic]) -> Iterator[s
 
 
 def _of_each(finding: Diagnostic, text: str) -> str:
-    """A text of a finding as it is said of each agent, or of each file."""
+    """A text of a finding, rewritten to hold for each agent, or for each file."""
     name = finding.at.path if finding.subject is None else finding.subject
     text = text.replace(f"`{name}`", f"`{EACH}`")
     text = text.replace(f"`{name} > ", f"`{EACH} > ").replace(f" => {name} > ", f" => {EACH} > ")
@@ -211,7 +211,7 @@ def _of_each(finding: Diagnostic, text: str) -> str:
 def _statements(
     agents: Sequence[Agent], findings: Sequence[Diagnostic], names: frozenset[str]
 ) -> Iterator[str]:
-    """What matters, the gravest first; at least one sentence. A stranger can start the agents with these `names`."""
+    """The main results, the gravest first; at least one sentence. A stranger can start the agents in `names`."""
     every = len(agents)
     numbers = Counter((each.code, each.gated) for each in findings)
     if not every:
@@ -239,7 +239,7 @@ def _statements(
 
 
 def _of_reach(numbers: Mapping[tuple[str, bool], int], every: int, *, gated: bool) -> list[str]:
-    """How many agents have every tool, and how many others a way out, the greater number first."""
+    """The numbers of agents with every tool, and of others with a way out, the greater number first."""
     inheriting, leaking = numbers["LDO551", gated], numbers["LDO552", gated]
     after = ", the gravest after a question" if gated else ""
     statements = [
@@ -256,7 +256,7 @@ def _of_reach(numbers: Mapping[tuple[str, bool], int], every: int, *, gated: boo
 def _of_settings(
     numbers: Mapping[tuple[str, bool], int], agents: Sequence[Agent], *, gated: bool
 ) -> Iterator[str]:
-    """What switches questions off, and who has a shell without one."""
+    """The number of places that switch questions off, and of agents with a shell without one."""
     if silent := numbers["LDO554", gated]:
         yield f"{_counted(silent, 'place')} in these files {'switches' if silent == 1 else 'switch'} questions off"
     if not gated and (
@@ -299,7 +299,7 @@ def _is_free(agent: Agent) -> bool:
 
 
 def _of(number: int, every: int, verb: str, *, is_more: bool = False) -> str:
-    """How many of all agents, and what they do; `is_more` where others were counted just before."""
+    """The number of all agents, and the verb; `is_more` if others were counted just before."""
     doing = "names" if number == 1 and verb == "name" else verb
     if is_more:
         return f"{number:,} more {doing}"
@@ -314,7 +314,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _defaults(team: Team) -> Defaults | None:
-    """What its tool adds to the agents of a team; None where that is nothing."""
+    """The tools that its product adds to the agents of a team; None without any."""
     granted = [grants for agent in team.agents if agent.path and (grants := _given(agent))]
     brought = tuple(agent.name for agent in team.agents if not agent.path)
     if not granted and not brought:
@@ -335,7 +335,7 @@ def _defaults(team: Team) -> Defaults | None:
 
 
 def _given(agent: Agent) -> list[Grant]:
-    """What an agent has that its file does not name."""
+    """The grants of an agent that its file does not name."""
     return [grant for grant in agent.grants if agent.inherits or grant.is_default]
 
 

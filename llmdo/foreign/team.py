@@ -1,4 +1,4 @@
-"""What the readers of all formats make of files: agents, the tools each has, and whom it may call."""
+"""The result of every format's reader: agents, their tools, and the agents that they may call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_NAME = 100  # characters: nobody types a longer one
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something about a project that an import says otherwise, or not at all."""
+    """A part of a project that an import expresses otherwise, or not at all."""
 
     at: Location
     text: str
@@ -30,7 +30,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
-    """A Python file of a project, and what of it a workspace of ours can use."""
+    """A Python file of a project, and the names in it that a workspace of ours can use."""
 
     source: Source
     toolsets: Mapping[str, str] = field(default_factory=dict)
@@ -38,15 +38,15 @@ class Code:
     functions: frozenset[str] = frozenset()
     """The async functions, each of which may start a run."""
     agents: Mapping[str, str] = field(default_factory=dict)
-    """What its code calls an agent, to that agent's identity."""
+    """The name of an agent in this code, to the agent's identity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counterpart:
-    """What of ours does just what a tool of another format does; an import needs no stand-in for it."""
+    """Our exact equivalent of another format's tool; an import needs no stand-in for such a tool."""
 
     commands: Mapping[str, object] = field(default_factory=dict)
-    """What the header says of the built-in shell."""
+    """The header's configuration of the built-in shell."""
     native: Mapping[str, object] = field(default_factory=dict)
     """A tool of the model's provider, with its options."""
     code: str | None = None
@@ -54,34 +54,33 @@ class Counterpart:
     installed: str | None = None
     """package.module:NAME of a class of toolsets that is no file of the project."""
     config: Mapping[str, object] | None = None
-    """What the header says to the class that the toolset is made of; None where it is no class."""
+    """The header's configuration of the class that makes the toolset; None without a class."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """A tool that an agent has, and what its format decides about calling it."""
+    """A tool that an agent has, with its format's decision about calling it."""
 
     toolset: str
-    """What paths call it."""
+    """The name of the toolset in paths."""
     tool: str
     capabilities: tuple[Capability, ...]
     decision: Decision
     origin: str
-    """Who decides so, in words for the user."""
+    """The source of the decision, in words for the user."""
     at: Place
-    """What gives the tool to the agent."""
+    """The place that gives the tool to the agent."""
     rule_at: Place | None = None
-    """The rule that decides; None where the format itself does."""
+    """The rule that decides; None if the format itself does."""
     is_open: bool = False
     is_default: bool = False
     """Whether the format gives it to an agent whose file does not name it."""
     server: Server | None = None
-    """The MCP server whose tool it is."""
     counterpart: Counterpart | None = None
     runs_in: str = ""
-    """Where it is there, of a format whose agents run in several places; empty where it is in each."""
+    """The place of the runs that have it, for formats whose agents run in several; empty for all."""
     narrower: str | None = None
-    """How it would bring or send less, as a hint says it; None where only its line can go."""
+    """A change by which it would bring or send less, as a hint; None if only removal of its line helps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +88,7 @@ class AgentCall:
     """Another agent that an agent may call."""
 
     name: str
-    """Its identity; of nobody where it exists nowhere."""
+    """Its identity; possibly of an agent that does not exist."""
     at: Place
     decision: Decision = "allowed"
     origin: str = ""
@@ -105,65 +104,65 @@ class Agent:
     path: str
     prompt: str
     header: Mapping[str, object] = field(default_factory=dict)
-    """All that its file says besides."""
+    """The rest of its file."""
     description: str | None = None
     model: str | None = None
     ours: Mapping[str, object] = field(default_factory=dict)
     """Lines of its header that mean the same in one of ours, by our keys."""
     expressed_otherwise: frozenset[str] = frozenset()
-    """Keys of its header that an import says in another way."""
+    """Keys of its header that an import expresses in another way."""
     tightened: Mapping[str, Decision] = field(default_factory=dict)
-    """Capabilities of calls that are decided about more strictly for some of its tools than for others."""
+    """Capabilities of calls that are decided more strictly for some of its tools than for others."""
     input: str | None = None
-    """What it is told where a person starts it without a word."""
+    """Its input when a person starts it without a word."""
     function: str | None = None
-    """FILE.py:NAME, where it is no agent but the function of a project that starts them."""
+    """FILE.py:NAME of the project's function that starts agents, instead of an agent."""
     grants: tuple[Grant, ...] = ()
     calls: tuple[AgentCall, ...] = ()
     everyone: Place | None = None
-    """What lets it call every agent; None where nothing does."""
+    """The place that lets it call every agent; None if it may not."""
     inherits: bool = False
     """Whether it has every tool because its file names none."""
     narrower: str = "name the tools that it needs"
-    """How it would have fewer, as a hint says it."""
+    """A change by which it would have fewer, as a hint."""
     asks: str = "a question"
-    """What comes before a call about which it is not decided for good."""
+    """The step before a call that is not decided for good."""
     started_by: str | None = None
-    """Who outside the project can start it and by what, in words; None where nobody is known to."""
+    """The outsiders who can start it, and how; None if nobody is known to."""
     format: str = ""
-    """What it was read from, where it stands beside agents of other formats."""
+    """Its format, in a project with agents of several formats."""
     but: tuple[str, ...] = ()
     """The tools that its file takes away again."""
     sandbox: str | None = None
-    """What confines its commands, in words of its format; None where nothing does, or nobody knows."""
+    """The confinement of its commands, in words of its format; None if none is known."""
     is_entry: bool = True
     """Whether a person starts it."""
     is_callable: bool = True
-    """Whether an agent that may call every agent may call it."""
+    """Whether agents that may call every agent may call it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Team:
-    """What was read of a project."""
+    """The agents and files read from a project."""
 
     format: str
     agents: tuple[Agent, ...]
-    """As they were found; of those with one name, all."""
+    """In the order found; agents with the same name are all kept."""
     files: tuple[str, ...]
     """Every file that was read, sorted."""
     problems: tuple[Diagnostic, ...] = ()
     starts: Decision = "needs_approval"
-    """About starting an MCP server."""
+    """The decision about starting an MCP server."""
     remarks: tuple[Remark, ...] = ()
-    """What its reader knows an import to leave out."""
+    """Parts that an import leaves out, as its reader knows."""
     code: tuple[Code, ...] = ()
     """The Python files that an import copies."""
     max_depth: int = 64
-    """How many calls deep agents can nest; where the format has no limit, deeper than anybody looks."""
+    """The maximum depth of nested calls; for a format without a limit, deeper than anybody looks."""
 
 
 def capability_of(name: str) -> str:
-    """The capability of something of which nothing is known."""
+    """The capability of something unknown."""
     return f"x.{re.sub(r'[^A-Za-z0-9_-]+', '-', name)[:MAX_NAME].strip('-') or 'unknown'}.any"
 
 
@@ -171,6 +170,6 @@ _SCOPE = re.compile(r"(?:\./|/(?!/))?(?P<path>[\w@+-][\w@.+-]*(?:/[\w@+-][\w@.+-
 
 
 def scope_of(pattern: str) -> str | None:
-    """The scope of ours that a path pattern means; None where none does, and all has to count."""
+    """Our scope for a path pattern; None if there is none, and all has to count."""
     parts = _SCOPE.fullmatch(pattern)
     return f"{parts['path']}{'/**' if parts['all'] else ''}" if parts else None

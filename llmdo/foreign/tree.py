@@ -24,17 +24,17 @@ MAX_FILES = 10_000  # of one project: more is a glob that swallowed something el
 
 
 class Tree(Protocol):
-    """Where a reader gets its files from."""
+    """The files open to a reader."""
 
     @property
     def only(self) -> str | None:
         """The one file that counts; None for all."""
 
     def find(self, patterns: Iterable[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-        """The paths that the globs name, sorted, and what they name besides and cannot be read."""
+        """The paths that the globs name, sorted, and problems with those that cannot be read."""
 
     def read(self, path: str) -> Read | None:
-        """The file at `path`, empty beside its problem; None where there is none."""
+        """The file at `path`, empty if there is a problem; None if there is no such file."""
 
 
 def project_of(file: Path, patterns: Iterable[str]) -> Path | None:
@@ -47,7 +47,7 @@ def project_of(file: Path, patterns: Iterable[str]) -> Path | None:
 
 
 def is_like(path: str, patterns: Iterable[str]) -> bool:
-    """Whether a file has the suffix of one of those that the globs name."""
+    """Whether a file has the suffix of one of the globs."""
     suffix = PurePosixPath(path).suffix
     return any(PurePosixPath(pattern).suffix == suffix for pattern in patterns)
 
@@ -55,7 +55,7 @@ def is_like(path: str, patterns: Iterable[str]) -> bool:
 def few(
     paths: tuple[str, ...], problems: tuple[Diagnostic, ...]
 ) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-    """As many of the paths as anybody has; where there are more, that is a problem."""
+    """The paths up to `MAX_FILES`; more are a problem."""
     if len(paths) <= MAX_FILES:
         return paths, problems
     message = f"there are more files than the {MAX_FILES:,} that are read"
@@ -64,20 +64,20 @@ def few(
 
 @dataclass(slots=True)
 class DiskTree:
-    """A folder on disk, or one file of it; what several readers look for is looked for once."""
+    """A folder on disk, or one file of it; several readers share one search."""
 
     root: Path
     only: str | None = None
     """The one file that counts; None for all."""
     _matches: dict[str, discovery.GlobMatches] = field(default_factory=dict)
-    """What was looked for so far, by its glob."""
+    """The matches found so far, by glob."""
     _walked: set[str] = field(default_factory=set)
     _ignoring: discovery.Ignoring | None = None
 
     def find(self, patterns: Iterable[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-        """The paths that the globs name: no link is followed, and what git ignores is left out.
+        """The paths that the globs name, without links and files that git ignores.
 
-        What lies in the hidden folder of a tool counts although git ignores it: so it does for that tool.
+        Files in the hidden folder of a tool count although git ignores them: so they do for that tool.
         """
         patterns = tuple(patterns)
         if self.only is not None:
@@ -127,5 +127,5 @@ def unread(path: str, refused: discovery.RefusedPath) -> Diagnostic:
 
 
 def skipped(problem: Diagnostic) -> Diagnostic:
-    """A problem with what says which files are left out: a project of another tool does not owe us a better one."""
+    """A problem with a list of files left out: another tool's project does not owe us a better one."""
     return finding("LDO154", problem.at, f"`{problem.at.path}` was not applied in full: {problem.message}")

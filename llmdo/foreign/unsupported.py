@@ -1,6 +1,6 @@
-"""What llmdo does not read: what is seen of other tools, and of known ones in folders below, so that it is named.
+"""Traces of tools that llmdo does not read, and of known tools in folders below, for the report.
 
-Nothing is claimed but what was seen: files by their names, in a few of them how many agents they list, and packages.
+Nothing is claimed beyond the evidence: names of files, in a few the number of agents listed, and packages.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ MAX_LOOKED_INTO = 50  # files of one product: one of them is enough to say what 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What of one tool was seen."""
+    """The traces of one tool."""
 
     product: str
     path: str
-    """The first file of it."""
+    """Its first file."""
     evidence: str
-    """What is in that file, and in how many others."""
+    """The contents of that file, and the number of others."""
     why: str = ""
-    """Why its files do not say what its agents can do."""
+    """The reason why its files do not show the abilities of its agents."""
     verdict: str = "not supported"
 
     @property
     def note(self) -> Diagnostic:
-        """The finding that says so."""
+        """The finding about it."""
         reason = f", {self.why}" if self.why else ""
         message = f"{self.product}: {self.evidence}; {self.verdict}{reason}"
         return finding("LDO154", Location(self.path), message)
@@ -54,10 +54,10 @@ class _Evidence:
     product: str
     patterns: tuple[str, ...]
     noun: str
-    """What one of them is, or where they are counted, what is counted in them."""
+    """The kind of file, or with `count`, the kind of item counted."""
     why: str = ""
     count: Callable[[Document], int] | None = None
-    """How many of these there are in a file; with none, it is no file of the tool."""
+    """The number of items in a file; a file with none is not the tool's."""
 
 
 def _in_table(key: str) -> Callable[[Document], int]:
@@ -100,7 +100,7 @@ EVIDENCE = (
     _Evidence("Junie", (".junie/guidelines.md",), "file of rules"),
     _Evidence("Goose", (".goosehints",), "file of rules"),
 )  # fmt: skip
-"""Files by which tools are known; of a tool with several, the first that is there counts."""
+"""Files by which tools are known; for each tool, the first line with files counts."""
 
 REQUIRING = (
     "pyproject.toml",
@@ -119,7 +119,7 @@ PACKAGES: Mapping[str, str] = {
     "pydantic-ai": "Pydantic AI", "pydantic-ai-slim": "Pydantic AI", "semantic-kernel": "Semantic Kernel",
     "smolagents": "smolagents", "strands-agents": "Strands Agents",
 }  # fmt: skip
-"""Packages with which agents are written as code, and the tools that they belong to."""
+"""Packages for agents written as code, to the tools that they belong to."""
 
 PATTERNS = (*(pattern for each in EVIDENCE for pattern in each.patterns), *REQUIRING)
 
@@ -134,15 +134,15 @@ BELOW = tuple(
         ("opencode", (".opencode/agent/*.md", ".opencode/agents/*.md")),
     )
 )
-"""Files of supported tools that these read where they are started in that folder, and so do we."""
+"""Files of supported tools that count only for a start in their folder, with these tools as with us."""
 WALKED = (*PATTERNS, *(pattern for each in BELOW for pattern in each.patterns))
-"""What is looked for, to be found in one walk."""
+"""Every pattern looked for, to be found in one walk."""
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def seen(tree: Tree) -> tuple[Sighting, ...]:
-    """What of tools that are not supported is in a project, each tool once."""
+    """The traces of unsupported tools in a project, each tool once."""
     sightings: dict[str, Sighting] = {}
     for each in EVIDENCE:
         if each.product not in sightings and (sighting := _by_evidence(tree, each)):
@@ -160,7 +160,7 @@ def seen(tree: Tree) -> tuple[Sighting, ...]:
 
 
 def summary(sightings: Iterable[Sighting]) -> str | None:
-    """All of them in a sentence's part; None where there are none."""
+    """All of them as part of a sentence; None if there are none."""
     by_verdict: dict[str, list[str]] = {}
     for each in sightings:
         by_verdict.setdefault(each.verdict, []).append(f"{each.product} ({each.evidence})")
@@ -201,7 +201,7 @@ def _count(tree: Tree, path: str, count: Callable[[Document], int]) -> int:
 
 
 def _required(tree: Tree, path: str) -> Iterator[str]:
-    """The packages that a file requires; none of one that cannot be read."""
+    """The packages that a file requires; none if it cannot be read."""
     source, problems = tree.read(path) or (None, ())
     if source is None or problems:
         return

@@ -1,5 +1,5 @@
-"""What files may say: every key with its type, its default and its sentence, stated once.
+"""The content of files: every key with its type, its default and its sentence, stated once.
 
-`documents` holds the forms of whole files, `fields` what a key is made of; `schema` generates `schemas/` from them and
-judges documents by them. What comes in is a document of `syntax`; what goes out is its data, and findings.
+`documents` holds the forms of whole files, `fields` the parts of a key; `schema` generates `schemas/` from them and
+judges documents of `syntax` by them, with their data and findings as the result.
 """

@@ -1,9 +1,9 @@
-"""What a manifest and a person's policy may say.
+"""The content of a manifest and of a person's policy.
 
-The keys that hold fields of the graph are stated at those fields; `tables` makes tables of them. `schema` generates
-the JSON Schemas from these types, with every description, and the judge of the user's files from the schemas. The
-check path imports this module for type checking only: a document that the judge accepted *is* one of these types, so
-nothing is converted and nothing heavy is loaded.
+Keys for fields of the graph are stated at those fields; `tables` makes tables of them. `schema` generates the JSON
+Schemas from these types, with every description, and the judge of the user's files from the schemas. The check path
+imports this module for type checking only: a document that the judge accepted *is* one of these types, so nothing is
+converted and nothing heavy is loaded.
 """
 # ruff: noqa: UP013  # keys with hyphens cannot be written as a class, and one form for all reads better
 

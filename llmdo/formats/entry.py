@@ -1,4 +1,4 @@
-"""What a manifest may say about an entry and about what people have accepted."""
+"""The keys of an entry and of an acceptance in a manifest."""
 
 from __future__ import annotations
 

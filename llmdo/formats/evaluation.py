@@ -1,4 +1,4 @@
-"""What an eval, `evals/NAME.yaml`, may say: an entry, its cases, and what judges them."""
+"""The content of an eval, `evals/NAME.yaml`: an entry, its cases, and their judges."""
 # ruff: noqa: UP013  # one form for all tables of the formats
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the file formats are made of: kinds of text, and what a field says about itself."""
+"""The parts of the file formats: kinds of text, and the statements of a field about itself."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Matches:
 
     pattern: str
     meaning: str
-    """What such a text is, to follow "is not": the schema's `title`."""
+    """The kind of such a text, to follow "is not": the schema's `title`."""
 
     def __get_pydantic_json_schema__(
         self, core: CoreSchema, handler: GetJsonSchemaHandler
@@ -156,7 +156,7 @@ Retry = Literal["safe", "ask"]
 Text = Annotated[str, MinLen(1)]
 Positive = Annotated[int, Ge(1)]
 Truncation = Literal["warn", "error"]
-"""What happens to an answer that was cut off."""
+"""The handling of an answer that was cut off."""
 
 Decision = Literal["allowed", "needs_approval", "blocked"]
 StricterDecision = Literal["needs_approval", "blocked"]

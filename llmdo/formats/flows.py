@@ -1,4 +1,4 @@
-"""What files say about flows: rules by what may not go where, and the labels of sources."""
+"""The flow rules and the labels of sources in files."""
 # The forms with keys that are no names, as in `llmdo.formats.documents`.
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `llmdo.lock` may say."""
+"""The content of `llmdo.lock`."""
 # ruff: noqa: UP013  # as in `llmdo.formats.documents`
 
 from __future__ import annotations

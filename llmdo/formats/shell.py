@@ -1,4 +1,4 @@
-"""What `[toolsets.shell]`, a worker's `shell` and the lock may say about shell rules."""
+"""The shell rules in `[toolsets.shell]`, a worker's `shell` and the lock."""
 # ruff: noqa: UP013  # as in `llmdo.formats.documents`
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The tables of the file formats that hold the fields of the graph: made of what these fields say about themselves.
+"""The tables of the file formats that hold the graph's fields, made from these fields' own statements.
 
-Only what generates the schemas and judges by types imports them; the check path has the schemas.
+Only the schema generator and judges by types import them; the check path has the schemas.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def table(
     known: Mapping[str, object],
     others: Mapping[str, object] | None = None,
 ) -> type:
-    """The type of a table that holds what one kind of file says of a class, and `others` by their keys.
+    """The type of a table with the fields of a class in one kind of file, and `others` by their keys.
 
-    `known` are the types, beside those of `formats.fields`, that the keys may name.
+    `known` are the types, beyond those of `formats.fields`, that the keys may name.
     """
     annotations = dict(_annotations(cls, kind, {**_FORMS, **known})) | dict(others or {})
     table_type = new_class(

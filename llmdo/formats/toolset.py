@@ -1,4 +1,4 @@
-"""What a manifest may say about a toolset of the workspace's own."""
+"""The keys of a manifest about a toolset of the workspace's own."""
 # ruff: noqa: UP013  # as in `llmdo.formats.documents`
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What any worker may be given, in its file or where the manifest says that it is an existing agent."""
+"""The keys of any worker, in its file or in the manifest for an existing agent."""
 # ruff: noqa: UP013  # as in `llmdo.formats.documents`
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The resolved graph as a value: entries, workers, toolsets, rules, and what is known of each tool.
+"""The resolved graph as a value: entries, workers, toolsets, rules, and the known facts of each tool.
 
-`resolved` is what the lock holds and what `reach` and a run work on. Beside it stand the facts that no workspace has
-to state: built-in toolsets, MCP servers, models, what importing a module told. Nothing in here reads a file.
+`resolved` is the content of the lock and the input of `reach` and of a run. The other modules hold facts that no
+workspace states: built-in toolsets, MCP servers, models, imported modules. Nothing here reads a file.
 """

@@ -1,6 +1,6 @@
-"""The built-in toolsets, as far as authority is concerned: their tools and what each may raise.
+"""The built-in toolsets, as far as authority is concerned: their tools and possible capabilities.
 
-Derived from what the files say, so that `check` knows them without importing the code that runs.
+Derived from the text of the files, so that `check` imports none of the code that runs.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
 PROVIDER_SIDE = "(provider)"
-"""The line of a worker's uses that holds its `native_tools`; nothing else can have this name."""
+"""The line of a worker's uses that holds its `native_tools`; a reserved name."""
 
 ENTRY_SIDE = "(entry)"
-"""What hands over the attachments of an entry, as decisions name it; nothing else can have this name."""
+"""The name in decisions for passing the attachments of an entry on; reserved."""
 
 OUTPUT_TOOL = "final_result"
 """The tool by which a worker with a typed output gives it: pydantic-ai's name for it."""
@@ -32,7 +32,7 @@ _PROVIDER_SIDE = {
     "web_search": ("data.untrusted", "net.search"),
     "x_search": ("data.untrusted", "net.search"),
 }
-"""What each provider-side tool raises. Its calls are made where no gate stands, so one that is offered is called."""
+"""The capabilities of each provider-side tool. No gate sees its calls, so one that is offered counts as called."""
 
 _BY_PATH = frozenset({PROTECTED_READ, PROTECTED_WRITE, CODE_WRITE})
 
@@ -41,14 +41,14 @@ _NO_SHELL = ShellSettings()
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """What there is to know of a built-in toolset without the code that runs."""
+    """The facts of a built-in toolset that need none of the code that runs."""
 
     tools: Callable[[Mapping[str, object], ShellSettings], tuple[Tool, ...]]
-    """The tools for a configuration, and for what the manifest says about commands."""
+    """The tools for a configuration and the manifest's table about commands."""
     raised_always: Callable[[Tool], list[list[Capability]]]
-    """Groups of what one of its tools declares: every call raises something within each."""
+    """Groups of capabilities that a tool declares: every call raises something within each."""
     is_open: Callable[[ShellSettings], bool]
-    """Whether its tools may start programs that nothing isolates."""
+    """Whether its tools may start programs without isolation."""
     runs_in_threads: bool
     """Whether its tools work in threads, which nobody can stop."""
     has_table: bool = False
@@ -60,35 +60,35 @@ def _is_never_open(_shell: ShellSettings) -> bool:
 
 
 def tools(name: str, config: Mapping[str, object], shell: ShellSettings = _NO_SHELL) -> Mapping[str, Tool]:
-    """The tools that a use of the built-in toolset `name` offers; those without any capability are left out.
+    """The tools of a use of the built-in toolset `name`, without those that have no capability.
 
-    `shell` is what the manifest says about the toolset of that name.
+    `shell` is the manifest's table about that toolset.
     """
     offered = _provider_side(config) if name == PROVIDER_SIDE else BUILT_IN[name].tools(config, shell)
     return {tool.name: tool for tool in offered if tool.capabilities}
 
 
 def raised_always(name: str, tool: Tool) -> list[list[Capability]]:
-    """Groups of what a tool of the built-in toolset `name` declares: every call raises something within each.
+    """Groups of a built-in tool's capabilities: every call raises something within each.
 
-    There are none for the tools of other toolsets, whose calls may raise nothing.
+    None for tools of other toolsets, whose calls may raise nothing.
     """
     return BUILT_IN[name].raised_always(tool) if name in BUILT_IN else []
 
 
 def each_but_by_path(tool: Tool) -> list[list[Capability]]:
-    """A group for every capability that each call raises; what is protected, and what is code, depends on the path."""
+    """A group for each capability that every call raises; whether a file is protected or code depends on the path."""
     names = {declared.name for declared in tool.capabilities} - _BY_PATH
     return [[declared for declared in tool.capabilities if declared.name == name] for name in sorted(names)]
 
 
 def _some_command(tool: Tool) -> list[list[Capability]]:
-    """A command that is refused raises nothing, and nothing runs."""
+    """The group of its `proc.` capabilities; a refused command raises nothing, and nothing runs."""
     return [[declared for declared in tool.capabilities if declared.name.startswith("proc.")]]
 
 
 def _filesystem(config: Mapping[str, object], _shell: ShellSettings) -> tuple[Tool, ...]:
-    """It reads where `read` says, everywhere without it, writes where `write` says, and edits where both do."""
+    """Tools that read within `read`, everywhere without it, write within `write`, and edit within both."""
     read = cast("Iterable[str]", config.get("read", ("**",)))
     write = cast("Iterable[str]", config.get("write", ()))
     both = {
@@ -106,7 +106,7 @@ def _filesystem(config: Mapping[str, object], _shell: ShellSettings) -> tuple[To
 
 
 def _shell(config: Mapping[str, object], settings: ShellSettings) -> tuple[Tool, ...]:
-    """It raises what the rules that hold for this use may raise, and what no rule vouches for."""
+    """A tool with the capabilities of the rules for this use, and of commands that no rule covers."""
     declared = Vouching.of(settings, config).declared(settings.isolation)
     return (Tool(name="shell", capabilities=tuple(sorted(declared, key=str)), hook=True),)
 
@@ -117,7 +117,7 @@ def _provider_side(config: Mapping[str, object]) -> tuple[Tool, ...]:
 
 
 def _tool(name: str, capabilities: Collection[str], scopes: Iterable[str], reads: Iterable[str] = ()) -> Tool:
-    """A tool that raises all of these within these scopes; it sees what lies within `reads`."""
+    """A tool that raises all of these within these scopes; it sees files within `reads`."""
     scopes = tuple(scopes)
     declared = {Capability(capability, scope) for capability in capabilities for scope in scopes}
     if "fs.write" in capabilities:
@@ -144,7 +144,7 @@ TARGETS: Mapping[str, frozenset[str]] = {
     "filesystem": frozenset({"path"}),
     "shell": frozenset({"command", "timeout_s"}),
 }
-"""The arguments of their tools that say on what they act."""
+"""The arguments of their tools that name the target of a call."""
 
 NAMES = frozenset(BUILT_IN)
 """Names that a worker or a toolset of the workspace cannot have."""

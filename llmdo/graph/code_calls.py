@@ -1,6 +1,6 @@
-"""The tools that code may call, as its entry or its toolset declares them in `calls`: from the graph alone.
+"""The tools that code may call, from the `calls` of its entry or toolset.
 
-The runtime and reach both read this, so that what is proved is what is enforced.
+The runtime and reach both read this, so that the proved calls are the enforced ones.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ class CodeCall(NamedTuple):
     named: Reference
     """TOOLSET.TOOL, where `calls` has it."""
     use: Use
-    """The toolset, as it is configured for that code."""
+    """The toolset, as configured for that code."""
     tool: Tool
 
     @property
     def name(self) -> str:
-        """What code and reach call it: TOOLSET.TOOL."""
+        """Its name in code and in reach: TOOLSET.TOOL."""
         return f"{self.use.name}.{self.tool.name}"
 
 
 def uses_named(code: Entry | Toolset) -> Mapping[str, Use]:
-    """What `code` has of each toolset that its `calls` name, by the name of that."""
+    """The use of each toolset that the `calls` of `code` name, by toolset."""
     uses: dict[str, Use] = {}
     for call in code.calls:
         toolset, dot, _ = call.name.partition(".")
@@ -61,7 +61,7 @@ def calls_of(graph: Graph, code: Entry | Toolset) -> Mapping[str, CodeCall]:
 
 
 def calls_below(graph: Graph, codes: Iterable[Entry | Toolset]) -> tuple[CodeCall, ...]:
-    """All that `codes` can come to call: also by the code of the tools that they call, with what starts servers."""
+    """All calls that `codes` can lead to, through the code of called tools too, and the uses that start servers."""
     waiting = list(codes)
     seen = {(type(code), code.name) for code in waiting}
     calls: list[CodeCall] = []
@@ -92,31 +92,31 @@ def codes_of(graph: Graph, entry: Entry) -> tuple[Entry | Toolset, ...]:
 
 
 def calls_by(graph: Graph, use: Use) -> tuple[CodeCall, ...]:
-    """All that the code of the toolset which a line names can come to call."""
+    """All calls that the code of the toolset in a use can lead to."""
     toolset = graph.toolsets.get(use.name)
     return calls_below(graph, [toolset]) if toolset and toolset.calls else ()
 
 
 def tools_with_calls(graph: Graph, worker: Worker | None, use: Use) -> Iterator[Tool]:
-    """The tools that a line of `worker` offers, and those that their code can come to call."""
+    """The tools in a use of `worker`, and those that their code can lead to."""
     yield from tools_of(graph, worker, use).values()
     yield from (call.tool for call in calls_by(graph, use))
 
 
 def uses_with_calls(graph: Graph, uses: Iterable[Use]) -> list[Use]:
-    """`uses` with what the code of these toolsets can come to use of others."""
+    """`uses` with the uses that the code of these toolsets can lead to."""
     uses = list(uses)
     return [*uses, *(call.use for use in uses for call in calls_by(graph, use))]
 
 
 def own_tools(graph: Graph, entry: Entry) -> Iterator[Tool]:
-    """What `entry` calls without any worker: its tool, and all that its code can come to call."""
+    """The tools that `entry` calls without a worker: its own, and those that its code can lead to."""
     if own := own_tool(graph, entry):
         yield own
     yield from (call.tool for call in calls_below(graph, codes_of(graph, entry)))
 
 
 def own_uses(graph: Graph, entry: Entry) -> list[Use]:
-    """What `entry` uses of toolsets without any worker: its tool, and all that its code can come to call."""
+    """The uses of toolsets by `entry` without a worker: its tool's, and those that its code can lead to."""
     own = [entry.use] if entry.use else []
     return [*own, *(call.use for call in calls_below(graph, codes_of(graph, entry)))]

@@ -1,4 +1,4 @@
-"""An MCP server as it is reached, and what it said of itself and of its tools when it was locked."""
+"""An MCP server: the way to reach it, and its description of itself and its tools when locked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from llmdo.graph.keys import LINES, PLAIN, SORTED_WORDS, WORDS, Key, written
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """What an MCP server said of one of its tools when it was locked: what people reviewed, and what models see."""
+    """A tool as its MCP server described it when locked: the text that people reviewed and models see."""
 
     title: str | None = field(
         default=None,
@@ -42,7 +42,7 @@ class Definition:
             drift="the schema of its result",
         ),
     )
-    """The schema of its result, in the same way."""
+    """The schema of its result, in the same form."""
     hints: tuple[str, ...] = field(
         default=(),
         metadata=written(
@@ -56,7 +56,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What an MCP server said of itself when it was locked."""
+    """The description that an MCP server gave of itself when it was locked."""
 
     name: str = field(metadata=written(PLAIN, lock=Key("name", "str", "Its name.")))
     version: str | None = field(
@@ -69,14 +69,14 @@ class Identity:
             lock=Key("instructions", "list[str]", "What it would tell models about its use, line by line."),
         ),
     )
-    """What it would tell the models of its clients; None where that is nothing."""
+    """Its text for the models of its clients; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """How an MCP server is reached, a program to start or an address, and which of its tools are wanted.
+    """The way to reach an MCP server, a program or an address, and the choice of its tools.
 
-    In every text `${NAME}` stands for an environment variable, which is looked up when the server is started.
+    `${NAME}` in a text is an environment variable, looked up when the server is started.
     """
 
     command: str | None = field(
@@ -93,7 +93,7 @@ class Server:
             lock=Key("env", "list[Text]", "Its environment variables: NAME, or NAME=TEXT."),
         ),
     )
-    """The environment variables that it is given, sorted: `NAME`, or `NAME=TEXT`."""
+    """Its environment variables, sorted: `NAME`, or `NAME=TEXT`."""
     cwd: str | None = field(
         default=None, metadata=written(PLAIN, lock=Key("cwd", "Path", "The folder that it is started in."))
     )
@@ -115,7 +115,7 @@ class Server:
         default=None,
         metadata=written(SORTED_WORDS, lock=Key("include", "list[Text]", "The only tools wanted.")),
     )
-    """Patterns of tools, of which no others are wanted; None for all."""
+    """Patterns of tools; others are left out. None for all."""
     exclude: tuple[str, ...] = field(
         default=(),
         metadata=written(SORTED_WORDS, lock=Key("exclude", "list[Text]", "The tools not wanted.")),

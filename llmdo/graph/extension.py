@@ -1,4 +1,4 @@
-"""An extension that a workspace uses: what the lock holds of it, and what it adds to the capabilities of a graph."""
+"""An extension that a workspace uses: its part of the lock, and its capabilities in a graph."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class UsedExtension:
     capabilities: Mapping[str, CapabilityFamily] = field(default_factory=dict)
     """In name order."""
     at: Place | None = field(default=None, compare=False)
-    """Where the manifest names it."""
+    """Its place in the manifest."""
 
     @property
     def rules(self) -> Iterator[Rule]:
-        """What is decided about its capabilities where no manifest says anything else."""
+        """The default decisions about its capabilities."""
         for name, family in self.capabilities.items():
             yield Rule(Capability(name), family.decision, f"extension `{self.name}`")
 

@@ -1,7 +1,7 @@
 """The inventory of a graph: every file, folder, program, import and reference that can become code, or change it.
 
-What a person is asked about, what workers may not write, what isolation mounts read-only and what the lock holds are
-views of it. It follows from the graph alone.
+The questions to a person, the paths closed to workers, the read-only mounts of isolation and the content of the lock
+are views of it. It follows from the graph alone.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ ItemKind = Literal[
 ]
 
 EXECUTED: frozenset[ItemKind] = frozenset({"judge", "package", "program", "python", "server", "shell"})
-"""The kinds that a person is asked about before any of it runs: what only tells models something is not among them, nor
-an extension, which the person's own policy lists."""
+"""The kinds that a person is asked about before execution: neither texts for models nor extensions, which the person's
+own policy lists.
+"""
 NAMES_A_PATH: frozenset[ItemKind] = frozenset(
     {"judge", "path", "policy", "program", "python", "recording", "worker"}
 )
@@ -49,35 +50,35 @@ SHELL = "shell"
 
 @dataclass(frozen=True, slots=True)
 class InventoryItem:
-    """One thing that can become code, or changes what code does."""
+    """One thing that can become code, or changes the effect of code."""
 
     kind: ItemKind
     name: str
     """A path, a folder that ends in `/`, a glob, a reference to Python, or the name of a server or an extension."""
     digest: str | None
-    """Of all that it is; None for a place, at which there need be nothing."""
+    """Of the whole; None for a place, at which there need be nothing."""
 
     @property
     def key(self) -> str:
-        """What it goes by among others."""
+        """Its kind and name as one text."""
         return f"{self.kind} {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """That of one graph."""
+    """The inventory of one graph."""
 
     items: tuple[InventoryItem, ...]
     """Sorted."""
 
     @classmethod
     def of(cls, graph: Graph) -> Inventory:
-        """All of it, from what the graph was read from."""
+        """The inventory of `graph`."""
         return cls(tuple(sorted(set(_items(graph)), key=lambda item: item.key)))
 
     @property
     def executed(self) -> tuple[InventoryItem, ...]:
-        """What would be executed as it is, which somebody has to answer for."""
+        """The items that would be executed as they are, which somebody has to answer for."""
         return tuple(item for item in self.items if item.kind in EXECUTED)
 
     @property
@@ -87,7 +88,7 @@ class Inventory:
 
 
 def started_as(toolset: Toolset) -> str:
-    """How a server is started or reached, a line for each part."""
+    """The way a server is started or reached, a line for each part."""
     server = toolset.server
     if server is None:
         return ""
@@ -102,7 +103,7 @@ def started_as(toolset: Toolset) -> str:
 
 
 def shell_rules(graph: Graph) -> str:
-    """The rules by which commands run, a line each; empty where the workspace says nothing of its own about that."""
+    """The rules by which commands run, a line each; empty if the workspace states none of its own."""
     shell = graph.shell
     if shell == ShellSettings() and not _uses_shell(graph):
         return ""

@@ -1,7 +1,7 @@
-"""How the fields of the graph are written in files: key, form and codec, stated once at each field.
+"""The keys, forms and codecs of the graph's fields in files, stated once at each field.
 
-What writes values, reads them, compares them and describes them in schemas follows from this: `encoded` and `decoded`
-here, the words of `workspace.lock.drift`, the effects of `diff.facts`, the tables of `formats`.
+Writing, reading, comparing and describing values in schemas follows from this: `encoded` and `decoded` here, the words
+of `workspace.lock.drift`, the effects of `diff.facts`, the tables of `formats`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ MAX_BITS = "max-bits"
 Made = TypeVar("Made")
 
 Effect = Literal["none", "ceiling", "amount", "choice", "elsewhere"]
-"""What a change of a field does to what entries can do: it is reported as a ceiling; by a limit, without which
-there is none; by a list of what is admitted, without which everything is; not at all, as everything that they can do
-is about other files then, which counts as more."""
+"""The effect of a field's change on the power of entries: reported as a ceiling; by a limit, unlimited when absent; by
+a list of admitted items, all when absent; or not at all, as the power is about other files then, which counts as
+more."""
 
 FileKind = Literal["file", "agent", "lock"]
 """A file that people write, `[workers.NAME]` of the manifest for an adopted agent, or `llmdo.lock`."""
@@ -45,7 +45,7 @@ FileKind = Literal["file", "agent", "lock"]
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A name that the user wrote, and where."""
+    """A name that the user wrote, and its place."""
 
     name: str
     at: Place = field(compare=False)
@@ -56,14 +56,14 @@ class Key(NamedTuple):
 
     name: str
     form: str
-    """What may stand there: a type of `llmdo.formats`."""
+    """The type of its value, from `llmdo.formats`."""
     doc: str
-    """What editors show."""
+    """The text that editors show."""
     is_required: bool = False
 
 
 class ValueOrigin(NamedTuple):
-    """Where a value is read, and whose rules such a value holds."""
+    """The source of a value, and the owner of the rules in it."""
 
     document: Document
     route: Route
@@ -71,25 +71,25 @@ class ValueOrigin(NamedTuple):
 
 
 class Codec(NamedTuple):
-    """A field's value to what a file says, and back."""
+    """The conversion between a field's value and its form in a file."""
 
     encode: Encoder | None
-    """None of a value leaves the key out; no encoder is for a field of several keys, which its table is given."""
+    """A result of None leaves the key out; no encoder means a field of several keys, which gets the table."""
     decode: Decoder | None
-    """From what its format accepts; None for what is the same in both."""
+    """From values that its format accepts; None if both are the same."""
     table: type | None = None
-    """The class of the value where its own fields are keys of a table."""
+    """The class of the value if its own fields are keys of a table."""
 
 
 class Written(NamedTuple):
-    """What a field says about itself in files."""
+    """The statements of a field about itself in files."""
 
     codec: Codec
     file: Key | None = None
     agent: Key | None = None
     lock: Key | None = None
     drift: str = ""
-    """What changed, in words to follow the item's name; nothing where the two values are to be shown."""
+    """The words for a change, to follow the item's name; empty if the two values are to be shown."""
     effect: Effect = "none"
     gives_nothing: bool = False
     """Whether the key can give no permission, so that a fix may spell it right unasked."""
@@ -111,7 +111,7 @@ def written(
 
 @cache
 def written_fields(cls: type) -> Mapping[str, Written]:
-    """What the fields of a class say about themselves, by their names, as far as files hold them."""
+    """The statements of a class's fields about themselves, by field name, for those in files."""
     return {stated.name: stated.metadata["written"] for stated in fields(cls) if "written" in stated.metadata}
 
 
@@ -129,14 +129,14 @@ def giving_nothing(cls: type) -> frozenset[str]:
 
 
 def stated_at(cls: type, key: str) -> Written | None:
-    """What the field of a class that a lock holds under a key says about itself; None where there is none."""
+    """The statements of the field under a key of the lock; None if there is no such field."""
     name = names_of(cls, "lock").get(key)
     return written_fields(cls)[name] if name else None
 
 
 @cache
 def words_of(cls: type) -> Mapping[str, str]:
-    """The keys of a lock that hold fields of a class to what changed in each, as far as these have words for it."""
+    """The keys of a lock to the words for a change of their field, if it has such words."""
     return {
         stated.lock.name: stated.drift
         for stated in written_fields(cls).values()
@@ -145,7 +145,7 @@ def words_of(cls: type) -> Mapping[str, str]:
 
 
 class _Encoding(NamedTuple):
-    """How the values of a class are written to the lock."""
+    """The way the values of a class are written to the lock."""
 
     values_of: Callable[[object], tuple[object, ...]]
     keys: tuple[tuple[str, object, Encoder | None], ...]
@@ -164,9 +164,9 @@ def _encoding(cls: type) -> _Encoding:
 
 
 def encoded(value: object, several: Mapping[str, Json] = MappingProxyType({})) -> dict[str, Json]:
-    """The table of a lock that holds `value`, without what is its default, is None or is empty.
+    """The table of a lock for `value`, without defaults, None and empty values.
 
-    `several` stands where the field is that has several keys.
+    `several` replaces the field that has several keys.
     """
     cls: type = value.__class__
     encoding = _encoding(cls)
@@ -190,9 +190,9 @@ def _decoders(cls: type, kind: FileKind) -> Mapping[str, tuple[str, Decoder | No
 def decoded(
     cls: type[Made], kind: FileKind, table: Mapping[str, object], origin: ValueOrigin, /, **others: object
 ) -> Made:
-    """The value of class `cls` that a table says, with `others` of its fields.
+    """The value of class `cls` in a table, with `others` of its fields.
 
-    Keys that no field has are passed over.
+    Unknown keys are ignored.
     """
     described: type = cls
     decoders = _decoders(described, kind)
@@ -208,12 +208,12 @@ def decoded(
 
 
 def reference(name: str, origin: ValueOrigin) -> Reference | None:
-    """The name that stands at a place; None for none."""
+    """The name at a place; None for none."""
     return Reference(name, Place(origin.document, origin.route)) if name else None
 
 
 def _decision(value: Json) -> Decision:
-    """The decision that a file says, which its format has judged; anything else would block."""
+    """The decision in a file, which its format has judged; anything else would block."""
     return next((decision for decision in STRICTNESS if decision == value), "blocked")
 
 
@@ -237,7 +237,7 @@ def rules(table: Mapping[str, Json], origin: ValueOrigin) -> tuple[Rule, ...]:
 
 
 def flows(table: Mapping[str, Json], origin: ValueOrigin) -> Flows:
-    """The flow rules of one table, sorted by what they say."""
+    """The flow rules of one table, sorted by content."""
     document, route, owner = origin
     stated = [
         FlowRule(*parse_flow(text), _decision(decision), owner, Place(document, (*route, text), of_key=True))
@@ -257,7 +257,7 @@ def encoded_flows(flows: Flows) -> dict[str, Json]:
 
 
 def labelled_sources(table: Mapping[str, Json], origin: ValueOrigin) -> tuple[LabelledSource, ...]:
-    """What `[sources]` says, sorted by capability."""
+    """The labels in `[sources]`, sorted by capability."""
     document, route, _ = origin
     stated = (
         LabelledSource(
@@ -269,7 +269,7 @@ def labelled_sources(table: Mapping[str, Json], origin: ValueOrigin) -> tuple[La
 
 
 def ceiling(texts: Iterable[str] | None) -> tuple[Capability, ...] | None:
-    """The capabilities of a `may`, sorted; None where none was written, which is not the same as an empty one."""
+    """The capabilities of a `may`, sorted; None if it is absent, which differs from an empty one."""
     return None if texts is None else _capabilities(tuple(texts))
 
 
@@ -303,7 +303,7 @@ def table_of(cls: type[object]) -> Codec:
 
 
 NOWHERE = ValueOrigin(Document(Source("", ""), {}, dict), ())
-"""Of values without names in them, whose place is not asked for."""
+"""Of values without names in them, whose place is not needed."""
 
 PLAIN = Codec(_same, None)
 REFERENCE = Codec(lambda name: name.name, reference)
@@ -329,6 +329,6 @@ CONFIGURE = written(
     ),
     lock=Key("configure", "CodeToolsets", "The configuration of the toolsets that it calls."),
 )
-"""Of whatever has code that may call tools: entries and toolsets."""
+"""Of everything with code that may call tools: entries and toolsets."""
 SEVERAL = Codec(None, None)
-"""Of a field that stands under several keys."""
+"""Of a field under several keys."""

@@ -1,4 +1,4 @@
-"""Programs that execute what their words, or the folder that they work in, say."""
+"""Programs that execute code named by their arguments or found in their working folder."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ HOSTS = frozenset({
     "fastmcp", "mcp", "uvicorn", "gunicorn", "hypercorn", "granian", "daphne", "fastapi", "flask", "streamlit",
     "litestar",
 })  # fmt: skip
-"""Programs that load Python which their words name."""
+"""Programs that load Python named by their arguments."""
 INTERPRETERS = frozenset({
     "node", "nodejs", "deno", "bun", "tsx", "ts-node", "ts-node-esm", "esr", "swc-node", "ruby", "perl", "php", "lua",
     "luajit", "rscript", "julia", "java", "kotlin", "groovy", "scala", "elixir", "escript", "swift", "osascript",
     "tclsh", "wish", "guile", "racket", "sbcl", "sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "csh", "tcsh",
     "busybox", "pwsh", "powershell", "cmd", "awk", "gawk", "dart", "clojure", "clj", "bb", "rackup", "puma", "unicorn",
 })  # fmt: skip
-"""Programs that execute the file or the folder which their words name."""
+"""Programs that execute a file or folder named by their arguments."""
 RUNNERS = frozenset({
     "make", "gmake", "bmake", "just", "task", "rake", "bundle", "npm", "pnpm", "yarn", "cargo", "go", "dotnet",
     "gradle", "gradlew", "mvn", "mvnw", "ant", "sbt", "mill", "mix", "rebar", "stack", "cabal", "dune", "zig", "nox",
@@ -31,9 +31,9 @@ RUNNERS = frozenset({
     "watchexec", "entr", "nodemon", "pm2", "supervisord", "composer", "artisan", "rails", "mvnd", "hatch", "rye",
     "pixi", "conda", "mamba", "micromamba", "lein",
 })  # fmt: skip
-"""Programs that execute whatever the folder that they work in says."""
+"""Programs that execute the content of their working folder."""
 WRAPPERS = {"uv": "run", "poetry": "run", "pdm": "run", "pipenv": "run", "hatch": "run", "rye": "run"}
-"""Programs that execute the words behind this one, with what a project of Python says beside it."""
+"""Programs that execute the words behind this one, with the settings of a Python project."""
 OF_PROJECTS = ("pyproject.toml", "uv.lock", "uv.toml", "poetry.lock", "pdm.lock", "Pipfile", "Pipfile.lock")
 OF_FETCHERS = (
     "node_modules",
@@ -44,27 +44,27 @@ OF_FETCHERS = (
     "uv.toml",
     "pyproject.toml",
 )
-"""What programs that fetch packages look for before they fetch."""
+"""Files that package fetchers look for first."""
 SHELLS = frozenset(
     {"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "csh", "tcsh", "busybox", "pwsh", "powershell", "cmd"}
 )
-"""Those of `INTERPRETERS` that are given whole commands."""
+"""Those of `INTERPRETERS` that take whole commands."""
 CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
-"""Programs that start images, which are no part of a workspace unless they are built from it."""
+"""Programs that start images, which are no part of a workspace unless built from it."""
 AMBIGUOUS = frozenset({
     "ant", "buck", "cmd", "dune", "entr", "env", "go", "inv", "java", "just", "make", "mcp", "mill", "mix", "moon",
     "nice",     "perl", "poe", "rush", "scala", "stack", "swift", "task", "time", "timeout", "watch", "zig",
 })  # fmt: skip
 """Names of programs that are words of other programs as well."""
 AROUND = ("package.json", "tsconfig.json", "jsconfig.json", "deno.json", "deno.jsonc", ".npmrc")
-"""What interpreters look for in the folders around a program."""
+"""Files that interpreters look for in the folders around a program."""
 IN_FOLDERS = frozenset({
     "--app-dir", "--chdir", "--cwd", "--directory", "--file", "--makefile", "--prefix", "--project", "--root-dir", "-C",
     "-f",
 })  # fmt: skip
-"""Options behind which the folder stands, or the file, that a program works in."""
+"""Options followed by the folder or file that a program works in."""
 OF_PACKAGES = frozenset({"--from", "--package", "-p"})
-"""Options of programs that fetch a package, behind which it stands."""
+"""Options followed by the package to fetch."""
 TAKING = frozenset(
     {"--with", "--with-requirements", "--python", "--env-file", "--extra", "--group", "--index", "-p"}
 )
@@ -91,7 +91,7 @@ def plain_name(program: str) -> str:
 
 
 def is_language(word: str) -> bool:
-    """Whether a word among others is plainly a program that executes what the words behind it or its folder say."""
+    """Whether a word is plainly a program that executes the words behind it or the content of its folder."""
     name = plain_name(word)
     known = any(name in kind for kind in (PYTHON, HOSTS, INTERPRETERS, RUNNERS, WRAPPERS))
     return known and name not in AMBIGUOUS

@@ -1,4 +1,4 @@
-"""Model references as text: what they may look like. Making a model of one is the runtime's task."""
+"""Model references as text: their valid forms. Making a model of one is the runtime's task."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ PROVIDERS = frozenset(
         "system-one", "together", "typesafe", "vercel", "vllm", "xai", "zai",
     }
 )  # fmt: skip
-"""What may stand before the colon of `provider:model`, alone or after `gateway/`."""
+"""The providers in `provider:model`, alone or after `gateway/`."""
 
 RENAMED = {"google-gla": "google", "google-vertex": "google-cloud"}
-"""Providers that are gone under this name, with the name that they have now."""
+"""Former names of providers, with the current ones."""
 
 KEYS = {
     "openai": ("OPENAI_API_KEY",),
@@ -41,15 +41,15 @@ WITHOUT_PROVIDER = frozenset({"test"})
 _PYTHON = "python:"
 _REPLAY = "replay:"
 _RECORDINGS = (".sqlite", ".json")
-"""An exported run, and what `llmdo eval --record` wrote of several."""
+"""Suffixes of an exported run, and of the output of `llmdo eval --record` for several."""
 _HOSTED = re.compile(r"(?:gateway/)?([a-z0-9-]+):.+", re.DOTALL)
 _ATTRIBUTE = re.compile(r"[^:]+\.py:[A-Za-z_][A-Za-z0-9_]*")
 
 
 def problem_of(reference: str, aliases: Container[str] = ()) -> str | None:
-    """What is wrong with a model reference, in one sentence; None where its form is right.
+    """The fault of a model reference, in one sentence; None if its form is right.
 
-    Only the form: whether a provider has the model is not known without asking it.
+    Only the form: whether a provider has the model is unknown.
     """
     if reference in aliases or reference in WITHOUT_PROVIDER:
         return None
@@ -82,28 +82,28 @@ def recording_file(reference: str) -> str | None:
 
 
 def near_provider(reference: str) -> str | None:
-    """The hint about a provider that is misspelt in `reference`; None where none is like it."""
+    """The hint about a provider that is misspelt in `reference`; None if none is similar."""
     provider, colon, model = reference.partition(":")
     match = RENAMED.get(provider) or nearest(provider, PROVIDERS) if colon else None
     return f"did you mean `{match}:{model}`?" if match and match != provider else None
 
 
 def with_current_provider(reference: str) -> str:
-    """The reference with the name that its provider has now, where it had another one."""
+    """The reference with the provider's current name."""
     provider, colon, model = reference.partition(":")
     return f"{RENAMED[provider]}:{model}" if colon and provider in RENAMED else reference
 
 
 def key_variables(reference: str) -> tuple[str, ...]:
-    """The environment variables of which one holds the key that a model is asked with; none where nobody knows."""
+    """The environment variables of which one holds the key for a model; none if unknown."""
     provider, colon, _ = reference.partition(":")
     return KEYS.get(provider.partition("-")[0], ()) if colon else ()
 
 
 def first_unfit(chain: Iterable[str], patterns: Collection[str]) -> str | None:
-    """The first model of `chain` that none of `patterns` matches; None where all fit.
+    """The first model of `chain` that none of `patterns` matches; None if all fit.
 
-    A recording fits: it holds the answers of the model that was asked then.
+    A recording fits: it holds answers of a model that was asked before.
     """
     return next(
         (

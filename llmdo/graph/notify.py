@@ -1,4 +1,4 @@
-"""Who is notified that runs ended."""
+"""The receivers of notices that runs ended."""
 
 from __future__ import annotations
 
@@ -46,4 +46,4 @@ class Notify:
             lock=Key("content", "bool", "Whether messages hold outputs, errors and questions."),
         ),
     )
-    """Whether what runs say leaves the machine, and not ids and names alone."""
+    """Whether the content of runs leaves the machine, and not ids and names alone."""

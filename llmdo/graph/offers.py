@@ -1,4 +1,4 @@
-"""What a run of an entry could call, as a list for people."""
+"""The possible calls of a run of an entry, as a list for people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Offer:
     toolset: str
     tool: str
     capabilities: tuple[Capability, ...]
-    """What the tool declares; a call never raises more."""
+    """Those that the tool declares; a call never raises more."""
 
 
 def list_tools(graph: Graph, entry: Entry) -> tuple[Offer, ...]:

@@ -1,7 +1,7 @@
-"""The resolved graph: what the workspace declares, every name resolved, and nothing that follows from it.
+"""The resolved graph: the declarations of the workspace with every name resolved, and nothing that follows from it.
 
-Reach, depth and grants are computed from a `Graph`, never stored in one. Two graphs are equal when they mean
-the same: places do not take part in comparison, so a graph read from a lock equals the one that it was made of.
+Reach, depth and grants are computed from a `Graph`, never stored in one. Places are not compared, so a graph read from
+a lock equals its original.
 """
 
 from __future__ import annotations
@@ -290,14 +290,14 @@ class Entry:
 
     @property
     def use(self) -> Use | None:
-        """What the entry itself has of a toolset, of which it calls `tool_name` alone: without configuration."""
+        """The use of the toolset with the entry's own tool, `tool_name`, without configuration."""
         if self.tool is None:
             return None
         return Use(name=self.tool.name.partition(".")[0], config={}, at=self.tool.at)
 
     @property
     def tool_name(self) -> str:
-        """The name of the tool that the entry calls; empty where it calls none."""
+        """The name of the tool that the entry calls; empty if none."""
         return self.tool.name.partition(".")[2] if self.tool else ""
 
 
@@ -306,7 +306,7 @@ Lines = tuple[tuple[str, str], ...]
 
 
 class _Resolved(NamedTuple):
-    """What every line of every worker's `toolsets` names."""
+    """The referents of every line in all workers' `toolsets`."""
 
     edges: Mapping[str, tuple[str, ...]]
     lines: Mapping[str, Lines]
@@ -315,7 +315,7 @@ class _Resolved(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """Everything that `reach`, `diff` and `run` need to know about a workspace. Mappings are in name order."""
+    """The facts of a workspace for `reach`, `diff` and `run`. Mappings are in name order."""
 
     settings: Settings
     rules: tuple[Rule, ...] = ()
@@ -323,7 +323,7 @@ class Graph:
     flows: Flows = NO_FLOWS
     """The manifest's."""
     sources: tuple[LabelledSource, ...] = ()
-    """What the manifest says that calls return, sorted by capability."""
+    """The manifest's labels of returned values, sorted by capability."""
     policies: tuple[SharedPolicy, ...] = ()
     """Those that the manifest extends, sorted by name."""
     extensions: Mapping[str, UsedExtension] = field(default_factory=dict)
@@ -331,8 +331,8 @@ class Graph:
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Alias to fallback chain."""
     python_models: Mapping[str, str] = field(default_factory=dict)
-    """`python:FILE.py:NAME` to the digest of the file and the workspace modules that it imports; `replay:FILE` to
-    that of the recording."""
+    """`python:FILE.py:NAME` to the digest of the file and its imported workspace modules; `replay:FILE` to the
+    recording's."""
     schema_sources: Mapping[str, str] = field(default_factory=dict)
     """`FILE.py` of typed inputs and outputs to a digest of the same kind."""
     modules: Mapping[str, str] = field(default_factory=dict)
@@ -344,22 +344,23 @@ class Graph:
     toolsets: Mapping[str, Toolset] = field(default_factory=dict)
     """The workspace's own; the built-in ones come from `builtin.tools`."""
     shell: ShellSettings = field(default_factory=ShellSettings)
-    """What `[toolsets.shell]` says."""
+    """The settings in `[toolsets.shell]`."""
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
     notify: Notify | None = None
-    """Who is notified that runs ended; None where nobody is."""
+    """The receiver of notices that runs ended; None for none."""
     acceptances: tuple[Acceptance, ...] = ()
     """Sorted."""
     code: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """Every Python file of the workspace that takes part, imported ones included, to the digest of its text as it was
-    read; a lock does not say."""
+    """Every Python file of the workspace that takes part, imported ones included, to the digest of its text; not in a
+    lock."""
     judges: Mapping[str, str] = field(default_factory=dict)
     """Each Python file that judges cases of an evaluation, or that such a file imports, to the digest of its text."""
     governing: frozenset[str] = field(default=frozenset(), compare=False)
-    """Paths and globs at which a file, whether there is one now or not, would decide what a run does: where an import
-    or a glob of the manifest could find it, in an environment, among evaluations; a lock does not say."""
+    """Paths and globs of files, present or not, that would affect a run: those that an import or a glob of the manifest
+    could match, in an environment, among evaluations; not in a lock.
+    """
     read_from: str | None = None
-    """The format that it was read from, which llmdo does not run and so enforces nothing of; None for our own."""
+    """The foreign format of its source, which llmdo neither runs nor enforces; None for our own."""
 
     @property
     def shared_rules(self) -> tuple[Rule, ...]:
@@ -368,14 +369,14 @@ class Graph:
 
     @property
     def families(self) -> Mapping[str, CapabilityFamily]:
-        """The capabilities that its extensions bring."""
+        """The capabilities of its extensions."""
         return {
             name: family for each in self.extensions.values() for name, family in each.capabilities.items()
         }
 
     @property
     def family_rules(self) -> tuple[Rule, ...]:
-        """What is decided about those where the manifest says nothing else."""
+        """The default decisions about the capabilities of its extensions."""
         return tuple([rule for each in self.extensions.values() for rule in each.rules])
 
     @property
@@ -390,7 +391,7 @@ class Graph:
     def reading(self) -> frozenset[str]:
         """The names of the capabilities of its toolsets and extensions that only read.
 
-        A toolset speaks of its own alone: of another, or of all that uses the network, it knows nothing.
+        A toolset's claim counts for its own capabilities alone, not for others or for the network in general.
         """
         return frozenset(
             [
@@ -409,15 +410,15 @@ class Graph:
 
     @property
     def lines(self) -> Mapping[str, Lines]:
-        """The other lines of each worker's `toolsets`; of workers where these are equal it is one object.
+        """The other lines of each worker's `toolsets`; workers with equal lines share one object.
 
-        The configuration of a toolset of the workspace's own changes nothing about its tools, and is empty here.
+        The configuration of the workspace's own toolsets, which does not change their tools, is empty here.
         """
         return self._resolved.lines
 
     @property
     def kinds_of_lines(self) -> tuple[Lines, ...]:
-        """Those of the `lines` that differ."""
+        """The distinct `lines`."""
         return self._resolved.kinds
 
     def use(self, worker: str, name: str) -> Use:
@@ -429,7 +430,7 @@ class Graph:
 
     @cached_property
     def _resolved(self) -> _Resolved:
-        """One pass over all lines: there are many, and much is asked about them."""
+        """One pass over all lines, as they are many and often needed."""
         edges: dict[str, tuple[str, ...]] = {}
         lines: dict[str, Lines] = {}
         kinds: dict[Lines, Lines] = {}

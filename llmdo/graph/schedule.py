@@ -1,4 +1,4 @@
-"""When entries are started by themselves."""
+"""Schedules of entries."""
 
 from __future__ import annotations
 

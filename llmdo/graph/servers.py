@@ -1,4 +1,4 @@
-"""MCP servers, as far as files and authority are concerned: what reaches them, and what their tools raise."""
+"""MCP servers, as far as files and authority are concerned: access to them, and the capabilities of their tools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONNECT = Capability("net.connect")
 UNTRUSTED = Capability("data.untrusted")
 
 DEFAULT_TIMEOUT_S = 60.0
-"""How long a server may take for one answer where the manifest does not say."""
+"""The default limit for one answer of a server."""
 
 
 def server_of(table: Mapping[str, Json], filters: Mapping[str, Json]) -> Server:
@@ -54,13 +54,13 @@ def _filters(table: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def is_wanted(server: Server, tool: str) -> bool:
-    """Whether the filters of `server` let the tool of that name through."""
+    """Whether the filters of `server` admit the tool of that name."""
     included = server.include is None or _matches(tool, server.include)
     return included and not _matches(tool, server.exclude)
 
 
 def fits(tool: str, pattern: str) -> bool:
-    """Whether a tool's name is one that `pattern` stands for, in which `*` is anything."""
+    """Whether a tool's name matches `pattern`, in which `*` is anything."""
     return tool == pattern or ("*" in pattern and _compiled(pattern).fullmatch(tool) is not None)
 
 
@@ -74,12 +74,12 @@ def _matches(tool: str, patterns: Iterable[str]) -> bool:
 
 
 def declared_in(table: Mapping[str, Json]) -> dict[str, tuple[str, ...]]:
-    """What the table of a toolset says that its tools raise, by their names or patterns."""
+    """The capabilities in a toolset's table, by tool name or pattern."""
     return {tool: parts.texts(stated) for tool, stated in parts.table(table, "capabilities").items()}
 
 
 def retries_in(table: Mapping[str, Json]) -> dict[str, Retry]:
-    """What the table of a toolset says of running its tools twice, by their names or patterns."""
+    """The retry settings in a toolset's table, by tool name or pattern."""
     stated = parts.table(table, "retry")
     return {tool: "safe" if retry == "safe" else "ask" for tool, retry in stated.items()}
 
@@ -90,11 +90,10 @@ def tools_of(
     retry: Mapping[str, Retry],
     known: ToolsetFacts | None,
 ) -> dict[str, Tool]:
-    """The tools of a server with what the manifest says that they do, and whether they may run twice.
+    """The tools of a server with their capabilities by the manifest, and whether they may run twice.
 
-    Before it was locked nobody knows its tools: then each pattern of the manifest stands for those that it fits, and
-    `*` for all others, unless `include` names all that there can be. Whatever is declared, a result may hold text that
-    an attacker wrote.
+    Before locking, its tools are unknown: each pattern of the manifest is a tool for those that it fits, and `*` for
+    all others, unless `include` names all possible ones. Every result may hold text of an attacker.
     """
     if known is None:
         names: Iterable[str] = {"*", *declared}
@@ -118,10 +117,10 @@ def tools_of(
 
 
 def raised(server: Server, declared: Mapping[str, Iterable[str]], tool: str) -> tuple[Capability, ...]:
-    """What a call of `tool` raises, sorted.
+    """The capabilities of a call of `tool`, sorted.
 
-    What its own name was given counts; else the union over all patterns that fit it; else what `*` was given;
-    else that it is a call, over the network where the server is not on this machine.
+    Those of its own name; else the union over all patterns that fit it; else those of `*`; else a call, over the
+    network if the server is not on this machine.
     """
     stated = declared.get(tool)
     if stated is None:
@@ -135,9 +134,9 @@ def raised(server: Server, declared: Mapping[str, Iterable[str]], tool: str) -> 
 
 
 def retried(stated: Mapping[str, Retry], tool: str) -> Retry | None:
-    """Whether a call of `tool` may run again: as with what it raises, its own name counts, then patterns, then `*`.
+    """Whether a call of `tool` may run again: its own name counts, then patterns, then `*`.
 
-    Where patterns differ, somebody is asked.
+    If patterns differ, a person is asked.
     """
     if tool in stated:
         return stated[tool]
@@ -148,7 +147,7 @@ def retried(stated: Mapping[str, Retry], tool: str) -> Retry | None:
 
 
 def changes(before: Mapping[str, Json], after: Mapping[str, Json]) -> tuple[str, ...]:
-    """What a server says otherwise of a tool, a phrase each, from two tables of a lock."""
+    """The changes in a server's description of a tool, a phrase each, from two tables of a lock."""
     return tuple(
         phrase
         for key, words in words_of(Definition).items()
@@ -182,7 +181,7 @@ def _change(words: str, before: list[str], after: list[str]) -> str | None:
 
 
 def _where_they_differ(old: str, other: str) -> tuple[str, str]:
-    """Both from shortly before the first character that is not the same."""
+    """Both from shortly before the first different character."""
     same = next(
         (at for at, pair in enumerate(zip(old, other, strict=False)) if pair[0] != pair[1]),
         min(len(old), len(other)),
@@ -198,7 +197,7 @@ def _line(text: str) -> str:
 
 
 def digest_of(name: str, definition: Definition) -> str:
-    """The digest of all that a server says of one tool."""
+    """The digest of a server's whole description of one tool."""
     return digest.of_data(
         {
             "name": name,
@@ -212,7 +211,7 @@ def digest_of(name: str, definition: Definition) -> str:
 
 
 def proposed(toolset: Toolset, tool: Tool) -> list[str]:
-    """What a manifest could say of `tool` if its server's hints were true; nothing where that changes nothing."""
+    """Lines for a manifest about `tool` if its server's hints were true; none without a change."""
     hints = tool.definition.hints if tool.definition else ()
     is_silent = {CALL} <= set(tool.capabilities) <= {CALL, CONNECT, UNTRUSTED}
     if "readOnlyHint: true" not in hints or not is_silent:
@@ -222,5 +221,5 @@ def proposed(toolset: Toolset, tool: Tool) -> list[str]:
 
 
 def key_of(name: str) -> str:
-    """Under which key `Facts` holds what is known of the server `name`; no reference to Python looks like it."""
+    """The key of `Facts` for the server `name`; no reference to Python looks like it."""
     return f"mcp:{name}"

@@ -1,4 +1,4 @@
-"""What holds for a whole workspace, and what people have accepted of it."""
+"""The settings of a whole workspace, and the acceptances of people."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 DEFAULT_MAX_DEPTH = 5
 
 Truncation = Literal["warn", "error"]
-"""What happens to an answer that was cut off."""
+"""The handling of an answer that was cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What holds for the whole workspace."""
+    """The settings of the whole workspace."""
 
     name: str = field(
         metadata=written(
@@ -97,7 +97,6 @@ class Settings:
             ),
         ),
     )
-    """What happens to an answer that was cut off."""
     root: Reference | None = field(
         default=None,
         metadata=written(
@@ -126,7 +125,7 @@ class Settings:
             ),
         ),
     )
-    """Whether all machines see one folder. No lock says so: it is about machines, and nothing that an entry can do."""
+    """Whether all machines see one folder. Not in a lock: it is about machines, not the power of entries."""
 
     store: str | None = field(
         default=None,
@@ -141,7 +140,7 @@ class Settings:
             ),
         ),
     )
-    """The variable that holds the address of the store. No lock says so: it is about machines."""
+    """The variable that holds the address of the store. Not in a lock: it is about machines."""
     keep_runs_days: int | None = field(
         default=None,
         compare=False,
@@ -155,7 +154,7 @@ class Settings:
             ),
         ),
     )
-    """The days for which runs are kept that are over. No lock says so: it is nothing that an entry can do."""
+    """The days for which finished runs are kept. Not in a lock: it is not about the power of entries."""
     keep_batches_days: int | None = field(
         default=None,
         compare=False,
@@ -173,7 +172,7 @@ class Settings:
 
     @property
     def files_of(self) -> str | None:
-        """The folder whose files are meant wherever a path or a scope of a file stands; None for the workspace."""
+        """The folder that paths and scopes of files refer to; None for the workspace."""
         return self.root.name if self.root else None
 
 

@@ -1,4 +1,4 @@
-"""The policies that a manifest extends: what an organisation allows less of, for every run of a workspace."""
+"""The policies that a manifest extends: the restrictions of an organisation, for every run of a workspace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Rule
 
 PACKAGE = "package:"
-"""How the name of a policy begins that an installed package brings."""
+"""The prefix of a policy's name from an installed package."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,11 +27,11 @@ class SharedPolicy:
     approve_all: bool = True
     """Whether `--approve-all` may be used."""
     requires_trust: bool = False
-    """Whether nothing is executed that nobody has answered for, where nobody can be asked."""
+    """Whether nothing unapproved is executed when nobody can be asked."""
 
     @property
     def path(self) -> str | None:
-        """Its path in the workspace; None where a package brings it."""
+        """Its path in the workspace; None if it comes from a package."""
         return None if self.name.startswith(PACKAGE) else self.name
 
     def encoded(self) -> dict[str, Json]:

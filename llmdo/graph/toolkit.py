@@ -1,6 +1,6 @@
-"""What the workers of a graph could call: every tool and what it declares, from the graph alone.
+"""The possible calls of the workers of a graph: every tool and its declarations, from the graph alone.
 
-The gate and `llmdo run --all-tools` both read this, so that what is shown is what is enforced.
+The gate and `llmdo run --all-tools` both read this, so that the list shown is the one enforced.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ DELEGATE = Capability("agent.delegate")
 READ = Capability("fs.read")
 NO_TOOLS: Mapping[str, Tool] = {}
 START: Mapping[str, Tool] = {"(start)": Tool(name="(start)", capabilities=(Capability("mcp.start"),))}
-"""What using an MCP server does before any tool is called; no tool of a server can have its name."""
+"""The effect of using an MCP server before any tool is called; a reserved name."""
 
 
 def delegating(callee: str) -> Capability:
-    """What a call of the worker `callee` raises: its name is the scope."""
+    """The capability of a call of the worker `callee`: its name is the scope."""
     return Capability(DELEGATE.name, callee)
 
 
 def delegation(graph: Graph, caller: Worker | None, callee: Worker) -> Tool:
     """`callee` as a tool of `caller`; None is the function of an entry.
 
-    Where the callee takes attachments, it declares the reads that the caller may hand over: what the path map
-    names and what the caller's own `filesystem` reads. A caller with neither can name no file.
+    If the callee takes attachments, the tool declares the reads of files that the caller may pass: those of the path
+    map and of the caller's own `filesystem`. A caller with neither can name no file.
     """
     if callee.attachments.are_refused:
         return Tool(name=callee.name, capabilities=(DELEGATE,), hook=True)
@@ -54,12 +54,12 @@ def delegation(graph: Graph, caller: Worker | None, callee: Worker) -> Tool:
 
 
 def hands_over(delegate: Tool) -> bool:
-    """Whether a call of `delegate`, as `delegation` made it, can hand over files."""
+    """Whether a call of `delegate`, as `delegation` made it, can pass files."""
     return any(capability.name == READ.name for capability in delegate.capabilities)
 
 
 def tools_of(graph: Graph, worker: Worker | None, use: Use) -> Mapping[str, Tool]:
-    """The declared tools of one line of `worker`'s `toolsets`; none where nothing has that name."""
+    """The declared tools of one line of `worker`'s `toolsets`; none for an unknown name."""
     if use.name in graph.workers:
         return {use.name: delegation(graph, worker, graph.workers[use.name])}
     if use.name in graph.toolsets:
@@ -74,7 +74,7 @@ def tools_of(graph: Graph, worker: Worker | None, use: Use) -> Mapping[str, Tool
 
 
 def _with_changes(tool: Tool) -> Tool:
-    """`tool` with what the gate adds to the files that its hook says a call changes."""
+    """`tool` with the capabilities that the gate adds for files changed by its hook's account."""
     if not tool.hook:
         return tool
     changed = [each.scope for each in tool.capabilities if is_change(each)]
@@ -90,7 +90,7 @@ def _prefixed(toolset: Toolset) -> dict[str, Tool]:
 def reachable(graph: Graph, entry: Entry, beyond: Set[str] = frozenset()) -> tuple[str, ...]:
     """The workers that `entry` can reach by any chain of delegations, itself included, sorted.
 
-    Not through those in `beyond`, which are left out.
+    Without `beyond`, and not through those.
     """
     reached = {start.name for start in entry.starts if start.name in graph.workers} - beyond
     waiting = list(reached)
@@ -102,14 +102,14 @@ def reachable(graph: Graph, entry: Entry, beyond: Set[str] = frozenset()) -> tup
 
 
 def own_tool(graph: Graph, entry: Entry) -> Tool | None:
-    """The tool that `entry` itself calls; None where it calls none, or one that nothing declares."""
+    """The tool that `entry` itself calls; None for none, or one that nothing declares."""
     return tools_of(graph, None, entry.use).get(entry.tool_name) if entry.use else None
 
 
 def known_capabilities(graph: Graph) -> frozenset[str]:
     """Every name that a rule or ceiling may use: the vocabulary, those of extensions and of the project, and families.
 
-    A toolset of ours declares capabilities below its own name; of what was read from another format, any tool's count.
+    A toolset of ours declares capabilities below its own name; for graphs from another format, any tool's count.
     """
     names = set(VOCABULARY)
     names.update(graph.families)
@@ -127,6 +127,6 @@ def known_capabilities(graph: Graph) -> frozenset[str]:
 
 
 def known_toolsets(graph: Graph) -> frozenset[str]:
-    """Every toolset that there is, whether anything uses it or not."""
+    """Every toolset, used or not."""
     used = {use.name for worker in graph.workers.values() for use in worker.uses}
     return frozenset({*graph.toolsets, *builtin.NAMES, *used} - graph.workers.keys())

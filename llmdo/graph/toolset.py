@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Place
 
 Retry = Literal["safe", "ask"]
-"""Whether a call that was started and did not finish may run again: `ask`, where somebody says so."""
+"""Whether a call that was started and did not finish may run again: `ask` leaves it to a person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One tool of a toolset and what its calls may do."""
+    """One tool of a toolset and the possible effects of its calls."""
 
     name: str
     digest: str | None = field(
@@ -67,7 +67,7 @@ class Tool:
             drift="its capabilities",
         ),
     )
-    """What is declared, sorted; a call that raises anything else is blocked."""
+    """The declared ones, sorted; a call that raises anything else is blocked."""
     metadata: tuple[Capability, ...] | None = field(
         default=None,
         metadata=written(
@@ -79,7 +79,7 @@ class Tool:
             ),
         ),
     )
-    """The part of `capabilities` that the tool's own metadata declares; None where it is silent."""
+    """The part of `capabilities` from the tool's own metadata; None if that is silent."""
     retry: Retry | None = field(
         default=None,
         metadata=written(
@@ -88,9 +88,9 @@ class Tool:
             drift="whether it may run twice",
         ),
     )
-    """Whether a call that did not finish may run again, as the manifest says; None where that is silent."""
+    """Whether a call that did not finish may run again, by the manifest; None if that is silent."""
     definition: Definition | None = field(default=None, metadata=written(SEVERAL._replace(table=Definition)))
-    """What an MCP server says of it; None for tools of Python, and before anything was locked."""
+    """The description by an MCP server; None for tools of Python, and before locking."""
     is_open: bool = False
     """Whether it starts programs that nothing limits, in a format that llmdo does not run."""
 
@@ -179,7 +179,7 @@ class Toolset:
             lock=Key("timeout-s", "Annotated[float, Gt(0)]", "How long it may take for one answer."),
         ),
     )
-    """How long an MCP server may take for one answer; None for the default."""
+    """The time limit for one answer of an MCP server; None for the default."""
     instructions: bool = field(
         default=False,
         metadata=written(
@@ -233,7 +233,7 @@ class Toolset:
             lock=Key("sources", "list[Path]", "The files that it imports without its text saying so."),
         ),
     )
-    """The files that its module imports without the text saying so, as the manifest has them, sorted."""
+    """The files that its module imports invisibly, as the manifest has them, sorted."""
     prefix: str | None = field(
         default=None,
         metadata=written(
@@ -246,7 +246,7 @@ class Toolset:
             lock=Key("prefix", "Prefix", "What models see before the names of its tools."),
         ),
     )
-    """Put before the name of each tool, with `_` between: what models, rules and people see."""
+    """The prefix of each tool's name, joined with `_`: the form for models, rules and people."""
     calls: tuple[Reference, ...] = field(
         default=(),
         metadata=written(
@@ -285,7 +285,7 @@ class Toolset:
             ),
         ),
     )
-    """Tool to the names of its arguments that say to whom or on what it acts; else it says so itself, or all do."""
+    """Tool to the names of its arguments that are targets; without it the tool states them, or all are."""
     keeps: bool = field(
         default=True,
         metadata=written(
@@ -296,7 +296,7 @@ class Toolset:
             lock=Key("keeps", "bool", "Whether its tools may return later what they got."),
         ),
     )
-    """Whether its tools may return later in a run what they were called with."""
+    """Whether its tools may return arguments of earlier calls later in a run."""
     is_class: bool = field(
         default=False,
         metadata=written(
@@ -307,7 +307,7 @@ class Toolset:
         default=False,
         metadata=written(PLAIN, lock=Key("dynamic", "bool", "Whether its tools are known only in a run.")),
     )
-    """Whether its tools are known only in a run; what the lock does not name is then undeclared."""
+    """Whether its tools are known only in a run; those missing from the lock are then undeclared."""
     tools: Mapping[str, Tool] = field(
         default_factory=dict,
         metadata=written(
@@ -319,4 +319,4 @@ class Toolset:
             lock=Key("tool", "dict[str, LockedTool]", "Its tools."),
         ),
     )
-    """By the names that the toolset itself gives them; `tools.tools_of` has them as workers see them."""
+    """By the toolset's own names; `tools.tools_of` has them as workers see them."""

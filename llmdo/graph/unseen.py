@@ -1,6 +1,6 @@
-"""Toolsets of which only importing their module, or starting their server, tells what their tools do.
+"""Toolsets whose tools only an import of their module, or a start of their server, can tell.
 
-A question about reach has to show them: each as one more tool, which stands for all that nobody has seen yet.
+Reach shows each as one more tool for all unseen ones.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from llmdo.graph.toolset import Toolset
 
 ANY = "(not known)"
-"""The tool that stands for the unseen ones; no toolset can have one of that name."""
+"""The tool for the unseen ones; no toolset can have one of that name."""
 
 
 def unseen(graph: Graph, facts: Facts, readable: Collection[str]) -> frozenset[str]:
     """The toolsets of `graph`, made with these `facts`, whose tools are not known.
 
-    `readable` are those of Python of which the text of a module tells all.
+    `readable` are those of Python whose module's text is complete.
     """
     known = {*facts, *readable}
     return frozenset(name for name, toolset in graph.toolsets.items() if _key(toolset) not in known)
@@ -37,7 +37,7 @@ def _key(toolset: Toolset) -> str:
 
 
 def with_unseen(graph: Graph, names: Iterable[str]) -> Graph:
-    """The graph, in which each of these toolsets has the tool that stands for those nobody has seen."""
+    """The graph with the tool for unseen ones in each of these toolsets."""
     toolsets = dict(graph.toolsets)
     for name in sorted({*names} & toolsets.keys()):
         any_tool = Tool(name=ANY, capabilities=(Capability(f"x.{name}.any"),))
@@ -46,7 +46,7 @@ def with_unseen(graph: Graph, names: Iterable[str]) -> Graph:
 
 
 def without_unseen(graph: Graph) -> Graph:
-    """The graph without these tools: what `with_unseen` was given."""
+    """The graph without these tools: the argument of `with_unseen`."""
     toolsets = {
         name: replace(toolset, tools={key: tool for key, tool in toolset.tools.items() if key != ANY})
         if ANY in toolset.tools

@@ -1,4 +1,4 @@
-"""A worker of the graph: what its header, its entry in the manifest and the lock say of it, a field each.
+"""A worker of the graph: the facts of its header, its entry in the manifest and the lock, a field each.
 
 A new key of a worker is a field here, and a parameter of `toolsets.workers.Worker` for workers in Python.
 """
@@ -44,7 +44,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachments:
-    """Which files a worker's callers may hand over."""
+    """The files that a worker's callers may pass."""
 
     max: int | None = field(
         default=None,
@@ -77,7 +77,7 @@ class Attachments:
 
     @property
     def are_refused(self) -> bool:
-        """Whether callers may hand over none; without a limit they may."""
+        """Whether callers may pass none; without a limit they may."""
         return self.max == 0
 
 
@@ -128,7 +128,7 @@ class Worker:
         default=None,
         metadata=written(PLAIN, lock=Key("python", "FileAttribute", "Where it is written in Python.")),
     )
-    """FILE.py:NAME of a worker that is written in Python."""
+    """FILE.py:NAME of a worker written in Python."""
     agent: str | None = field(
         default=None,
         metadata=written(
@@ -155,7 +155,7 @@ class Worker:
             lock=Key("deps", "FileAttribute", "What makes its deps."),
         ),
     )
-    """What makes the deps of the agent for a run; without it they are those of every worker."""
+    """The maker of the agent's deps for a run; without it they are those of every worker."""
     description: str | None = field(
         default=None,
         metadata=written(
@@ -232,7 +232,7 @@ class Worker:
             effect="amount",
         ),
     )
-    """The most bits that its answer carries, where its typed output lists or bounds each value; else None."""
+    """The most bits that its answer carries, if its typed output lists or bounds each value; else None."""
     output: Literal["sealed"] | None = field(
         default=None,
         metadata=written(
@@ -245,7 +245,7 @@ class Worker:
             lock=Key("output", "Literal['sealed']", "How its answer is handed over."),
         ),
     )
-    """How its callers are handed its answer; None as it is."""
+    """The treatment of its answer for callers; None for unchanged."""
     compatible_models: tuple[str, ...] | None = field(
         default=None,
         metadata=written(
@@ -271,7 +271,7 @@ class Worker:
             lock=Key("model-settings", "ModelSettings", "How its model is asked."),
         ),
     )
-    """How its model is asked, in the words of its header."""
+    """The settings of its model's requests, in the words of its header."""
     uses: tuple[Use, ...] = field(default=(), metadata=written(SEVERAL))
     """Sorted by name."""
     may: tuple[Capability, ...] | None = field(
@@ -329,19 +329,19 @@ class Worker:
     )
 
     sandbox: str | None = None
-    """What confines its commands in a format that llmdo does not run; None where nothing does."""
+    """The confinement of its commands in a format that llmdo does not run; None for none."""
 
     @property
     def code(self) -> tuple[Reference, ...]:
-        """The Python that it names: models of its input and its output, and what makes its deps."""
+        """The Python that it names: models of its input and its output, and the maker of its deps."""
         return tuple(named for named in (self.schema_in, self.schema_out, self.deps) if named)
 
     @property
     def own_toolset(self) -> str | None:
-        """The name of the toolset that holds the tools which it brings along; None where it is no adopted agent."""
+        """The name of the toolset with its own tools; None if it is no adopted agent."""
         return own_toolset(self.name) if self.agent else None
 
 
 def own_toolset(worker: str) -> str:
-    """The name of the toolset that holds the tools which an adopted agent brings along; nothing else can have it."""
+    """The name of the toolset with an adopted agent's own tools; reserved."""
     return f"{worker}.tools"

@@ -1,20 +1,20 @@
-"""The journal of a run: what happened, at which place of the tree, so that it can go on, be repeated and be judged.
+"""The journal of a run: its events by their place in the tree, so that it can be resumed, repeated and judged.
 
 One SQLite file a run, below `.llmdo/runs/` of the workspace, or rows of a PostgreSQL database. An entry is keyed by
-call path, kind and step, never by time or by the order in which things happened to run, for parallel delegates do not
-keep an order. This package knows files and entries; `runtime/` knows what a model's message looks like. `stored` and
-`batches` say what a store keeps of journals and of batches, whose values are `items`, with its statements. Two packages
-carry these out: `sqlite/`, of whose files exported runs are as well, and `postgres/`. `opening` says which one a
-workspace has.
+call path, kind and step, never by time or order, as parallel delegates keep none. This package knows files and entries;
+`runtime/` knows the format of a model's message. `stored` and `batches` define the statements for journals and for
+batches, whose values are `items`. Two packages execute them: `sqlite/`, whose files exported runs are as well, and
+`postgres/`. `opening` picks the one of a workspace.
 
 History of the format, newest first:
-  version 7: the audit is made of the entries: decisions hold their arguments, sessions their mode and isolation, and
-    `refused` and `ended` are entries. Version 6, which kept the lines of its audit, is read and gone on with.
-  version 6: the chain is taken over an entry's texts and their lengths, no longer over JSON of them.
-  version 5: what was decided about a call is one record, in a `decision` and among the `denied` of an `end`.
-  version 4: `spans` for the secrets that were cut out of bodies and contents, `secret` for what they are known by, a
-    `salt` for the digest of each body, so that what an export redacts cannot be guessed from the chain.
-  version 3: a chain over entries (`seq`, `head`), `original` for what an export redacts, an anchor beside the file.
+
+version 7: the audit is made of the entries: decisions hold their arguments, sessions their mode and isolation, and
+    `refused` and `ended` are entries. Version 6, which kept the lines of its audit, is read and resumed.
+version 6: the chain is taken over an entry's texts and their lengths, no longer over JSON of them.
+version 5: the decision on a call is one record, in a `decision` and among the `denied` of an `end`.
+version 4: `spans` for the secrets cut out of bodies and contents, `secret` for their identification, a `salt` for the
+    digest of each body, so that redacted text cannot be guessed from the chain.
+version 3: a chain over entries (`seq`, `head`), `original` for redacted bodies, an anchor next to the file.
     Earlier versions, which no release wrote, are refused.
 """
 

@@ -1,4 +1,4 @@
-"""Answers that somebody gives to the questions of a run that waits: what may be said, and that it is kept."""
+"""Answers to the questions of a waiting run: their rules, and their keeping."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
 
 class StaleError(LlmdoError):
-    """An answer is for another question than the one that waits, or none waits any more."""
+    """An answer is for another question than the waiting one, or none waits any more."""
 
 
 class GoesOnError(LlmdoError):
-    """A process works on the run, which would not see an answer."""
+    """A process works on the run, and would not see an answer."""
 
 
 WEEK = VALID_SECONDS / 3600
-"""How many hours an answer counts where nobody says."""
+"""The hours an answer counts by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What somebody says to questions, by the call paths of these."""
+    """A person's answers, by the call paths of the questions."""
 
     yes: Sequence[str] = ()
     no: Sequence[str] = ()
     records: Sequence[Mapping[str, object]] = ()
-    """Answers with a path and the digest of their question, and perhaps more of what follows.
+    """Answers with a path and the digest of their question, and perhaps more fields.
 
-    One that `lasts` allows this very call until the run ends; one with `instead` has the call with these
-    arguments decided on.
+    One that `lasts` allows this very call until the run ends; `instead` replaces the call's arguments for a new
+    decision.
     """
     reason: str = ""
     """Why not, for the model."""
@@ -60,11 +60,11 @@ class Answers:
         return (*self.yes, *self.no, *(str(record.get("path")) for record in self.records))
 
     def to(self, questions: Mapping[str, Waiting]) -> list[tuple[Waiting, dict[str, object]]]:
-        """Each answer as it is kept, with the one of `questions` that it is for.
+        """Each answer as kept, with its question.
 
         Raises:
-            StaleError: One is for another question than the one that waits.
-            LlmdoError: One is for no question that waits, or does not fit it, or two are for one.
+            StaleError: One is for another question than the waiting one.
+            LlmdoError: No such question waits, an answer does not fit, or a question has two.
         """
         pairs = [
             (_find(path, questions), self.as_kept({"allowed": allowed}))
@@ -91,7 +91,7 @@ class Answers:
         """An answer as it is kept.
 
         Raises:
-            LlmdoError: It does not say whether the call is allowed, or not for how long, or contradicts itself.
+            LlmdoError: It lacks whether the call is allowed, has a wrong duration, or contradicts itself.
         """
         instead = record.get(
             "instead"
@@ -120,17 +120,17 @@ class Answers:
 
 
 def require_hours(hours: object) -> None:
-    """Nothing, where an answer may count for so long.
+    """Checks that an answer may count for so long.
 
     Raises:
-        LlmdoError: It may not.
+        LlmdoError: Otherwise.
     """
     if isinstance(hours, bool) or not isinstance(hours, int | float) or not 0 <= hours <= MOST_HOURS:
         raise LlmdoError(f"`hours` of an answer is a number from 0 to {MOST_HOURS:,}")
 
 
 def waiting_so_far(runs: RunIndex, run: str, answers: Answers) -> dict[str, Waiting] | None:
-    """What waits in a run that some process works on; None where none does, so that its questions can be answered.
+    """The waiting questions of a run in progress; None if no process works on it.
 
     Raises:
         GoesOnError: There are `answers`, which that process would not see.
@@ -150,7 +150,7 @@ def waiting_so_far(runs: RunIndex, run: str, answers: Answers) -> dict[str, Wait
 
 
 def require_unanswered(journal: JournalStore, paths: Iterable[str]) -> None:
-    """Nothing, where nobody was quicker to answer the questions at these paths.
+    """Checks that nobody was quicker to answer the questions at these paths.
 
     Raises:
         StaleError: Somebody was; says who, and how long ago.
@@ -167,7 +167,7 @@ def require_unanswered(journal: JournalStore, paths: Iterable[str]) -> None:
 
 
 def give(journal: JournalStore, answers: Answers) -> list[tuple[Waiting, dict[str, object]]]:
-    """Keeps the answers for whoever goes on with the run, all or none; those that were kept, with their questions.
+    """Keeps the answers for the next process of the run, all or none; those kept, with their questions.
 
     Raises:
         LlmdoError: The run is complete, or one of them does not fit.
@@ -183,7 +183,7 @@ def require_open(journal: JournalStore, paths: Iterable[str]) -> None:
     """Check that the questions at these paths may wait for an answer.
 
     Raises:
-        StaleError: The run is complete or was called off, or somebody was quicker to answer.
+        StaleError: The run is complete or cancelled, or somebody was quicker to answer.
     """
     end = journal.last("end")
     if end is not None and end.outcome == CANCELLED:
@@ -203,7 +203,7 @@ def _find(path: str, questions: Mapping[str, Waiting]) -> Waiting:
 
 
 def user() -> str:
-    """Who uses this machine, as far as it says."""
+    """The user of this machine, as far as it says."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

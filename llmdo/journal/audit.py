@@ -1,7 +1,7 @@
-"""The lines of an audit: a record of every decision each, chained to the one before, so that edits and gaps show.
+"""The lines of an audit: one record per decision, chained to the one before, so that edits and gaps show.
 
-A chain is no signature: who can write the file can also write a whole new chain. Whoever notes the head that a run
-prints at its end can tell that as well.
+A chain is no signature: whoever can write the file can write a whole new chain. Noting the head that a run prints at
+its end reveals that too.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 START = "0" * 64
-"""What the first record is chained to."""
+"""The head before the first record."""
 
 _ADDED = frozenset({"n", "prev", "hash"})
-"""What a chain adds to a record."""
+"""The keys that a chain adds to a record."""
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A place in a chain: the last record that is in it."""
+    """A place in a chain: its last record."""
 
     number: int = 0
     head: str = START
@@ -35,13 +35,13 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a line of an audit."""
+    """A fault in a line of an audit."""
 
     line: int
-    """From 1; 0 for what no line shows."""
+    """From 1; 0 for a fault of no line."""
     message: str
     is_end: bool = False
-    """Whether it is only that the end is missing."""
+    """Whether only the end is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,25 +49,25 @@ class Audit:
     """An audit as it was read."""
 
     records: tuple[Mapping[str, object], ...]
-    """What could be read of it, in the order of the file."""
+    """The readable ones, in the order of the file."""
     last: Link
-    """Where a record that is added goes on."""
+    """The place after which a record is added."""
     faults: tuple[Fault, ...]
-    """Where the chain does not hold; empty where it does."""
+    """The breaks of the chain."""
     entries: Link | None = None
-    """The last entry of the journal that was held against its own chain; None where none was looked at."""
+    """The last entry of the journal checked against its chain, if any."""
     redacted: int = 0
-    """How many entries an export took a secret out of: the chain holds, and cannot vouch for what they say."""
+    """The number of redacted entries: the chain holds, but cannot vouch for their content."""
 
     @property
     def after(self) -> int:
-        """How many entries came after the last record, which the head does not cover."""
+        """The number of entries after the last record."""
         covered = self.records[-1].get("entries") if self.records else 0
         return self.entries.number - covered if self.entries and isinstance(covered, int) else 0
 
 
 def chained(record: Mapping[str, object], last: Link) -> tuple[str, Link]:
-    """The line that adds `record` to the chain that ends with `last`, and where it is then."""
+    """The line that adds `record` after `last`, and the new end."""
     number = last.number + 1
     text = _text({"n": number, **record, "prev": last.head})
     head = sha256(text.encode("ascii")).hexdigest()
@@ -75,9 +75,9 @@ def chained(record: Mapping[str, object], last: Link) -> tuple[str, Link]:
 
 
 def read(lines: Iterable[str], head: str | None = None) -> Audit:
-    """The audit whose lines these are, without their ends; `head` is what its last record has to be.
+    """The audit with these lines, without line ends; `head` is the expected last hash.
 
-    That it ends is part of the chain: a run that was killed, and one whose last records were cut off, look alike.
+    Its end is part of the chain: a killed run and one with its last records cut off look alike.
     """
     records: list[Mapping[str, object]] = []
     faults: list[Fault] = []
@@ -109,7 +109,7 @@ def _breaks(record: Mapping[str, object], line: str, last: Link) -> Iterator[str
 
 
 def record_in(line: str) -> dict[str, Any] | None:
-    """The record that is in a line; None where none is."""
+    """The record in a line, if any."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -127,5 +127,5 @@ def _hash(record: Mapping[str, object]) -> str:
 
 
 def _text(record: Mapping[str, object]) -> str:
-    """A record as its line, in ASCII alone: nothing in it moves a terminal, and every encoding can carry it."""
+    """A record as its line, in ASCII: it moves no terminal, and every encoding can carry it."""
     return _ENCODER.encode(record)

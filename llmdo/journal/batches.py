@@ -1,10 +1,10 @@
-"""The batches of a workspace and their items, in a store of either kind: files, of one batch each, or a database.
+"""The batches of a workspace and their items, in files of one batch each or in a database.
 
-An item's run and its journal say how far it came; a batch says which items there are, who took which, and what became
-of them. So nothing that a batch loses is done twice.
+An item's run and journal tell its progress; a batch its items, their takers and results. So losses of a batch lead to
+no repeated work.
 
-Each statement is written once, as PostgreSQL has it, but for its values, which have names: `:state`. A store carries it
-out with `_rows`. One of files leaves out what a file has not: the schema, the column of the batch, `behind` and locks.
+Each statement is written once, for PostgreSQL, but with named values: `:state`. A store executes it with `_rows`. One
+of files leaves out the parts that a file lacks: the schema, the column of the batch, `behind` and locks.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _COLUMNS = (
     "number, key, input, files, run, state, tries, retry, requests, cost, result, attempt, begun, behind"
 )
 _HELD = "batch = :batch AND number = :number AND state = 'running' AND tries = :tries"
-"""The item, as long as nobody else has taken or ended it."""
+"""The item, unless somebody else has taken or ended it."""
 
 _BATCH = "SELECT entry, lock, began, settings FROM llmdo.batch WHERE batch = :batch"
 _ITEMS = f"SELECT {_COLUMNS} FROM llmdo.item WHERE batch = :batch AND state IN ({{}}) ORDER BY number"  # noqa: S608  # constants
@@ -88,21 +88,20 @@ _KEEP = "UPDATE llmdo.batch SET settings = :settings WHERE batch = :batch"
 
 
 class BatchStore(ABC):
-    """The items of one batch. Several processes may work on it, on several machines where the store allows."""
+    """The items of one batch. Several processes, and machines if the store allows, may share it."""
 
     id: str
-    """The id of the batch."""
 
     @abstractmethod
     def _rows(
         self, query: str, *, is_forced: bool = True, otherwise: str = "", **values: object
     ) -> list[tuple[Any, ...]]:
-        """The rows of a statement, which is on the disk of a server that fails at once where it `is_forced`.
+        """The rows of a statement; if it `is_forced`, it is on the server's disk at once.
 
-        Where it was sent again, as its reply was lost, and finds nothing then, the rows are those of `otherwise`.
+        If it was sent again after a lost reply and finds nothing, the rows are those of `otherwise`.
 
         Raises:
-            LlmdoError: It cannot be carried out.
+            LlmdoError: Cannot be executed.
         """
 
     @abstractmethod
@@ -111,10 +110,10 @@ class BatchStore(ABC):
 
     @abstractmethod
     def path_of(self, file: InputFile) -> Path:
-        """Where the content of a file is kept on this machine, under its name, which says of what kind it is.
+        """The local path of a file's content, under its name, which tells its type.
 
         Raises:
-            LlmdoError: It cannot be brought there.
+            LlmdoError: Cannot be brought there.
         """
 
     def __enter__(self) -> Self:
@@ -135,26 +134,23 @@ class BatchStore(ABC):
         return map(item_of, self._rows(_ITEMS.format(names)))
 
     def counts(self) -> dict[State, int]:
-        """How many items there are in each state that has some."""
+        """The number of items in each non-empty state."""
         return dict(self._rows(_COUNTS))
 
     def spent(self) -> BatchUsage:
-        """What all runs of its items used, as far as they ended."""
+        """The usage of all ended runs of its items."""
         return BatchUsage(*self._rows(_SPENT)[0])
 
     def take(self, run: str | None = None) -> BatchItem | None:
-        """The next item that is queued, which is running from now on; None where there is none.
-
-        With `run`, the item of the run of that id, where that one is queued.
-        """
+        """The next queued item, running from now on, if any; with `run`, the item of that run."""
         # Whoever takes an item takes its run next, which is forced to disk, and that takes this with it.
         return _only(self._rows(_TAKE, is_forced=False, run=run and first_run(run)))
 
     def end(self, item: BatchItem, result: Result) -> BatchItem | None:
-        """An item that this process took, with what became of it; None where somebody else has taken or ended it.
+        """An item that this process took, with its result; None if somebody else has taken or ended it.
 
-        What its run had used by then stays, where this result does not say. One that is queued again keeps what a
-        person decided: its run only stopped on the way.
+        Earlier usage stays if this result has none. A queued item keeps a person's decision: its run only stopped on
+        the way.
         """
         return _only(
             self._rows(
@@ -173,7 +169,7 @@ class BatchStore(ABC):
         )
 
     def queue(self, items: Iterable[BatchItem], retry: Retry = "") -> int:
-        """Has items be taken once more, unless their state changed meanwhile; how many."""
+        """Queues items again, unless their state changed meanwhile; their number."""
         return sum(
             len(
                 self._rows(
@@ -189,29 +185,29 @@ class BatchStore(ABC):
         )
 
     def note_begun(self, item: BatchItem, *, has_begun: bool = True) -> bool:
-        """Keeps whether the run of an item that this process took may have begun; whether it still has the item.
+        """Keeps whether the run of this process's item may have begun; whether it still has the item.
 
-        Kept before the first entry of the run is: so that no journal is never taken for a run that did not begin.
+        Kept before the run's first entry, so that a missing journal never looks like a run that did not begin.
         """
         return bool(self._rows(_BEGUN, begun=has_begun, number=item.number, tries=item.tries))
 
     def begin_anew(self, item: BatchItem) -> BatchItem | None:
-        """An item that this process took, with a run of its own in the place of the one that it had.
+        """This process's item, with a new run in place of its earlier one.
 
-        None where somebody else has taken it since. What the earlier run used stays on the account of the batch.
+        None if somebody else has taken it. The earlier usage stays on the batch's account.
         """
         return _only(self._rows(_ANEW, number=item.number, tries=item.tries))
 
     def cancel(self) -> int:
-        """Takes what is queued or waits out of the batch; how many items that were."""
+        """Cancels queued and waiting items; their number."""
         return len(self._rows(_CANCEL))
 
     def rebind(self, lock: str) -> None:
-        """Has what has not begun run with another lock."""
+        """Changes the lock of the items that have not begun."""
         self._rows(_REBIND, lock=lock)
 
     def keep(self, settings: Mapping[str, Any]) -> None:
-        """Has its items run with these settings from now on."""
+        """Changes the settings of its items from now on."""
         self._rows(_KEEP, settings=json.dumps(settings))
 
 
@@ -222,9 +218,9 @@ def _only(rows: list[tuple[Any, ...]]) -> BatchItem | None:
 def new_rows(
     items: Iterable[NewItem], keep: Callable[[InputFile, bytes], None], new_run: Callable[[], str]
 ) -> Iterator[tuple[int, str, str | None, str, str]]:
-    """What a store has of each new item: its number, key, input, files and run.
+    """The number, key, input, files and run of each new item.
 
-    `keep` is handed each file with what it holds; `new_run` gives an id that no run has.
+    `keep` gets each file with its content; `new_run` gives an unused id.
     """
     runs: set[str] = set()
     for number, item in enumerate(items, 1):
@@ -243,56 +239,56 @@ class Batches(ABC):
 
     @abstractmethod
     def names(self) -> list[str]:
-        """The ids of all, in the order in which they were put in."""
+        """The ids of all, in order of creation."""
 
     def find(self, reference: str) -> str:
-        """The id that `reference` is, ends with or begins, where only one does; `last` is the latest.
+        """The one id that `reference` is, ends with or begins; `last` is the latest.
 
         Raises:
-            LlmdoError: None is, or several are.
+            LlmdoError: None or several match.
         """
         return match(reference, self.names(), BATCHES)
 
     @abstractmethod
     def of_run(self, run: str) -> str | None:
-        """The batch that has an item with the run of that id; None where none has."""
+        """The batch with an item of that run, if any."""
 
     @abstractmethod
     def open_runs(self) -> frozenset[str]:
-        """The runs that items rest on which are not over, of all batches; that the others are is on disk.
+        """The unfinished runs of all items; the end of each other run is on disk.
 
         Raises:
-            LlmdoError: A batch cannot be read, so that nobody knows.
+            LlmdoError: A batch cannot be read.
         """
 
     @abstractmethod
     def unfinished(self) -> list[str]:
-        """The batches with items that are queued or at work, in the order in which they were put in."""
+        """The batches with queued or running items, in order of creation."""
 
     @abstractmethod
     def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> BatchStore:
-        """The batch with all these items, or none at all; `new_run` gives an id that no run has.
+        """The batch with all these items, or none; `new_run` gives an unused id.
 
         Raises:
-            LlmdoError: It cannot be written, or an item cannot be put in.
+            LlmdoError: Cannot be written, or an item is unfit.
         """
 
     @abstractmethod
     def remove(self, batch: str) -> bool:
-        """Removes the batch of that id, where none of its items is open; whether it did.
+        """Removes that batch unless an item is open; whether it did.
 
         Raises:
-            LlmdoError: It cannot be removed.
+            LlmdoError: Cannot be removed.
         """
 
     @abstractmethod
     def sweep(self) -> None:
-        """Removes what processes left a day ago or earlier that were killed as they put a batch in."""
+        """Removes leftovers, a day old or older, of processes killed while creating a batch."""
 
     @abstractmethod
     def open(self, batch: str) -> BatchStore:
         """The batch of that id.
 
         Raises:
-            LlmdoError: It cannot be read.
+            LlmdoError: Cannot be read.
         """

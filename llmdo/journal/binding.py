@@ -1,4 +1,4 @@
-"""What a run is bound to: the input, and the digests of all that runs. Going on with something else is refused."""
+"""The binding of a run: its input, and the digests of all that runs. Resuming with something else is refused."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ _KINDS: Mapping[str, type | UnionType] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """What a run was started with."""
+    """The input, settings and graph of a run."""
 
     entry: str
     input: str
     models: Mapping[str, str]
     """Worker to the reference of its model."""
     paths: Mapping[str, str]
-    """The path maps that held for this run alone."""
+    """The path maps of this run alone."""
     max_depth: int | None
     graph: Graph
     """The part of the resolved graph that the entry reaches."""
     prompts: Mapping[str, str]
     attachments: tuple[tuple[str, AttachmentKind], ...] = ()
-    """What was handed to the entry: the name and the kind of each; the journal has the content."""
+    """The name and the kind of each attachment of the entry; the journal has the content."""
     untrusted_input: bool | None = None
-    """Whether who started it said that a stranger may have written the input; earlier journals do not say."""
+    """Whether its starter said that a stranger may have written the input; unknown in earlier journals."""
     continues: Earlier | None = None
-    """Where the run before it ended, for one that goes on from another."""
+    """The end of the run before it, if it continues another."""
 
     @property
     def data(self) -> dict[str, object]:
@@ -82,7 +82,7 @@ class Binding:
         """The binding in an entry.
 
         Raises:
-            JournalError: It does not say all of it, or its lock cannot be read.
+            JournalError: Some of it is missing, or its lock cannot be read.
         """
         if lacks := [name for name, kind in _KINDS.items() if not isinstance(data.get(name), kind)]:
             raise JournalError(f"the journal does not say what its run is bound to: it lacks `{lacks[0]}`")
@@ -98,7 +98,7 @@ class Binding:
         return cls(graph=locked.graph, **values)
 
     def drift(self, graph: Graph) -> tuple[Drift, ...]:
-        """What of all that runs differs in `graph`."""
+        """The differences of all that runs to `graph`."""
         if self.entry not in graph.entries:
             return (lock.Drift("entry", self.entry, ("it no longer exists",), None),)
         mapped = replace(graph, paths={**graph.paths, **self.paths})
@@ -106,10 +106,10 @@ class Binding:
 
 
 def _attachment(data: object) -> tuple[str, AttachmentKind]:
-    """What was handed to the entry, as an entry of the journal says it.
+    """An attachment in an entry of the journal.
 
     Raises:
-        JournalError: It does not.
+        JournalError: It is none.
     """
     match data:
         case [str() as name, ("file" | "outside" | "content") as kind]:
@@ -118,7 +118,7 @@ def _attachment(data: object) -> tuple[str, AttachmentKind]:
 
 
 def reached(graph: Graph, entry: str, models: Mapping[str, str]) -> Graph:
-    """The part of `graph` that a run of `entry` can reach; `models` are the models that its workers use."""
+    """The part of `graph` that a run of `entry` can reach, with its workers' `models`."""
     workers = {name: graph.workers[name] for name in reachable(graph, graph.entries[entry])}
     uses = {use.name for use in own_uses(graph, graph.entries[entry])}
     uses |= {use.name for worker in workers.values() for use in uses_with_calls(graph, worker.uses)}
@@ -144,10 +144,10 @@ def reached(graph: Graph, entry: str, models: Mapping[str, str]) -> Graph:
 
 
 def binding_of(journal: JournalStore) -> Binding:
-    """What the run of `journal` is bound to.
+    """The binding of the run of `journal`.
 
     Raises:
-        JournalError: The journal does not say, or not all of it.
+        JournalError: The journal lacks it, or some of it.
     """
     entry = next(journal.entries("run"), None)
     if entry is None:
@@ -161,7 +161,7 @@ def binding_of(journal: JournalStore) -> Binding:
 
 
 def differences(binding: Binding, graph: Graph) -> dict[str, str]:
-    """What differs between `graph` and what the run is bound to: a sentence each, by its name."""
+    """The differences between `graph` and the run's binding: a sentence each, by name."""
     return {_name(drift): f"{_titled(drift)}: {', '.join(drift.changes)}" for drift in binding.drift(graph)}
 
 

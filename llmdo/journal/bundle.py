@@ -1,4 +1,4 @@
-"""A run as one file: carried to another machine, and back among the runs of a workspace."""
+"""A run as one file: exported, and imported among the runs of a workspace."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """A run that came from a file."""
+    """A run imported from a file."""
 
     run: str
     binding: Binding | None
-    """What it is bound to; None where a secret was taken out of that, so that it cannot go on."""
+    """None if an export took a secret out of it: the run cannot be resumed."""
     sources: Sources | None
-    """None where it brings none, and needs some to go on elsewhere than where they are."""
+    """None if it brings none, but needs some elsewhere."""
     versions: Mapping[str, str]
-    """What it ran with, by name."""
 
 
 def export(
@@ -44,14 +43,13 @@ def export(
     without_secrets: Callable[[bytes], bytes],
     history: tuple[JournalEntry, Mapping[str, bytes]] | None = None,
 ) -> None:
-    """Writes the run of `journal` to `target`, where no file may be, with `sources` where it has none of its own yet.
+    """Writes the run of `journal` to the new file `target`, with `sources` unless it has some.
 
-    `history` are the messages that it starts from, where they are in the journals of other runs.
-
-    `without_secrets` gives back what it is given, but for the secrets in it.
+    `history` are its first messages, if other journals have them. `without_secrets` returns its argument without
+    secrets.
 
     Raises:
-        JournalError: It cannot be read or written.
+        JournalError: Cannot be read or written.
     """
     if not target.name.endswith(SUFFIX):
         raise JournalError(f"`{target}` does not end in `{SUFFIX}`", hint="`replay` knows a run by that")
@@ -64,10 +62,10 @@ def export(
 
 
 def take_in(runs: RunIndex, source: Path) -> Taken:
-    """The run in `source`, which is among `runs` from now on.
+    """Imports the run in `source` among `runs`.
 
     Raises:
-        JournalError: It is no journal, is damaged, is not what llmdo writes, or the run is there already.
+        JournalError: It is no journal, damaged, not from llmdo, or there already.
     """
     with read_journal(source) as journal:
         if runs.has(_name(journal)):
@@ -96,10 +94,10 @@ def _name(journal: JournalStore) -> str:
 
 
 def _examined(journal: JournalStore) -> Taken:
-    """What is in a journal that anybody may have written.
+    """The run in a journal that anybody may have written.
 
     Raises:
-        JournalError: Part of the run cannot be shown, or it brings other sources than it names.
+        JournalError: Part of it cannot be shown, or it brings other sources than it names.
     """
     try:
         run = _name(journal)

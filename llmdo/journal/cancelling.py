@@ -1,4 +1,4 @@
-"""A run that somebody called off: its journal says so, and neither a yes nor a worker nor `resume` goes on with it."""
+"""A cancelled run: its journal says so, and neither a yes nor a worker nor `resume` continues it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def cancel(journal: JournalStore, by: str) -> bool:
-    """Has the run of `journal` be over for good, by whose word it is; whether it was not over before.
+    """Ends the run of `journal` for good, in the name of `by`; whether it was not over before.
 
     Raises:
         JournalError: It never began, or the journal cannot be written.
@@ -50,10 +50,10 @@ def cancel(journal: JournalStore, by: str) -> bool:
 
 
 def require_going(journal: JournalStore) -> None:
-    """Nothing, where nobody called the run off.
+    """Checks that nobody cancelled the run.
 
     Raises:
-        LlmdoError: Somebody did.
+        LlmdoError: Otherwise.
     """
     last = journal.last("end")
     if last is not None and last.outcome == CANCELLED:

@@ -17,12 +17,12 @@ SUFFIX = ".commands"
 
 
 def commands_of(journal: JournalStore) -> Path:
-    """The file beside `journal` in which the guardians of its commands keep what they do."""
+    """The file next to `journal` with the records of its commands' guardians."""
     return journal.path.with_suffix(SUFFIX)
 
 
 def require_ended(journal: JournalStore) -> None:
-    """Waits until the commands are ended that an earlier process of the run left.
+    """Waits for the end of the commands of earlier processes of the run.
 
     Raises:
         JournalError: They are not ended in time.
@@ -35,7 +35,7 @@ def require_ended(journal: JournalStore) -> None:
 
 
 def doubt(journal: JournalStore, tools: Iterable[str]) -> str:
-    """A sentence on the commands among the unfinished calls of `tools`; empty where it is known that they ended."""
+    """A sentence on the commands among the unfinished calls of `tools`; empty if they are known to have ended."""
     if "shell" not in tools or orphans.is_known(commands_of(journal)):
         return ""
     return "whether its command still runs, or something that it started, is not known; "

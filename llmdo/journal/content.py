@@ -1,4 +1,4 @@
-"""Binary content as a journal keeps it: once, under a digest, without the secrets that were in it."""
+"""Binary content as a journal keeps it: once, under a digest, without its secrets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Content, and where secrets were cut out of it."""
+    """Content, and the places of the secrets cut out of it."""
 
     rest: bytes
     spans: tuple[SecretSpan, ...] = ()
@@ -28,7 +28,7 @@ class Content:
 
 
 def packed(spans: Sequence[SecretSpan]) -> str:
-    """Spans as the file has them; the journal knows which variable a secret is of."""
+    """Spans as the file has them; the journal knows the variable of each secret."""
     if not spans:
         return ""
     return json.dumps(
@@ -37,5 +37,5 @@ def packed(spans: Sequence[SecretSpan]) -> str:
 
 
 def digest_of(content: bytes) -> str:
-    """The digest that names `content`, where no secret was cut out of it."""
+    """The digest that names `content` without cut secrets."""
     return f"sha256:{sha256(content).hexdigest()}"

@@ -1,4 +1,4 @@
-"""Runs that go on from one another: each has a journal of its own, and is bound to where the one before it ended."""
+"""Runs that continue one another, each with its own journal, bound to the end of the one before."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ _KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
-    """The end of the run that another one goes on from."""
+    """The end of the run that another one continues."""
 
     run: str
     number: int
     """Of its last entry."""
     head: str
-    """What the chain over its entries is there."""
+    """The chain's digest there."""
     first: str
-    """The run that the conversation began with."""
+    """The first run of the conversation."""
     turn: int
-    """The place of the run that goes on among those of the conversation: 2 for the one after the first."""
+    """The continuing run's place in the conversation, from 2."""
     labels: Mapping[str, Any] | None = None
-    """What its worker had read by the words of flow rules, as its end says; None where it does not."""
+    """The labels its worker had read, in terms of flow rules, if its end tells them."""
     spent: Mapping[str, float] = field(default_factory=dict)
-    """What the runs of the conversation used until then, by the names of its limits; nothing where it has none."""
+    """The conversation's use until then, by the names of its limits; empty without limits."""
 
     @property
     def data(self) -> dict[str, Any]:
-        """The same as an entry holds it."""
+        """The data as an entry holds it."""
         return {each.name: getattr(self, each.name) for each in fields(Earlier)} | {"spent": dict(self.spent)}
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Earlier:
-        """What an entry holds of it.
+        """The `Earlier` in the data of an entry.
 
         Raises:
-            JournalError: It does not say all of it.
+            JournalError: Some of it is missing.
         """
         kinds = {"run": str, "number": int, "head": str, "first": str, "turn": int, "spent": dict}
         if lacks := [name for name, kind in kinds.items() if not isinstance(data.get(name), kind)]:
@@ -57,7 +57,7 @@ class Earlier:
 
 
 def goes_on_from(journal: JournalStore) -> Earlier | None:
-    """What the run of `journal` goes on from; None where it began by itself.
+    """The end of the run that this one continues; None if it began by itself.
 
     Raises:
         JournalError: It holds no run, or does not say.
@@ -74,10 +74,10 @@ def goes_on_from(journal: JournalStore) -> Earlier | None:
 
 
 def messages_at(journal: JournalStore, end: Earlier) -> JournalEntry:
-    """The messages that came in the run of `journal`, up to where another one goes on from it.
+    """The messages of the run, up to the point from which another one continues it.
 
     Raises:
-        JournalError: The journal is not the one that the other run is bound to.
+        JournalError: The other run is not bound to this journal.
     """
     bound = next(journal.after(end.number - 1, *_KINDS), None)
     if bound is None or Link(bound.number, bound.head) != Link(end.number, end.head):

@@ -1,4 +1,4 @@
-"""What was decided about a call: one value, from the gate to the event, the journal, the audit and the reader of it."""
+"""The decision on a call: one value for the gate, the event, the journal, the audit and its reader."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from llmdo.policy.vocabulary import Decision
 
 _PLAIN = ("worker", "toolset", "tool", "decision", "allowed", "by", "asks", "answer", "refusal", "changed")
-"""What a record holds as it is."""
+"""The fields that a record holds unchanged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecidedCall:
-    """A call of a tool and what was decided about it."""
+    """A call of a tool and the decision on it."""
 
     path: str
     """The call path."""
@@ -26,33 +26,32 @@ class DecidedCall:
     toolset: str
     tool: str
     arguments: Mapping[str, object] = field(compare=False)
-    """Those that were decided on. No record of a journal repeats them: the response that made the call has them."""
+    """Those decided on. No record repeats them: the response that made the call has them."""
     raised: tuple[Capability, ...]
-    """What the call does, as far as the gate can tell."""
+    """The known effects of the call."""
     declared: tuple[Capability, ...]
     """The most that it could have raised."""
     labels: tuple[str, ...] = ()
-    """What its caller had read by the words of flow rules, sorted."""
+    """The labels its caller had read, in terms of flow rules, sorted."""
     asks: bool = False
     """Whether somebody was to be asked whatever the rules say."""
     decision: Decision
-    """What the rules say; `blocked` where a policy is against what they allow."""
+    """The decision of the rules; `blocked` if a policy is against it."""
     allowed: bool
-    """Whether the call runs."""
     by: str
     """Who had the last word: `rules`, `policy`, `lock`, or the approver that was asked."""
     reasons: tuple[str, ...]
-    """Why the rules or a policy say so, a sentence each."""
+    """The reasons of the rules or a policy, a sentence each."""
     answer: str = ""
     """Why not, in the words of whoever was asked."""
     refusal: str | None = None
-    """What the model is told where the call does not run."""
+    """The refusal for the model."""
     changed: Mapping[str, object] | None = None
-    """Other arguments that a person wants instead: that call is decided on next."""
+    """Other arguments that a person wants: that call is decided on next."""
 
     @property
     def why(self) -> tuple[str, ...]:
-        """Why it was decided so, for the user, a sentence each."""
+        """The reasons for the user, a sentence each."""
         return (*self.reasons, self.answer) if self.answer else self.reasons
 
 
@@ -68,10 +67,10 @@ def record_of(call: DecidedCall) -> dict[str, object]:
 
 
 def decided_in(path: str, record: Mapping[str, object], arguments: Mapping[str, object]) -> DecidedCall:
-    """The call at `path` with these arguments, and what `record`, made by `record_of`, says was decided about it.
+    """The call at `path`, with its decision in `record`, made by `record_of`.
 
     Raises:
-        JournalError: It does not say.
+        JournalError: `record` lacks it.
     """
     changed = record.get("changed")
     try:

@@ -1,4 +1,4 @@
-"""Folders of ours in a workspace, and what makes the names in them last."""
+"""Folders of ours in a workspace, and the durability of the names in them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _DAY = 24 * 60 * 60  # seconds
 
 
 def force_folder(path: Path) -> None:
-    """Returns when the names in the folder are on disk, where the system can say that.
+    """Returns when the names in the folder are on disk, if the system can say that.
 
     Raises:
-        OSError: It cannot be opened.
+        OSError: Cannot be opened.
     """
     if os.name == "nt":
         return
@@ -31,10 +31,10 @@ def force_folder(path: Path) -> None:
 
 
 def private_folder(root: Path, names: Iterable[str]) -> Path:
-    """The folder that these names lead to from `root`, for this person alone; git ignores the first, and what is in it.
+    """The folder below `root` at these names, for this person alone; git ignores the first and its content.
 
     Raises:
-        OSError: It cannot be made or written; with `ELOOP`, one of the names is a link or something else.
+        OSError: Cannot be made or written; with `ELOOP`, one of the names is a link or something else.
     """
     folder = root
     for number, name in enumerate(names):
@@ -50,7 +50,7 @@ def private_folder(root: Path, names: Iterable[str]) -> Path:
 
 
 def _make(folder: Path, above: Path) -> None:
-    """Makes `folder` in the folder `above`, where it is not there."""
+    """Makes `folder` in the folder `above`, if it is missing."""
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
@@ -61,7 +61,7 @@ def _make(folder: Path, above: Path) -> None:
 
 
 def is_left(path: Path) -> bool:
-    """Whether the file exists and was last written a day ago or earlier: no process is still making it."""
+    """Whether the file was last written a day ago or earlier, so that no process is still making it."""
     try:
         return path.lstat().st_mtime < time.time() - _DAY
     except FileNotFoundError:

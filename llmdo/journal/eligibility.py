@@ -1,4 +1,4 @@
-"""Who may take a run: a person any that no process has, a worker none that is over or that waits for a person."""
+"""The right to take a run: a person takes any free one, a worker none that is over or waits for a person."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def status_of(end: JournalEntry) -> str:
-    """How a run stands that ended so: `queued` where nothing stands in the way of going on."""
+    """The status of a run with this end: `queued` if nothing prevents resuming it."""
     is_over = end.outcome != "interrupted" and not end.data.get("out_of_quota")
     return end.outcome if is_over else "queued"
 
 
 def require_open(journal: JournalStore) -> None:
-    """Nothing, where a worker may go on with the run of `journal`, whether it began or not.
+    """Checks that a worker may work on the run of `journal`, whether it began or not.
 
     Raises:
         NotOpenError: It is over, waits for answers, or a call may have taken effect.

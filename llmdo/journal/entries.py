@@ -1,4 +1,4 @@
-"""The entries of a journal, each one thing that happened at one place of a run, and their places in its chain."""
+"""The entries of a journal, each one event at one place of a run, and their chain."""
 
 from __future__ import annotations
 
@@ -20,45 +20,43 @@ Kind = Literal[
     "return", "end", "sources", "attempt", "imported", "sent", "kept", "history", "messages", "refused", "ended",
     "probed",
 ]  # fmt: skip
-"""What an entry is about.
+"""The subject of an entry.
 
-`kept`: the list of the Python files that the workspace had when the run began, by its digest. `run`: what was
-started, and the digests of everything that runs. `session`: a process begins to
-work on the run. `call`: a worker begins. `request`: a model answered. `invalid`: a call's arguments did not fit.
-`decision`: the gate decided. `asked`, `answered`: a question and its answer. `started`, `finished`: a tool's
-execution; with the outcome `uncalled`, that it did not begin after all. `files`: what a worker was handed. `return`: a
-worker's call ended. `end`: a session ended. `sources`: the Python files that an exported run brings, by path, as
-contents. `attempt`: a request that a model did not answer. `imported`: the run came from a file, and which answers
-came with it. `sent`: a request leaves. `history`: the messages that the run starts from, where it does not read them
-from the journals of earlier runs. `messages`: those that came in this run, of the entry's own worker, as far
-as a process came. `refused`: a call was not let through, which counts for nobody who goes on with the run: the lock
-refused it, or a person ended the run. `ended`: how a call ended for its model, where no `finished` says so.
-`probed`: the probe of a tool was asked about a call that did not finish.
+`kept`: the list of the Python files that the workspace had when the run began, by its digest. `run`: the entry that was
+started, and the digests of everything that runs. `session`: a process begins to work on the run. `call`: a worker
+begins. `request`: a model answered. `invalid`: a call's arguments did not fit. `decision`: the gate decided. `asked`,
+`answered`: a question and its answer. `started`, `finished`: a tool's execution; with the outcome `uncalled`, that it
+did not begin after all. `files`: the files given to a worker. `return`: a worker's call ended. `end`: a session ended.
+`sources`: the Python files of an exported run, by path, as contents. `attempt`: a request that a model did not answer.
+`imported`: the run came from a file, and which answers came with it. `sent`: a request leaves. `history`: the messages
+that the run starts from, if it does not read them from the journals of earlier runs. `messages`: those of this run, of
+the entry's own worker, as far as a process came. `refused`: a call was not let through, which does not count when the
+run is resumed: the lock refused it, or a person ended the run. `ended`: how a call ended for its model, if no
+`finished` says so. `probed`: the probe of a tool was asked about a call that did not finish.
 """
 
 
 HANDED = "(attachments)"
-"""What the path of the decision on the attachments of an entry ends with."""
+"""The path suffix of the decision on an entry's attachments."""
 
 
 CANCELLED = "cancelled"
-"""The outcome of a run that somebody called off."""
 
 UNCALLED = "uncalled"
-"""The outcome of an execution that was kept as started, and whose tool was not called: the run stopped in between."""
+"""The outcome of a started execution whose tool was not called: the run stopped in between."""
 
 BEGUN_AGAIN = ("asks", "error", UNCALLED)
-"""The outcomes of executions after which the same call may be executed once more."""
+"""The outcomes after which a call may be executed again."""
 
 PROBE = "probe"
-"""The outcome of a `started` entry whose tool offers a probe."""
+"""The outcome of `started` if the tool offers a probe."""
 
 NOT_KNOWN = "not known"
-"""The outcome of a `probed` entry where the probe had no answer: a person decides."""
+"""The outcome of `probed` if a person has to decide."""
 
 
 RECORDED_COST = "recorded_cost_usd"
-"""What an answer had cost that a recording gave, among the details of a response; None where nobody knew."""
+"""The cost of an answer when it was recorded, among the details of a response, if known."""
 
 
 class JournalError(LlmdoError):
@@ -66,19 +64,19 @@ class JournalError(LlmdoError):
 
 
 class DamagedError(JournalError):
-    """What a journal holds is not what was written."""
+    """A journal's content has changed."""
 
 
 class StoreError(JournalError):
-    """The store failed, whatever run it was about: the same may work later."""
+    """The store failed, for any run: the same may work later."""
 
 
 class OtherTablesError(JournalError):
-    """The store has other tables than this llmdo reads and writes."""
+    """The store has other tables than this llmdo."""
 
 
 class PutBackError(StoreError):
-    """The store is an earlier one than this machine saw: what is open in it may have gone on since."""
+    """The store is older than this machine saw: open runs may have advanced since."""
 
 
 class ClaimedError(JournalError):
@@ -86,53 +84,53 @@ class ClaimedError(JournalError):
 
 
 class ReservedError(ClaimedError):
-    """Other runs of the conversation hold all that is left of a limit, and may give some of it back."""
+    """Other runs of the conversation hold the rest of a limit, for now."""
 
 
 class NotOpenError(JournalError):
-    """A run does not go on by itself: it is over, or a person has to decide how it does."""
+    """A run needs a person: it is over, or a person has to decide."""
 
     def __init__(self, run: str, status: str) -> None:
-        """`status` is `completed`, `failed`, `waiting`, or `unsure` where a call may have taken effect."""
+        """`status` is `completed`, `failed`, `waiting`, or `unsure` if a call may have taken effect."""
         super().__init__(f"run `{run}` is {status}, so it does not go on by itself")
         self.status = status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalEntry:
-    """One thing that happened. No two have the same path, kind and step."""
+    """One event. Its path, kind and step are unique."""
 
     path: str
     """The call path."""
     kind: Kind
     step: int
-    """Which one of its kind at this path, from 1."""
+    """Its number among its kind at this path, from 1."""
     outcome: str = ""
-    """How it ended, in a word; what the words are depends on the kind."""
+    """The end, in a word that depends on the kind."""
     digest: str = ""
-    """Of what was asked, called or handed over: going on with another one is a divergence."""
+    """The digest of its question, call or files: another one on resuming is a divergence."""
     body: bytes = b"{}"
-    """All else, as JSON; in a journal without the secrets of the environment."""
+    """All else, as JSON; in a journal without secrets."""
     at: float = 0.0
     """Seconds since 1970."""
     is_redacted: bool = False
     """Whether an export took a secret out of its body."""
     spans: tuple[SecretSpan, ...] = ()
-    """Where secrets of the environment were cut out of its body."""
+    """The places of the secrets cut out of its body."""
 
     @property
     def data(self) -> dict[str, Any]:
-        """The body as it may be shown: the name of its variable for a secret, and nothing that looks like a token.
+        """The body as it may be shown: variable names for secrets, and no likely tokens.
 
-        What goes on with a run needs `Journal.whole`.
+        Resuming a run needs `Journal.whole`.
 
         Raises:
-            JournalError: It is not what `pack` makes.
+            JournalError: `pack` makes no such body.
         """
         return self.understood(lambda body: shown(body, self.spans))
 
     def understood(self, read: Callable[[bytes], object]) -> dict[str, object]:
-        """What `read` makes of the body.
+        """The object that `read` makes of the body.
 
         Raises:
             JournalError: It cannot, or it is no object.
@@ -148,13 +146,13 @@ class JournalEntry:
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """Where the two chains of a journal are: that of its entries, and that of its audit."""
+    """The ends of the chains of the entries and of the audit."""
 
     entries: Link = Link()
     records: Link = Link()
 
     def cover(self, wanted: Heads) -> bool:
-        """Whether both chains go as far as those of `wanted`."""
+        """Whether both chains reach `wanted`."""
         return self.entries.number >= wanted.entries.number and self.records.number >= wanted.records.number
 
 
@@ -164,16 +162,16 @@ class ChainedRow:
 
     number: int
     head: str
-    """What the chain is at it."""
+    """The chain's digest at it."""
     original: str | None
-    """The digest of its body before an export took a secret out of it; None where none did."""
+    """The digest of its body before an export redacted it."""
     body_digest: str
-    """That of the body that it has."""
+    """The digest of its present body."""
     entry: JournalEntry
 
 
 def shown_word(outcome: str) -> str:
-    """How a call ended for its model, of the outcome of its `finished`."""
+    """How a call ended for its model, from its `finished`."""
     return "retried" if outcome == "invalid" else outcome
 
 
@@ -183,7 +181,7 @@ def pack(data: object) -> bytes:
 
 
 def lineage(path: str) -> list[str]:
-    """`path`, and all that it is below."""
+    """`path`, and all paths above it."""
     paths = []
     while path:
         paths.append(path)

@@ -1,4 +1,4 @@
-"""How a process ends that may do nothing more: what it holds is, or soon will be, somebody else's."""
+"""The end of a process that may do nothing more: its runs are, or soon will be, somebody else's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def end_process(why: str) -> None:
-    """Ends this process at once: nothing that it would still do may happen."""
+    """Ends this process at once, before any further action."""
     try:
         os.write(sys.stderr.fileno(), f"error: {why}; this process ends\n".encode())
     finally:

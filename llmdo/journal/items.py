@@ -1,4 +1,4 @@
-"""Batches and their items, as stores keep them: one input each, its run, and what became of it."""
+"""Batches and their items as stored: one input each, its run, and its result."""
 
 from __future__ import annotations
 
@@ -15,22 +15,27 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
 
 State = Literal["queued", "running", "waiting", "unsure", "completed", "failed", "cancelled", "refused"]
-"""`unsure`: a call was started and not finished, so that only a person can say how to go on; `refused`: what runs is
-not what the item began with."""
+"""The states of an item.
+
+`unsure`: a call was started and not finished, so a person has to decide. `refused`: the code is not the one that the
+item began with.
+"""
 
 STATES: tuple[State, ...] = (
     "queued", "running", "waiting", "unsure", "completed", "failed", "cancelled", "refused",
 )  # fmt: skip
 
 OPEN: tuple[State, ...] = ("queued", "running", "waiting", "unsure")
-"""What rests on its run: that one says how the item goes on."""
+"""The states of items whose run decides how they continue."""
 
 ENDED: frozenset[State] = frozenset({"completed", "failed", "refused", "unsure"})
-"""What has a row in the output."""
+"""The states of items with a row in the output."""
 
 Retry = Literal["", "resume", "again", "give-up"]
-"""How an item is taken once more, as a person decided: `resume` goes on although it failed; `again` and `give-up` say
-what becomes of calls that did not finish. Empty: nobody decided anything."""
+"""A person's decision on taking an item once more.
+
+`resume` continues it although it failed; `again` and `give-up` say how to treat unfinished calls. Empty: no decision.
+"""
 
 
 class Batch(NamedTuple):
@@ -39,32 +44,32 @@ class Batch(NamedTuple):
     id: str
     entry: str
     lock: str
-    """The digest of the lock of what its items run."""
+    """The digest of its items' lock."""
     began: float
     """Seconds since 1970."""
     settings: dict[str, Any]
-    """What its items are run with, as the command line said it."""
+    """The run settings of its items, as the command line had them."""
 
 
 class BatchUsage(NamedTuple):
-    """What the items of a batch have used."""
+    """The usage of the items of a batch."""
 
     requests: int
     tokens: int | None
-    """None where none were measured."""
+    """None if none were measured."""
     cost_usd: float
     unpriced: int
-    """Items that asked models of which no price is known."""
+    """Items that asked models without a known price."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputFile:
-    """A file that an item hands to its entry."""
+    """A file that an item passes to its entry."""
 
     name: str
-    """As it was given: a path of the workspace, or one that leads out of it."""
+    """As given: a path of the workspace, or one that leads out of it."""
     digest: str
-    """Of its content when the item was put in."""
+    """Of its content when the item was added."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +78,7 @@ class NewItem:
 
     key: str
     place: str
-    """Where it stands, for a person: a file, or `FILE:LINE`."""
+    """Its place, for a person: a file, or `FILE:LINE`."""
     input: str | None = None
     """None: the entry's own."""
     files: tuple[tuple[str, bytes], ...] = ()
@@ -82,20 +87,20 @@ class NewItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of an item when its run ended, or could not go on."""
+    """The result of an item when its run ended, or could not be resumed."""
 
     state: State
     output: Json = None
-    """Plain data where the entry's output is typed, else text."""
+    """Plain data if the entry's output is typed, else text."""
     error: str | None = None
     hint: str | None = None
     requests: int = 0
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: Decimal | None = None
-    """None where no price is known."""
+    """None if no price is known."""
     out_of_quota: bool = False
-    """Whether a provider's quota ended the run, which goes on from there."""
+    """Whether a provider's quota ended the run, which can be resumed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,19 +113,19 @@ class BatchItem:
     input: str | None
     files: tuple[InputFile, ...]
     first: str
-    """The id of its first run, since it was put in."""
+    """The id of its first run."""
     state: State
     tries: int
     """How often it was taken."""
     retry: Retry
     result: Result
-    """What is known so far."""
+    """The result so far."""
     attempt: int = 0
-    """Which of its runs it is about: 0 is the first, and each after that was begun in the place of one before."""
+    """The number of its present run: 0 is the first, each later one a replacement."""
     has_begun: bool = False
-    """Whether that run may have begun, also where it has no journal any more."""
+    """Whether that run may have begun, even without a journal."""
     is_behind: bool = False
-    """Whether that run may have done more than its journal says, as the store was put back to an earlier state."""
+    """Whether that run may have done more than its journal says, as the store was put back."""
 
     @property
     def run(self) -> str:
@@ -129,17 +134,16 @@ class BatchItem:
 
 
 BEHIND = "the store was put back to an earlier state, and what its run did after that is not in it"
-"""What is said of an item whose run may have done more than its journal says."""
 GO_ON_BEHIND = (
     "look, then `llmdo batch retry BATCH --unsure again` goes on from there, or `--unsure give-up` leaves it"
 )
 
 _COLUMNS = ("state", "requests", "cost_usd")
-"""What of a result has a column of its own."""
+"""The fields of a result with own columns."""
 
 
 def item_of(row: tuple[Any, ...]) -> BatchItem:
-    """The item that a row of a store says, its columns in the order of `BatchItem`."""
+    """The item in a row, its columns in the order of `BatchItem`."""
     number, key, text, files, first, state, tries, retry, requests, cost, result, attempt, begun, behind = row
     return BatchItem(
         number=number,
@@ -163,13 +167,13 @@ def item_of(row: tuple[Any, ...]) -> BatchItem:
 
 
 def tokens_of(result: Result) -> int | None:
-    """The tokens that a result says were used; None where none were measured."""
+    """The tokens used; None if none were measured."""
     measured = [number for number in (result.input_tokens, result.output_tokens) if number is not None]
     return sum(measured) if measured else None
 
 
 def kept_of(result: Result) -> str:
-    """What a store keeps of a result beside its columns."""
+    """The text of a result, without the fields with columns."""
     stored = {
         each.name: value
         for each in fields(Result)
@@ -179,10 +183,10 @@ def kept_of(result: Result) -> str:
 
 
 def names_in(files: Iterable[InputFile]) -> str:
-    """The files of an item as a store keeps them: their names and digests."""
+    """The names and digests of an item's files, as stored."""
     return json.dumps([[file.name, file.digest] for file in files])
 
 
 def files_in(text: str) -> tuple[InputFile, ...]:
-    """The files that `names_in` made a text of."""
+    """The files in a text made by `names_in`."""
     return tuple(InputFile(name=name, digest=digest) for name, digest in json.loads(text))

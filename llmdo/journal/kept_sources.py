@@ -1,7 +1,7 @@
-"""The Python files that the runs of a workspace began with: kept once each, beside the journals, by their digests.
+"""The Python files that the runs of a workspace began with: kept once each, by their digests.
 
-A list of files with their digests is kept in the same way and written last, so where the list is, all of it is: a run
-whose code another one had keeps nothing. A journal names the list.
+A list of files with their digests is kept the same way and written last, so an existing list is complete, and a run
+with known code keeps nothing. A journal names the list.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 
 @dataclass(frozen=True, slots=True)
 class KeptSources:
-    """The files in one folder, for its owner alone. Two processes may add to it at once."""
+    """The files in one folder, for its owner alone; two processes may add to it."""
 
     folder: Path
 
     @classmethod
     def of(cls, journal: JournalStore) -> KeptSources:
-        """Those of the runs whose journals lie where `journal` does."""
+        """The files next to `journal`."""
         return cls(journal.path.parent / FOLDER)
 
     @contextmanager
     def held(self, *, alone: bool = False) -> Iterator[None]:
-        """Keeps others from removing files meanwhile; `alone`, from adding some as well. Makes the folder.
+        """Keeps others from removing files meanwhile; `alone`, also from adding some. Makes the folder.
 
         Raises:
             JournalError: The folder cannot be made, or is a link.
@@ -62,12 +62,12 @@ class KeptSources:
             yield
 
     def keep(self, code: Mapping[str, str], text_of: Callable[[str], str]) -> str | None:
-        """The digest of the list of `code`, path to digest, all of which is on disk now.
+        """The digest of the list of `code`, path to digest, now on disk.
 
-        None where one of the files is no longer what it was; `text_of` says what is in one.
+        None if a file has changed; `text_of` reads one.
 
         Raises:
-            JournalError: It cannot be written.
+            JournalError: Cannot be written.
         """
         listed = digest.canonical(dict(code)).encode()
         name = digest.of_bytes(listed)
@@ -91,10 +91,10 @@ class KeptSources:
         return name
 
     def files(self, name: str) -> dict[str, str] | None:
-        """Path to text of the files in the list of that digest; None where there is no such list.
+        """Path to text of the files in that list, if any.
 
         Raises:
-            JournalError: A file is missing, or is not what was kept.
+            JournalError: A file is missing or has changed.
         """
         listed = self._list(name)
         if listed is None:
@@ -108,7 +108,7 @@ class KeptSources:
         return texts
 
     def sweep(self, names: Iterable[str]) -> None:
-        """Removes all that is in none of the lists of these digests, and the folder where nothing is left.
+        """Removes all files in none of these lists, and the folder if empty.
 
         Raises:
             JournalError: A list is damaged, or something cannot be removed.
@@ -127,7 +127,7 @@ class KeptSources:
             raise JournalError(f"cannot remove what is in `{self.folder}`: {error.strerror}") from error
 
     def _list(self, name: str) -> dict[str, str] | None:
-        """Path to digest; None where there is no such list."""
+        """Path to digest; None if there is no such list."""
         content = self._read(name)
         if content is None:
             return None
@@ -140,7 +140,7 @@ class KeptSources:
         return listed
 
     def _read(self, named: str) -> bytes | None:
-        """The content of that digest; None where there is none."""
+        """The content of that digest, if any."""
         path = self._path(named)
         try:
             descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
@@ -197,12 +197,12 @@ def _file(named: str) -> str:
 
 
 def kept_entry(path: str, name: str) -> JournalEntry:
-    """What a journal holds of the list of that digest; `path` is the entry that the run starts."""
+    """The entry about that list; `path` is the entry that the run starts."""
     return JournalEntry(path=path, kind="kept", step=1, digest=name, body=pack({}))
 
 
 def named_by(journal: JournalStore) -> str | None:
-    """The digest of the list of files that the run of `journal` began with; None where it names none."""
+    """The digest of the run's list of files, if any."""
     entry = next(journal.entries("kept"), None)
     return entry.digest if entry is not None else None
 
@@ -211,7 +211,7 @@ def sweep(runs: RunIndex) -> None:
     """Removes the files that no run names any more.
 
     Raises:
-        JournalError: A journal cannot be read, so nobody knows what it names; or something cannot be removed.
+        JournalError: A journal cannot be read, or something cannot be removed.
     """
     files = KeptSources(runs.folder / FOLDER)
     if not files.folder.is_dir():

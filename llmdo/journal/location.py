@@ -1,7 +1,7 @@
-"""On which machine, and in which folder, a run wrote files: it goes on there alone, unless all machines see one folder.
+"""The machine and the folder in which a run wrote files: it resumes only there, unless all machines see one folder.
 
-Only what a store holds that several machines have can go on elsewhere. What calls did is taken from what was decided
-about them, and whatever is not known to leave files alone counts as writing.
+Only runs in a store of several machines can be resumed elsewhere. The decisions on calls tell their effects, and an
+effect not known to leave files alone counts as writing.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class MachineFolder:
     host: str
     """The machine's name, for people."""
     place: str
-    """A digest of its id, its name and the folder, which tells one from another."""
+    """A digest of its id, its name and the folder."""
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """Where `folder` is: on this machine. Containers of one image share an id, and have names of their own."""
+        """`folder` on this machine. Containers of one image share an id, and have names of their own."""
         host = socket.gethostname()
         return cls(host, digest.of_data(["llmdo", _machine_id(), host, str(folder.resolve())]))
 
@@ -59,12 +59,12 @@ def _machine_id() -> str:
 
 
 def require_here(journal: JournalStore, folder: Path, graph: Graph) -> None:
-    """Nothing, where all files that the run of `journal` wrote are in `folder`, as far as anybody can tell.
+    """Checks that all files written by the run are in `folder`, as far as known.
 
-    `graph` says which servers of it are elsewhere anyway.
+    `graph` tells which of its servers are elsewhere anyway.
 
     Raises:
-        ElsewhereError: Some are not; says why, and what can be done.
+        ElsewhereError: Some are not; gives the reason and advice.
     """
     if not journal.is_shared:
         return
@@ -90,7 +90,7 @@ def _where(recorded: MachineFolder | None, current: MachineFolder) -> str:
 
 
 def _writing(journal: JournalStore, graph: Graph) -> Iterator[tuple[str, MachineFolder | None]]:
-    """Every call that was let through and may have written files, in words, and where that was."""
+    """Every allowed call that may have written files, in words, and its location."""
     recorded: MachineFolder | None = None
     for entry in journal.entries("session", "decision"):
         if entry.kind == "session":
@@ -100,7 +100,7 @@ def _writing(journal: JournalStore, graph: Graph) -> Iterator[tuple[str, Machine
 
 
 def _location_in(session: JournalEntry) -> MachineFolder | None:
-    """Where that process worked; None where it did not say."""
+    """The recorded location of that process, if any."""
     match session.data.get("location"):
         case {"host": str() as host, "place": str() as place}:
             return MachineFolder(host, place)
@@ -108,7 +108,7 @@ def _location_in(session: JournalEntry) -> MachineFolder | None:
 
 
 def _writer(entry: JournalEntry, graph: Graph) -> str | None:
-    """The tool that was let through by that decision and may have written files; None where none was.
+    """The allowed tool of that decision, if it may have written files.
 
     Raises:
         JournalError: It does not say.

@@ -1,4 +1,4 @@
-"""The ids of runs, and how a person names one of those, of batches and of whatever else has ids."""
+"""The ids of runs, and references by which people name things with ids."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _OF_FILE = re.compile(r"([A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\.[1-9][0-9]{0,5}(?=\.
 _OF_LATER_RUN = re.compile(r"[1-9][0-9]{0,5}\.")
 
 PART = ".part"
-"""What the name of a file has after the id of a run that is being imported."""
+"""The part of a file name after the id of a run being imported."""
 
 
 def require_id(run: str) -> str:
-    """`run`, where it is an id.
+    """`run`, if it is an id.
 
     Raises:
-        LlmdoError: It is not.
+        LlmdoError: Otherwise.
     """
     if not _RUN.fullmatch(run):
         raise LlmdoError(f"`{run}` is not the id of a run")
@@ -30,36 +30,36 @@ def require_id(run: str) -> str:
 
 
 def first_run(run: str) -> str:
-    """The id of the run that the run of that id was begun anew in place of; its own, where it was in place of none."""
+    """The first run that this one replaced; else its own id."""
     return run.partition(".")[0]
 
 
 def later_run(run: str, number: int) -> str:
-    """The id of the run of that number that is begun anew in place of `run`; 0 is that one itself."""
+    """The id of that replacement of `run`; 0 is the first run."""
     return f"{first_run(run)}.{number}" if number else first_run(run)
 
 
 def belongs(name: str, run: str) -> bool:
-    """Whether the file of that name belongs to the run of that id, and not to one that was begun in its place."""
+    """Whether that file belongs to the run, not to one that replaced it."""
     before, _, rest = name.partition(f"{run}.")
     return not before and bool(rest) and not _OF_LATER_RUN.match(rest)
 
 
 def run_of_file(name: str) -> str | None:
-    """The id of the run that the file of that name belongs to; None where it belongs to none."""
+    """The id of the run that owns that file, if any."""
     start = _OF_FILE.match(name)
     return start and start[1]
 
 
 class Named(NamedTuple):
-    """What ids are the names of, in the words for a person who names one that is not there."""
+    """A kind of things with ids, in words for messages."""
 
     noun: str
     plural: str
     listed: str
-    """How all are listed."""
+    """The way to list all."""
     lacking: str
-    """The message where there is none at all."""
+    """The message if there is none at all."""
 
 
 RUNS = Named("run", "runs", "`llmdo runs` lists them", "no run has a journal here")
@@ -68,12 +68,12 @@ RUNS = Named("run", "runs", "`llmdo runs` lists them", "no run has a journal her
 def match(
     reference: str, names: Sequence[str], kind: Named, may_be_last: Callable[[str], bool] = lambda _: True
 ) -> str:
-    """The id among `names` that `reference` is, ends with or begins, where only one does.
+    """The one id among `names` that `reference` is, ends with or begins.
 
-    `last` is the last of them, or the last that `may_be_last`, where one may.
+    `last` is the last of them, or the last that `may_be_last`, if one may.
 
     Raises:
-        LlmdoError: None is, or several are.
+        LlmdoError: None or several match.
     """
     if reference in names:
         return reference

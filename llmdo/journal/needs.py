@@ -1,4 +1,4 @@
-"""What the runs of the past needed: all that their calls raised which were let through."""
+"""The needs of past runs: all capabilities that their allowed calls raised."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """What calls raised."""
+    """The capabilities that calls raised."""
 
     raised: frozenset[Capability]
     asked_about: frozenset[Capability]
     """The part of it that somebody was asked about, and allowed."""
     by_worker: Mapping[str, frozenset[Capability]]
-    """What the calls of each worker raised, and those of the workers that it called: its ceiling holds for them too."""
+    """The capabilities raised by each worker and the workers it called: its ceiling holds for them too."""
     reasons: frozenset[str]
-    """Why calls were decided on as they were, also those that were denied."""
+    """The reasons for decisions, also for denials."""
     runs: int
-    """How many runs there were."""
 
 
 def needs(journals: Iterable[JournalStore], entry: str) -> Needs:
-    """What the runs of `entry` among `journals` needed."""
+    """The needs of the runs of `entry` among `journals`."""
     raised: set[Capability] = set()
     asked_about: set[Capability] = set()
     by_worker: defaultdict[str, set[Capability]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""Which store the runs and batches of a workspace are in: files below it, or a database."""
+"""The choice of a workspace's store: files below it, or a database."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Store(Protocol):
     """A kind of store, as a module of an extension."""
 
     def require_library(self) -> None:
-        """Nothing, where its library is installed; else an `LlmdoError`."""
+        """Checks that its library is installed; raises an `LlmdoError` if not."""
 
     def runs(self, root: Path, address: str) -> RunIndex:
         """The runs of a workspace."""
@@ -39,14 +39,14 @@ class Store(Protocol):
         """The workers of the fleet that shares the store."""
 
     def declare_restored(self, address: str) -> tuple[int, int]:
-        """How many items and runs are unsure now, as the store was put back to an earlier state."""
+        """The numbers of items and runs now unsure, as the store was put back."""
 
     def migrate(self, address: str) -> int:
-        """Brings its tables up to date, and returns how many steps that took."""
+        """Brings its tables up to date, and returns the number of steps."""
 
 
 STORE = "LLMDO_STORE"
-"""The variable that holds the address of a database. Empty, it keeps journals in files, whatever the manifest says."""
+"""The variable with the address of a database. If empty, journals are files, whatever the manifest says."""
 
 
 def _store(address: str) -> Store:
@@ -72,7 +72,7 @@ def runs_of(root: Path, environ: Mapping[str, str] = os.environ) -> RunIndex:
     """The runs of the workspace at `root`.
 
     Raises:
-        LlmdoError: The store that is asked for is none, cannot be reached, or has not the tables that are needed.
+        LlmdoError: The store is invalid, unreachable, or lacks the tables.
     """
     address = address_of(root, environ)
     if not address:
@@ -82,7 +82,7 @@ def runs_of(root: Path, environ: Mapping[str, str] = os.environ) -> RunIndex:
 
 @contextmanager
 def claimed(root: Path, run: str, environ: Mapping[str, str] = os.environ) -> Iterator[JournalStore]:
-    """The journal of a run, by a reference as `find` takes it, that no other process works on while the block runs.
+    """The journal of a run, by a reference as `find` takes it, claimed during the block.
 
     Raises:
         ClaimedError: Another process has it.
@@ -98,10 +98,10 @@ def claimed(root: Path, run: str, environ: Mapping[str, str] = os.environ) -> It
 def read_run(
     root: Path, run: str, environ: Mapping[str, str] = os.environ, *, whole: bool = False
 ) -> JournalStore:
-    """The journal of a run of the workspace, or the exported run in the file of that name, to read.
+    """The journal of a run of the workspace, or the exported run in that file, read-only.
 
     Raises:
-        LlmdoError: There is none, or it cannot be read.
+        LlmdoError: None exists, or it cannot be read.
     """
     if run.endswith(SUFFIX):
         return read_journal(Path(run), whole=whole)
@@ -110,7 +110,7 @@ def read_run(
 
 
 def address_of(root: Path, environ: Mapping[str, str]) -> str | None:
-    """The address of the database that the workspace at `root` keeps its journals in; None where they are files.
+    """The address of the database with the workspace's journals; None if they are files.
 
     Raises:
         LlmdoError: `llmdo.toml` names a variable that is not set: journals in two places would be worse.
@@ -129,13 +129,13 @@ def address_of(root: Path, environ: Mapping[str, str]) -> str | None:
 
 
 def address_here(folder: Path, environ: Mapping[str, str]) -> str | None:
-    """The same of the workspace around `folder`, or of none where there is none."""
+    """The address for the workspace around `folder`, or for no workspace."""
     above = next((each for each in (folder, *folder.parents) if (each / MANIFEST).is_file()), folder)
     return address_of(above, environ)
 
 
 def _variable_of(root: Path) -> str | None:
-    """What `[workspace] store` of the manifest says, which `check` judges."""
+    """The value of `[workspace] store` in the manifest, which `check` judges."""
     try:
         content = (root / MANIFEST).read_bytes()
         if b"store" not in content:  # most, which need no parser
@@ -160,25 +160,25 @@ def batches_of(root: Path, environ: Mapping[str, str] = os.environ) -> Batches:
 
 
 def workers_of(address: str, *, is_renewing: bool = False) -> FleetWorkers:
-    """The workers of the fleet that has the store at `address`; for one that beats, `is_renewing`.
+    """The workers of the fleet with the store at `address`; `is_renewing` for one that beats.
 
     Raises:
-        LlmdoError: It is none, cannot be reached, or has not the tables that are needed.
+        LlmdoError: It is invalid, unreachable, or lacks the tables.
     """
     return _store(address).workers(address, is_renewing=is_renewing)
 
 
 def declare_restored(address: str) -> tuple[int, int]:
-    """How many items and runs of the store at `address` are unsure now, as it was put back to an earlier state.
+    """The numbers of items and runs of that store now unsure, as it was put back.
 
     Raises:
-        LlmdoError: It is none, cannot be reached, or has not the tables that are needed.
+        LlmdoError: It is invalid, unreachable, or lacks the tables.
     """
     return _store(address).declare_restored(address)
 
 
 def migrate(address: str | None) -> int:
-    """Brings the tables of the store at `address` up to date, and returns how many steps that took.
+    """Brings the tables of that store up to date, and returns the number of steps.
 
     Raises:
         LlmdoError: It is none, cannot be reached or does not allow it.
@@ -189,9 +189,9 @@ def migrate(address: str | None) -> int:
 
 
 def require_store(address: str) -> None:
-    """Nothing, where `address` names a database in which journals can be kept, and its library is installed.
+    """Checks that `address` names a database for journals, and that its library is installed.
 
     Raises:
-        LlmdoError: It does not.
+        LlmdoError: Otherwise.
     """
     _store(address)

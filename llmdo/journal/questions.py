@@ -1,4 +1,4 @@
-"""Questions of a run that wait for an answer, and the answers that somebody gives them afterwards."""
+"""Waiting questions of a run, and the answers given afterwards."""
 
 from __future__ import annotations
 
@@ -31,15 +31,14 @@ class Waiting:
 
     path: str
     key: str
-    """The digest of the call that it is about, with the files that a command names, for this run alone."""
+    """The digest of its call, with the files that a command names, for this run alone."""
     record: Mapping[str, Any]
     """The question as it was asked."""
     entry: JournalEntry
-    """What keeps it."""
 
     @property
     def digest(self) -> str:
-        """What an answer to this very question repeats: `key`, as answers in JSON call it."""
+        """The digest that an answer repeats: `key`, under its name in JSON."""
         return self.key
 
     @property
@@ -49,19 +48,19 @@ class Waiting:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables whose names stand in its record for what they hold."""
+        """The variables whose names replace their values in its record."""
         return tuple(sorted({span.variable for span in self.entry.spans}))
 
     @property
     def is_whole(self) -> bool:
-        """Whether its record says all of the call: nothing was left out of it but what a variable holds."""
+        """Whether its record has all of the call but the values of variables."""
         return bool(json.loads(marked(self.entry.body, self.entry.spans)) == self.record)
 
 
 def waiting(journal: JournalStore, ended: JournalEntry | None = None) -> dict[str, Waiting]:
-    """The questions of a run that wait, by call path and in its order: in which they came is chance.
+    """The waiting questions of a run by call path, sorted, as their order of arrival is chance.
 
-    With `ended`, the entry that says how the run ended, those that waited then.
+    With `ended`, the entry about the end of the run, those that waited then.
     """
     if next(journal.entries("asked"), None) is None:
         return {}  # the decisions of a long run are many
@@ -81,7 +80,7 @@ def waiting(journal: JournalStore, ended: JournalEntry | None = None) -> dict[st
 
 
 def _position(path: str) -> list[tuple[str, int]]:
-    """What sorts call paths as a person would: the second call of a worker before the tenth."""
+    """A key that sorts call paths naturally: the second call of a worker before the tenth."""
     return [(text, int(number or 0)) for text, number in re.findall(r"([^0-9]+)([0-9]*)", f"/{path}")]
 
 
@@ -91,13 +90,13 @@ def _still_counts(answer: JournalEntry, now: float, foreign: frozenset[tuple[str
 
 
 def is_valid(record: Mapping[str, Any], now: float) -> bool:
-    """Whether an answer, by the body of its entry, still counts at the time `now`."""
+    """Whether an answer, by its entry's body, counts at the time `now`."""
     expires = record["expires"]
     return expires is None or bool(expires > now)
 
 
 def foreign_answers(journal: JournalStore) -> frozenset[tuple[str, int]]:
-    """The answers by call path and number that came with an imported run: whoever made its file wrote them."""
+    """The answers of an imported run, by call path and number: whoever made its file wrote them."""
     return frozenset(
         (str(path), step) for entry in journal.entries("imported") for path, step in entry.data["answered"]
     )
@@ -117,14 +116,14 @@ def imported(journal: JournalStore) -> JournalEntry:
 
 
 def digest_of(question: Mapping[str, object]) -> str:
-    """The digest of what a person is shown of a call: an answer is for that, whatever its journal says of its key."""
+    """The digest of the call as a person sees it, whatever its journal says of its key."""
     return digest.of_text(digest.canonical({name: question[name] for name in _SHOWN}))
 
 
 def add_answer(
     journal: JournalStore, question: Waiting, answer: Mapping[str, object], *, at_terminal: bool
 ) -> None:
-    """Keeps an answer for whoever goes on with the run; `answer` is as `Answers.as_kept` makes it.
+    """Keeps an answer for the next process of the run; `answer` is as `Answers.as_kept` makes it.
 
     Raises:
         LlmdoError: Only a person at a terminal may give it.

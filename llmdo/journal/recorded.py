@@ -1,7 +1,6 @@
-"""What models answered in the runs of an eval, as one file of text: reviewed like a lock, played by `replay:FILE.json`.
+"""The models' answers in the runs of an eval, as one text file: reviewed like a lock, played by `replay:FILE.json`.
 
-A run is known by its entry and by what it was given; a request by its place in the run, and by the digests of all that
-it is made of.
+A run is known by its entry and input; a request by its place in the run, and the digests of all its parts.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ AGAIN = "record again with `llmdo eval {eval} --record`"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRequest:
-    """A request and what a model answered it."""
+    """A request and its answer."""
 
     path: str
     """The call path of the worker."""
     step: int
     """Its number there."""
     sent: Mapping[str, Any]
-    """The model, and the digests of what it was told."""
+    """The model, and the digests of the messages."""
     answer: Mapping[str, Any]
     lacks: str | None = None
-    """What was left out of the answer, so that it cannot be given again."""
+    """The part left out of the answer, so that it cannot be given again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,22 +64,22 @@ class Recording:
     runs: tuple[RecordedRun, ...]
 
     def run(self, entry: str, text: str) -> RecordedRun | None:
-        """The run of that entry which was given that."""
+        """The run of that entry with that input digest."""
         return next((run for run in self.runs if (run.entry, run.input) == (entry, text)), None)
 
     @property
     def again(self) -> str:
-        """What makes another one."""
+        """The advice for making another one."""
         return AGAIN.format(eval=self.eval)
 
 
 def begun(journal: JournalStore) -> JournalEntry | None:
-    """The entry that says what the run was started with; None where it never was."""
+    """The entry about the start of the run; None if it never started."""
     return next(journal.entries("run"), None)
 
 
 def given_to(first: JournalEntry) -> str:
-    """The digest of what a run was given, as its first entry says it."""
+    """The digest of a run's input and attachment names, from its first entry."""
     names = [name for name, _ in first.data.get("attachments") or ()]
     return digest.of_data([first.digest, names])
 

@@ -1,7 +1,7 @@
-"""The audit of a run as a view of its journal: its records are made of the entries whenever somebody reads them.
+"""The audit of a run as a view of its journal: its records are made of the entries on each read.
 
-Each record names the entry that it is made of. Lines that are kept in the journal come first: an earlier llmdo wrote
-them as the run went on, or an export that took something out of the entries.
+Each record names its entry. Lines kept in the journal come first: from an earlier llmdo, or from an export that
+redacted entries.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 _TOLD: tuple[Kind, ...] = (
     "session", "decision", "refused", "probed", "finished", "return", "ended", "end",
 )  # fmt: skip
-"""The entries that records are made of."""
+"""The entries with records."""
 
 
 class EntrySource(Protocol):
-    """A journal, as far as its audit is made of it."""
+    """A journal, as far as its audit needs it."""
 
     def entries(self, *kinds: Kind) -> Iterator[JournalEntry]:
         """The committed entries of these kinds."""
         ...
 
     def after(self, number: int, *kinds: Kind) -> Iterator[ChainedRow]:
-        """The committed entries of these kinds that were added after the one of that number."""
+        """The committed entries of these kinds added after the one of that number."""
         ...
 
     def kept_lines(self) -> Iterator[str]:
-        """The lines that are kept as such."""
+        """The audit lines kept in the journal."""
         ...
 
 
 def lines(journal: EntrySource) -> Iterator[str]:
-    """The lines of the audit of a run, without their ends: a function of what is committed to its journal."""
+    """The lines of a run's audit, without line ends: a function of the committed entries."""
     last, covered = Link(), 0
     for line in journal.kept_lines():
         yield line
@@ -56,12 +56,12 @@ def lines(journal: EntrySource) -> Iterator[str]:
 
 
 def records_of(journal: EntrySource) -> Iterator[Mapping[str, object]]:
-    """The records of the audit of a run that can be read."""
+    """The readable records of the audit of a run."""
     return (record for line in lines(journal) if (record := record_in(line)) is not None)
 
 
 def unlike(journal: EntrySource) -> Iterator[str]:
-    """Which lines that an export kept say something else than its whole entries: a sentence each."""
+    """The lines kept by an export that differ from its whole entries: a sentence each."""
     kept = {record.get("entries"): record for record in read(journal.kept_lines()).records}
     if not kept:
         return
@@ -74,9 +74,9 @@ def unlike(journal: EntrySource) -> Iterator[str]:
 
 
 def _made(journal: EntrySource) -> Iterator[tuple[ChainedRow, dict[str, object]]]:
-    """The entries that are told, each with its record.
+    """The entries with records, each with its record.
 
-    Where an earlier llmdo worked on the run, which kept lines, only how it ended is made of the entries.
+    For a run of an earlier llmdo, which kept lines, only the end is made of the entries.
     """
     session: Mapping[str, object] = {}
     tools: dict[str, object] = {}
@@ -92,7 +92,7 @@ def _made(journal: EntrySource) -> Iterator[tuple[ChainedRow, dict[str, object]]
 
 
 def _time(at: float) -> str:
-    """When something happened, as ISO 8601 has it; empty for what is no time."""
+    """A time in ISO 8601; empty for an invalid one."""
     try:
         return datetime.fromtimestamp(at, UTC).isoformat()
     except (ValueError, OverflowError, OSError):
@@ -102,7 +102,7 @@ def _time(at: float) -> str:
 def _content(
     entry: JournalEntry, data: Mapping[str, Any], session: Mapping[str, object], tool: object
 ) -> tuple[str, dict[str, object]]:
-    """The kind of the record that is made of `entry`, and what is in it."""
+    """The kind and the content of the record of `entry`."""
     match entry.kind:
         case "session":
             limits = {"limits": data["limits"]} if data.get("limits") else {}
@@ -146,16 +146,16 @@ def _content(
 
 
 def _result(outcome: str, data: Mapping[str, Any]) -> object:
-    """What a call gave its model, as the entry of its end has it."""
+    """The result of a call for its model, from the entry of its end."""
     if outcome == "error":
         return None
     return next((data[name] for name in ("content", "message", "errors") if [*data] == [name]), data)
 
 
 def ended_calls(journal: EntrySource) -> set[tuple[str, str]]:
-    """The calls of which a journal says how they ended for their model: each call path with its outcome.
+    """The calls with a recorded end for their model: each call path with its outcome.
 
-    Errors are not among them, as such calls are tried again.
+    Without errors, as such calls are tried again.
     """
     ended = {(entry.path, entry.outcome) for entry in journal.entries("ended", "return")}
     for record in read(journal.kept_lines()).records:
@@ -165,7 +165,7 @@ def ended_calls(journal: EntrySource) -> set[tuple[str, str]]:
 
 
 def size_of(result: object) -> dict[str, object]:
-    """The size and digest of a result without secrets: of a text as it is, of anything else as JSON."""
+    """The size and digest of a result without secrets: a text as it is, else its JSON."""
     text = result if isinstance(result, str) else json.dumps(result)
     content = text.encode("utf-8", "surrogatepass")
     return {"bytes": len(content), "sha256": sha256(content).hexdigest()}

@@ -1,4 +1,4 @@
-"""Recorded calls judged anew: which decisions the rules of today would make otherwise."""
+"""Recorded calls under the rules of today: the decisions that would differ."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
-    """A call on which the rules decide otherwise now."""
+    """A call with another decision now."""
 
     path: str
     tool: str
@@ -32,9 +32,9 @@ class Flip:
 
 
 def flips(journal: JournalStore, graph: Graph, entry: str) -> Iterator[Flip]:
-    """The calls of a run on which the rules of `graph` decide otherwise than the recorded ones did.
+    """The calls of a run on which the rules of `graph` decide otherwise than recorded.
 
-    A call that a worker makes which is no longer there is blocked.
+    A call by a missing worker is blocked.
     """
     workers = {called.path: called.data["worker"] for called in journal.entries("call")}
     for recorded in journal.entries("decision"):
@@ -52,7 +52,7 @@ def flips(journal: JournalStore, graph: Graph, entry: str) -> Iterator[Flip]:
 
 
 def _authority(graph: Graph, entry: str, path: str, workers: Mapping[str, str]) -> Authority | None:
-    """What has a say over the calls of the worker that was called at `path`; None where it is no longer there."""
+    """The authority over the calls of the worker called at `path`; None if it no longer exists."""
     if entry not in graph.entries:
         return None
     callers = [workers[place] for place in reversed(list(lineage(path))) if place in workers]

@@ -1,7 +1,7 @@
-"""What the models of a run were shown at each request, put together from what the journal keeps once.
+"""The content of each request to the models of a run, put together from its journal.
 
-The journal has of each message its digest, and what it said where that came to be: the input of a call, the result of
-a tool. What cannot be put together so is known by its digest alone, and said to be.
+The journal has the digest of each message, and its text at its origin: the input of a call, the result of a tool. Other
+messages are known by their digest alone, and marked so.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessagePart:
-    """One thing that a model was told, or that it answered."""
+    """One message part to a model or from it."""
 
     kind: str
     tool: str = ""
     call: str = ""
     """The call path of the tool's call."""
     value: object = None
-    """What it says; None where the journal has only its digest."""
+    """Its content; None if the journal has only its digest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownRequest:
-    """One request of a worker: what was new to its model then, and the answer."""
+    """One request of a worker: the parts new to its model, and the answer."""
 
     path: str
     number: int
     worker: str
     model: str
     after: str
-    """Which messages, that are no part of this run, come before those of a first request."""
+    """The messages from outside this run before those of a first request."""
     instructions: str | None
-    """None where the journal has only their digest, as where toolsets add to a prompt."""
+    """None if the journal has only their digest, as when toolsets add to a prompt."""
     tools: tuple[Mapping[str, object], ...] | None
-    """The tools that the model was shown; None where an export took them out."""
+    """The tools shown to the model; None if an export took them out."""
     parts: tuple[MessagePart, ...]
     answered: tuple[MessagePart, ...]
 
 
 def shown_requests(journal: JournalStore, path: str | None) -> tuple[ShownRequest, ...]:
-    """The requests of the worker that was called at `path`, or of all, in the order of their answers.
+    """The requests of the worker called at `path`, or of all, in order of their answers.
 
     Raises:
-        LlmdoError: No worker at that path asked its model anything.
+        LlmdoError: No worker there asked its model anything.
     """
     entries = list(journal.entries("request"))
     if path is not None and not any(entry.path == path for entry in entries):
@@ -72,7 +72,7 @@ def shown_requests(journal: JournalStore, path: str | None) -> tuple[ShownReques
 
 
 class _Reader:
-    """Puts the requests of one run together, each call of a worker's in their order."""
+    """Puts the requests of one run together, in order for each call of a worker."""
 
     def __init__(self, journal: JournalStore) -> None:
         self._journal = journal
@@ -80,7 +80,7 @@ class _Reader:
         self._first = first_numbers(journal, self._calls)
         self._made: Counter[str] = Counter()
         self._pending: dict[str, list[tuple[str, str]]] = {}
-        """By the path of a worker, the tools that its last response called, each with the path of its call."""
+        """By worker path, the tools called by its last response, each with its call path."""
         self._files = {entry.path: entry.data.get("files") for entry in journal.entries("files")}
         self._prompts = next(journal.entries("run")).data["prompts"]
         self._before = _before(journal)
@@ -139,12 +139,12 @@ class _Reader:
 
 
 def _gave(call: Node) -> object:
-    """What the model was told of a call."""
+    """The result of a call as its model got it."""
     return call.result if call.result is not None else call.answer or None
 
 
 def _file(content: object) -> object:
-    """What a worker was handed, without the content of a file."""
+    """A worker's attachment, without the content of a file."""
     if isinstance(content, dict) and content.get("kind") == "binary":
         return {"file": content.get("identifier"), "media_type": content.get("media_type")}
     return content

@@ -1,4 +1,4 @@
-"""The folder for the files of the runs of a workspace: their journals, or what belongs to those of a database."""
+"""The folder for the files of a workspace's runs: journals, or the other files of those in a database."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ SOURCES_SUFFIX = ".sources"
 
 
 class RunFiles:
-    """The files of the runs of one workspace on this machine."""
+    """The files of a workspace's runs on this machine."""
 
     root: Path
     """Of the workspace."""
     _place: tuple[str, ...]
     """The names that lead to the folder."""
     _suffix: str
-    """What the file of a journal ends with."""
 
     @property
     def folder(self) -> Path:
-        """Where the journals are, and what belongs to several of them."""
+        """The folder of the journals, and of files shared among them."""
         return self.root.joinpath(*self._place)
 
     def path(self, run: str) -> Path:
-        """The journal of the run of that id; where it is in a database, what the files of the run lie beside.
+        """The journal of the run; for one in a database, the path next to which its files lie.
 
         Raises:
             LlmdoError: It is not an id.
@@ -40,7 +39,7 @@ class RunFiles:
         return self.folder / f"{require_id(run)}{self._suffix}"
 
     def sources(self, run: str) -> Path:
-        """The folder of the sources that the run of that id brought, where it brought some.
+        """The folder of the sources that the run brought, if any.
 
         Raises:
             LlmdoError: It is not an id.
@@ -48,10 +47,10 @@ class RunFiles:
         return self.path(run).with_suffix(SOURCES_SUFFIX)
 
     def prepare(self) -> Path:
-        """The folder, made where it is not there, with a `.gitignore` that keeps all of it out of git.
+        """The folder, made if needed, with a `.gitignore` that keeps all of it out of git.
 
         Raises:
-            JournalError: It cannot be made, or is reached through a link.
+            JournalError: Cannot be made, or is reached through a link.
         """
         try:
             return private_folder(self.root, self._place)
@@ -64,7 +63,7 @@ class RunFiles:
             ) from error
 
     def _files(self) -> dict[str, list[Path]]:
-        """The files in the folder, by the runs that they belong to."""
+        """The files in the folder, by their runs."""
         files: dict[str, list[Path]] = {}
         for path in self.folder.iterdir() if self.folder.is_dir() else ():
             if (run := run_of_file(path.name)) is not None:
@@ -72,7 +71,7 @@ class RunFiles:
         return files
 
     def _unlink(self, run: str, files: Iterable[Path]) -> None:
-        """Removes these files, which belong to the run of that id.
+        """Removes these files of the run.
 
         Raises:
             JournalError: One cannot be removed.

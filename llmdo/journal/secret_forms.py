@@ -1,4 +1,4 @@
-"""The forms in which a secret is written in a text: quoted, as digits, as JSON, in another case."""
+"""The written forms of a secret: quoted, as digits, as JSON, in another case."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 STEPS = ("", "q", "b", "p", "s", "h", "u", "U", "L")
 EITHER_CASE = frozenset("qpsh")
-"""The steps whose hexadecimal digits may be in either case, each by itself."""
+"""The steps whose hexadecimal digits may each be in either case."""
 _STEP = re.compile("([A-Za-z])([01]*)")
 _QUOTED = re.compile("%[0-9A-Fa-f]{2}")
 _QUOTED_LETTER = re.compile("(?<=%)[A-Fa-f]|(?<=%[0-9A-Fa-f])[A-Fa-f]")
@@ -22,16 +22,19 @@ _NESTED = 3  # levels: JSON in a text of JSON in a text of JSON
 
 
 class Form(NamedTuple):
-    """A secret in one of the forms in which it is written."""
+    """A secret in one of its written forms."""
 
     variable: str
     secret: str
     steps: str
-    """What makes the form of the secret, one after the other: `q` quotes it for an address, `p` with `+` for spaces,
-    `s` leaves slashes; `b` writes it as base64, `u` as that of addresses, `h` as hexadecimal digits, `U` and `L` in
-    large and in small letters; `j` and `a` as a text of JSON, `a` in ASCII. Behind `q`, `p`, `s` and `h` stands for
-    each letter among the digits whether it is small, 0, or large, 1; nothing where all are as the step writes them.
-    Earlier journals have `l` for quotes in small letters, and `H` for hexadecimal digits in large ones."""
+    """The steps from the secret to the form, in order.
+
+    `q` quotes it for an address, `p` with `+` for spaces, `s` leaves slashes; `b` writes it as base64, `u` as that of
+    addresses, `h` as hexadecimal digits, `U` and `L` in large and in small letters; `j` and `a` as a text of JSON, `a`
+    in ASCII. After `q`, `p`, `s` and `h`, one digit for each letter among the digits tells its case: 0 small, 1 large;
+    no digits if all are as the step writes them. Earlier journals have `l` for quotes in small letters, and `H` for
+    hexadecimal digits in large ones.
+    """
 
 
 def formed(text: str, steps: str) -> str:
@@ -45,14 +48,14 @@ def formed(text: str, steps: str) -> str:
 
 
 def encoded(secret: str, steps: str) -> bytes:
-    """The same in bytes."""
+    """The form in bytes."""
     # A value that is not UTF-8 has surrogates, which JSON keeps as such.
     errors = "surrogatepass" if steps.endswith(("j", "a")) else "surrogateescape"
     return formed(secret, steps).encode("utf-8", errors)
 
 
 def _written(text: str, secret: str, step: str) -> str:
-    """What a step makes of `text`, or of the secret itself."""
+    """The result of a step on `text`, or on the secret itself."""
     from base64 import b64encode, urlsafe_b64encode  # lists of runs need none of these
     from urllib.parse import quote, quote_plus
 
@@ -76,7 +79,7 @@ def _written(text: str, secret: str, step: str) -> str:
 
 
 def _in_cases(text: str, step: str, cases: str) -> str:
-    """`text`, as `step` writes it, with the letters among its digits in these cases, 0 and 1 each."""
+    """`text`, as `step` writes it, with the letters among its digits in these cases, 0 or 1 each."""
     each = iter(cases)
     turned = lambda letter: letter[0].upper() if next(each, "0") == "1" else letter[0].lower()  # noqa: E731
     return _letters(step).sub(turned, text)
@@ -87,7 +90,7 @@ def _letters(step: str) -> re.Pattern[str]:
 
 
 def form_of(text: str, forms: Mapping[str, Form]) -> Form:
-    """The one of `forms` that stands in a text as `text`, with its cases; `pattern_of` one of them has matched it."""
+    """The one of `forms` that is written as `text`, with its cases; `pattern_of` one of them has matched it."""
     if form := forms.get(text):
         return form
     needle = _QUOTED.sub(lambda quoted: quoted[0].upper(), text)
@@ -103,7 +106,7 @@ def in_small_quotes(text: str) -> str:
 
 
 def pattern_of(needle: str, form: Form) -> str:
-    """The expression of a form that is written so, in whichever case its hexadecimal digits are."""
+    """The expression of a form, for hexadecimal digits in either case."""
     escaped = re.escape(needle)
     step = form.steps[:1]
     if step not in EITHER_CASE:
@@ -114,7 +117,7 @@ def pattern_of(needle: str, form: Form) -> str:
 
 
 def nested(secret: str, steps: str) -> list[list[str]]:
-    """`steps`, and what makes a text of JSON of that, and of that again: each level as the steps that differ."""
+    """`steps`, and those for JSON texts of it, nested: each level as the steps that differ."""
     levels = [[steps]]
     for _ in range(_NESTED):
         differing = {formed(secret, more): more for base in levels[-1] for more in (f"{base}a", f"{base}j")}

@@ -1,8 +1,8 @@
-"""Secrets of the environment in what a journal keeps: cut out of it, and put back from their variables.
+"""Secrets of the environment in a journal: cut out of its texts, and put back from their variables.
 
-What is cut stands beside the text as a span: where, how long what stands there instead is, and which secret it was.
-The journal knows a secret by its variable and a salted scrypt digest alone. Nothing in a text says that something is
-to be put into it, so no text becomes a secret, and what is put back has the digest of what was cut.
+A span holds the place of each cut, the length of its replacement and the secret's number. The journal knows a secret by
+its variable and a salted scrypt digest alone. Nothing in a text asks for a replacement, so no text becomes a secret,
+and a value put back has the digest of the value cut.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 _FILL = b"\\u0000"
-"""What stands in JSON where something was cut. No value of the environment can hold it, so no secret comes about."""
+"""The replacement of a cut in JSON. No value of the environment can hold it."""
 
 _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*', re.DOTALL)
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?")
@@ -53,21 +53,21 @@ class Registered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The secrets of one environment, each in the forms in which it may stand in a text."""
+    """The secrets of one environment, in all their forms."""
 
     values: Mapping[str, Sequence[str]]
-    """Variable to what is secret of its value."""
+    """Variable to the secrets in its value."""
     in_json: Mapping[bytes, Form]
     in_bytes: Mapping[bytes, Form]
 
     @property
     def in_texts(self) -> dict[str, Form]:
-        """Each form that may stand in a text, by that."""
+        """Each form, by its text."""
         return {formed(form.secret, form.steps): form for form in self.in_bytes.values()}
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Known:
-        """Those of the variables that are listed or whose names speak of secrets, and the passwords of addresses."""
+        """The values of variables listed or named like secrets, and the passwords of addresses."""
         listed = frozenset(environ.get(credentials.LISTED, "").split(","))
         values: dict[str, list[str]] = {}
         in_json: dict[bytes, Form] = {}
@@ -86,11 +86,11 @@ class Known:
         return cls(values, in_json, in_bytes)
 
     def without(self, content: bytes) -> bytes:
-        """`content` without the forms that stand in it."""
+        """`content` without the forms in it."""
         return _without(content, self.in_bytes, is_json=False)[0]
 
     def variable_in(self, text: str) -> str | None:
-        """The variable of which a form stands in `text`; None where none does."""
+        """The variable of a form in `text`, if any."""
         places = _without(text.encode("utf-8", "surrogateescape"), self.in_bytes, is_json=False)[1]
         return places[0][2].variable if places else None
 
@@ -99,25 +99,25 @@ NOTHING = Known({}, {}, {})
 
 
 class Secrets:
-    """The secrets of one run: those that its journal knows by their digests, and those of the environment."""
+    """The secrets of one run, from its journal's digests or the environment."""
 
     def __init__(self, known: Known, registered: Iterable[Registered] = ()) -> None:
         self.known = known
         self.registered = list(registered)
-        """Those that were cut so far, in the order of their numbers."""
+        """Those cut so far, in the order of their numbers."""
         self.stored = len(self.registered)
-        """How many of them the file knows."""
+        """The number of them in the file."""
         self._salt = self.registered[0].salt if self.registered else os.urandom(16)
         self._digests: dict[str, bytes] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self._values: dict[int, str | None] = {}
         self.stand_ins: dict[bytes, Form] = {}
-        """What stands for secrets that cannot be put back: texts of this process, which nobody else can know."""
+        """The stand-ins for secrets that cannot be put back, known to this process alone."""
 
     def cut(
         self, text: bytes, *, is_json: bool = True, only: Container[str] | None = None
     ) -> tuple[bytes, tuple[SecretSpan, ...]]:
-        """`text` without the secrets of the environment, or of these variables alone, and what was cut."""
+        """`text` without all secrets, or those of some variables, and the spans of the cuts."""
         forms = self.known.in_json if is_json else self.known.in_bytes
         if only is not None:
             forms = {needle: form for needle, form in forms.items() if form.variable in only}
@@ -130,12 +130,12 @@ class Secrets:
         )
 
     def whole(self, text: bytes, spans: Sequence[SecretSpan], *, is_json: bool = True) -> bytes:
-        """`text` with what was cut out of it, byte for byte.
+        """`text` with its secrets put back, byte for byte.
 
-        Where a variable has not the value any more that was cut, something stands for it that `lacks` knows.
+        A stand-in known to `lacks` replaces a value that its variable no longer has.
 
         Raises:
-            JournalError: Nothing can stand for it, or the spans are not those of the text.
+            JournalError: There can be no stand-in, or the spans are not those of the text.
         """
         if not spans:
             return text
@@ -145,11 +145,11 @@ class Secrets:
             raise DamagedError(f"the journal is damaged: {error}") from error
 
     def lacks(self, value: object) -> str | None:
-        """The variable that has not the value any more that `value` needs; None where nothing stands for one in it."""
+        """A variable without the value that `value` needs; None if it holds no stand-in."""
         return next((form.variable for token, form in self.stand_ins.items() if _holds(value, token)), None)
 
     def missing(self, variable: str) -> LlmdoError:
-        """What is wrong with a variable that has not the value which was cut."""
+        """The error for a variable without the value that was cut."""
         has = "another one now" if variable in self.known.values else "none now"
         return LlmdoError(
             f"the value that `{variable}` had when it was recorded is needed, and it has {has}",
@@ -157,15 +157,15 @@ class Secrets:
         )
 
     def learn(self, registered: Iterable[Registered]) -> None:
-        """Takes in what another process has cut since, which goes on with the run while this one looks at it."""
+        """Takes in secrets cut since by another process that resumed the run."""
         self.registered = list(registered)
         self.stored = len(self.registered)
 
     def variable(self, number: int) -> str:
-        """The variable of the secret of that number.
+        """The variable of that secret.
 
         Raises:
-            JournalError: There is none.
+            JournalError: None exists.
         """
         if not 0 < number <= len(self.registered):
             raise DamagedError(f"the journal is damaged: it knows no secret {number}")
@@ -174,9 +174,9 @@ class Secrets:
     def compared(
         self, text: bytes, only: Container[str] | None, *, is_json: bool = True
     ) -> tuple[bytes, list[tuple[int, str, str]]]:
-        """`text` without secrets and without what stands for them, and which variable was where, in which form.
+        """`text` without secrets and stand-ins, and the place, variable and form of each.
 
-        It is the same whatever value a variable has. Where variables are given, only theirs are taken out.
+        Independent of the values of variables. `only` limits it to some variables.
         """
         forms = self.known.in_json if is_json else self.known.in_bytes
         if self.stand_ins:
@@ -202,7 +202,7 @@ class Secrets:
         return token
 
     def _value(self, number: int) -> str | None:
-        """The secret of that number, where its variable still has it."""
+        """The secret of that number, if its variable has it."""
         if number not in self._values:
             registered = self.registered[number - 1]
             values = self.known.values.get(registered.variable, ())
@@ -213,7 +213,7 @@ class Secrets:
         return self._values[number]
 
     def _number(self, variable: str, secret: str) -> int:
-        """The number of a secret, which gets one when it is cut first."""
+        """The number of a secret, assigned at its first cut."""
         key = (variable, secret)
         if key not in self._numbers:
             digest = self._digest(secret)
@@ -230,7 +230,7 @@ class Secrets:
         return self._numbers[key]
 
     def _digest(self, secret: str) -> bytes:
-        """What the journal knows a secret by: slow to make, so that guesses at it cost something."""
+        """The digest that identifies a secret: slow to make, so that guesses cost something."""
         if secret not in self._digests:
             content = secret.encode("utf-8", "surrogateescape")
             self._digests[secret] = scrypt(content, salt=self._salt, n=2**14, r=8, p=1)
@@ -240,7 +240,7 @@ class Secrets:
 def _without(
     text: bytes, forms: Mapping[bytes, Form], *, is_json: bool
 ) -> tuple[bytes, list[tuple[int, int, Form]]]:
-    """`text` without `forms`; where each was, how long what stands there instead is, and which it was."""
+    """`text` without `forms`; the place, the length of the replacement and the form of each."""
     if not forms:
         return text, []
     # Far quicker than a pattern of all of them, and mostly none is present.
@@ -272,7 +272,7 @@ def _without(
 
 
 def _in_json(text: bytes, pattern: re.Pattern[bytes]) -> Iterator[tuple[re.Match[bytes], bytes]]:
-    """What `pattern` finds in the texts and numbers of JSON, each with what can stand there instead."""
+    """The matches of `pattern` in the texts and numbers of JSON, each with its replacement."""
     for token in _TOKENS.finditer(text):
         start, end = token.span()
         if token[0][:1] != b'"':
@@ -290,7 +290,7 @@ def _in_json(text: bytes, pattern: re.Pattern[bytes]) -> Iterator[tuple[re.Match
 
 
 def _digits(number: bytes, pattern: re.Pattern[bytes]) -> bytes:
-    """What can stand in a number for what `pattern` finds, so that it finds nothing any more."""
+    """The digits to replace the matches of `pattern` in a number, so that none is left."""
     return next(
         digits
         for digits in (b"%d" % candidate for candidate in count(1))
@@ -299,7 +299,7 @@ def _digits(number: bytes, pattern: re.Pattern[bytes]) -> bytes:
 
 
 def _is_inside_escape(text: bytes, at: int, start: int) -> bool:
-    """Whether the character of JSON at a place begins before it: the text of JSON begins at `start`."""
+    """Whether the character of JSON at a place begins before it; the text begins at `start`."""
     for before in range(1, 6):  # `\u` and four digits
         place = at - before
         if place < start or text[place : place + 1] != b"\\":
@@ -310,7 +310,7 @@ def _is_inside_escape(text: bytes, at: int, start: int) -> bool:
 
 
 def _holds(value: object, token: bytes) -> bool:
-    """Whether `token` is anywhere in `value`: data, messages, or binary content."""
+    """Whether `token` is in `value`: data, messages, or binary content."""
     match value:
         case str():
             return token.decode() in value

@@ -1,4 +1,4 @@
-"""The shares that runs of a conversation have of its limits, as a store keeps them."""
+"""The shares of runs in the limits of their conversation, as stored."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     Amounts = Mapping[str, float]
-    """How much of what is limited, by the names of the limits."""
+    """Amounts by the names of the limits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """The use of a run that never goes on again."""
+    """The use of a run that can never be resumed."""
 
     used: Amounts
     together: Amounts
-    """The same with what the runs before it had used when it began."""
+    """The use, plus that of the runs before it when it began."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +29,11 @@ class Share:
 
     run: str
     conversation: str
-    """The run that it began with; the run's own id, where it goes on from none."""
+    """The first run of the conversation; its own id, if it continues none."""
     reserved: Amounts = field(default_factory=dict)
-    """The most that the run may use, its earlier processes included: it counts while a process works on the run."""
+    """The most for the run and its earlier processes: it counts while a process works on the run."""
     counted: Counted | None = None
-    """Its use, where it never goes on again; else its journal says it."""
+    """Its use, if it can never be resumed; else its journal tells it."""
 
     @property
     def row(self) -> tuple[str, str, str, str | None]:
@@ -56,18 +56,18 @@ def share_of(run: str, conversation: str, reserved: str, counted: str | None) ->
 
 
 class ConversationShares(Protocol):
-    """The shares of a store, for a process that has them for itself."""
+    """The shares of a store, for a process with exclusive access."""
 
     def of_conversation(self) -> list[Share]:
-        """Those of the runs of the conversation that have a journal."""
+        """Those of the conversation's runs with a journal."""
         ...
 
     def lacking(self, entry: str) -> list[str]:
-        """The runs that have none yet, without those that are known to be of another entry."""
+        """The runs without a share, except those known to be of another entry."""
         ...
 
     def put(self, share: Share) -> None:
-        """Keeps a share in the place of the one that its run had.
+        """Keeps a share in place of its run's earlier one.
 
         Raises:
             ClaimedError: It reserves, and another process has taken over the run.

@@ -1,7 +1,7 @@
-"""The sources of a run: the Python files of the workspace that it loads. They are kept when it starts, and exported.
+"""The Python files of the workspace that a run loads, kept when it starts, and exported.
 
-All else that it runs stands in what it is bound to: workers, prompts, rules, servers. The digests of its lock say
-which files there have to be and what is in them, on the way out, on the way in, and before one of them is imported.
+The rest is in its binding: workers, prompts, rules, servers. The digests of its lock fix the files and their content,
+on export, on import, and before one of them is loaded.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAX_BYTES = 32 * 1024 * 1024  # of all files together
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Python files of a workspace: all that one run loads, and nothing else."""
+    """The Python files that one run loads, and nothing else."""
 
     texts: Mapping[str, str]
     """Path to text, sorted."""
@@ -50,7 +50,7 @@ class Sources:
         return {digest_of(content): content for content in map(str.encode, self.texts.values())}
 
     def entry(self, path: str) -> JournalEntry:
-        """What a journal holds of them beside the contents; `path` is the entry that the run started."""
+        """Their entry, without contents; `path` is the entry that the run started."""
         files = {name: digest_of(text.encode()) for name, text in self.texts.items()}
         return JournalEntry(path=path, kind="sources", step=1, body=pack({"files": files}))
 
@@ -60,13 +60,13 @@ class _Needed:
     """A file that a run loads."""
 
     places: tuple[str, ...]
-    """Where it may lie: a module of a package has two."""
+    """The possible paths: a module of a package has two."""
     digest: str
-    """Of the file and of all files of the workspace that it imports."""
+    """Of the file and of all workspace files that it imports."""
 
 
 def prompts_as_text(binding: Binding) -> dict[str, str]:
-    """The prompts that are text in a file; the others are made by code, which is among the sources."""
+    """The prompts that are text in a file; the others are made by code, among the sources."""
     return {
         name: prompt
         for name, prompt in binding.prompts.items()
@@ -78,7 +78,7 @@ def sources_in(modules: Mapping[str, Module], binding: Binding) -> Sources:
     """Those of `modules` that the run loads.
 
     Raises:
-        JournalError: Some are not there, or are not what they were; all of them are named.
+        JournalError: Some are missing or changed; all of them are named.
     """
     if played := _played(binding):
         raise JournalError(f"`{played[0]}` plays a recording, which an export does not bring")
@@ -104,12 +104,12 @@ def sources_in(modules: Mapping[str, Module], binding: Binding) -> Sources:
 
 
 def sources_of(journal: JournalStore, binding: Binding) -> Sources | None:
-    """The sources that the run of `journal` brings, or that were kept when it began, held against its lock.
+    """The sources that the run brings, or that were kept when it began, checked against its lock.
 
-    None where there are none and it needs some.
+    None if there are none and it needs some.
 
     Raises:
-        JournalError: They are not what the lock says or what was kept, or hold a path that no workspace has.
+        JournalError: They differ from the lock or the kept ones, or hold an impossible path.
     """
     _require_prompts(binding)
     entry = next(journal.entries("sources"), None)
@@ -149,7 +149,7 @@ def _modules(read: Mapping[str, Source], binding: Binding) -> dict[str, Module]:
 
 
 def unpack(sources: Sources, folder: Path) -> None:
-    """Writes the files below `folder`, which is made for its owner alone; what else is in it stays.
+    """Writes the files below `folder`, made for its owner alone; other files in it stay.
 
     Raises:
         JournalError: One cannot be written, or a link is in the way.
@@ -198,7 +198,7 @@ def _played(binding: Binding) -> list[str]:
 
 
 def _unlocked(binding: Binding) -> list[str]:
-    """The models of Python that the files do not name, so that the lock holds no digest of them."""
+    """The Python models that the files do not name, so that the lock holds no digest of them."""
     python_models = {model for model in binding.models.values() if python_reference(model)}
     return sorted(python_models - binding.graph.python_models.keys())
 
@@ -223,7 +223,7 @@ def _require_prompts(binding: Binding) -> None:
 
 
 def _require_paths(paths: Iterable[str]) -> None:
-    """Refuses what no workspace can have: a bundle comes from anybody."""
+    """Refuses paths that no workspace can have: a bundle comes from anybody."""
     folded: dict[str, str] = {}
     for number, path in enumerate(sorted(paths), 1):
         if number > MAX_FILES:

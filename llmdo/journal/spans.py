@@ -1,4 +1,4 @@
-"""Where secrets were cut out of what a journal keeps, and the rest as it may be shown."""
+"""The places in a journal from which secrets were cut, and the rest as it may be shown."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ _NUMBER_BEFORE = re.compile(rb"[0-9.eE+-]*\Z")
 
 
 class SecretSpan(NamedTuple):
-    """A place where a secret was cut out."""
+    """The place of a cut secret."""
 
     at: int
     """In bytes."""
     length: int
-    """In bytes, of what stands there instead."""
+    """In bytes, of the replacement."""
     secret: int
-    """The number by which the journal knows it."""
+    """Its number in the journal."""
     variable: str
     form: str
-    """What makes the text that was cut of the secret; empty for the secret itself, which in JSON is a number then."""
+    """The steps from the secret to the text that was cut; empty for the secret itself, which in JSON is a number then.
+    """
 
 
 def joined(text: bytes, spans: Sequence[SecretSpan], put: Callable[[SecretSpan], bytes]) -> bytes:
-    """`text` with what `put` gives for each span.
+    """`text` with the results of `put` at the spans.
 
     Raises:
         ValueError: The spans are not those of the text.
@@ -46,7 +47,7 @@ def joined(text: bytes, spans: Sequence[SecretSpan], put: Callable[[SecretSpan],
 
 
 def marked(body: bytes, spans: Sequence[SecretSpan]) -> bytes:
-    """`body`, which is JSON, with the name of its variable for each secret; for a number that held one as well.
+    """`body`, which is JSON, with its variable's name for each secret and for each number that held one.
 
     Raises:
         ValueError: The spans are not those of the body.
@@ -74,7 +75,7 @@ def _mark(span: SecretSpan) -> bytes:
 
 
 def shown(body: bytes, spans: Sequence[SecretSpan]) -> Any:
-    """The data in `body` as it may be shown: with the names of secrets, and without what looks like a token.
+    """The data in `body` as it may be shown: with the names of secrets, and without likely tokens.
 
     Raises:
         ValueError: It is no JSON, or the spans are not those of the body; a RecursionError is as much.
@@ -85,7 +86,7 @@ def shown(body: bytes, spans: Sequence[SecretSpan]) -> Any:
 
 
 def without_tokens(data: object, instead: str = "[redacted]") -> object:
-    """Data of JSON with `instead` in place of what looks like a token."""
+    """Data of JSON with `instead` in place of likely tokens."""
     match data:
         case str():
             return credentials.without_tokens(data, instead)

@@ -1,7 +1,7 @@
-"""The limits of a conversation, shared by its runs: a run reserves what it may use before it asks anything.
+"""The limits of a conversation, shared by its runs: a run reserves its use before it asks anything.
 
-A run that is over counts with what its journal says that it used, and so does one whose process died. One that a
-process works on counts with all that it reserved, as it may still use that.
+An ended run counts with the use in its journal. One that a process works on counts with all of its reservation, as it
+may still use that.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from llmdo.journal.stored import JournalStore, Result, RunIndex
 
 NAMES = ("requests", "tool_calls", "input_tokens", "output_tokens", "total_tokens", "cost_usd", "seconds")
-"""What is counted, by the names of the limits."""
+"""The counted amounts, by the names of the limits."""
 
 _DIGITS = 9  # beyond them, what is left is an error of binary fractions
 
@@ -33,22 +33,22 @@ _NOTHING: Amounts = dict.fromkeys(NAMES, 0.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
-    """The use and the reservations of a conversation, as one of its runs finds them."""
+    """The use and the reservations of a conversation, as one run finds them."""
 
     used: Amounts = field(default_factory=lambda: _NOTHING)
     """Used by all other runs of the conversation."""
     own: Amounts = field(default_factory=lambda: _NOTHING)
     """Used by earlier processes of the run itself."""
     held: Mapping[str, Amounts] = field(default_factory=dict)
-    """Reserved and not used yet by other runs that a process works on, by their ids."""
+    """Reserved and unused by other runs in progress, by their ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allotment:
-    """The share of a run that begins or is resumed, and the use of its conversation by then."""
+    """The share of a run, and the use of its conversation by then."""
 
     share: Amounts
-    """The most that the run may use of each limit, its earlier processes included."""
+    """The most of each limit for the run and its earlier processes."""
     spent: Amounts
     """Used by the runs of the conversation so far."""
 
@@ -56,11 +56,11 @@ class Allotment:
 def shared_out(
     limits: Amounts, wanted: Mapping[str, float | None], claims: Claims, *, is_new: bool
 ) -> Amounts:
-    """The share of a run: what it wants of each limit, at most what nobody has used or reserved. None wants all of it.
+    """The share of a run: the wanted part of each limit, at most the free part. None wants all of it.
 
     Raises:
-        ReservedError: Other runs hold all that is left of a limit.
-        LlmdoError: A limit is reached, and the run `is_new`; one that is resumed may be about to end.
+        ReservedError: Other runs hold the rest of a limit.
+        LlmdoError: A limit is reached, and the run `is_new`; a resumed one may be about to end.
     """
     share: dict[str, float] = {}
     for name, most in limits.items():
@@ -95,9 +95,9 @@ def allot(
     limits: Amounts,
     wanted: Mapping[str, float | None],
 ) -> Allotment:
-    """The share of the run of `journal`, a run of `entry`, reserved where other runs may share the limits.
+    """The share of a run of `entry`, reserved if other runs may share the limits.
 
-    `earlier` is the end of the run that it goes on from, `wanted` its own limits, None for what it does not limit.
+    `earlier` is the end of the run that it continues, `wanted` its own limits, None for those it lacks.
 
     Raises:
         ReservedError: As of `shared_out`.
@@ -127,10 +127,10 @@ def _take_in(index: RunIndex, shares: ConversationShares, entry: str) -> None:
 
 
 def _read(index: RunIndex, run: str, look: Callable[[JournalStore], Result]) -> Result | None:
-    """What `look` sees in the journal of that run; None where it is removed meanwhile.
+    """The result of `look` on that journal; None if it is removed meanwhile.
 
     Raises:
-        JournalError: It cannot be read.
+        JournalError: Cannot be read.
     """
     try:
         with index.read(run) as journal:
@@ -142,7 +142,7 @@ def _read(index: RunIndex, run: str, look: Callable[[JournalStore], Result]) -> 
 
 
 def _conversation(journal: JournalStore) -> str | None:
-    """The run with which the conversation of a run began; None where the run never began."""
+    """The first run of a run's conversation; None if the run never began."""
     if journal.last("run") is None:
         return None
     before = goes_on_from(journal)
@@ -150,9 +150,9 @@ def _conversation(journal: JournalStore) -> str | None:
 
 
 def _claims(index: RunIndex, shares: ConversationShares, journal: JournalStore) -> Claims:
-    """The use and the reservations that the run of `journal` finds.
+    """The use and the reservations for the run of `journal`.
 
-    The use of removed runs is in the journals of those that began after them.
+    The use of removed runs is in the journals of later ones.
     """
     own = _counted(journal)
     used, together, held = _NOTHING, own.together, {}
@@ -181,13 +181,13 @@ def _sum(amounts: Amounts, others: Amounts) -> Amounts:
 
 
 def _is_over(journal: JournalStore) -> bool:
-    """Whether the run never goes on again: it is complete or called off."""
+    """Whether the run is complete or cancelled, so that it can never be resumed."""
     last = journal.last("end")
     return last is not None and last.outcome in ("completed", CANCELLED)
 
 
 def _counted(journal: JournalStore) -> Counted:
-    """The use of one run so far, whatever became of it."""
+    """The use of one run so far, however it ended."""
     line, spending = summary(journal, is_running=False), spent(journal)
     if line is None:
         return Counted(used=_NOTHING, together=_NOTHING)

@@ -1,4 +1,4 @@
-"""What earlier processes spent of the limits of a run, from what its journal holds of them."""
+"""The limits used by earlier processes of a run, from its journal."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What was spent before this process, as far as nothing that is served from the journal counts it again."""
+    """The use before this process, unless answers from the journal count it again."""
 
     unanswered: Mapping[str, int]
-    """By worker, the requests that were sent and that no model answered."""
+    """By worker, the sent requests that no model answered."""
     tool_calls: frozenset[str]
-    """The call paths of the tool calls that were let through."""
+    """The call paths of the allowed tool calls."""
     seconds: float
-    """In which a process worked at the run."""
+    """The time of processes at the run."""
     limits: Mapping[str, float]
-    """Those that a person has set while the run stood, by their names in the manifest; the last word on each."""
+    """Those set by a person while the run stood, by their names in the manifest; the last value of each."""
 
 
 def spent(journal: JournalStore) -> Spent:
-    """What the processes spent that worked at the run so far."""
+    """The use by all processes of the run so far."""
     limits: dict[str, float] = {}
     for entry in journal.entries("session"):
         limits.update(entry.data["limits"])
@@ -46,7 +46,7 @@ def spent(journal: JournalStore) -> Spent:
 
 
 def unanswered(journal: JournalStore) -> dict[str, int]:
-    """By worker, the requests that were sent and that no model answered."""
+    """By worker, the sent requests that no model answered."""
     sent: Counter[str] = Counter()
     for entry in journal.entries("sent", "request", "attempt"):
         if entry.kind == "sent":
@@ -60,7 +60,7 @@ def unanswered(journal: JournalStore) -> dict[str, int]:
 
 
 def _seconds(journal: JournalStore) -> Iterator[float]:
-    """The time of each process: from its beginning to the last that it added, however it ended."""
+    """The time of each process: from its beginning to its last entry, however it ended."""
     began = last = None
     for entry in journal.entries():
         if entry.kind in ("answered", "sources") and began is None:

@@ -1,6 +1,6 @@
-"""The journal of a run in a store that speaks SQL: what is read of its tables, and what waits to be written to them.
+"""The journal of a run in an SQL store: its reads, and the rows to be written.
 
-A query names the tables as though they held one run, and its values by `?`; a store's `_read` is what runs it.
+A query names the tables as though they held one run, its values by `?`; `_read` runs it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ COLUMNS = {
     "secret": "n, variable, salt, digest",
     "audit": "n, line",
 }
-"""Those of a journal, by their tables."""
+"""The columns of a journal, by their tables."""
 _COLUMNS = f"SELECT {COLUMNS['entry']} FROM entry"  # noqa: S608  # constants
 _TYPES = (int, str, str | None, str, str, int, str, str, float, bytes, str, bytes | None)
 _SECRETS = f"SELECT {COLUMNS['secret']} FROM secret ORDER BY n"  # noqa: S608  # constants
@@ -57,7 +57,7 @@ _REDACTED = "SELECT (SELECT count(original) FROM entry) + (SELECT count(*) FROM 
 
 
 def linked(entry: JournalEntry, body_digest: str, last: Link) -> Link:
-    """Where the chain that is at `last` is with `entry`, whose body has that digest."""
+    """The chain's end after `entry`, with its body's digest."""
     number = last.number + 1
     path, kind, outcome, digest = entry.path, entry.kind, entry.outcome, entry.digest
     # So that no other texts make the same line.
@@ -68,9 +68,9 @@ def linked(entry: JournalEntry, body_digest: str, last: Link) -> Link:
 
 
 def digest_of_body(body: bytes, spans: str = "", salt: bytes = b"") -> str:
-    """What the chain holds of a body and of the places where secrets were cut out of it.
+    """The chain's digest of a body and of the places of its secrets.
 
-    Who has the digest and not the salt cannot try out what may have been in the body.
+    Without the salt, nobody can try out guesses of the body.
     """
     places = spans.encode()
     parts = b"%d:%b%d:%b%d:%b" % (len(salt), salt, len(places), places, len(body), body)
@@ -78,7 +78,7 @@ def digest_of_body(body: bytes, spans: str = "", salt: bytes = b"") -> str:
 
 
 def breaks(rows: Iterable[ChainedRow]) -> Iterator[str]:
-    """Where the chain does not hold over `rows`, all that there are: a sentence each."""
+    """The breaks of the chain over all `rows`: a sentence each."""
     last = Link()
     for row in rows:
         entry = row.entry
@@ -90,14 +90,14 @@ def breaks(rows: Iterable[ChainedRow]) -> Iterator[str]:
 
 
 Hold = Literal["written", "forced", "anchored"]
-"""How well entries are kept: they outlive the process; the machine as well; and their loss would be noticed."""
+"""How well entries are kept: they survive the process, the machine too, or their loss would be noticed as well."""
 
 
 class Pace(Protocol):
-    """How often something is done by all processes of a store together."""
+    """The common rate of all processes of a store."""
 
     def turn(self, key: str, interval: float) -> float:
-        """The seconds until the next turn of `key`, which the caller has; the one after it is `interval` seconds later.
+        """The seconds until the next turn of `key`, which the caller gets; the one after is `interval` seconds later.
 
         Raises:
             JournalError: The store cannot be asked.
@@ -106,30 +106,30 @@ class Pace(Protocol):
 
 
 class JournalStore(ABC):
-    """The journal of one run. Nothing in it is ever changed; what is added waits for `commit`."""
+    """The journal of one run. Entries never change; additions wait for `commit`."""
 
     path: Path
-    """Where it is; what else belongs to its run is beside it."""
+    """Its location, next to the other files of its run."""
     written: Heads
-    """What other processes see, whether it is forced to disk or not."""
+    """The heads that other processes see, forced to disk or not."""
 
     def __init__(self, path: Path, heads: Heads | None = None) -> None:
-        """`heads` says what is in it, where that is known."""
+        """`heads`, if known."""
         self.path = path
         self.index: RunIndex | None = None
-        """The runs that this one is among; None of a file alone."""
+        """The runs of its workspace; None for a file alone."""
         self._entries: Link | None = heads.entries if heads else None
         self._records: Link | None = heads.records if heads else None
         self._added: list[tuple[Link, JournalEntry, bytes]] = []
         self._contents: dict[str, Content] = {}
         self._pending: dict[tuple[str, str, int], JournalEntry] = {}
         self._known: set[tuple[str, str, int]] | None = set() if heads == Heads() else None
-        """The keys of all entries, where all were added here: most that is looked for is not there."""
+        """The keys of all entries, if all were added here: most lookups find nothing."""
         self._secrets: Secrets | None = Secrets(NOTHING) if heads == Heads() else None
 
     @abstractmethod
     def _read(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """The rows that `query` finds in the tables of this run."""
+        """The rows of `query` in the tables of this run."""
 
     @property
     @abstractmethod
@@ -138,12 +138,12 @@ class JournalStore(ABC):
 
     @property
     def is_shared(self) -> bool:
-        """Whether processes of other machines may go on with the run."""
+        """Whether processes of other machines may resume the run."""
         return False
 
     @property
     def pace(self) -> Pace | None:
-        """The turns that all processes of the store take; None where each process limits itself."""
+        """The shared turns of the store's processes; None if each limits itself."""
         return None
 
     @property
@@ -152,39 +152,39 @@ class JournalStore(ABC):
         return f"`{self.path}`"
 
     def damaged(self, problem: str) -> DamagedError:
-        """The error where it does not hold what was written."""
+        """The error for lost or changed data."""
         return DamagedError(f"{self.title} is damaged: {problem}", hint=DAMAGED)
 
     @abstractmethod
     def close(self) -> None:
-        """Closes it; what was not committed is lost."""
+        """Closes it; uncommitted entries are lost."""
 
     @abstractmethod
     def commit(self, hold: Hold = "anchored") -> None:
-        """Returns when all that was added is on disk and is kept so well.
+        """Returns when all additions are on disk and kept as `hold` says.
 
         Raises:
-            JournalError: It cannot be written; nothing of it is, and what was there before still is.
+            JournalError: Cannot be written; only the earlier entries remain.
         """
 
     @abstractmethod
     def needs_force(self, wanted: Heads, hold: Hold) -> bool:
-        """Whether `wanted`, which was written, is not kept so well yet."""
+        """Whether the written heads `wanted` are not yet kept as `hold` says."""
 
     @abstractmethod
     def force(self, hold: Hold) -> None:
-        """Returns when all that was written is kept so well. Another thread may do it while this one writes.
+        """Returns when everything written is kept as `hold` says, while another thread may write.
 
         Raises:
-            JournalError: It cannot be forced to disk.
+            JournalError: Cannot be forced to disk.
         """
 
     @abstractmethod
     def sibling(self, run: str) -> JournalStore | None:
-        """The journal of another run, to read, where this one is; None where it is not there.
+        """The journal of another run in the same store, read-only, if any.
 
         Raises:
-            LlmdoError: It is not the id of a run, or its journal is damaged.
+            LlmdoError: No id of a run, or its journal is damaged.
         """
 
     @abstractmethod
@@ -196,10 +196,10 @@ class JournalStore(ABC):
         *,
         without_secrets: Callable[[bytes], bytes] = bytes,
     ) -> None:
-        """Writes a copy of what is committed to the new file `path`, an exported run, with the entries `added`.
+        """Writes a copy of the committed rows to the new file `path`, an exported run, with the entries `added`.
 
-        What `without_secrets` changes in a body is changed in the copy, which says so; a content that it changes is
-        not in the copy. Nothing is known of a secret there, so none is ever put back.
+        A body that `without_secrets` changes is marked in the copy; a content that it changes is left out. The copy
+        knows no secret, so none is ever put back.
 
         Raises:
             JournalError: The journal is damaged, or the copy cannot be written.
@@ -213,11 +213,11 @@ class JournalStore(ABC):
 
     @property
     def secrets(self) -> Secrets:
-        """The secrets of the run, as far as the process knows any."""
+        """The secrets of the run known to the process."""
         return self._secrets or self.know(NOTHING)
 
     def know(self, known: Known) -> Secrets:
-        """Cuts the secrets in `known` out of what is kept from here on, and puts them back into what was kept."""
+        """Cuts the secrets in `known` out of later entries, and puts them back into earlier ones."""
         if self._secrets is None or self._secrets.known is not known:
             self._secrets = Secrets(known, self._registered())
         return self._secrets
@@ -230,9 +230,9 @@ class JournalStore(ABC):
             yield Registered(*row)
 
     def add(self, entry: JournalEntry, contents: Mapping[str, bytes] | None = None) -> JournalEntry:
-        """Keeps `entry` for the next commit, with the binary contents that its body names as `name_of` does.
+        """Keeps `entry` for the next commit, with its binary contents, named as `name_of` does.
 
-        Secrets of the environment are cut out of all of it; gives back the entry as the journal has it.
+        Secrets of the environment are cut out of all of it; returns the entry as kept.
 
         Raises:
             JournalError: It is too large.
@@ -258,12 +258,12 @@ class JournalStore(ABC):
         return entry
 
     def keep(self, content: bytes) -> None:
-        """Keeps content for the next commit that entries name as `name_of` does."""
+        """Keeps content for the next commit, named as `name_of` does."""
         stored = Content(*self.secrets.cut(content, is_json=False))
         self._contents[stored.name] = stored
 
     def name_of(self, content: bytes) -> str:
-        """The digest under which content is kept: of what is left of it without secrets."""
+        """The digest of content without its secrets, which names it."""
         return Content(*self.secrets.cut(content, is_json=False)).name
 
     @property
@@ -276,7 +276,7 @@ class JournalStore(ABC):
 
     @property
     def kept_link(self) -> Link:
-        """The last of the lines that an earlier llmdo kept."""
+        """The last line kept by an earlier llmdo."""
         if self._records is None:
             self._records = audit.read(self.kept_lines()).last
         return self._records
@@ -287,7 +287,7 @@ class JournalStore(ABC):
         return bool(self._added or self._contents)
 
     def _uncommitted(self) -> tuple[Sequence[tuple[object, ...]], ...]:
-        """The rows of entries, without `original`, of contents and of secrets that the next commit writes."""
+        """The rows of entries (without `original`), contents and secrets for the next commit."""
         entries = [
             (
                 *(link.number, link.head, entry.path, entry.kind, entry.step, entry.outcome),
@@ -299,7 +299,7 @@ class JournalStore(ABC):
         return entries, contents, self.secrets.registered[self.secrets.stored :]
 
     def _is_committed(self) -> Heads:
-        """Takes what was added for committed; how far the chains go now."""
+        """Marks additions as committed; the new heads."""
         if self._secrets is not None:
             self._secrets.stored = len(self._secrets.registered)
         for committed in (self._added, self._contents, self._pending):
@@ -311,17 +311,17 @@ class JournalStore(ABC):
         return records.lines(self)
 
     def kept_lines(self) -> Iterator[str]:
-        """Those of them that are kept as lines: an earlier llmdo wrote them, or an export that redacted entries."""
+        """The audit lines of an earlier llmdo, or of an export that redacted entries."""
         for number, line in self._read("SELECT n, line FROM audit ORDER BY n"):
             if not isinstance(line, str):
                 raise self.damaged(f"line {number} of its audit")
             yield line
 
     def get(self, path: str, kind: Kind, step: int = 1) -> JournalEntry | None:
-        """The entry at this place, whether committed or not.
+        """The entry with this key, committed or not.
 
         Raises:
-            JournalError: An export took a secret out of it, so that nothing can go on from it.
+            JournalError: An export took a secret out of it.
         """
         if self._known is not None and (path, kind, step) not in self._known:
             return None
@@ -336,21 +336,21 @@ class JournalStore(ABC):
         return entry
 
     def whole(self, entry: JournalEntry) -> dict[str, Any]:
-        """The body of `entry` with the secrets that were cut out of it, for what goes on with the run.
+        """The body of `entry` with its secrets, to resume the run.
 
-        Where a variable has another value by now, something stands for the secret that `secrets` knows.
+        If a variable has another value by now, a stand-in known to `secrets` replaces the secret.
 
         Raises:
-            JournalError: It is not what was written.
+            JournalError: It has changed.
         """
         secrets = self.secrets
         return entry.understood(lambda body: json.loads(secrets.whole(body, entry.spans)))
 
     def for_output(self, entry: JournalEntry) -> dict[str, object]:
-        """The same for what is shown to somebody.
+        """The body of `entry` with its secrets, for output.
 
         Raises:
-            LlmdoError: There was a secret in it that its variable has not any more.
+            LlmdoError: It held a secret that its variable no longer has.
         """
         data = self.whole(entry)
         if variable := self.secrets.lacks(data):
@@ -360,7 +360,7 @@ class JournalStore(ABC):
     def entries(
         self, *kinds: Kind, below: str | None = None, at: str | None = None
     ) -> Iterator[JournalEntry]:
-        """The entries in the order in which they were added: of these kinds, below a path, at a path, or all."""
+        """The entries in order: of these kinds, below a path, at a path, or all."""
         wanted = [f"kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
         wanted += ["path >= ? AND path < ?"] if below is not None else []
         bounds = [f"{below}/", f"{below}0"] if below is not None else []  # "0" follows "/"
@@ -371,13 +371,13 @@ class JournalStore(ABC):
             yield row.entry
 
     def count(self, path: str, kind: Kind) -> int:
-        """How many entries of that kind there are at that path."""
+        """The number of entries of that kind at that path."""
         query = "SELECT count(*) FROM entry WHERE path = ? AND kind = ?"
         number: int = next(self._read(query, path, kind))[0]
         return number
 
     def after(self, number: int, *kinds: Kind) -> Iterator[ChainedRow]:
-        """The entries of these kinds, or all, that were added after the one of that number."""
+        """The entries of these kinds, or all, after that number."""
         where = f" WHERE seq > ? AND kind IN ({', '.join('?' * len(kinds))})" if kinds else " WHERE seq > ?"
         return self._rows(_LIST.format(where), number, *kinds)
 
@@ -390,18 +390,18 @@ class JournalStore(ABC):
         return next((row.entry for row in self._rows(_LAST, kind)), None)
 
     def table(self, name: str, columns: str) -> Iterator[tuple[Any, ...]]:
-        """The committed rows of a table as they are, for another store."""
+        """The committed rows of a table, for another store."""
         return self._read(f"SELECT {columns} FROM {name}")  # noqa: S608  # names of ours
 
     def counted(self) -> dict[str, int]:
-        """How many entries there are of each kind."""
+        """The number of entries of each kind."""
         return dict(self._read("SELECT kind, count(*) FROM entry GROUP BY kind"))
 
     def content(self, digest: str) -> bytes:
-        """The binary content with that digest, whether committed or not.
+        """The binary content with that digest, committed or not.
 
         Raises:
-            JournalError: It is not there, is not what it was, or an export took it out.
+            JournalError: It is missing or changed, or an export took it out.
         """
         stored = self._contents.get(digest) or self._kept(digest)
         return self.secrets.whole(stored.rest, stored.spans, is_json=False)
@@ -421,12 +421,12 @@ class JournalStore(ABC):
         return stored
 
     def redacted(self) -> int:
-        """How many entries and contents an export took a secret out of."""
+        """The number of redacted entries and contents."""
         number: int = next(self._read(_REDACTED))[0]
         return number
 
     def faults(self) -> Iterator[str]:
-        """What shows that the entries are not those that were added: a sentence each. Looks at all of them."""
+        """The signs of changed entries: a sentence each. Reads all entries."""
         try:
             yield from breaks(self.rows())
         except JournalError as error:
@@ -444,10 +444,10 @@ class JournalStore(ABC):
                 yield error.message
 
     def require_whole(self) -> None:
-        """Nothing, where all of it is what was written.
+        """Checks that nothing has changed.
 
         Raises:
-            JournalError: It is not.
+            JournalError: Something has.
         """
         if fault := next(self.faults(), None):
             raise self.damaged(f"{fault}")
@@ -464,7 +464,7 @@ class JournalStore(ABC):
         """A row of the table of entries, which anybody may have written.
 
         Raises:
-            JournalError: It is not what llmdo writes.
+            JournalError: It is not from llmdo.
         """
         if not all(map(isinstance, row, _TYPES)):
             raise self.damaged(f"entry {row[0]!r}")
@@ -476,10 +476,10 @@ class JournalStore(ABC):
         return ChainedRow(number, head, original, digest_of_body(body, spans, salt or b""), entry)
 
     def _spans(self, text: str) -> tuple[SecretSpan, ...]:
-        """What the file says of the places where secrets were cut out of something.
+        """The places of the cut secrets.
 
         Raises:
-            JournalError: It is not what llmdo writes.
+            JournalError: The text is not from llmdo.
         """
         if not text:
             return ()
@@ -498,7 +498,7 @@ class JournalStore(ABC):
 
 
 def _dated(entry: JournalEntry, body: bytes, spans: tuple[SecretSpan, ...]) -> JournalEntry:
-    """`entry` as it is kept: with its time, and with what is left of its body without secrets."""
+    """`entry` as kept: with its time, without secrets."""
     return JournalEntry(
         path=entry.path, kind=entry.kind, step=entry.step, outcome=entry.outcome, digest=entry.digest, body=body,
         at=entry.at or time.time(), is_redacted=entry.is_redacted, spans=spans,
@@ -506,41 +506,41 @@ def _dated(entry: JournalEntry, body: bytes, spans: tuple[SecretSpan, ...]) -> J
 
 
 Taker = Literal["person", "worker"]
-"""Whose word it is that a run goes on: somebody's who named it, or nobody's, as its turn has come.
+"""Who resumes a run: a person, or a worker whose turn has come.
 
-A worker takes no run that is over, or of which a person has to decide how it goes on.
+A worker takes no run that is over, or that needs a person.
 """
 
 
 class RunIndex(RunFiles, ABC):
-    """The runs of one workspace that have a journal."""
+    """The runs of one workspace with a journal."""
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """Where they are, in words for messages."""
+        """Their location, in words for messages."""
 
     @abstractmethod
     def names(self) -> list[str]:
-        """The ids of the runs in the order in which they came into the folder, whatever the clock said then."""
+        """The ids of the runs in the order of their arrival, whatever the clock said."""
 
     @abstractmethod
     def has(self, run: str) -> bool:
-        """Whether the run of that id has a journal."""
+        """Whether the run has a journal."""
 
     @abstractmethod
     def unbegun(self) -> list[str]:
-        """The journals that hold no run: the process that made each was killed before it began."""
+        """The journals without a run: the process that made each was killed."""
 
     @abstractmethod
     def note(self, run: str) -> None:
-        """Puts the run of that id at the end of the runs."""
+        """Puts the run at the end."""
 
     def find(self, reference: str) -> str:
-        """The id that `reference` is, ends with or begins, where only one does; `last` is the last run that began.
+        """The one id that `reference` is, ends with or begins; `last` is the last run that began.
 
         Raises:
-            LlmdoError: None is, or several are.
+            LlmdoError: None or several match.
         """
         return match(reference, self.names(), RUNS, self._may_be_last)
 
@@ -550,30 +550,30 @@ class RunIndex(RunFiles, ABC):
 
     @abstractmethod
     def create(self, run: str) -> JournalStore:
-        """A new journal for the run of that id.
+        """A new journal for the run.
 
         Raises:
-            JournalError: It cannot be made.
+            JournalError: Cannot be made.
         """
 
     @abstractmethod
     def adopt(self, run: str, file: Path) -> None:
-        """Has the exported run in `file` be the run of that id, the last of the runs; the file may be gone then.
+        """Adopts the exported run in `file` as the last run; the file may be gone then.
 
         Raises:
-            JournalError: It cannot be kept, or there is such a run.
+            JournalError: Cannot be kept, or there is such a run.
         """
 
     @abstractmethod
     def open(self, run: str) -> JournalStore:
-        """The journal of that run, to read and to add to."""
+        """The journal of that run, writable."""
 
     @abstractmethod
     def read(self, run: str, *, whole: bool = False) -> JournalStore:
-        """The journal of that run, to read; `whole` holds all of it against its chains first."""
+        """That journal, read-only; `whole` first checks its chains."""
 
     def each(self) -> Iterator[JournalStore]:
-        """The journals of all runs, one after the other, each open until the next one is asked for."""
+        """The journals of all runs, each open until the next."""
         for name in self.names():
             with self.read(name) as journal:
                 yield journal
@@ -584,11 +584,11 @@ class RunIndex(RunFiles, ABC):
 
     @abstractmethod
     def claim(self, run: str, by: Taker = "person") -> AbstractContextManager[object]:
-        """The right to work on that run, for as long as the block runs.
+        """The right to work on that run during the block.
 
         Raises:
             ClaimedError: Another process has it.
-            NotOpenError: A worker asks, and the run is over or waits for a person.
+            NotOpenError: For a worker: the run is over or waits for a person.
         """
 
     @abstractmethod
@@ -597,35 +597,35 @@ class RunIndex(RunFiles, ABC):
 
     @abstractmethod
     def sharing(self, conversation: str, work: Callable[[ConversationShares], Result]) -> Result:
-        """The result of `work`, during which no other process has the shares of that conversation.
+        """The result of `work`, with exclusive access to the conversation's shares.
 
-        All that it keeps is kept, or nothing where it raises. It is done again where the connection to the store broke.
+        Nothing is kept if it raises. It runs again if the connection broke.
 
         Raises:
-            JournalError: They cannot be read or written.
+            JournalError: Cannot be read or written.
         """
 
     def remove(self, run: str) -> None:
-        """Removes the journal of that run and what belongs to it.
+        """Removes the journal of that run and its other files.
 
         Raises:
-            JournalError: A process works on it, or it cannot be removed.
+            JournalError: In use, or not removable.
         """
         with self.claim(run):
             self.discard(run)
 
     @abstractmethod
     def remove_all(self, runs: Iterable[str]) -> None:
-        """Removes the same of several, and what processes left that were killed as they made a journal.
+        """Removes several runs, and leftovers of processes killed while making a journal.
 
         Raises:
-            JournalError: A process works on one, or something cannot be removed.
+            JournalError: One is in use, or something is not removable.
         """
 
     @abstractmethod
     def discard(self, run: str) -> None:
-        """Removes the same for the process that works on that run.
+        """Removes that run for the process that works on it.
 
         Raises:
-            JournalError: It cannot be removed.
+            JournalError: Cannot be removed.
         """

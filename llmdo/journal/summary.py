@@ -1,4 +1,4 @@
-"""What a journal says about its run as a whole, read without the agent loop that made it."""
+"""The summary of a run, from its journal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 COMPLETE = frozenset({"completed", "truncated"})
-"""How a run has ended that nothing goes on with."""
+"""The statuses of runs that are never resumed."""
 LONGEST_NUMBER = 9  # digits, of a request
 
 
@@ -32,37 +32,40 @@ class Summary:
     run: str
     entry: str
     status: str
-    """As the last process left it; `running` while one works on it, `stopped` where one ended without recording how,
-    `truncated` where it completed with an output that was cut off."""
+    """The status left by the last process.
+
+    `running` while one works on it, `stopped` if one ended without recording how, `truncated` if it completed with an
+    output that was cut off.
+    """
     began: float
     """Seconds since 1970."""
     ended: float | None
     error: str | None
     hint: str | None
-    """What can be done about the error."""
+    """The advice on the error."""
     frames: tuple[Frame, ...]
-    """Where code of the workspace failed, if that ended the run."""
+    """The places in workspace code that failed and ended the run."""
     requests: int
     tool_calls: int
     input_tokens: int | None
     output_tokens: int | None
-    """None where no request was measured."""
+    """None if no request was measured."""
     cost_usd: Decimal | None
     denied: int
     questions: int
-    """That wait for an answer."""
+    """Those that wait for an answer."""
     continues: str | None = None
-    """The run that it goes on from."""
+    """The run that it continues."""
     conversation: str | None = None
-    """The run that began what it goes on with; None where it goes on from none."""
+    """The first run of its conversation, if it continues one."""
     turn: int = 1
-    """Its place among the runs that go on from one another."""
+    """Its place among the runs of its conversation."""
     truncated: str | None = None
-    """Why its output was cut off; None where it was not."""
+    """Why its output was cut off, if it was."""
 
 
 def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
-    """The run of `journal` in a line; None where it never began."""
+    """The run of `journal` in a line, if it began."""
     begun = list(journal.entries("run", "session", "end"))
     first = next((entry for entry in begun if entry.kind == "run"), None)
     if first is None:
@@ -101,12 +104,12 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
 
 
 def ended_as(end: JournalEntry) -> str:
-    """How a run ended, by the entry that says so: `truncated` where it completed with an output that was cut off."""
+    """The status of a run from its `end` entry: `truncated` if its output was cut off."""
     return "truncated" if end.outcome == "completed" and end.data.get("truncated") else end.outcome
 
 
 def summaries(runs: RunIndex, tell: Callable[[JournalError], None]) -> Iterator[Summary]:
-    """All runs of a workspace that began, the last one first; `tell` gets the errors of unreadable journals."""
+    """The begun runs of a workspace, the last one first; `tell` gets the errors of unreadable journals."""
     for name in reversed(runs.names()):
         try:
             with runs.read(name) as journal:
@@ -119,7 +122,7 @@ def summaries(runs: RunIndex, tell: Callable[[JournalError], None]) -> Iterator[
 
 
 def _used(journal: JournalStore) -> dict[str, Any]:
-    """What the requests of a run used that is not over, those that no model answered among them."""
+    """The usage of an unfinished run, unanswered requests included."""
     used: dict[str, Any] = {
         "requests": sum(unanswered(journal).values()),
         "tool_calls": 0,
@@ -142,25 +145,25 @@ def _used(journal: JournalStore) -> dict[str, Any]:
 def with_request(
     usage: Mapping[str, Any], sent: int | None, received: int | None
 ) -> tuple[int | None, int | None]:
-    """The tokens sent and received with those of one more request; None where none was measured."""
+    """The tokens sent and received with one more request; None if none was measured."""
     sent = (sent or 0) + usage.get("input_tokens", 0)
     received = (received or 0) + usage.get("output_tokens", 0)
     return (None, None) if usage.get("unmeasured_requests") and not sent + received else (sent, received)
 
 
 def frames_in(data: Mapping[str, Any]) -> tuple[Frame, ...]:
-    """Where code of the workspace failed, by what an entry holds of it."""
+    """The places in workspace code that failed, from an entry's body."""
     return tuple(Frame(**frame) for frame in data.get("frames") or ())
 
 
 def ending(journal: JournalStore) -> JournalEntry | None:
-    """The entry which says how the run ended; None where its last process did not record it, or still works."""
+    """The entry about the run's end, unless its last process works, or did not record it."""
     last = journal.last("end")
     return last if last is not None and last.step >= journal.counted().get("session", 0) else None
 
 
 def require_place(journal: JournalStore, until: str) -> None:
-    """Nothing, where a replay can stop at that place.
+    """Checks that a replay can stop at that place.
 
     Raises:
         LlmdoError: The run made no such request and executed no such tool.
@@ -181,7 +184,7 @@ def require_place(journal: JournalStore, until: str) -> None:
 
 
 def failed(journal: JournalStore) -> dict[str, str]:
-    """The tools that ended with an error of which no caller was told, by call path: it ended the run."""
+    """The tools whose error no caller was told, by call path: it ended the run."""
     last = {entry.path: entry.outcome for entry in journal.entries("finished")}
     returned = {entry.path for entry in journal.entries("return")}
     # Code was told of the failure of a tool that it called, and went on.
@@ -194,9 +197,9 @@ def failed(journal: JournalStore) -> dict[str, str]:
 
 
 def unfinished(journal: JournalStore) -> dict[str, str]:
-    """The tools that were started and did not finish, by call path.
+    """The started but unfinished tools, by call path.
 
-    None that code below a finished tool called: the run does not come to it any more.
+    Without those called by code below a finished tool, which the run no longer reaches.
     """
     started = {(entry.path, entry.step) for entry in journal.entries("started")}
     if not started:

@@ -1,4 +1,4 @@
-"""What runs used together, by entry, worker, model or day. What nobody measured or priced is counted, never added."""
+"""The total usage of runs, by entry, worker, model or day. Unmeasured or unpriced requests are only counted."""
 
 from __future__ import annotations
 
@@ -25,30 +25,28 @@ By = Literal["entry", "worker", "model", "day"]
 
 @dataclass(slots=True, kw_only=True)
 class Total:
-    """What was used under one name."""
+    """The usage under one name."""
 
     name: str
     runs: int = 0
     requests: int = 0
-    """Those that were sent, whether a model answered or not, as limits count them."""
+    """All that were sent, answered or not, as limits count them."""
     input_tokens: int = 0
     output_tokens: int = 0
     unmeasured: int = 0
-    """The requests whose tokens nobody measured."""
     cost_usd: Decimal = field(default_factory=Decimal)
     unpriced: int = 0
-    """The requests that have no price."""
     seconds: float = 0.0
-    """Of an entry or a day: in which a process worked at its runs. Of a worker or a model: until it answered."""
+    """Of an entry or a day: the time of processes at its runs. Of a worker or a model: the time to its answers."""
     failures: int = 0
-    """Runs that failed; of a worker or a model, requests that were not answered."""
+    """Runs that failed; of a worker or a model, unanswered requests."""
     questions: int | None = 0
     """None for a model, which asks nobody."""
     answers: int | None = 0
 
 
 def totals(runs: RunIndex, by: By, since: float, tell: Callable[[JournalError], None]) -> list[Total]:
-    """What the runs that began at or after `since` used, by name; `tell` gets the errors of unreadable journals."""
+    """The usage of the runs since `since`, by name; `tell` gets the errors of unreadable journals."""
     known: dict[str, Total] = {}
     for name in runs.names():
         try:
@@ -62,7 +60,7 @@ def totals(runs: RunIndex, by: By, since: float, tell: Callable[[JournalError], 
 
 
 def _of_run(journal: JournalStore, by: By, since: float) -> dict[str, Total]:
-    """What one run used; nothing where it never began, or began earlier."""
+    """The usage of one run; empty if it never began, or began earlier."""
     first = next(journal.entries("run"), None)
     if first is None or first.at < since:
         return {}
@@ -93,7 +91,7 @@ def _whole(journal: JournalStore, name: str) -> Total:
 
 
 def _in_parts(journal: JournalStore, by: By) -> defaultdict[str, Total]:
-    """What the workers or the models of one run used, by names that the totals do not have yet."""
+    """The usage of the workers or the models of one run, by names that the totals lack."""
     parts: defaultdict[str, Total] = defaultdict(lambda: Total(name="", runs=1))
     worker: dict[str, str] = {}
     left: dict[str, float] = {}
@@ -124,7 +122,7 @@ def _in_parts(journal: JournalStore, by: By) -> defaultdict[str, Total]:
 
 
 def _unanswered(journal: JournalStore, by: By) -> Iterable[tuple[str, int]]:
-    """The requests without an answer by worker or model; which model a process asked that was killed, nobody knows."""
+    """The unanswered requests by worker or model; no model has those of a killed process."""
     if by == "worker":
         return spent(journal).unanswered.items()
     attempts = map(_read, journal.entries("attempt"))
@@ -132,9 +130,9 @@ def _unanswered(journal: JournalStore, by: By) -> Iterable[tuple[str, int]]:
 
 
 def _add_question(total: Total, entry: JournalEntry, waiting: set[str]) -> None:
-    """Counts a question, or an answer: one that was there at once has no question beside it in the journal.
+    """Counts a question, or an answer: an immediate one has no question entry in the journal.
 
-    `waiting` are the call paths of the questions that no answer has come to.
+    `waiting` are the call paths of the unanswered questions.
     """
     is_answer = entry.kind == "answered"
     total.answers = (total.answers or 0) + is_answer

@@ -1,4 +1,4 @@
-"""The calls of a run as a tree, read from its journal without the agent loop that made it."""
+"""The calls of a run as a tree, read from its journal."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from llmdo.journal.stored import JournalStore
 
     Arguments = Mapping[str, Iterator[Mapping[str, object]]]
-    """What was decided on at each call path, in the order of the decisions."""
+    """The arguments decided on at each call path, in order."""
 
 _OF_RUN = frozenset(
     {"run", "session", "end", "sources", "imported", "kept", "history", "messages", "refused", "ended"}
 )
-"""The entries that are about a run as a whole, and those that only its audit tells."""
+"""The entries about a run as a whole, or told by its audit alone."""
 
 STARTS = "(start)"
-"""What the path of a decision on starting an MCP server ends with."""
+"""The path suffix of a decision on starting an MCP server."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Node:
-    """One call in the tree of a run: of a worker, or of a tool."""
+    """One call of a worker or a tool."""
 
     path: str
     began: float
@@ -46,36 +46,35 @@ class Node:
     """None for a tool."""
     input: str = ""
     outcome: str = ""
-    """Empty where it did not end."""
+    """Empty if it did not end."""
     answer: str = ""
-    """What its caller was told, in one text."""
+    """The answer that its caller got, in one text."""
     frames: tuple[Frame, ...] = ()
-    """Where code of the workspace failed."""
+    """The places in code of the workspace that failed."""
     requests: int = 0
     input_tokens: int | None = 0
     output_tokens: int | None = 0
     cost_usd: Decimal | None = None
     models: list[str] = field(default_factory=list)
     attempts: list[dict[str, object]] = field(default_factory=list)
-    """The requests that were not answered: of which number, by which model, how it failed and why."""
+    """The unanswered requests: number, model, kind of failure and reason."""
     decisions: list[DecidedCall] = field(default_factory=list)
     result: object = None
-    """What a tool gave, or what there is to say of its failure, as the journal has it."""
+    """The result of a tool, or the details of its failure."""
     hint: str | None = None
-    """What can be done about its failure."""
+    """The advice on its failure."""
     written: object = None
-    """The arguments as its model wrote them, fitting or not; None where code made the call, or nobody knows."""
+    """The arguments as its model wrote them, fitting or not; None if made by code, or unknown."""
     question: Mapping[str, Any] | None = None
-    """What somebody was asked about it last."""
+    """The last question asked about it."""
     answers: list[Mapping[str, Any]] = field(default_factory=list)
-    """What was answered to that."""
     probes: list[Mapping[str, Any]] = field(default_factory=list)
-    """What its probe said of it, each time that it did not finish."""
+    """The probe's answers, one for each unfinished execution."""
     children: dict[str, Node] = field(default_factory=dict)
 
     @property
     def only_decided(self) -> bool:
-        """Whether it is no call but a decision alone, as on the start of a server."""
+        """Whether it is a decision alone, as on the start of a server."""
         return bool(self.decisions) and self.name.endswith((STARTS, HANDED))
 
     @property
@@ -85,7 +84,7 @@ class Node:
 
 
 def tree(journal: JournalStore, arguments: Arguments | None = None) -> dict[str, Node]:
-    """The calls of a run, callers first, each below its caller; with their `arguments` where those are given.
+    """The calls of a run, callers first, each below its caller; with `arguments`, if given.
 
     Raises:
         JournalError: These lack some.
@@ -147,7 +146,7 @@ def _take_decision(
 def _decided_arguments(
     entry: JournalEntry, data: Mapping[str, object], earlier: Arguments | None
 ) -> Mapping[str, object]:
-    """What was decided on, of which the `earlier` were kept by an earlier llmdo; nothing where nobody asks."""
+    """The arguments decided on, of which an earlier llmdo kept the `earlier` ones; empty without these."""
     if earlier is None:
         return {}
     value = data["arguments"] if "arguments" in data else next(earlier.get(entry.path, iter(())), None)
@@ -168,21 +167,21 @@ def _take_request(node: Node, data: Mapping[str, Any]) -> None:
 
 
 def result_in(data: Mapping[str, Any]) -> object:
-    """The result of a tool, or why its arguments did not fit, in the body of an entry."""
+    """The result of a tool, or why its arguments did not fit."""
     return next((data[key] for key in ("message", "content", "return_value", "errors") if key in data), None)
 
 
 def _text(data: Mapping[str, Any]) -> str:
-    """The same as text."""
+    """The result as text."""
     result = result_in(data)
     return "" if result is None else result if isinstance(result, str) else repr(result)
 
 
 def full_tree(journal: JournalStore) -> dict[str, Node]:
-    """The calls of a run with what they were given, without secrets and what looks like a token.
+    """The calls of a run with their arguments, without secrets and likely tokens.
 
     Raises:
-        JournalError: The journal does not say what was decided on.
+        JournalError: The journal does not tell the arguments of a decision.
     """
     roots = tree(journal, _decided_on(journal))
     known = {node.path: node for node in walk(roots)}
@@ -200,10 +199,10 @@ def full_tree(journal: JournalStore) -> dict[str, Node]:
 
 
 def call_at(journal: JournalStore, path: str) -> Node | None:
-    """The call at `path` with what it was given, as `full_tree` has it, without what is below it; None for none.
+    """The call at `path` with its arguments, as in `full_tree`, without its calls below, if any.
 
     Raises:
-        JournalError: The journal does not say what was decided on.
+        JournalError: The journal does not tell the arguments of a decision.
     """
     node: Node | None = None
     arguments: Arguments | None = None
@@ -221,7 +220,7 @@ def call_at(journal: JournalStore, path: str) -> Node | None:
 
 
 def _written(journal: JournalStore, path: str) -> object:
-    """The arguments of the call at `path` as its model wrote them; None where none did."""
+    """The arguments of the call at `path` as its model wrote them, if one did."""
     above, _, last = path.rpartition("/")
     tool, _, number = last.rpartition("#")
     if not number.isdecimal():
@@ -245,9 +244,9 @@ def walk(nodes: Mapping[str, Node]) -> Iterator[Node]:
 
 
 def first_numbers(journal: JournalStore, paths: Iterable[str]) -> dict[str, int]:
-    """The number that the calls of a worker to a tool begin with, by their path but for the number.
+    """The first number of a worker's calls to a tool, by their path but for the number.
 
-    Where a run goes on from messages, the calls in these were counted first.
+    Calls in the messages that a run continues were counted first.
     """
     if goes_on_from(journal) is None and next(journal.entries("history"), None) is None:
         return {}
@@ -260,7 +259,7 @@ def first_numbers(journal: JournalStore, paths: Iterable[str]) -> dict[str, int]
 
 
 def _decided_on(journal: JournalStore, path: str | None = None) -> Arguments:
-    """What was decided on, at a path or everywhere, as the lines have it of an earlier llmdo: its entries lack it."""
+    """The arguments decided on, at a path or everywhere, from an earlier llmdo's lines: its entries lack them."""
     arguments = defaultdict(list)
     named = None if path is None else json.dumps(path)
     lines = (line for line in journal.kept_lines() if named is None or named in line)

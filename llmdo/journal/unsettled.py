@@ -1,4 +1,4 @@
-"""Calls that may have taken effect: those that a probe of their tool settles, and those that only a person can."""
+"""Calls that may have taken effect, settled by a probe of their tool or by a person."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def unsettled(journal: JournalStore, *, asks_again: bool = False) -> dict[str, str]:
-    """The unfinished tools of which only a person can say how to go on, by call path.
+    """The unfinished tools that need a person's decision, by call path.
 
-    A tool with a probe is among them once that did not know; with `asks_again`, which asks it once more, it is not.
+    A tool with a probe is among them after it did not know, unless `asks_again` asks it once more.
     """
     calls = unfinished(journal)
     probes = probing(journal, asks_again=asks_again) if calls else frozenset()
@@ -24,7 +24,7 @@ def unsettled(journal: JournalStore, *, asks_again: bool = False) -> dict[str, s
 
 
 def probing(journal: JournalStore, *, asks_again: bool = False) -> frozenset[str]:
-    """The call paths with a probe to ask about what was started last there; `asks_again` as of `unsettled`."""
+    """The call paths with a probe to ask about their last start; `asks_again` as of `unsettled`."""
     is_asked: dict[str, bool] = {}
     for entry in journal.entries("started", "probed"):
         if entry.kind == "started":
@@ -35,7 +35,7 @@ def probing(journal: JournalStore, *, asks_again: bool = False) -> frozenset[str
 
 
 def in_words(journal: JournalStore, calls: Mapping[str, str]) -> list[str]:
-    """Each of these tools, by call path, with why its probe did not know where it was asked."""
+    """Each of these tools, by call path, with the reason if its probe did not know."""
     asked = {entry.path: entry.data for entry in journal.entries("probed") if entry.outcome == NOT_KNOWN}
     return [
         f"`{tool}` at {path}" + (f" ({asked[path]['why']})" if path in asked else "")

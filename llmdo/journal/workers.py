@@ -1,4 +1,4 @@
-"""The workers of a fleet as their store has them: who is there, since when, and when each was last heard from."""
+"""The workers of a fleet in their store: their start, and their last sign of life."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 ALIVE = 30.0
-"""Seconds after which a worker that nobody heard from is dead; it has ended itself by then."""
+"""Seconds of silence after which a worker is dead, and has ended itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,13 +19,13 @@ class FleetWorker:
     """A process that takes items, or took some."""
 
     id: str
-    """`host:pid:random`, which no other process ever has."""
+    """`host:pid:random`, unique to the process."""
     host: str
     pid: int
     lock: str
     """The digest of its `llmdo.lock`."""
     jobs: int
-    """How many items it works on at a time."""
+    """The number of items at a time."""
     state: str
     """`working`, `leaving` or, in words, why it takes nothing."""
     age: float
@@ -33,16 +33,15 @@ class FleetWorker:
     silent: float
     """Seconds since it was last heard from."""
     ended: int
-    """How many items it is through with."""
 
     @property
     def is_alive(self) -> bool:
-        """Whether it may still do something."""
+        """Whether it may still be running."""
         return self.silent < ALIVE
 
     @property
     def per_minute(self) -> float:
-        """How many items a minute it is through with, since it began."""
+        """The rate of finished items since it began."""
         return 60 * self.ended / self.age if self.age > 0 else 0.0
 
 
@@ -50,23 +49,23 @@ class FleetWorkers(Protocol):
     """The workers of one fleet. The clock of the store alone counts."""
 
     def register(self, worker: str, *, lock: str, jobs: int) -> None:
-        """Makes a worker known, which is alive from now on."""
+        """Registers a worker, alive from now on."""
         ...
 
     def beat(self, worker: str, *, state: str, ended: int) -> bool:
-        """Says that a worker is alive; whether it is still known."""
+        """Notes that a worker is alive; whether it is still known."""
         ...
 
     def leave(self, worker: str) -> None:
-        """Forgets a worker that has nothing any more."""
+        """Forgets a worker without work."""
         ...
 
     def all(self) -> tuple[FleetWorker, ...]:
-        """All that are known, the oldest first."""
+        """All known ones, the oldest first."""
         ...
 
     def reaping(self) -> AbstractContextManager[bool]:
-        """Whether the caller is the only one, for as long as the block runs, that takes up what dead workers left."""
+        """Whether the caller alone, while the block runs, takes up the work of dead workers."""
         ...
 
     def now(self) -> float:
@@ -74,11 +73,11 @@ class FleetWorkers(Protocol):
         ...
 
     def has_turn(self, key: str, interval: float) -> bool:
-        """Whether the caller has the turn of `key`, of which there is one in so many seconds over all workers."""
+        """Whether the caller has the turn of `key`, one per interval over all workers."""
         ...
 
     def delay(self, name: str, seconds: float) -> None:
-        """Keeps that this entry of the queue is due so many seconds from now on."""
+        """Makes this entry of the queue due in so many seconds."""
         ...
 
     def due(self) -> tuple[str, ...]:
@@ -86,11 +85,11 @@ class FleetWorkers(Protocol):
         ...
 
     def released(self, names: Sequence[str]) -> None:
-        """Forgets that these were delayed."""
+        """Forgets the delays of these entries."""
         ...
 
     def forget(self) -> int:
-        """Forgets workers that have been dead for a day; how many."""
+        """Forgets workers that have been dead for a day; their number."""
         ...
 
     def close(self) -> None:

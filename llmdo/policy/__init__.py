@@ -1,5 +1,5 @@
-"""Who may do what: capabilities and their scopes, rules, ceilings, and the one function that decides.
+"""Authority: capabilities and their scopes, rules, ceilings, and the one function that decides.
 
-`authority.decide` is asked by `check`, by `reach` and by the gate of a run, on the same values, and reads no file.
-`shell` judges the words of a command by rules, `secret_files` names the files whose reading is a capability of its own.
+`authority.decide` serves `check`, `reach` and the gate of a run, on the same values, and reads no file. `shell` judges
+the words of a command by rules, `secret_files` names the files whose reading is a capability of its own.
 """

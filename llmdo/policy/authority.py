@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 STRICTNESS: dict[Decision, int] = {"allowed": 0, "needs_approval": 1, "blocked": 2}
 
 MOST_BITS = 256
-"""The most that a closed answer may carry: more could be put together again to a text."""
+"""The most that a closed answer may carry: more could be put together to a text."""
 
 MANIFEST = "llmdo.toml"
 """The origin of the manifest's rules."""
@@ -39,27 +39,27 @@ BUILT_IN_VERSION = 3
 """Version of `BUILT_IN` and of the vocabulary; the lock records it, so that a change of ours shows up there.
 
 3: changing a file of an executable kind is `fs.write.code`, which asks.
-2: reading what mostly holds secrets is `fs.read.protected`, which asks at a terminal.
+2: reading a file that mostly holds secrets is `fs.read.protected`, which asks at a terminal.
 1: the first.
 """
 
 CODE = "fs.write.code"
-"""The one of these that an owner may well mean: where a ceiling cuts it off, the message gives the line to add."""
+"""The full-name-only capability that an owner may well mean: the refusal by a ceiling gives the line to add."""
 
 _PLACES = {name: place for place, name in enumerate(GRAVEST_FIRST)}
 
 
 def strictest(decisions: Iterable[Decision]) -> Decision:
-    """The strictest of `decisions`; `allowed` where there are none."""
+    """The strictest of `decisions`; `allowed` if there are none."""
     return max(decisions, key=STRICTNESS.__getitem__, default="allowed")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Capability:
-    """What a call can do to the world, perhaps only within a scope.
+    """A power of a call over the world, perhaps only within a scope.
 
-    Written `fs.write:reports/**`. In a rule, a ceiling or a declaration it stands for everything below it as
-    well, by whole labels, and no scope means everywhere. Raised by a call, no scope means an unknown one.
+    Written `fs.write:reports/**`. In a rule, a ceiling or a declaration it includes everything below it, by whole
+    labels, and no scope means everywhere. Raised by a call, no scope means an unknown one.
     """
 
     name: str
@@ -77,12 +77,12 @@ class Capability:
 
     @property
     def is_everywhere(self) -> bool:
-        """Whether no scope narrows it: `**` is all there is, as no scope is."""
+        """Whether no scope narrows it: `**` is everywhere, as no scope is."""
         return self.scope is None or self.scope == "**"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its name and every name above it: those under which a rule, a ceiling or a row may cover it."""
+        """Its name and every name above it, under which a rule, a ceiling or a row may cover it."""
         labels = self.name.split(".")
         return tuple([".".join(labels[:length]) for length in range(len(labels), 0, -1)])
 
@@ -117,7 +117,7 @@ class Capability:
 def gravity(capability: Capability) -> tuple[int, str]:
     """A sort key by which the gravest capability comes first, by `GRAVEST_FIRST`; ties by name and scope.
 
-    What has no place there is as grave as the nearest capability above it, a family as the gravest one in it.
+    Without a place there, it is as grave as the nearest capability above it, a family as the gravest one in it.
     """
     for name in capability.names:
         if (place := _PLACES.get(name)) is not None:
@@ -151,7 +151,7 @@ def scopes_around(scope: str | None) -> tuple[str | None, ...]:
 
 
 def scope_order(scope: str | None) -> tuple[list[str], bool]:
-    """A sort key by which every scope stands right before all scopes that it contains."""
+    """A sort key by which every scope comes right before all scopes that it contains."""
     folder = scope is None or scope.endswith("**")
     names = (scope or "").removesuffix("**").rstrip("/")
     return names.split("/") if names else [], not folder
@@ -164,23 +164,23 @@ def scopes_meet(scope: str | None, other: str | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A capability and what is decided about it."""
+    """A capability and the decision about it."""
 
     capability: Capability
     decision: Decision
     origin: str
-    """Who says so, in words for the user: `built in`, `llmdo.toml`, ``worker `main` ``."""
+    """The source of the rule, in words for the user: `built in`, `llmdo.toml`, ``worker `main` ``."""
     at: Place | None = field(default=None, compare=False)
 
     def applies(self, raised: Capability) -> bool:
-        """Whether this rule has a say: an `allowed` one over all that may be raised, a strict one over any part."""
+        """Whether this rule counts: an `allowed` one if it contains all of `raised`, a strict one for any part."""
         if self.decision == "allowed":
             return self.capability.contains(raised)
         return self.capability.touches(raised)
 
     @property
     def place(self) -> str:
-        """Who says so, of a policy that the manifest extends with the line."""
+        """The source of the rule; for a policy that the manifest extends, with the line."""
         if self.at is None or self.origin == MANIFEST:
             return self.origin
         at = self.at.location
@@ -193,14 +193,14 @@ class Rule:
 BUILT_IN = tuple(
     Rule(Capability(name), facts.decision, "built in") for name, facts in FACTS.items() if facts.decision
 )
-"""The rules that hold in every workspace, as far as its manifest leaves them standing."""
+"""The rules that hold in every workspace, as far as its manifest leaves them in force."""
 
 
 def base_rules(manifest: Iterable[Rule], families: Iterable[Rule] = ()) -> tuple[Rule, ...]:
-    """The manifest's rules and those built-in ones that it leaves standing, with those of `families` of extensions.
+    """The manifest's rules and the built-in ones that it leaves in force, with those of `families` of extensions.
 
-    A manifest rule for the same name replaces the built-in one, also where its scope is `**`, which is everywhere; with
-    any other scope it only withdraws an `allowed`. Nothing lifts `capability.undeclared`.
+    A manifest rule for the same name replaces the built-in one, also with the scope `**`, which is everywhere; with any
+    other scope it only withdraws an `allowed`. Nothing lifts `capability.undeclared`.
     """
     own = tuple(manifest)
     replaced = {rule.capability.name for rule in own if rule.capability.is_everywhere}
@@ -238,12 +238,12 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What a call brings along beside what it raises."""
+    """The labels and data that a call brings along."""
 
     labels: frozenset[Capability] = frozenset()
     """Those of its context and of its arguments."""
     sends: bool = True
-    """Whether it hands anything over: a call without arguments does not."""
+    """Whether it sends anything: a call without arguments does not."""
 
 
 NOTHING_CARRIED = Carried()
@@ -251,25 +251,25 @@ NOTHING_CARRIED = Carried()
 
 @dataclass(frozen=True, slots=True)
 class FlowRule:
-    """What is decided about a call by what its caller has read: where all of `sources` meet `to`."""
+    """A decision about a call by its caller's reads: it counts when all of `sources` meet `to`."""
 
     sources: tuple[Capability, ...]
     """Sorted."""
     to: Capability
     decision: Decision
     origin: str
-    """Who says so, in words for the user."""
+    """The source of the rule, in words for the user."""
     at: Place | None = field(default=None, compare=False)
     is_preset: bool = False
-    """Whether a preset says so: for it, what only reads is no effect."""
+    """Whether a preset states it: for it, capabilities that only read are no effect."""
     if_sent: bool = False
-    """Whether it is about what hands something over: a call without arguments does not."""
+    """Whether it is only about calls that send something: a call without arguments does not."""
 
     def applies(self, raised: Capability, of_call: Iterable[Capability], carried: Carried) -> bool:
-        """Whether this rule has a say over `raised`, one of the capabilities `of_call`.
+        """Whether this rule counts for `raised`, one of the capabilities `of_call`.
 
-        What a stranger wrote counts where the call carries it: then he may have chosen the call. Anything else counts
-        also where the call itself raises it, as that is what goes out.
+        A stranger's text counts if the call carries it: then he may have chosen the call. Anything else counts also if
+        the call itself raises it, as that is sent out.
         """
         is_meant = self.to.touches(raised) or (self.is_for_own and raised.is_of_extension)
         if not is_meant or (self.if_sent and not carried.sends):
@@ -282,17 +282,17 @@ class FlowRule:
 
     @property
     def needs_label(self) -> bool:
-        """Whether it has no say over a call before something was read: it is about what a stranger wrote."""
+        """Whether it cannot count for a call before anything was read: it is about a stranger's text."""
         return any(source.covers_name(UNTRUSTED) for source in self.sources)
 
     @property
     def is_for_own(self) -> bool:
-        """Whether it is what a preset says of a project's own capabilities, and so of those of extensions."""
+        """Whether it is a preset's rule for a project's own capabilities, and so for those of extensions."""
         return self.is_preset and self.to.name == "x"
 
     @property
     def flow(self) -> str:
-        """What may flow where, as a file has it."""
+        """The sources and the target, as a file has them."""
         return f"{' & '.join(map(str, self.sources))} -> {self.to}"
 
     def __str__(self) -> str:
@@ -301,27 +301,27 @@ class FlowRule:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """Everything that has a say over the calls of one worker at one place in the tree."""
+    """The rules and ceilings for the calls of one worker at one place in the tree."""
 
     base: tuple[Rule, ...]
-    """What `base_rules` returned."""
+    """The result of `base_rules`."""
     default: Decision = "needs_approval"
     """For a capability that no base rule names."""
     layers: tuple[Rule, ...] = ()
     """Rules of the entry, of the calling worker and of the person's `policy.toml`: they only tighten."""
     ceilings: tuple[Ceiling, ...] = ()
-    """Of the entry and of every worker on the call path."""
+    """The ceilings of the entry and of every worker on the call path."""
     flows: tuple[FlowRule, ...] = ()
-    """Of the workspace, the entry and the calling worker: they only tighten."""
+    """The flow rules of the workspace, the entry and the calling worker: they only tighten."""
     reads: frozenset[str] = ONLY_READS
-    """What no preset takes for an effect."""
+    """The capabilities that no preset takes for an effect."""
     max_bits: int = MOST_BITS
-    """The most that the closed answer of a delegate may carry; beyond, it is as open as any."""
+    """The most that a delegate's closed answer may carry; beyond, it is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a raised capability got its decision; without rule, ceiling and flow it was the default, or undeclared."""
+    """The reason for a decision; without rule, ceiling and flow it was the default, or undeclared."""
 
     capability: Capability
     decision: Decision
@@ -346,11 +346,11 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The decision over one call, and why."""
+    """The decision over one call, with its reasons."""
 
     decision: Decision
     reasons: tuple[Reason, ...]
-    """Those that made the decision, in the order of the raised capabilities; empty where nothing was raised."""
+    """Those that made the decision, in the order of the capabilities; empty if nothing was raised."""
 
     @property
     def terminal_only(self) -> bool:
@@ -366,9 +366,9 @@ def decide(
 ) -> Verdict:
     """The decision over one call that raises `raised` and carries `carried`, made by a tool that declared `declared`.
 
-    For each raised capability: blocked where it was not declared or lies outside a ceiling; else the strictest
-    of all matching base rules (the default where none matches), of all matching layer rules and of all flow rules
-    that apply. Over the set, the strictest. A call that raises nothing is allowed.
+    For each raised capability: blocked if it was not declared or lies outside a ceiling; else the strictest of all
+    matching base rules (the default if none matches), of all matching layer rules and of all flow rules that apply.
+    Over the set, the strictest. A call that raises nothing is allowed.
     """
     declared = tuple(declared)
     reasons: list[Reason] = []
@@ -397,8 +397,8 @@ def never_runs(
 ) -> bool:
     """Whether every call of a tool that declared `declared` is blocked, so that no model needs to see it.
 
-    A call raises all that is declared. That of a tool which narrows it raises what it likes of that, and something
-    within each group of `least` where that is given: of such a tool that may raise nothing, there is no group.
+    A call raises all that is declared. A tool that narrows it raises any part, and something within each group of
+    `least`, if given; a tool that may raise nothing has no group.
     """
     if least is None:
         return decide(declared, declared, authority).decision == "blocked"
@@ -414,8 +414,8 @@ def never_runs(
 def _mildest(group: Iterable[Capability], authority: Authority) -> Iterator[Capability]:
     """Capabilities within `group`, by which all within it are blocked if these are.
 
-    What is raised with a smaller scope is never judged more strictly. So it suffices to look at every path that
-    somebody wrote, and in every folder at one that nobody did; and likewise at every name.
+    A smaller scope is never judged more strictly. So it suffices to look at every written path, at one unwritten path
+    in every folder, and likewise at every name.
     """
     ceilings = [most for ceiling in authority.ceilings for most in ceiling.capabilities]
     written = {*ceilings, *(rule.capability for rule in (*authority.base, *authority.layers))}
@@ -432,7 +432,7 @@ def _mildest(group: Iterable[Capability], authority: Authority) -> Iterator[Capa
 
 
 def _unnamed(scope: str | None) -> str:
-    """A path within `scope` that nobody wrote; the path itself where it is one."""
+    """A path within `scope` that nobody wrote; the path itself if it is one."""
     folder = "**" if scope is None else scope
     return folder.removesuffix("**") + "\0" if folder.endswith("**") else folder
 

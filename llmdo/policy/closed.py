@@ -1,7 +1,7 @@
-"""Closed types: which values a JSON Schema leaves to whoever writes them, how many bits those carry, and which are it.
+"""Closed types: the values that a JSON Schema leaves to the writer, the bits that those carry, and a test for them.
 
-What a schema says of a type is not always what the type takes, or what is written of it: code of a model may say
-anything. So each answer is looked at as well.
+A schema may differ from the values that the type takes or writes: code of a model may say anything. So each answer is
+checked as well.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _NUMBERS = ("integer", "number")
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """What a type leaves open."""
+    """The freedom that a type leaves."""
 
     bits: float
     """The most that a value may carry, as far as the type is closed."""
     problems: tuple[tuple[str, str], ...] = ()
-    """The place of each part that is open, and why, in words that follow it."""
+    """The place of each part that is open, and the reason, in words that follow it."""
     lists: frozenset[str] = frozenset()
-    """The fields of the typed input of which values are items."""
+    """The fields of the typed input that the values are items of."""
 
     @property
     def is_closed(self) -> bool:
@@ -44,7 +44,7 @@ OPEN = Closure(0, (("", "may be anything"),))
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a part of a schema stands."""
+    """The place of a part of a schema."""
 
     name: str = ""
     in_list: bool = False
@@ -54,16 +54,16 @@ class _Place:
 
 
 def closure_of(schema: Mapping[str, Json], takes: Mapping[str, Json] | None = None) -> Closure:
-    """What `schema` leaves open, of the forms that pydantic writes; any other form is open.
+    """The freedom that `schema` leaves, for the forms that pydantic writes; any other form is open.
 
-    `takes` is the schema of the typed input of the worker that answers so.
+    `takes` is the schema of the typed input of the answering worker.
     """
     definitions = cast("Mapping[str, Mapping[str, Json]]", schema.get("$defs", {}))
     return _Judge(definitions, _lists_of(takes or {})).of(schema, _Place())
 
 
 def _lists_of(schema: Mapping[str, Json]) -> Mapping[str, int]:
-    """The fields of a typed input that are lists with an end, to the most items."""
+    """The fields of a typed input that are bounded lists, to the most items."""
     if isinstance(reference := schema.get("$ref"), str):
         definitions = cast("Mapping[str, Mapping[str, Json]]", schema.get("$defs", {}))
         schema = definitions.get(reference.rpartition("/")[2], {})
@@ -76,9 +76,9 @@ def _lists_of(schema: Mapping[str, Json]) -> Mapping[str, int]:
 
 
 def is_one_of(value: Json, schema: Mapping[str, Json], given: Mapping[str, Json] | None = None) -> bool:
-    """Whether a value, as it was read from JSON, is one of those that a closed `schema` lists or bounds.
+    """Whether a value, read from JSON, is one that a closed `schema` lists or bounds.
 
-    `given` is the typed input of the worker that answers so.
+    `given` is the typed input of the answering worker.
     """
     return _Values(cast("Mapping[str, Json]", schema.get("$defs", {})), given or {}).have(value, schema)
 
@@ -156,7 +156,7 @@ class _Judge:
     """The lists that the worker is given, to the most items."""
 
     def of(self, part: Mapping[str, Json], place: _Place) -> Closure:
-        """What one part leaves open."""
+        """The freedom that one part leaves."""
         if ONE_OF in part:
             return self._item(part[ONE_OF], place)
         if isinstance(reference := part.get("$ref"), str):

@@ -1,4 +1,4 @@
-"""What has a say over the calls of one worker where it is called: the only place where that is put together."""
+"""The authority over the calls of one worker in its place: the only module that puts it together."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Governed(Protocol):
 
     @property
     def may(self) -> tuple[Capability, ...] | None:
-        """Its ceiling; None where it has none."""
+        """Its ceiling; None if it has none."""
         ...
 
     @property
     def may_at(self) -> Place | None:
-        """Where that is written."""
+        """The place of the ceiling."""
         ...
 
     @property
@@ -53,7 +53,7 @@ class _Settings(Protocol):
 
 
 class Governing(Protocol):
-    """A graph, as far as it has a say over calls."""
+    """A graph, as far as it decides about calls."""
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -62,17 +62,17 @@ class Governing(Protocol):
 
     @property
     def family_rules(self) -> tuple[Rule, ...]:
-        """Those of the capabilities that extensions bring."""
+        """The rules for the capabilities that extensions bring."""
         ...
 
     @property
     def shared_rules(self) -> tuple[Rule, ...]:
-        """Those of the policies that the manifest extends."""
+        """The rules of the policies that the manifest extends."""
         ...
 
     @property
     def settings(self) -> _Settings:
-        """With the default."""
+        """Settings, with the default."""
         ...
 
     @property
@@ -82,7 +82,7 @@ class Governing(Protocol):
 
     @property
     def all_flows(self) -> tuple[FlowRule, ...]:
-        """Those of the manifest, of entries and of workers."""
+        """The flow rules of the manifest, of entries and of workers."""
         ...
 
     @property
@@ -92,31 +92,31 @@ class Governing(Protocol):
 
     @property
     def sources(self) -> tuple[LabelledSource, ...]:
-        """What the manifest says that calls return."""
+        """The results of calls, as the manifest labels them."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What has a say over every call of a workspace, whoever makes it."""
+    """The rules for every call of a workspace, whoever makes it."""
 
     rules: tuple[Rule, ...]
-    """As `base_rules` returned them."""
+    """The result of `base_rules`."""
     default: Decision = "needs_approval"
     tightening: tuple[Rule, ...] = ()
     """Rules of the policies that the manifest extends, and of a person's `policy.toml`."""
     flows: tuple[FlowRule, ...] = ()
     """The manifest's."""
     labelling: Labelling = Labelling()
-    """What calls are labelled by, whoever states the flow rules."""
+    """The labelling of calls, whoever states the flow rules."""
     reads: frozenset[str] = ONLY_READS
-    """What no preset takes for an effect."""
+    """The capabilities that no preset takes for an effect."""
     max_bits: int = MOST_BITS
     """The most that a closed answer may carry."""
 
     @classmethod
     def of(cls, graph: Governing, tightening: tuple[Rule, ...] = ()) -> Base:
-        """That of the workspace of `graph`, for a person with these rules."""
+        """The base of the workspace of `graph`, for a person with these rules."""
         return cls(
             base_rules(graph.rules, graph.family_rules),
             graph.settings.default,
@@ -130,7 +130,7 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What an entry or a worker adds to the base: it only tightens."""
+    """The part that an entry or a worker adds to the base: it only tightens."""
 
     rules: tuple[Rule, ...] = ()
     ceiling: Ceiling | None = None
@@ -139,7 +139,7 @@ class Layer:
 
     @property
     def own(self) -> tuple[Rule | FlowRule, ...]:
-        """What it says about a call before which nothing was read."""
+        """Its rules for a call before which nothing was read."""
         return (
             self.rules
             if not self.flows
@@ -148,7 +148,7 @@ class Layer:
 
     @classmethod
     def of_own(cls, own: Iterable[Rule | FlowRule]) -> Layer:
-        """One that says the same, without a ceiling."""
+        """A layer with the same rules, without a ceiling."""
         own = tuple(own)
         if not any(isinstance(each, FlowRule) for each in own):
             return cls(cast("tuple[Rule, ...]", own))
@@ -157,23 +157,23 @@ class Layer:
 
     @classmethod
     def of_entry(cls, entry: Governed) -> Layer:
-        """That of an entry."""
+        """The layer of an entry."""
         ceiling = _ceiling(entry, f"entry `{entry.name}`")
         return cls(entry.approvals, ceiling, entry.flows.all, _max_bits(entry))
 
     @classmethod
     def of_worker(cls, worker: Governed) -> Layer:
-        """That of a worker."""
+        """The layer of a worker."""
         ceiling = _ceiling(worker, f"worker `{worker.name}`")
         return cls(worker.approvals, ceiling, worker.flows.all, _max_bits(worker))
 
 
 NO_LAYER = Layer()
-"""That of an entry or a worker which restricts nothing."""
+"""The layer of an entry or a worker without restrictions."""
 
 
 def authority_of(base: Base, entry: Layer, path: Sequence[Layer] = ()) -> Authority:
-    """What has a say over the calls of the last worker on `path`, below `entry`; of `entry` itself where it is empty.
+    """The authority over the calls of the last worker on `path`, below `entry`; of `entry` itself if it is empty.
 
     The rules of the entry hold for the whole tree, those of a worker for its own calls only; a ceiling holds for
     everything below as well.

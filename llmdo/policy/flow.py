@@ -1,4 +1,4 @@
-"""Flow rules as files state them, and the labels that calls leave behind: who read what, by the words of the rules."""
+"""Flow rules as files state them, and the labels that calls leave behind: who read which data, in the rules' words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PRESETS: dict[Preset, tuple[tuple[tuple[str, ...], str], ...]] = {
     ),
     "strict": tuple(((UNTRUSTED,), effect) for effect in EFFECTS),
 }
-"""Each preset's flows: what is read, and what then asks.
+"""Each preset's flows: the data read, and the effects that then ask.
 
 `rule-of-two`: a stranger's text, private data and a way out never come together without a question.
 `strict`: no effect after a stranger's text without a question.
@@ -38,7 +38,7 @@ class Flows:
     rules: tuple[FlowRule, ...] = ()
     """Those that are written out, sorted."""
     max_bits: int | None = None
-    """The most bits that a closed answer may carry; None where nothing less than `MOST_BITS` is stated."""
+    """The most bits that a closed answer may carry; None if nothing less than `MOST_BITS` is stated."""
     owner: str = field(default="", compare=False)
 
     @property
@@ -66,7 +66,7 @@ NO_FLOWS = Flows()
 
 @dataclass(frozen=True, slots=True)
 class LabelledSource:
-    """A capability whose calls return what `label` says."""
+    """A capability whose calls return data with `label`."""
 
     capability: Capability
     label: Capability
@@ -74,14 +74,14 @@ class LabelledSource:
 
 
 def parse_flow(text: str) -> tuple[tuple[Capability, ...], Capability]:
-    """What a flow rule's key says: its sources, sorted, and where they may not go."""
+    """The two sides of a flow rule's key: its sources, sorted, and their forbidden target."""
     sources, _, to = text.rpartition(" -> ")
     return tuple(sorted(map(Capability.parse, sources.split(" & ")), key=str)), Capability.parse(to)
 
 
 @dataclass(frozen=True, slots=True)
 class Labelling:
-    """What calls are labelled by: the sources that flow rules name, and what the workspace says of its own."""
+    """The basis for labelling calls: the sources in flow rules, and those that the workspace declares."""
 
     labels: tuple[Capability, ...] = ()
     """Sorted. Without any, nothing is labelled."""
@@ -89,15 +89,15 @@ class Labelling:
 
     @classmethod
     def of_rules(cls, flows: Iterable[FlowRule], sources: Iterable[LabelledSource]) -> Labelling:
-        """That of a workspace with these flow rules, whoever states them."""
+        """The labelling of a workspace with these flow rules, whoever states them."""
         return cls(
             tuple(sorted({source for flow in flows for source in flow.sources}, key=str)), tuple(sources)
         )
 
     def of(self, raised: Iterable[Capability]) -> frozenset[Capability]:
-        """The labels of what a call returns that raises these.
+        """The labels of the result of a call that raises these.
 
-        A scope that is not known matches each, as in rules; a program that may do anything reads any file.
+        An unknown scope matches each, as in rules; a program that may do anything reads any file.
         """
         read = {*raised}
         if any(_does_anything(each) for each in read):
@@ -109,13 +109,13 @@ class Labelling:
         return frozenset([label for label in self.labels if any(map(label.touches, read))])
 
     def kept(self, carried: Iterable[Capability]) -> dict[str, list[str]]:
-        """What a conversation carries, as its journal keeps it: these labels, of which others, by which sources."""
+        """The labels of a conversation, as its journal keeps them: the carried ones, those looked for, the sources."""
         return {"carried": sorted(map(str, carried)), "of": [*map(str, self.labels)], "sources": self._stated}
 
     def carried_in(self, kept: Mapping[str, object] | None) -> frozenset[Capability]:
-        """The labels of a conversation of which a journal keeps this, or nothing.
+        """The labels of a conversation from its journal, which may have none.
 
-        What flow rules did not name then, nobody looked for: it counts as read. So does all, by other sources.
+        Labels that no flow rule named then count as read, as nobody looked for them. With other sources, all do.
         """
         if kept is None or kept.get("sources") != self._stated:
             return frozenset(self.labels)
@@ -132,14 +132,14 @@ class Labelling:
 
     @property
     def of_strangers(self) -> frozenset[Capability]:
-        """The labels of what a stranger wrote."""
+        """The labels of a stranger's text."""
         return self.of((Capability(UNTRUSTED),))
 
 
 def written_by(raised: Iterable[Capability], declared: Iterable[Capability]) -> tuple[str | None, ...]:
     """The scopes of files that a call which raises these may change; None for any.
 
-    Of an unknown scope, those that its tool declared.
+    For an unknown scope, those that its tool declared.
     """
     raised = tuple(raised)
     if any(map(_does_anything, raised)):
@@ -161,5 +161,5 @@ def _scopes(capabilities: Iterable[Capability], names: tuple[str, ...]) -> tuple
 
 
 def _does_anything(raised: Capability) -> bool:
-    """Whether a program is run which reads and changes what it likes."""
+    """Whether it runs a program that reads and changes anything."""
     return Capability("proc").covers_name(raised.name) and raised.name != "proc.exec.read"

@@ -31,7 +31,7 @@ PROTECTED_FILES = (
     ".kiro", ".opencode", ".windsurf", ".mcp.json", ".env", ".env.*", ".envrc", "*.env", ".mise", "mise",
     ".mise.toml", ".mise.*.toml", "mise.toml", "mise.*.toml", "conftest.py", "sitecustomize.py", "usercustomize.py",
 )  # fmt: skip
-"""Names that govern runs of llmdo, of CI, of git, of editors, of other agents; a file in such a folder counts too."""
+"""Names that govern runs of llmdo, CI, git, editors and other agents; a file in such a folder counts too."""
 
 CODE_FILES = (
     # read by interpreters
@@ -85,10 +85,10 @@ CODE_FILES = (
     ".amazonq", ".crush*", ".junie", "mcp.json", "crush.json", ".rules", "mcp_agent.config.yaml",
     "mcp_agent.secrets.yaml", "fastmcp.json", "opencode.json*", "fastagent.config.yaml", "fastagent.secrets.yaml",
 )  # fmt: skip
-"""Names of what an interpreter, a compiler, a package manager, an editor or another agent executes or obeys."""
+"""Names of files that an interpreter, compiler, package manager, editor or other agent executes or obeys."""
 
 _LAST = frozenset({"build", "workspace", "dune", "head"})
-"""Names of files alone, of folders they say nothing: of Bazel and Dune, and what makes a folder a repository to git."""
+"""Names that count for files alone, not for folders: of Bazel and Dune, and the mark of a repository for git."""
 
 _IS_PROTECTED = any_named(PROTECTED_FILES)
 _IS_CODE = any_named(CODE_FILES)
@@ -115,7 +115,7 @@ def is_protected(path: str, governing: Iterable[str] = ()) -> bool:
 
 
 def holds_protected(scope: str, governing: Iterable[str] = ()) -> bool:
-    """Whether a write within `scope`, a path or `folder/**`, may be one to what governs the run."""
+    """Whether a write within `scope`, a path or `folder/**`, may change a file that governs the run."""
     if scope == _EVERYWHERE:
         return True
     path = scope.removesuffix("/**")
@@ -130,7 +130,7 @@ def holds_protected(scope: str, governing: Iterable[str] = ()) -> bool:
 
 
 def is_code(path: str) -> bool:
-    """Whether a part of `path` has a name of what is executed."""
+    """Whether a part of `path` has the name of an executed file."""
     parts = folded(path)
     return bool(_IS_CODE.search("/".join(parts))) or parts[-1:] in {(name,) for name in _LAST}
 
@@ -138,10 +138,10 @@ def is_code(path: str) -> bool:
 def raised_by_change(
     scope: str, governing: Iterable[str], *, is_executed: bool = False
 ) -> Iterator[Capability]:
-    """What a write, a deletion or a renaming within `scope` raises beside what any one raises.
+    """The additional capabilities of a write, a deletion or a renaming within `scope`.
 
-    `fs.write.protected` where that may be a file that governs the run, else `fs.write.code` where it may be code; a
-    folder may hold both. `is_executed` says that the file is code whatever its name is.
+    `fs.write.protected` if that may be a file that governs the run, else `fs.write.code` if it may be code; a folder
+    may hold both. `is_executed` says that the file is code whatever its name is.
     """
     governs = holds_protected(scope, governing)
     if governs:
@@ -151,7 +151,7 @@ def raised_by_change(
 
 
 def declared_by_change(scope: str | None, *, may_be_folder: bool = False) -> tuple[Capability, ...]:
-    """All that `raised_by_change` may yield within `scope`: a name does not tell what an inventory holds.
+    """All that `raised_by_change` may yield within `scope`: a name does not show the content of an inventory.
 
     `may_be_folder` says that a path may be that of a folder, with all in it.
     """
@@ -162,7 +162,7 @@ def declared_by_change(scope: str | None, *, may_be_folder: bool = False) -> tup
 
 
 def is_change(capability: Capability) -> bool:
-    """Whether a call that raises it may change or delete files, beyond what its kind says already."""
+    """Whether a call that raises it may change or delete files, beyond the meaning of its kind."""
     return _may_change(capability.name)
 
 
@@ -175,7 +175,7 @@ def _may_change(name: str) -> bool:
 
 
 class _Governing(NamedTuple):
-    """What governs a run, as paths are compared."""
+    """The paths and globs that govern a run, as paths are compared."""
 
     paths: frozenset[tuple[str, ...]]
     globs: tuple[Glob, ...]
@@ -198,7 +198,7 @@ def _may_match_below(glob: Glob, folder: tuple[str, ...]) -> bool:
 
 
 def _of_source(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Where the source of a compiled module would be; `parts` itself where it is none."""
+    """The path of a compiled module's source; `parts` itself if it is none."""
     if not parts or not parts[-1].endswith(_COMPILED):
         return parts
     folder = parts[:-2] if parts[-2:-1] == ("__pycache__",) else parts[:-1]

@@ -24,14 +24,13 @@ SECRET_FILES: tuple[str, ...] = (
     ".boto", ".s3cfg", ".vault-token", ".terraform.d", "*.tfstate", "*.tfstate.backup",
     "credentials", "*credentials.json", "credentials.toml", "client_secret*.json", "service-account*.json",
 )  # fmt: skip
-"""Patterns of what may not be read unasked; a file in a folder of such a name counts as well."""
+"""Patterns of files that may not be read unasked; files in a folder of such a name count."""
 
 
 def folded(path: str) -> tuple[str, ...]:
     """The parts of `path`, as the least strict file system compares them.
 
-    Without case, composition and invisible characters, and without the dots and blanks that Windows drops from the
-    end of a name.
+    Without case, composition, invisible characters, and the dots and blanks that Windows drops from the end of a name.
     """
     visible = "".join(character for character in path if unicodedata.category(character) != "Cf")
     plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", visible).casefold())
@@ -39,7 +38,7 @@ def folded(path: str) -> tuple[str, ...]:
 
 
 def any_named(patterns: Iterable[str]) -> re.Pattern[str]:
-    """An expression that is found in a folded path where one of its parts has a name of these `patterns`."""
+    """An expression found in a folded path if one of its parts has a name of these `patterns`."""
     named = "|".join("[^/]*".join(map(re.escape, pattern.split("*"))) for pattern in patterns)
     return re.compile(f"(?:^|/)(?:{named})(?:/|$)")
 
@@ -58,10 +57,10 @@ def may_hold_secrets(scope: str) -> bool:
 
 
 def protected(path: str, scope: str | None = None) -> frozenset[Capability]:
-    """What reading `path` raises beside what any read raises; with `scope` where it stands for more than itself."""
+    """The additional capabilities of reading `path`; with `scope` if it means more than itself."""
     return frozenset({Capability(PROTECTED_READ, scope or path)} if is_secret(path) else ())
 
 
 def protected_within(scope: str) -> frozenset[Capability]:
-    """What reads within `scope` may raise beside what any read raises."""
+    """The additional capabilities that reads within `scope` may raise."""
     return frozenset({Capability(PROTECTED_READ, scope)} if may_hold_secrets(scope) else ())

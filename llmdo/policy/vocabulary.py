@@ -1,6 +1,6 @@
 """The vocabulary of capabilities: a row for each, the gravest first, with every fact that llmdo knows of it.
 
-What does most harm where nobody looks comes first: running what it likes, then changing, sending and reading.
+The most harmful without supervision come first: running any program, then changing, sending and reading.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 Decision = Literal["allowed", "needs_approval", "blocked"]
 Leg = Literal["private data", "untrusted input", "a way out"]
-"""What must not meet in one tree."""
+"""The three that must not meet in one tree."""
 
 OWN = "x"
 """The family of the capabilities that authors of toolsets name themselves: `x.TOOLSET.NAME`."""
 
 UNDECLARED = "capability.undeclared"
 UNTRUSTED = "data.untrusted"
-"""The label of text that a stranger may have written: who read it no longer chooses alone."""
+"""The label of text that a stranger may have written: its reader no longer chooses alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +30,9 @@ class CapabilityFacts:
 
     meaning: str
     decision: Decision | None = None
-    """That of its built-in rule; None: the default of the workspace."""
+    """The decision of its built-in rule; None: the default of the workspace."""
     needs_full_name: bool = False
-    """Whether it, with all below it, lies inside a ceiling only where the ceiling spells out the whole name."""
+    """Whether it, with all below it, lies inside a ceiling only if the ceiling has the whole name."""
     is_outside_ceilings: bool = False
     """Whether no ceiling cuts it off: the callee has its own, and a marker does nothing."""
     is_for_a_terminal: bool = False
@@ -40,17 +40,17 @@ class CapabilityFacts:
     is_effect: bool = True
     """Whether it changes or sends something; the rest only reads, or marks."""
     leg: Leg | None = None
-    """What it brings; a command can send, unless it only reads."""
+    """The leg that it brings; a command can send, unless it only reads."""
     has_paths: bool = False
     """Whether its scopes are paths of the workspace."""
     is_in_a_shell: bool = False
-    """Whether any command can do it, where nothing confines it."""
+    """Whether any unconfined command can do it."""
     writes: Literal["here", "where its server is"] | None = None
-    """Where it may leave files."""
+    """The place in which it may leave files."""
     is_repeatable: bool = False
     """Whether a tool that raises it may run twice with no harm done."""
     verb: str | None = None
-    """What a tool does with a path, in a sentence."""
+    """The verb for a tool and a path, in a sentence."""
 
 
 _COMMAND = CapabilityFacts(
@@ -167,7 +167,7 @@ FACTS: Mapping[str, CapabilityFacts] = {
 }
 
 VOCABULARY: Mapping[str, str] = {name: facts.meaning for name, facts in FACTS.items() if name != OWN}
-"""Every capability there is, apart from `x.TOOLSET.NAME`, with what it means."""
+"""Every capability apart from `x.TOOLSET.NAME`, with its meaning."""
 
 ROOTS = frozenset(name.partition(".")[0] for name in FACTS)
 """The first labels of capabilities that are ours or a toolset's; any other is an extension's."""
@@ -181,7 +181,7 @@ WITHOUT_EFFECT = frozenset(name for name, facts in FACTS.items() if not facts.is
 
 
 def families(names: Iterable[str]) -> tuple[str, ...]:
-    """The fewest names that cover these: a family stands for its rows, where it has several and no row of its own."""
+    """The fewest names that cover these: a family for its rows, if it has several and no row of its own."""
     wanted = {*names}
     rows = {
         family: {name for name in FACTS if name.startswith(f"{family}.")}
@@ -193,24 +193,24 @@ def families(names: Iterable[str]) -> tuple[str, ...]:
 
 
 EFFECTS = families(name for name, facts in FACTS.items() if facts.is_effect and name != UNDECLARED)
-"""What changes or sends something; in a family there may be some that only reads."""
+"""The capabilities that change or send something; a family may have some that only read."""
 
 ONLY_READS = frozenset(
     name for name in WITHOUT_EFFECT if any(name.startswith(f"{each}.") for each in EFFECTS)
 )
-"""What a preset does not mean by the family that it is in."""
+"""The capabilities that a preset does not mean by their family."""
 
 LEGS: Mapping[str, tuple[str, ...]] = {
     leg: families(name for name, facts in FACTS.items() if facts.leg == leg)
     for leg in ("private data", "untrusted input", "a way out")
 }
-"""The capabilities that bring each of what must not meet."""
+"""The capabilities of each leg."""
 
 IN_A_SHELL = families(name for name, facts in FACTS.items() if facts.is_in_a_shell)
 
 
 def facts_of(name: str) -> CapabilityFacts | None:
-    """The facts of a capability, or of the nearest one above it; None where there are none."""
+    """The facts of a capability, or of the nearest one above it; None if there are none."""
     while name not in FACTS:
         name, dot, _ = name.rpartition(".")
         if not dot:

@@ -1,8 +1,8 @@
-"""What each entry can reach through delegation: every capability, by which path, behind which gate.
+"""The reach of each entry through delegation: every capability, by which path, behind which gate.
 
-Every decision here is one of `authority.decide`, over calls that stand for all the calls there can be: those of
-`shapes`. Whatever several entries or several calls share is worked out once, in `analysis` and in `rulings`; `walk`
-goes through one tree of calls, `rows` are what it finds, and `depth` tells how long chains get.
+Every decision is one of `authority.decide`, over the calls of `shapes`, which represent all possible calls. Results
+that several entries or calls share are computed once, in `analysis` and in `rulings`; `walk` goes through one tree of
+calls, `rows` are its results, and `depth` gives the length of chains.
 """
 
 from llmdo.reach.analysis import Analysis, entry_ceiling

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Analysis(Premises):
-    """A graph prepared for questions about reach; what several entries need is worked out once."""
+    """A graph prepared for questions about reach; results that several entries need are computed once."""
 
     _answers: dict[tuple[str, str, bool, str | None, str | None], tuple[Row, ...]] = field(
         default_factory=dict, compare=False, repr=False
@@ -38,19 +38,19 @@ class Analysis(Premises):
     _cut: Analysis | None = field(default=None, compare=False, repr=False)
 
     def cut_by(self, also: tuple[Capability, ...]) -> Analysis:
-        """The graph cut into the classes of scopes that these make as well; the last such analysis is kept."""
+        """The graph with these classes of scopes as well; the last such analysis is kept."""
         if self._cut is None or self._cut.also != also:
             self._cut = Analysis(self.graph, self.policy, also, index=self.workers)
         return self._cut
 
     @cached_property
     def bounds(self) -> Bounds:
-        """What could be reached at most."""
+        """The upper bounds of reach."""
         return Bounds(self.graph.edges, self.shapes)
 
     @cached_property
     def height(self) -> int | None:
-        """How many delegations the longest chain of all takes; None where chains run in circles."""
+        """The number of delegations in the longest chain of all; None if chains run in circles."""
         heights: dict[str, int] = {}
         edges = self.graph.edges
         for name in topology.ends_first(edges, frozenset()):
@@ -69,8 +69,8 @@ class Analysis(Premises):
     ) -> tuple[Row, ...]:
         """The reach of `entry`, the gravest first; without its own ceiling if `ceiling` is false.
 
-        That is: what is allowed before what asks, what is blocked last, and within these by `authority.gravity`.
-        Where `toolset` or `tool` is given, what is raised by that.
+        Allowed rows come before asking ones, blocked ones last, each sorted by `authority.gravity`. With `toolset` or
+        `tool`, the reach of its calls alone.
         """
         question = ("entry", entry.name, ceiling, toolset, tool)
         if question not in self._answers:
@@ -85,7 +85,7 @@ class Analysis(Premises):
         return Walk(self._rulings(layer), starts_of(self.graph, entry), layer)
 
     def through(self, above: Walk, name: str) -> tuple[Row, ...]:
-        """What the worker `name` with everything below it reaches in a larger tree, by the ways of that to it."""
+        """The reach of the worker `name` and everything below it in a larger tree, by the ways there."""
         return rows_of(Walk(above.rulings, (name,), above.entry, above=above))
 
     def walk_below(self, name: str) -> Walk:
@@ -93,9 +93,9 @@ class Analysis(Premises):
         return Walk(self._rulings(NO_LAYER), (name,), ignored=name)
 
     def of_worker(self, name: str, *, toolset: str | None = None, tool: str | None = None) -> tuple[Row, ...]:
-        """The reach of the worker `name` with everything below it: without its own ceiling, and without any entry.
+        """The reach of the worker `name` and everything below it, without its own ceiling and without any entry.
 
-        Where `toolset` or `tool` is given, what is raised by that.
+        With `toolset` or `tool`, the reach of its calls alone.
         """
         question = ("worker", name, False, toolset, tool)
         if question not in self._answers:
@@ -110,7 +110,7 @@ class Analysis(Premises):
         return known
 
     def calls_of(self, entry: Entry) -> Iterator[tuple[Shape, Reference]]:
-        """What `entry` raises by its own tool, and what its code can raise by calling workers with files."""
+        """The calls of `entry` by its own tool, and those that its code can make, such as workers with files."""
         if (own := toolkit.own_tool(self.graph, entry)) and entry.tool and entry.use:
             assurance = assurance_of(self.graph, entry.use.name)
             called = Reference(entry.use.name, entry.tool.at)

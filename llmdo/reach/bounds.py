@@ -1,6 +1,6 @@
-"""What could be reached at most: every row that any chain of delegations leads to, whatever decides about it.
+"""The upper bound of reach: every row that any chain of delegations leads to, whatever the decisions.
 
-Cheap, and never too little. So where a bound already lies inside what is asked for, nobody has to look for paths.
+Cheap, and never too small: nobody has to look for paths if a bound lies inside the limit in question.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Bounds:
 
     @cached_property
     def _bits(self) -> tuple[tuple[Capability, ...], tuple[int, ...]]:
-        """Every row, and for each group the set of those that it has."""
+        """Every row, and the set of rows of each group."""
         rows: dict[int, Capability] = {}
         places: dict[int, int] = {}
         masks = []

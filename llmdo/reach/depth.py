@@ -1,4 +1,4 @@
-"""How deep the delegations of an entry go."""
+"""The depth of an entry's delegations."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How deep the delegations of an entry go."""
+    """The depth of an entry's delegations."""
 
     longest: tuple[str, ...]
-    """The workers along a longest chain, ties by name; of an entry with recursion, up to where that begins."""
+    """The workers along a longest chain, ties by name; with recursion, up to its start."""
     recursion: str | None
-    """A worker through which the chains never have to end; None where all of them do."""
+    """A worker through which the chains never have to end; None if all of them do."""
 
     def is_exceeded(self, most: int) -> bool:
         """Whether some chain has to be longer than `most` delegations."""

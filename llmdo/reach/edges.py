@@ -1,4 +1,4 @@
-"""What can be called along each edge of the graph, and what is decided about that."""
+"""The calls along each edge of the graph, and the decisions about them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def calls_by_worker(analysis: Analysis, walks: Sequence[Walk], name: str) -> Mapping[str, tuple[Row, ...]]:
-    """What the worker `name` can call by each line of its `toolsets`, the gravest first.
+    """The calls of the worker `name` by each line of its `toolsets`, the gravest first.
 
-    A row says the mildest decision over the calls of this edge in any of the `walks`; what is asked on the way to
-    the worker is said at the edges of that way. What no walk comes to is blocked.
+    A row has the mildest decision over the calls of this edge in any of the `walks`; questions on the way to the worker
+    belong to the edges of that way. Calls that no walk comes to are blocked.
     """
     graph = analysis.graph
     place = analysis.workers.places[name]
@@ -44,7 +44,7 @@ def calls_by_worker(analysis: Analysis, walks: Sequence[Walk], name: str) -> Map
 
 
 def calls_by_entry(analysis: Analysis, entry: Entry) -> Mapping[str, tuple[Row, ...]]:
-    """What `entry` calls without a worker: by the name of the toolset or of the worker, the gravest first."""
+    """The calls of `entry` itself, by the name of the toolset or worker, the gravest first."""
     walk = analysis.walk(entry)
     rows_by_name: dict[str, list[Row]] = {}
     for shape, called in analysis.calls_of(entry):

@@ -1,7 +1,7 @@
-"""What may follow what was read: a fixed point over the labels of workers, of written files and of toolsets.
+"""Effects that may follow a read: a fixed point over the labels of workers, of written files and of toolsets.
 
 Labels of a worker are all that any call of it may carry by its end; a real call carries some of them. So a run that
-executes a call under a label has this worker with that label here, relative to what tools declare.
+executes a call under a label has this worker with that label here, relative to the declarations of the tools.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from llmdo.reach.walk import Search
 
 ENTRY = ""
-"""Stands for the code of an entry among the names of workers, and for its input."""
+"""The code of an entry among the names of workers, and its input."""
 
 STRANGERS = Capability(UNTRUSTED)
 
 
 class Entrance(NamedTuple):
-    """Where a label comes in first."""
+    """The first origin of a label."""
 
     worker: str
     """`ENTRY` for the code of the entry."""
@@ -47,37 +47,36 @@ class Entrance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FlowRow:
-    """One capability that something below an entry can raise after it has read what a stranger wrote."""
+    """One capability that something below an entry can raise after it has read a stranger's words."""
 
     capability: Capability
     decision: Decision
-    """The mildest of all such calls, as rules and flow rules decide them then; gates of the delegations included."""
+    """The mildest of all such calls by the rules and flow rules for that moment, gates on the way included."""
     source: tuple[Hop, ...]
-    """The way to the tool that brings the text; empty where the input does."""
+    """The way to the tool that brings the text; empty if the input brings it."""
     source_tool: str
     path: tuple[Hop, ...]
     """The way to the tool that raises it."""
     tool: str
     reasons: tuple[Reason, ...] = field(default=(), compare=False)
-    """Why it is decided so then."""
     private: tuple[Hop, ...] = ()
-    """The way to the private data that the caller may have read by then, where that was asked for."""
+    """The way to the private data that the caller may have read by then, if asked for."""
     private_tool: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unasked:
-    """A question for flows that end in an effect which nobody is asked about.
+    """A question for flows that end in an effect without approval.
 
-    A question before the words are read does not count: whoever answers it has not seen them.
+    An approval before the words are read does not count: whoever gives it has not seen them.
     """
 
     brings: Callable[[Shape, Decision], bool]
-    """Whether a call, so decided, counts as bringing a stranger's words, of those whose tools may."""
+    """Whether a call with this decision brings a stranger's words; asked about tools that may."""
     private: tuple[Capability, ...]
     """Private data. One of these reaches the caller as well, unasked."""
     ends: Callable[[Shape], bool]
-    """Whether a call is an effect that was asked for."""
+    """Whether a call is one of the effects asked for."""
 
 
 @dataclass(slots=True)
@@ -98,7 +97,7 @@ class _Labels:
 
 
 class _Call(NamedTuple):
-    """A call that a worker can make, as far as rules and its own ceiling say."""
+    """A call that a worker can make, as far as rules and its own ceiling permit."""
 
     shape: Shape
     toolset: str
@@ -118,7 +117,7 @@ def leg_text(path: Sequence[Hop], tool: str) -> str:
 
 
 def tool_suffix(path: Sequence[Hop], tool: str) -> str:
-    """The tool at the end of a leg, in words that follow its last hop; empty where that names it."""
+    """The tool at the end of a leg, to follow its last hop; empty if the hop names it."""
     if not path or tool in ("*", "(start)"):
         return ""
     is_named = re.fullmatch(rf"{re.escape(tool)}( \(\d+\))?", path[-1].name)
@@ -126,12 +125,12 @@ def tool_suffix(path: Sequence[Hop], tool: str) -> str:
 
 
 def after_strangers(analysis: Analysis, entry: Entry) -> tuple[FlowRow, ...]:
-    """What `entry` can do once something below it has read a stranger's words, the gravest first."""
+    """The effects of `entry` once something below it has read a stranger's words, the gravest first."""
     return _Spread(analysis, entry).rows
 
 
 def unasked(analysis: Analysis, question: Unasked) -> Callable[[Entry], tuple[FlowRow, ...]]:
-    """What tells for an entry what it can do unasked after a stranger's words and private data, the gravest first."""
+    """A function from an entry to its unasked effects after a stranger's words and private data, the gravest first."""
     known: dict[str, _Contribution] = {}
     return lambda entry: _OpenSpread(analysis, entry, question, known).rows
 
@@ -142,14 +141,14 @@ def labels_below(analysis: Analysis, entry: Entry) -> Mapping[str, frozenset[Cap
 
 
 def written_below(analysis: Analysis, entry: Entry) -> tuple[str | None, ...]:
-    """The scopes of files that something below `entry` may write after it has read a stranger's words; None is any."""
+    """The scopes of files that may be written below `entry` after a stranger's words were read; None is any."""
     files = _Spread(analysis, entry).files
     scopes = {scope and scope.replace(FRESH, "**") for scope, labels in files.items() if STRANGERS in labels}
     return tuple(sorted(scopes, key=str))
 
 
 def given_seals(analysis: Analysis, entry: Entry) -> Iterator[tuple[str, str, Shape]]:
-    """Each effect below `entry` that nobody is asked about, by a caller that may be handed a sealed text.
+    """Each effect below `entry` without approval, by a caller that may be given a sealed text.
 
     The caller, `ENTRY` for the code of the entry; the worker that seals; and the call.
     """
@@ -224,7 +223,7 @@ class _Spread:
                     self._delegate(name, callee)
 
     def _words(self, name: str) -> None:
-        """Adds what toolsets say where no call is decided on: it may be all that their tools declare."""
+        """Adds the words of toolsets that need no decided call: possibly all that their tools declare."""
         graph = self._analysis.graph
         worker = graph.workers.get(name)
         for use in worker.uses if worker else ():
@@ -237,7 +236,7 @@ class _Spread:
                 self._labels.add(self._labels.workers[name], dict.fromkeys(words, origin))
 
     def _keeping(self, name: str) -> Iterable[str]:
-        """The toolsets that a worker or its code may call, and that keep what they get."""
+        """The toolsets that a worker or its code may call, and that keep their input."""
         graph = self._analysis.graph
         if name == ENTRY:
             uses = code_calls.own_uses(graph, self._entry)
@@ -246,7 +245,7 @@ class _Spread:
         return [use.name for use in uses if use.name in graph.toolsets and graph.toolsets[use.name].keeps]
 
     def _call(self, name: str, call: _Call) -> None:
-        """Adds what a call brings to its worker, and leaves behind."""
+        """Adds the labels that a call brings to its worker, and leaves behind."""
         labels, mine = self._labels, self._labels.workers[name]
         raised = call.shape.raised
         origin = Entrance(name, call.toolset, call.shape.tool)
@@ -317,33 +316,33 @@ class _Spread:
         )
 
     def _authority(self, name: str) -> Authority:
-        """What has a say over the calls of a worker; of ceilings its own and the entry's."""
+        """The authority over the calls of a worker; with its own ceiling and the entry's alone."""
         own = () if name == ENTRY else (Layer.of_worker(self._analysis.graph.workers[name]),)
         return self._analysis.authority(Layer.of_entry(self._entry), own)
 
     def _to(self, entrance: Entrance) -> tuple[Hop, ...]:
-        """The hops to what brings a label; none where the input does."""
+        """The hops to the origin of a label; none for the input."""
         return self._path(self._search, entrance.worker, entrance.toolset) if entrance.toolset else ()
 
     def _path(self, search: Search, name: str, end: str) -> tuple[Hop, ...]:
-        """The hops to a worker, as a search found it, and on to what it uses."""
+        """The hops to a worker, as a search found it, and to the thing used."""
         hops = () if name == ENTRY else search.hops(self._analysis.workers.places[name])
         uses = () if name == ENTRY else self._analysis.graph.workers[name].uses
         return (*hops, Hop(end, next((use for use in uses if use.name == end), None)))
 
 
 class _Contribution(NamedTuple):
-    """What the calls of one worker add to a question."""
+    """The labels and effects that the calls of one worker add to a question."""
 
     labels: dict[Capability, Entrance]
     ends: tuple[_Call, ...]
 
 
 class _OpenSpread(_Spread):
-    """The labels below an entry of another tool's project, where each agent passes on both ways all that it reads.
+    """The labels below an entry of another tool's project, in which agents pass on all that they read, both ways.
 
-    So all below the entry have one another's labels, and one look at each agent is the fixed point. Entries have no
-    rules of their own there: what an agent adds is `known` for all of them.
+    So all below the entry share their labels, and one look at each agent is the fixed point. Entries have no rules of
+    their own there: the contribution of an agent is `known` for all of them.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How a worker or an entry comes to a capability, a toolset, a tool or a worker: rows of reach, and every call path."""
+"""Rows of reach and call paths from a worker or an entry to a capability, a toolset, a tool or a worker."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ class CallPath:
 
     hops: tuple[Hop, ...]
     decision: Decision
-    """At its mildest: over the calls at its end that raise the capability, gates of the delegations included."""
+    """The mildest of the calls at its end that raise the capability, gates of the delegations included."""
     is_attachment: bool = False
-    """Whether such a call hands a file to the worker at its end."""
+    """Whether such a call passes a file to the worker at its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What somebody asks the way to."""
+    """The end of the paths that somebody asks about."""
 
     capability: Capability | None = None
-    """None: whatever `toolset` raises."""
+    """None: any that `toolset` raises."""
     is_elsewhere: bool = False
-    """Whether the row is meant that stands for what is left of the scope beside narrower rows."""
+    """Whether only the row for the rest of the scope is meant, outside narrower rows."""
     toolset: str | None = None
-    """Only what is raised by this toolset; None: by anything."""
+    """Only calls of this toolset; None: of any."""
     tool: str | None = None
-    """Only what is raised by this tool, called as reach prints it; None: by any."""
+    """Only calls of this tool, named as reach prints it; None: of any."""
     worker: str | None = None
     """Only the call of this worker; None: anything else as well."""
 
@@ -63,7 +63,7 @@ class Target:
         return " ".join(words)
 
     def means(self, raised: Capability) -> bool:
-        """Whether this row of reach, or something in it, is asked about."""
+        """Whether the question is about this row of reach, or something in it."""
         if self.is_elsewhere:
             return raised == self.capability
         wanted = self.capability
@@ -118,13 +118,13 @@ def _tools(graph: Graph) -> Iterator[str]:
 
 
 def _named_tools(graph: Graph, worker: Worker, use: Use) -> Iterator[tuple[str, Tool]]:
-    """The tools that a line of `worker` offers, and those that their code can come to call, as reach prints them."""
+    """The tools that a line of `worker` offers, and those that their code may call, as reach prints them."""
     yield from tools_of(graph, worker, use).items()
     yield from ((call.name, call.tool) for call in calls_by(graph, use))
 
 
 def origins_of(graph: Graph, name: str) -> tuple[Entry | Worker, ...]:
-    """The entry or the worker called `name`, or all that use the toolset of that name, sorted by theirs.
+    """The entry or the worker called `name`, or all that use the toolset of that name, entries first, by name.
 
     Raises:
         LlmdoError: There is nothing of that name.
@@ -149,7 +149,7 @@ def origins_of(graph: Graph, name: str) -> tuple[Entry | Worker, ...]:
 
 
 def rows_to(analysis: Analysis, origin: Entry | Worker, target: Target) -> list[Row]:
-    """The rows of reach that are about `target`, the gravest first; of a worker, that of its call alone."""
+    """The rows of reach about `target`, the gravest first; for a worker, the row of its call alone."""
     if target.worker is not None:
         return [*_row_to_worker(analysis, origin, target.worker)]
     if isinstance(origin, Entry):
@@ -169,7 +169,7 @@ def _by_tool(row: Row, tool: str | None) -> Row:
 
 
 def _row_to_worker(analysis: Analysis, origin: Entry | Worker, name: str) -> Iterator[Row]:
-    """The call of the worker `name` on the best way to it; none where nothing below `origin` may call it."""
+    """The call of the worker `name` on the best way to it; nothing without one below `origin`."""
     walk = analysis.walk(origin) if isinstance(origin, Entry) else analysis.walk_below(origin.name)
     if isinstance(origin, Entry) and origin.worker is None:
         for shape, called in analysis.calls_of(origin):
@@ -185,7 +185,7 @@ def _row_to_worker(analysis: Analysis, origin: Entry | Worker, name: str) -> Ite
 
 
 def _call_at_the_end(walk: Walk, path: tuple[Hop, ...]) -> Row:
-    """The row of the call that a path of delegations ends with."""
+    """The row of the call at the end of a path of delegations."""
     raised = delegating(path[-1].name)
     decision = strictest([hop.decision for hop in path])
     reasons = [
@@ -200,14 +200,14 @@ def _call_at_the_end(walk: Walk, path: tuple[Hop, ...]) -> Row:
 
 
 def every_path(analysis: Analysis, origin: Entry | Worker, target: Target) -> list[CallPath]:
-    """Every path from `origin` to `target`, its own calls first, then as `paths_to` has them."""
+    """Every path from `origin` to `target`, its own calls first, then in the order of `paths_to`."""
     if not isinstance(origin, Entry):
         return list(paths_to(analysis.walk_below(origin.name), target))
     return [*own_paths(analysis, origin, target), *paths_to(analysis.walk(origin), target)]
 
 
 def own_paths(analysis: Analysis, entry: Entry, target: Target) -> Iterator[CallPath]:
-    """The paths of one step to what `entry` calls itself, where that can raise what is meant."""
+    """The paths of one step to the calls of `entry` itself that can raise the target."""
     walk = analysis.walk(entry)
     mildest: dict[tuple[Hop, ...], CallPath] = {}
     for shape, called in analysis.calls_of(entry):
@@ -225,7 +225,7 @@ def own_paths(analysis: Analysis, entry: Entry, target: Target) -> Iterator[Call
 
 
 def paths_to(walk: Walk, target: Target) -> Iterator[CallPath]:
-    """The paths from where `walk` starts to a toolset that can raise what is meant, shortest first, ties by name.
+    """The paths from the starts of `walk` to a toolset that can raise the target, shortest first, ties by name.
 
     Within `max-depth`, without visiting a worker twice; at most `MAX_PATHS`.
     """
@@ -253,7 +253,7 @@ def paths_to(walk: Walk, target: Target) -> Iterator[CallPath]:
 
 
 def _mildest(walk: Walk, path: tuple[Hop, ...], use: Use, target: Target) -> Decision | None:
-    """The mildest decision over the calls by `use` at the end of `path` that are meant; None where none is."""
+    """The mildest decision over the calls for the target by `use` at the end of `path`; None without any."""
     graph, premises = walk.premises.graph, walk.premises
     worker = graph.workers[path[-1].name]
     authority = premises.authority(walk.entry, walk.layers(path))

@@ -1,4 +1,4 @@
-"""What every decision about reach rests on: the rules and ceilings of a graph, and the calls that can be made."""
+"""The basis of every decision about reach: the rules and ceilings of a graph, and the possible calls."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class Premises:
-    """A graph with a person's rules; what is decided about a call, whatever path leads to it, is worked out once."""
+    """A graph with a person's rules; decisions that hold for a call on every path are made once."""
 
     graph: Graph
     policy: tuple[Rule, ...] = ()
     """Rules of the person's `policy.toml`."""
     also: tuple[Capability, ...] | None = None
-    """What two analyses name together: with it all tools get a row for each class of scopes, so rows compare."""
+    """The capabilities that two analyses name: with them all tools get a row for each class of scopes, to compare."""
     index: WorkerIndex | None = field(default=None, compare=False, repr=False)
-    """That of another analysis of the same graph."""
+    """The index of another analysis of the same graph."""
     _verdicts: dict[tuple[Rule | FlowRule, ...], dict[Shape, Verdict]] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -47,7 +47,7 @@ class Premises:
 
     @cached_property
     def base(self) -> Base:
-        """What has a say over every call."""
+        """The rules and ceilings that count for every call."""
         return Base.of(self.graph, self.policy)
 
     @cached_property
@@ -68,12 +68,12 @@ class Premises:
         return {worker.name: Layer.of_worker(worker) for worker in self.workers.governed}
 
     def layer(self, worker: str) -> Layer:
-        """What a worker adds to the base."""
+        """The layer that a worker adds to the base."""
         return self._layers.get(worker, NO_LAYER)
 
     @cached_property
     def _ceilings_alike(self) -> Sequence[tuple[Ceiling, Sequence[str]]]:
-        """The ceilings that differ, each with the workers that have such a one."""
+        """The different ceilings, each with its workers."""
         alike: dict[int, tuple[Ceiling, list[str]]] = {}
         for name, ceiling in self.ceilings.items():
             # Those that say the same are mostly one object; others only cost time.
@@ -89,7 +89,7 @@ class Premises:
 
     @property
     def _of_flows(self) -> Iterable[Capability]:
-        """What flow rules and labelled sources name."""
+        """The capabilities that flow rules and labelled sources name."""
         for flow in self.graph.all_flows:
             yield from (*flow.sources, flow.to)
         for source in self.graph.sources:
@@ -97,7 +97,7 @@ class Premises:
 
     @cached_property
     def written(self) -> tuple[Capability, ...]:
-        """Those of them with a scope, sorted."""
+        """Those of `named` with a scope, sorted."""
         return tuple(
             sorted((capability for capability in self.named if capability.scope is not None), key=str)
         )
@@ -111,11 +111,11 @@ class Premises:
         return Shapes(self.workers, self.written, frozenset(names), self.also is not None)
 
     def authority(self, entry: Layer, path: Sequence[Layer] = ()) -> Authority:
-        """What has a say over the calls of the last worker on a path below an entry."""
+        """The authority over the calls of the last worker on a path below an entry."""
         return authority_of(self.base, entry, path)
 
     def verdict(self, shape: Shape, layers: tuple[Rule | FlowRule, ...]) -> Verdict:
-        """The decision over a call, given the layers, as far as no ceiling cuts it off; its reasons name the row."""
+        """The decision over a call by the layers, as far as no ceiling cuts it off; its reasons name the row."""
         # Only rules for the name or for what is above it can have a say.
         raised = [capability.name for capability in shape.raised]
         layers = tuple(
@@ -139,10 +139,10 @@ class Premises:
         return verdict
 
     def own_reasons(self, worker: str, reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
-        """Reasons for a call of `worker`, each rule of its own with its own place: equal ones of others are shared.
+        """Reasons for a call of `worker`, with the places of its own rules: equal rules are shared between workers.
 
-        Of a project of another tool the rules for all agents are only the mildest of each: where the agent has a rule
-        of its own, that is the reason.
+        In a project of another tool the rules for all agents are only the mildest of each: an agent's own rule replaces
+        them.
         """
         own = {rule: rule for rule in self.layer(worker).rules}
         mine = tuple(
@@ -161,7 +161,7 @@ class Premises:
         )
 
     def admits(self, ceiling: Ceiling, raised: frozenset[Capability]) -> bool:
-        """Whether a call that raises this lies inside `ceiling`."""
+        """Whether a call that raises these capabilities lies inside `ceiling`."""
         # By identity, for hashing them would take longer; the first ceiling keeps them alive.
         known = self._inside.setdefault(id(ceiling.capabilities), (ceiling, {}))[1]
         if (inside := known.get(raised)) is None:
@@ -169,7 +169,7 @@ class Premises:
         return inside
 
     def cut(self, raised: frozenset[Capability]) -> frozenset[str]:
-        """The workers whose ceilings do not admit a call that raises this."""
+        """The workers whose ceilings do not admit a call that raises these capabilities."""
         if (known := self._cuts.get(raised)) is None:
             known = self._cuts[raised] = frozenset(
                 name

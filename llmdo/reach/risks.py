@@ -1,6 +1,6 @@
-"""What a reach amounts to: capabilities gained only by delegation, and ways by which private data can leave.
+"""The risks of a reach: capabilities gained only by delegation, and ways by which private data can leave.
 
-Asked of workspaces and of foreign projects alike; how it is worded is up to who asks.
+Asked of workspaces and of foreign projects alike; the wording is the caller's.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from llmdo.reach.rows import Hop, Row
 
 MOST_NAMED = 8
-"""Capabilities in a sentence: of tools of which nothing is known, a project may have a hundred."""
+"""Capabilities in a sentence: with unknown tools, a project may have a hundred."""
 
 SHELL = "proc.exec.unlisted"
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What an entry reaches only through one of the workers that its own worker calls."""
+    """The capabilities that an entry reaches only through one of the workers that its own worker calls."""
 
     first: Hop
     """That worker."""
@@ -39,7 +39,7 @@ class Gain:
 
     @property
     def names(self) -> str:
-        """The capabilities, as a sentence lists them; those of a shell that nothing confines stand behind it."""
+        """The capabilities, as a sentence lists them; an unconfined shell includes those of its commands."""
         of_a_shell = " (a shell, which also reads, writes and sends)"
         names = [f"`{row.capability}`{of_a_shell * _is_free_shell(row)}" for row in self._named]
         more = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED + 1 else []
@@ -47,12 +47,12 @@ class Gain:
 
     @property
     def is_gated(self) -> bool:
-        """Whether somebody is asked before each of those that are named."""
+        """Whether somebody is asked before each of the named capabilities."""
         return all(row.decision != "allowed" for row in self._named)
 
     @property
     def _named(self) -> list[Row]:
-        """The rows that say something of their own: what any command can do does not, beside a shell."""
+        """The rows to name: with an unconfined shell, not those of capabilities that any command has."""
         shell = next((row for row in self.rows if _is_free_shell(row)), None)
         if shell is None:
             return [*self.rows]
@@ -64,7 +64,7 @@ class Leak:
     """Private data, untrusted input and a way out that one entry reaches."""
 
     legs: tuple[tuple[str, Row], ...]
-    """What each is, and a row that brings it: the mildest, then the likeliest, then the nearest."""
+    """The name of each, and a row that brings it: the mildest, then the likeliest, then the nearest."""
 
     @property
     def is_gated(self) -> bool:
@@ -81,7 +81,7 @@ class Leak:
 
 
 def gains(rows: Iterable[Row]) -> tuple[Gain, ...]:
-    """What the rows of one entry say that it gains through each of its delegates, in the order of the rows."""
+    """The gains of one entry through each of its delegates, in the order of the rows."""
     open_rows = [row for row in rows if row.decision != "blocked"]
     own_rows = [row for row in open_rows if not row.takes_delegation]
     own = [row.capability for row in own_rows]
@@ -101,7 +101,7 @@ def gains(rows: Iterable[Row]) -> tuple[Gain, ...]:
 
 
 def leaks(analysis: Analysis) -> Callable[[Entry], Leak | None]:
-    """What tells for an entry whether all three of `LEGS` come together below it, and where."""
+    """A function from an entry to its leak, or None: all three of `LEGS` together, with their rows."""
     may_leak = may_meet(analysis)
 
     def leak_of(entry: Entry) -> Leak | None:
@@ -118,7 +118,7 @@ def leaks(analysis: Analysis) -> Callable[[Entry], Leak | None]:
 
 
 def may_meet(analysis: Analysis) -> Callable[[Entry], bool]:
-    """What tells for an entry whether all three of `LEGS` may be below it; no is certain, and soon known."""
+    """A function that tells whether all three of `LEGS` may be below an entry; no is certain, and quick."""
     bounds = [analysis.bounds.rows_where(partial(_is_of, names=_names(leg))) for leg in LEGS]
     return lambda entry: all(analysis.may_reach(entry, bound) for bound in bounds)
 
@@ -156,7 +156,7 @@ def _brings(leg: str, capability: Capability) -> bool:
 
 
 def _rank(leg: str, row: Row) -> int:
-    """How sure it is that a way out is one: what is made to send and any command, then a server that may be local."""
+    """The certainty of a way out: a sender or any command first, then a server that may be local."""
     if leg != "a way out" or _is_of(row.capability, ("net",)) or _is_free_shell(row):
         return 0
     return 1 if _is_of(row.capability, ("mcp.call",)) else 2
@@ -188,7 +188,7 @@ def path_text(path: Iterable[Hop]) -> str:
 
 
 def edges(path: Sequence[Hop]) -> list[Related]:
-    """The places where each step of a path is allowed."""
+    """The places that allow each step of a path."""
     return [
         Related(hop.use.at.location, f"`{caller.name}` uses `{hop.name}`")
         for caller, hop in pairwise(path)

@@ -1,4 +1,4 @@
-"""What reach is made of: rows, each with a path, and which of two ways to the same row is the better."""
+"""The rows of reach, each with a path, and the choice between two ways to the same row."""
 
 from __future__ import annotations
 
@@ -29,49 +29,49 @@ class Hop:
 
     name: str
     use: Use | Reference | None = field(compare=False)
-    """Where the caller names it; None for what the entry itself starts."""
+    """The place at which the caller names it; None for a worker that the entry itself starts."""
     decision: Decision = "allowed"
-    """About the call of this worker or tool."""
+    """The decision about the call of this worker or tool."""
 
 
 class Way(Protocol):
-    """How a call is come by. What it looks like is worked out when somebody asks: of most rows nobody does."""
+    """The way to a call. Its path is computed on demand: of most rows nobody asks."""
 
     @property
     def path(self) -> tuple[Hop, ...]:
-        """The hops to the worker and on to what it uses."""
+        """The hops to the worker and to the thing used."""
 
     @property
     def search(self) -> object:
-        """What found it; None where it did not have to be looked for."""
+        """The search that found it; None for a way known without one."""
 
     @property
     def place(self) -> tuple[int, str]:
-        """Its place among all that `search` found: what is nearer comes first, ties by the names on the path."""
+        """Its place among all ways that `search` found: the nearer first, ties by the names on the path."""
 
     def reasons(self, shape: Shape, verdict: Verdict) -> tuple[Reason, ...]:
-        """Why a call at its end is decided so."""
+        """The reasons for the decision over a call at its end."""
 
     @property
     def gate_reasons(self) -> tuple[Reason, ...]:
-        """Why the delegations on the path that ask do so."""
+        """The reasons of the delegations on the path that ask."""
 
 
 @dataclass(frozen=True, slots=True)
 class Along:
-    """A way of which the path is known, such as that of a call that the code of an entry makes itself."""
+    """A way with a known path, such as that of a call by the code of an entry."""
 
     path: tuple[Hop, ...]
     search: None = None
     place: tuple[int, str] = (0, "")
 
     def reasons(self, shape: Shape, verdict: Verdict) -> tuple[Reason, ...]:  # noqa: ARG002
-        """Those of the verdict."""
+        """The reasons of the verdict."""
         return verdict.reasons
 
     @property
     def gate_reasons(self) -> tuple[Reason, ...]:
-        """None: of such a way the verdict says it all."""
+        """None: the verdict has every reason."""
         return ()
 
 
@@ -81,23 +81,23 @@ class Row(NamedTuple):
     shape: Shape
     """The call that raises it on `way`."""
     verdict: Verdict
-    """About that call alone."""
+    """The verdict on that call alone."""
     decision: Decision
     """The mildest over all paths: that on `way`, gates of the delegations included."""
     way: Way
-    """Of those with this decision a shortest one, ties by name."""
+    """A shortest one with this decision, ties by name."""
     nearest: Way
-    """A shortest one on which nothing is blocked, whatever asks; where all are blocked, a shortest one."""
+    """A shortest one on which nothing is blocked, asked or not; if all are blocked, a shortest one."""
     assurance: Assurance
     """The weakest of all tools that raise it."""
     implied: bool = False
     """Whether no tool declares it by this name, but something wider, and a rule or a ceiling names it."""
     elsewhere: bool = False
-    """Whether the scope stands for what is left of it beside the narrower scopes of other rows."""
+    """Whether it is only about the rest of its scope, outside the narrower scopes of other rows."""
 
     @property
     def capability(self) -> Capability:
-        """What is raised."""
+        """The capability raised."""
         return self.shape.row
 
     @property
@@ -112,28 +112,28 @@ class Row(NamedTuple):
 
     @property
     def tool(self) -> str:
-        """The tool that raises it, of the toolset that `path` ends in; for a delegation, the delegate itself."""
+        """The tool that raises it, of the toolset at the end of `path`; for a delegation, the delegate."""
         return self.shape.tool if self.shape.toolset else self.path[-1].name
 
     @property
     def is_unseen(self) -> bool:
-        """Whether it stands for tools that nobody has seen yet: what they do, and who is asked, is not known."""
+        """Whether it represents tools not seen yet: their abilities, and who is asked, are unknown."""
         return bool(self.shape.toolset) and self.shape.tool.endswith(ANY)
 
     @property
     def is_attachment(self) -> bool:
-        """Whether it is raised by handing a file to the worker that `path` ends in."""
+        """Whether it is raised by passing a file to the worker that `path` ends in."""
         return not self.shape.toolset and self.capability.name != DELEGATE.name
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Why it is decided so: those of the last call of `path`, or of the delegations on it that are stricter."""
+        """The reasons of the last call of `path`, or of the stricter delegations on it."""
         if self.decision == self.verdict.decision:
             return self.way.reasons(self.shape, self.verdict)
         return self.way.gate_reasons
 
     def along(self, path: tuple[Hop, ...]) -> Row:
-        """The same row, told along another path."""
+        """The same row, along another path."""
         verdict = replace(self.verdict, decision=self.decision, reasons=self.reasons)
         return self._replace(verdict=verdict, way=Along(path))
 
@@ -180,7 +180,7 @@ def with_rows(rows: Iterable[Row], more: Iterable[Row]) -> list[Row]:
 
 
 def gravest_first(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Rows that are sorted by the gravity of what they raise, the mildest decision first: what is blocked is last."""
+    """Rows that are sorted by gravity, the mildest decision first: blocked ones are last."""
     by_decision: dict[Decision, list[Row]] = {decision: [] for decision in STRICTNESS}
     for row in rows:
         by_decision[row.decision].append(row)
@@ -188,13 +188,13 @@ def gravest_first(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def arranged(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Rows that are sorted by the gravity of what they raise as they are shown: `elsewhere` marked, gravest first."""
+    """Rows that are sorted by gravity, as they are shown: `elsewhere` marked, gravest first."""
     wide = {id(row) for row in narrowed(rows)}
     return gravest_first([row._replace(elsewhere=True) if id(row) in wide else row for row in rows])
 
 
 def narrowed(rows: Iterable[Row]) -> Iterator[Row]:
-    """Those of the rows whose scope holds that of another one of the same name."""
+    """The rows whose scope contains that of another one of the same name."""
     rows = list(rows)
     # Of two rows with one name one has a scope, and most names have only one.
     by_name: dict[str, list[Row]] = {
@@ -212,7 +212,7 @@ def narrowed(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def joined(row: Row, other: Row) -> Row:
-    """Of two rows about the same the milder one, else that with the shorter path; with the weaker assurance."""
+    """The milder of two rows about the same, else that with the shorter path; with the weaker assurance."""
     mine, its = _distances(row.way, other.way)
     closer = row if mine < its or (mine == its and row.tool <= other.tool) else other
     if row.decision == other.decision:
@@ -227,12 +227,12 @@ def joined(row: Row, other: Row) -> Row:
 
 
 def weaker(assurance: Assurance, other: Assurance) -> Assurance:
-    """Of two assurances the one that promises less."""
+    """The weaker of two assurances."""
     return assurance if assurance == other else max(assurance, other, key=ASSURANCES.index)
 
 
 def _distances(way: Way, other: Way) -> tuple[tuple[object, ...], tuple[object, ...]]:
-    """How two ways compare: the shorter the better, then by the names on their paths."""
+    """The sort keys of two ways: the shorter is better, then the names on their paths."""
     if way.search is not None and way.search is other.search:
         return way.place, other.place  # so nobody has to look at the paths
     return _length(way), _length(other)

@@ -1,4 +1,4 @@
-"""What is decided about the calls of a tree, whatever the way to them: the same for every tree with such rules."""
+"""The decisions about the calls of a tree, whatever the way to them: equal for every tree with such rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Ruling(NamedTuple):
-    """What is decided about one call."""
+    """The decision about one call."""
 
     number: int
     """The group of shapes that the call is one of."""
@@ -27,23 +27,23 @@ class Ruling(NamedTuple):
     """The identity of the row that it belongs to."""
     shape: Shape
     cut: frozenset[str] | None
-    """The workers whose ceilings cut it off for all below them; None where that of the whole tree does."""
+    """The workers whose ceilings cut it off for all below them; None if that of the whole tree does."""
     verdict: Verdict
-    """Where no ceiling cuts it off."""
+    """The verdict if no ceiling cuts it off."""
     rank: object
-    """Of calls with equal ones that is best which is nearest. One of its own where paths have to go around workers."""
+    """Of calls with equal ranks the nearest is best. A call with paths around cutting workers has its own rank."""
 
 
 @dataclass
 class Rulings:
-    """What is decided in every tree with these rules and this ceiling."""
+    """The decisions in every tree with these rules and this ceiling."""
 
     premises: Premises
     entry: Layer
-    """What holds for the whole tree; of all trees with the same ceiling, that of the first."""
+    """The layer of the whole tree; of all trees with the same ceiling, that of the first."""
     _known: dict[int, tuple[Ruling, ...]] = field(default_factory=dict, compare=False, repr=False)
     _gates: dict[tuple[int, Capability], Verdict] = field(default_factory=dict, compare=False, repr=False)
-    """By the identity of the caller's own rules, and what stands for the call."""
+    """By the identity of the caller's own rules, and the capability of the call."""
 
     def of(self, number: int) -> tuple[Ruling, ...]:
         """The rulings on the calls of one group of shapes."""
@@ -85,7 +85,7 @@ class Rulings:
         return self._gate(caller, callee).decision
 
     def gate_reasons(self, caller: str, callee: str) -> tuple[Reason, ...]:
-        """Why it is decided so, in the words of the caller's own rules: others may decide alike."""
+        """The reasons for the decision, from the caller's own rules: others may decide alike."""
         row, raised = self.premises.shapes.delegating(callee)
         verdict = self._decided(self.premises.layer(caller).own, raised)
         reasons = tuple([replace(reason, capability=row) for reason in verdict.reasons])

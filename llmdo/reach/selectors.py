@@ -1,4 +1,4 @@
-"""Which workers and entries a selector such as `+planner` or `cap:proc.exec` means."""
+"""The workers and entries that a selector such as `+planner` or `cap:proc.exec` means."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FORMS = "name, +name, name+, 2+name, toolset:NAME, cap:CAPABILITY, path:GLOB, s
 
 
 class Selection(NamedTuple):
-    """What selectors mean."""
+    """The workers and entries that selectors mean."""
 
     workers: frozenset[str]
     entries: frozenset[str] = frozenset()
@@ -42,14 +42,13 @@ def select(
     """The workers that any of `expressions` means, in the manner of dbt.
 
     `name` is a worker, the workers that an entry starts, or those that use a toolset; `+name` adds all that can call
-    them, `name+` all that they can call, a number says how many delegations far. `toolset:shell` is the toolset, also
-    where a worker or an entry has that name. `cap:fs.write` are the workers that can raise a capability themselves,
-    `path:workers/a/*` those of files, `state:modified:main` those that `modified` has for that revision, which is
-    `HEAD` where none is named. A comma intersects. A path may also mean some of `unread`, the files of workers that
-    could not be read.
+    them, `name+` all that they can call, a number limits the delegations. `toolset:shell` is the toolset, even if a
+    worker or an entry has that name. `cap:fs.write` are the workers that can raise a capability themselves,
+    `path:workers/a/*` those of files, `state:modified:main` those that `modified` has for that revision, by default
+    `HEAD`. A comma intersects. A path may also mean some of `unread`, the files of workers that could not be read.
 
     Raises:
-        LlmdoError: an expression names nothing that exists, or is not of such a form.
+        LlmdoError: an expression names nothing that exists, or has no such form.
     """
     workers: set[str] = set()
     entries: set[str] = set()
@@ -61,7 +60,7 @@ def select(
 
 
 def entries_of(graph: Graph, selection: Selection) -> tuple[str, ...]:
-    """The entries that are selected themselves, or from which a selected worker can be reached, sorted."""
+    """The entries that are selected themselves, or that reach a selected worker, sorted."""
     return tuple(
         name
         for name, entry in sorted(graph.entries.items())
@@ -76,7 +75,7 @@ def revisions_in(expression: str) -> frozenset[str]:
 
 
 def _revision(part: str) -> str | None:
-    """The revision with which `part` compares; None where it does not."""
+    """The revision with which `part` compares; None if it does not."""
     if part == MODIFIED:
         return "HEAD"
     return part.removeprefix(f"{MODIFIED}:") or None if part.startswith(f"{MODIFIED}:") else None
@@ -182,7 +181,7 @@ def _steps(mark: str) -> int | None:
 def closure(
     edges: Mapping[str, Sequence[str]], starts: Iterable[str], steps: int | None = None
 ) -> Iterator[str]:
-    """`starts` and all that can be come to from them along `edges`, or in so many steps."""
+    """`starts` and all that follows from them along `edges`, in at most `steps`."""
     level = {name for name in starts if name in edges}
     seen: set[str] = set()
     while level:
@@ -195,7 +194,7 @@ def closure(
 
 
 def callers(edges: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """The edges the other way round: who calls each worker."""
+    """The reversed edges: the callers of each worker."""
     callers: dict[str, list[str]] = {name: [] for name in edges}
     for caller, callees in edges.items():
         for callee in callees:

@@ -1,9 +1,8 @@
-"""The calls that the workers of a graph can make: few enough to ask about, and standing for all there can be.
+"""The calls that the workers of a graph can make: few enough to ask about, and representing all possible ones.
 
-A tool without a hook raises all that it declares with every call, so it is one call. A tool with a hook may raise
-any part of it: one call for each capability and each class of scopes. Scopes are nested or apart, so the scopes
-that anybody wrote cut the workspace into classes within which nothing can decide differently; one path of each
-class stands for it.
+A tool without a hook raises all that it declares with every call, so it is one call. A tool with a hook may raise any
+part: one call for each capability and each class of scopes. Scopes are nested or apart, so the written scopes cut the
+workspace into classes with equal decisions; one path represents each class.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ if TYPE_CHECKING:
 Assurance = Literal["enforced", "declared", "open"]
 
 FRESH = "*"
-"""A file name that no scope can spell: with it a path stands for all that no narrower scope names."""
+"""A file name that no scope can spell: a path with it represents all that no narrower scope names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """A call that stands for many. Each is equal to itself only: they are asked about often."""
+    """A call that represents many. Each is equal to itself only: they are asked about often."""
 
     row: Capability
     """The line of reach that it belongs to: one object for all shapes of that line."""
@@ -44,7 +43,7 @@ class Shape:
     tool: str
     assurance: Assurance
     implied: bool = False
-    """Whether a rule or a ceiling names it, below what the tool declares."""
+    """Whether a rule or a ceiling names it, below the capability that the tool declares."""
     other_tools: tuple[str, ...] = ()
     """The other tools of the toolset with a call that does the same."""
 
@@ -55,7 +54,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What one line of a worker's `toolsets` offers: the same for every worker with such a line and such rules."""
+    """The calls of one line of a worker's `toolsets`: equal for every worker with such a line and such rules."""
 
     own: tuple[Rule | FlowRule, ...]
     """The own rules of one of the workers."""
@@ -63,28 +62,28 @@ class Group:
 
     @property
     def toolset(self) -> str:
-        """The toolset that the line names; empty for a worker, or where nothing can be called."""
+        """The toolset that the line names; empty for a worker, or if nothing can be called."""
         return self.shapes[0].toolset if self.shapes else ""
 
 
 class _Kind(NamedTuple):
-    """What tells delegates of a worker apart."""
+    """The differences between delegates of a worker."""
 
     takes_none: bool
     """Whether it takes no files."""
     name: str
-    """Empty where no rule and no ceiling about delegation names it."""
+    """Empty if no rule and no ceiling about delegation names it."""
 
 
 class _Reading(NamedTuple):
-    """What the lines of all workers say."""
+    """The content of the lines of all workers."""
 
     groups: list[Group]
     by_place: list[tuple[int, ...]]
     numbers: dict[int, dict[tuple[object, ...], int]]
-    """For each of the rules that workers have, by identity: what a line says, to the number of the group."""
+    """For each set of own rules, by identity: a line to the number of its group."""
     shapes: dict[tuple[object, ...], tuple[Shape, ...]]
-    """What a line says, to the calls that it offers, whatever the rules of the worker."""
+    """A line to the calls that it offers, whatever the rules of the worker."""
 
 
 @dataclass
@@ -97,7 +96,7 @@ class Shapes:
     named: frozenset[str]
     """Every name that a rule or a ceiling uses."""
     compared: bool
-    """Whether tools without a hook get a row for each class of scopes as well, so that two graphs compare."""
+    """Whether tools without a hook also get a row for each class of scopes, so that two graphs compare."""
     _rows: dict[Capability, Capability] = field(default_factory=dict, compare=False, repr=False)
     _classes: dict[Capability, tuple[tuple[Capability, Capability], ...]] = field(
         default_factory=dict, compare=False, repr=False
@@ -139,7 +138,7 @@ class Shapes:
     def _groups_of(
         self, read: _Reading, name: str, rules: tuple[Rule | FlowRule, ...], kinds: tuple[_Kind, ...]
     ) -> tuple[int, ...]:
-        """The numbers of the groups of a worker that has delegates of these `kinds`; new ones are added."""
+        """The numbers of the groups of a worker with delegates of these `kinds`; new ones are added."""
         lines: tuple[tuple[object, ...], ...] = self.graph.lines[name]
         if kinds:
             handed = self._handed.get(id(lines), "")
@@ -153,7 +152,7 @@ class Shapes:
 
     @cached_property
     def _handed(self) -> Mapping[int, str]:
-        """Lines, by identity, to what of them reads files: these may be handed to a delegate that takes any."""
+        """Lines, by identity, to their configuration for reading files: these may be passed to a delegate."""
         return {
             id(lines): config or "{}"
             for lines in self.graph.kinds_of_lines
@@ -162,7 +161,7 @@ class Shapes:
         }
 
     def _offered(self, read: _Reading, worker: str, line: tuple[object, ...]) -> tuple[Shape, ...]:
-        """The calls that a line of `worker` which says this offers."""
+        """The calls that a `line` of `worker` offers."""
         if (known := read.shapes.get(line)) is None:
             used = line[0]
             if not isinstance(used, str):
@@ -189,7 +188,7 @@ class Shapes:
 
     @property
     def by_place(self) -> Sequence[tuple[int, ...]]:
-        """For each place of a worker the indexes of its groups, sorted."""
+        """The indexes of a worker's groups, sorted, for each place of a worker."""
         return self._read.by_place
 
     def _shapes_of(self, worker: Worker, use: Use) -> tuple[Shape, ...]:
@@ -226,7 +225,7 @@ class Shapes:
     def of_tool(
         self, tool: Tool, *, delegation: bool
     ) -> Iterator[tuple[Capability, frozenset[Capability], frozenset[Capability]]]:
-        """The row, what is raised and what was declared, of every call that stands for some of a tool's calls."""
+        """The row, the raised and the declared capabilities of each representative call of a tool."""
         declared = frozenset(tool.capabilities)
         if not tool.hook:
             for capability in tool.capabilities:
@@ -256,7 +255,7 @@ class Shapes:
         )
 
     def delegating(self, callee: str) -> tuple[Capability, Capability]:
-        """How calling the worker `callee` is shown, and what stands for it: by name where somebody names it."""
+        """The call of the worker `callee`, as shown and as represented: by name if a rule or a ceiling names it."""
         if not self.delegates:
             return toolkit.DELEGATE, toolkit.DELEGATE
         if callee in self.delegates:
@@ -264,7 +263,7 @@ class Shapes:
         return toolkit.delegating("**"), toolkit.delegating(FRESH)
 
     def is_delegation(self, shape: Shape, caller: Worker, callee: str) -> bool:
-        """Whether the call that `shape` stands for is one of the worker `callee` by `caller`."""
+        """Whether `shape` represents a call of the worker `callee` by `caller`."""
         declared = toolkit.delegation(self.graph, caller, self.graph.workers[callee]).capabilities
         return self.delegating(callee)[1] in shape.raised and shape.declared == frozenset(declared)
 
@@ -275,7 +274,7 @@ class Shapes:
         )
 
     def _below(self, declared: Capability) -> Iterator[Capability]:
-        """What lies below `declared` and may be decided otherwise, since a rule or a ceiling names it."""
+        """The capabilities below `declared` that may be decided otherwise, as a rule or a ceiling names them."""
         for name in sorted(self.named):
             if name.startswith(f"{declared.name}."):
                 yield Capability(name, declared.scope)
@@ -287,7 +286,7 @@ class Shapes:
         return frozenset(self.rank.keys() - stated)
 
     def _within(self, declared: Capability) -> tuple[tuple[Capability, Capability], ...]:
-        """Each class of scopes within `declared`: how it is shown, and a call that stands for it."""
+        """Each class of scopes within `declared`: as shown, and a call that represents it."""
         if (known := self._classes.get(declared)) is None:
             known = self._classes[declared] = tuple(self._cut(declared))
         return known
@@ -308,7 +307,7 @@ class Shapes:
 
     @cached_property
     def _scopes(self) -> Mapping[str, Sequence[str]]:
-        """Name of a capability to the scopes that anybody wrote with it, in `scope_order`."""
+        """Name of a capability to its written scopes, in `scope_order`."""
         scopes_by_name: dict[str, set[str]] = {}
         for capability in self.written:
             scopes_by_name.setdefault(capability.name, set()).add(capability.scope or "**")
@@ -352,11 +351,11 @@ def written(workers: WorkerIndex) -> frozenset[Capability]:
 
 
 def assurance_of(graph: Graph, toolset: str) -> Assurance:
-    """How far a statement about a toolset holds: what runs without isolation is open, in-process Python declared.
+    """The strength of a statement about a toolset: without isolation open, in-process Python declared.
 
-    So is what a provider runs: it says what its tools do, and the gate only decides whether they are offered.
-    Whether a machine can isolate commands is known only there, so they count as isolated only where the
-    manifest requires it.
+    The tools of a provider are declared too: it states their abilities, and the gate only decides whether they are
+    offered. Whether a machine can isolate commands is known only there, so they count as isolated only if the manifest
+    requires it.
     """
     if toolset in graph.toolsets:
         return _of_server(graph.toolsets[toolset]) if graph.toolsets[toolset].kind == "mcp" else "declared"
@@ -373,7 +372,7 @@ def _of_server(toolset: Toolset) -> Assurance:
 
 
 def shown(verdict: Verdict, shape: Shape) -> Verdict:
-    """The verdict with reasons that speak of the row, not of the path that stands for it."""
+    """The verdict with reasons that name the row, not the path that represents it."""
     reasons = tuple(
         [
             replace(reason, capability=shape.row)

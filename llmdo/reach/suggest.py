@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What to write into the manifest for one entry."""
+    """The lines to write into the manifest for one entry."""
 
     entry: str
     may: tuple[Capability, ...]
     cut: tuple[Capability, ...]
-    """What that ceiling cuts off, because it would have to be named in full."""
+    """The capabilities that this ceiling cuts off, because they would have to be named in full."""
     rules: tuple[Capability, ...]
-    """What would have to be `allowed` so that it runs without approval."""
+    """The capabilities that would have to be `allowed` for a run without approval."""
     flows: tuple[Capability, ...] = ()
-    """What nobody is asked about once a stranger's words were read."""
+    """The capabilities that nobody is asked about once a stranger's words were read."""
     outside: tuple[Capability, ...] = ()
-    """What its workers declare beyond that ceiling: `check` names it unless somebody accepts that it is cut off."""
+    """The declared capabilities beyond that ceiling: `check` names them unless somebody accepts the cut."""
     runs: int = 0
-    """How many runs it rests on; 0 where it rests on what is declared."""
+    """The number of runs that it rests on; 0 if it rests on declarations."""
     workers: tuple[tuple[str, tuple[Capability, ...]], ...] = ()
     """The smallest ceiling of each worker that these runs called."""
     idle: tuple[tuple[Rule, int], ...] = ()
-    """The rules that decided nothing, and in how many runs: those of the workspace in the runs of all entries."""
+    """The rules that decided nothing, and in how many runs; those of the workspace in the runs of all entries."""
     unused: tuple[tuple[str, Capability], ...] = ()
-    """What ceilings admit that these runs never used, with whose ceiling that is."""
+    """The capabilities that ceilings admit and these runs never used, with the owner of the ceiling."""
 
 
 def suggest(analysis: Analysis, entry: Entry) -> Suggestion:
     """The smallest ceiling that admits all that `entry` can reach, and the rules that would end every question.
 
-    What a rule blocks is left out: a suggestion never undoes a decision.
+    Blocked capabilities are left out: a suggestion never undoes a decision.
     """
     rows = [row for row in analysis.of(entry, ceiling=False) if row.decision != "blocked"]
     capabilities = [row.capability for row in rows]
@@ -69,10 +69,10 @@ def suggest(analysis: Analysis, entry: Entry) -> Suggestion:
 def suggest_for(
     analysis: Analysis, entry: Entry, raised: Iterable[Capability], asked_about: Iterable[Capability]
 ) -> Suggestion:
-    """The smallest ceiling that admits all that was `raised`, and rules that would have allowed what was `asked_about`.
+    """The smallest ceiling that admits all that was `raised`, and rules that would have allowed the `asked_about`.
 
-    Of a call that was asked about, only what asks because no rule names it: a rule for the rest would withdraw a
-    built-in one, or never decide.
+    Only capabilities of a call that ask because no rule names them: a rule for the rest would withdraw a built-in one,
+    or never decide.
     """
     raised = tuple(raised)
     authority = analysis.authority(replace(Layer.of_entry(entry), ceiling=None))
@@ -101,7 +101,7 @@ def _is_unnamed(reason: Reason) -> bool:
 
 
 def smallest(capabilities: Iterable[Capability]) -> tuple[Capability, ...]:
-    """The capabilities that no other one of them contains, sorted; of two that mean the same the shorter."""
+    """The capabilities that no other of them contains, sorted; of two with the same meaning the shorter."""
     largest: list[Capability] = []
     for capability in sorted(
         set(capabilities),

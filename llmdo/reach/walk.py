@@ -1,4 +1,4 @@
-"""One tree of calls, walked breadth first: the best ways to every call that stands for others."""
+"""One tree of calls, walked breadth first: the best ways to every representative call."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from llmdo.reach.shapes import Group, Shape, Shapes
 
 _CUT_OFF = Verdict("blocked", ())
-"""About a call that ceilings cut off on every path, whichever they are."""
+"""The verdict on a call that ceilings cut off on every path."""
 
 
 @dataclass(eq=False)
 class Search:
-    """The workers that a breadth-first search found, from where, and the first one of every group."""
+    """The workers that a breadth-first search found, with their callers, and the first one of every group."""
 
     walk: Walk
     parent: Mapping[int, int | None]
@@ -47,7 +47,7 @@ class Search:
 
     @cached_property
     def order(self) -> Mapping[int, int]:
-        """How early those that are first were found, the nearest first."""
+        """The order in which the first workers were found, the nearest first."""
         return {place: order for order, place in enumerate(self.first.values())}
 
     def hops(self, place: int) -> tuple[Hop, ...]:
@@ -64,7 +64,7 @@ class Search:
         return known
 
     def path(self, way: _Found) -> tuple[Hop, ...]:
-        """The hops to the worker that a way leads to, and on to what it uses."""
+        """The hops to the worker that a way leads to, and to the thing used."""
         if (known := self._paths.get(way.number)) is None:
             use = self.walk.premises.graph.use(way.worker, way.end)
             known = self._paths[way.number] = (*self.hops(way.at), Hop(use.name, use))
@@ -72,13 +72,13 @@ class Search:
 
 
 class _Found(NamedTuple):
-    """The way to what the first worker uses that a search found to have it."""
+    """The way to a use by the first worker that a search found to have it."""
 
     search: Search
     at: int
     """The place of the worker."""
     number: int
-    """The group of shapes that the use stands for."""
+    """The group of shapes of the use."""
 
     @property
     def worker(self) -> str:
@@ -87,22 +87,22 @@ class _Found(NamedTuple):
 
     @property
     def end(self) -> str:
-        """The name of what the worker uses."""
+        """The name of the toolset or worker used."""
         shape = self.search.walk.groups[self.number].shapes[0]
         return shape.toolset or _delegate(self.search.walk.premises.shapes, self.worker, shape)
 
     @property
     def place(self) -> tuple[int, str]:
-        """Its place among all that the search found."""
+        """Its place among all ways that the search found."""
         return self.search.order[self.at], self.end
 
     @property
     def path(self) -> tuple[Hop, ...]:
-        """The hops to the worker and on to what it uses."""
+        """The hops to the worker and to the thing used."""
         return self.search.path(self)
 
     def reasons(self, shape: Shape, verdict: Verdict) -> tuple[Reason, ...]:
-        """Why a call at its end is decided so: in the words of this worker's own rules, and of the ceilings on it."""
+        """The reasons for the decision over a call at its end: the worker's own rules, and the ceilings on it."""
         walk = self.search.walk
         group = walk.groups[self.number]
         if verdict is not _CUT_OFF and not group.own:
@@ -118,7 +118,7 @@ class _Found(NamedTuple):
 
     @property
     def gate_reasons(self) -> tuple[Reason, ...]:
-        """Why the delegations on the path that ask do so."""
+        """The reasons of the delegations on the path that ask."""
         rulings = self.search.walk.rulings
         asking = [(caller, hop) for caller, hop in pairwise(self.path[:-1]) if hop.decision != "allowed"]
         reasons = (reason for caller, hop in asking for reason in rulings.gate_reasons(caller.name, hop.name))
@@ -127,16 +127,16 @@ class _Found(NamedTuple):
 
 @dataclass
 class Walk:
-    """One tree of calls: where it starts, and what has a say over all of it."""
+    """One tree of calls: its starts, and the layer over all of it."""
 
     rulings: Rulings
     starts: tuple[str, ...]
     entry: Layer = NO_LAYER
-    """What holds for the whole tree, its ceiling by its name."""
+    """The layer of the whole tree, with its ceiling's name."""
     ignored: str | None = None
     """A worker whose ceiling does not count."""
     above: Walk | None = None
-    """The tree in which this one is a part: only what lies below its ways to where this one starts counts."""
+    """The larger tree around this one: only calls below its ways to the starts of this one count."""
     _searches: dict[tuple[frozenset[str], bool], Search] = field(default_factory=dict)
 
     @property
@@ -155,9 +155,9 @@ class Walk:
         return self.premises.shapes.groups
 
     def best(self, toolset: str | None = None, tool: str | None = None) -> dict[int, Row]:
-        """The best call that raises each thing, by the identity of the capability that all such calls share.
+        """The best call for each row, by the identity of the capability that all such calls share.
 
-        Where `toolset` or `tool` is given, of its calls alone. Comparing names would cost more than all the rest.
+        With `toolset` or `tool`, of its calls alone. Comparing names would cost more than all the rest.
         """
         everything = self.search(frozenset(), free=False)
         first, is_free = everything.first, everything.is_free
@@ -184,7 +184,7 @@ class Walk:
         return best
 
     def _row(self, ruling: Ruling, nearest: _Found) -> Row:
-        """The best ways to a call of a group; `nearest` is the way to the group where nothing is cut off."""
+        """The best ways to a call of a group; `nearest` is the way to the group if nothing is cut off."""
         number, _, shape, cut, verdict, _ = ruling
         way: _Found | None = nearest
         if cut:
@@ -206,7 +206,7 @@ class Walk:
         return Row(shape, verdict, verdict.decision, way, way, shape.assurance)
 
     def layers(self, path: Iterable[Hop]) -> tuple[Layer, ...]:
-        """What the workers on a path add, without the ceiling that is ignored."""
+        """The layers that the workers on a path add, without the ceiling that is ignored."""
         layers = [(hop.name, self.premises.layer(hop.name)) for hop in path]
         return tuple(
             [replace(layer, ceiling=None) if name == self.ignored else layer for name, layer in layers]
@@ -256,7 +256,7 @@ class Walk:
         return Search(self, parent, first, is_free)
 
     def _callees(self, caller: int, *, free: bool) -> Sequence[int]:
-        """The workers that the one at `caller` may call, or if `free` may call without a question."""
+        """The workers that the one at `caller` may call; if `free`, without a question."""
         edges = self.premises.workers.edges[caller]
         if not self.premises.shapes.delegates:
             return edges if edges and self._passes(caller, edges[0], free=free) else ()
@@ -272,7 +272,7 @@ class Walk:
 
 
 def _delegate(shapes: Shapes, caller: str, shape: Shape) -> str:
-    """The first delegate of `caller` whose call raises what `shape` says: in other workers it has other names."""
+    """The first delegate of `caller` whose call raises the capabilities of `shape`; its name differs by worker."""
     graph, delegates = shapes.graph, shapes.graph.edges[caller]
     if not shapes.delegates and shapes.workers.without_files.isdisjoint(delegates):
         return delegates[0]  # a call raises nothing else about the delegate
@@ -285,7 +285,7 @@ def rows_of(
     toolset: str | None = None,
     tool: str | None = None,
 ) -> tuple[Row, ...]:
-    """The rows of a tree of calls, the gravest first; where `toolset` or `tool` is given, what is raised by that.
+    """The rows of a tree of calls, the gravest first; with `toolset` or `tool`, of its calls alone.
 
     `calls` are those of a function that starts the tree.
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Sorted(NamedTuple):
-    """What tells workers apart beyond their names."""
+    """The differences between workers beyond their names."""
 
     governed: tuple[Worker, ...]
     rules: Mapping[str, tuple[Rule | FlowRule, ...]]
@@ -29,7 +29,7 @@ class _Sorted(NamedTuple):
 
 @dataclass(frozen=True)
 class WorkerIndex:
-    """The places of all workers of a graph, and which of them are alike; each worked out on first use."""
+    """The places of all workers of a graph, and which of them are alike; each computed on first use."""
 
     graph: Graph
 
@@ -56,7 +56,7 @@ class WorkerIndex:
 
     @property
     def own_rules(self) -> Mapping[str, tuple[Rule | FlowRule, ...]]:
-        """Worker to its own rules, where it has some: of workers whose rules decide alike, those of the first.
+        """Worker to its own rules, if any: for workers whose rules decide alike, those of the first.
 
         Flow rules that hold before anything was read are among them.
         """
@@ -64,12 +64,12 @@ class WorkerIndex:
 
     @property
     def alike(self) -> tuple[Sequence[int], ...]:
-        """All places, together those of workers with equal `lines` and `own_rules` that have delegates or none."""
+        """All places, grouped: workers with equal `lines` and `own_rules`, either with delegates or without."""
         return self._sorted.alike
 
     @property
     def without_files(self) -> frozenset[str]:
-        """The workers that callers may hand no files to."""
+        """The workers to which callers may pass no files."""
         return self._sorted.without_files
 
     @cached_property
@@ -99,7 +99,7 @@ class WorkerIndex:
 
 
 def _decided(rules: tuple[Rule | FlowRule, ...]) -> object:
-    """What rules decide, whoever says so."""
+    """The decisions of rules, whoever made them."""
     return tuple(
         [
             (rule.capability.name, rule.capability.scope, rule.decision)

@@ -1,5 +1,5 @@
 """Findings, reach, runs and differences as text for people and for machines: JSON, Markdown, SARIF, JUnit and more.
 
-What comes in are the values of the packages above; what goes out is text, or the live display of a run. Nothing in
-here decides or looks anything up.
+Values of the packages above come in; text, or the live display of a run, goes out. Nothing in here decides or looks
+anything up.
 """

@@ -15,7 +15,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def tokens(sent: int | None, received: int | None) -> Iterator[str]:
-    """`1,200 + 80 tokens`, sent and received; nothing where nobody measured them."""
+    """`1,200 + 80 tokens`, sent and received; nothing if nobody measured them."""
     if sent is not None and received is not None:
         yield f"{sent:,} + {received:,} tokens"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def rendered(
     outcome: AuditOutcome, form: Literal["text", "json", "jsonl"], *, verified: bool
 ) -> Iterable[str]:
-    """The lines of an audit in a format; as text its decisions, or whether its chain holds."""
+    """The lines of an audit in a format; as text its decisions, or the verdict on its chain."""
     if form == "jsonl":
         return outcome.lines
     if form == "json":
@@ -40,7 +40,7 @@ def document(run: str, audit: Audit) -> dict[str, object]:
 
 
 def verdict(audit: Audit) -> Iterator[str]:
-    """Whether the chain holds, and where it does not."""
+    """Whether the chain holds, and its first break if not."""
     if not audit.faults:
         yield f"the chain holds: {len(audit.records)} records, head {audit.last.head}"
         if audit.entries:
@@ -53,7 +53,7 @@ def verdict(audit: Audit) -> Iterator[str]:
 
 
 def decisions(audit: Audit) -> Iterator[str]:
-    """What was decided, in the order in which it was: who let what through, by which rule or answer."""
+    """The decisions in their order: who let which call through, by which rule or answer."""
     for record in audit.records:
         for line in _lines(record):
             yield shown(line)

@@ -1,4 +1,4 @@
-"""The calls of a run in full: what each was given, what was decided about it and by whom, and what came of it."""
+"""The calls of a run in full: the arguments of each, the decision and its author, and the result."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from llmdo.journal.tree import Node
 
 HEAD, TAIL = 400, 200
-"""How many characters of a long value are shown from its start, and from its end."""
+"""The number of shown characters of a long value at its start, and at its end."""
 
 IN_LINE = 100
-"""How many characters a value may have to stand behind its name."""
+"""The largest number of characters of a value on the line of its name."""
 
 MOST = 30  # arguments of one call that are shown unless all are wanted
 
@@ -26,7 +26,7 @@ UNKNOWN = "not in the journal"
 
 
 def lines(node: Node, *, whole: bool) -> Iterator[str]:
-    """All that is known of a call; long values shortened unless they are wanted `whole`."""
+    """All known facts of a call; long values shortened unless `whole`."""
     if node.worker is not None:
         yield from value("input", node.input, whole=whole)
     for decision in node.decisions:
@@ -47,14 +47,14 @@ def lines(node: Node, *, whole: bool) -> Iterator[str]:
 
 
 def probe(asked: Mapping[str, object]) -> str:
-    """What the probe of a call that did not finish said of it, in a line."""
+    """The probe's answer about a call that did not finish, in a line."""
     return shown(str(asked["why"] or f"its probe `{asked['probe']}` said: {asked['answer']}"))
 
 
 def value(name: str, content: object, *, whole: bool) -> Iterator[str]:
-    """A value behind its name; below it, each line behind a bar, where it is long or has several lines.
+    """A value after its name; below it, each line behind a bar, if it is long or has several lines.
 
-    What is left out of it is counted, in a line without a bar.
+    Omitted lines are counted, in a line without a bar.
     """
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     if len(text) <= IN_LINE and "\n" not in text:
@@ -101,7 +101,7 @@ def _decision(call: DecidedCall, *, whole: bool) -> Iterator[str]:
 
 
 def _undecided(node: Node, *, whole: bool) -> Iterator[str]:
-    """What was given to a call that waits for a decision, or on which nobody ever decided."""
+    """The arguments of a call that waits for a decision, or on which nobody ever decided."""
     question: Mapping[str, object] = node.question or {}
     if question:
         yield from _arguments(question.get("arguments"), whole=whole)
@@ -124,7 +124,7 @@ def _listed(raised: Iterable[object]) -> str:
 
 
 def _parsed(written: object) -> object:
-    """What a model wrote, as the object that it is; as it is where it is none."""
+    """A model's text as the object that it encodes; as it is if it encodes none."""
     try:
         parsed = json.loads(written) if isinstance(written, str) else written
     except (ValueError, RecursionError):

@@ -37,7 +37,7 @@ def rendered(
 
 
 def text(difference: Difference, sides: Sides | None = None, *, verbose: bool = False) -> str:
-    """Entry by entry what it can do otherwise, with the place of each edge; then all other facts that differ."""
+    """The changed abilities entry by entry, with the place of each edge; then all other facts that differ."""
     lines = [not_enforced(sides.read_from)] if sides and sides.read_from else []
     folder = sides.folder if sides else ""
     facts = {name: list(_facts(own, verbose=verbose)) for name, own in _own(difference).items()}
@@ -72,7 +72,7 @@ def verdict_words(difference: Difference) -> str:
 
 
 def _sorted(difference: Difference) -> list[EntryDifference]:
-    """Entries, and workers below them that gained or lost something by themselves, the widened first."""
+    """Entries, and workers below them with gains or losses of their own, the widened first."""
     return sorted(
         (*difference.entries, *difference.workers),
         key=lambda each: (_ORDER.index(each.verdict), bool(each.below), each.name),
@@ -107,7 +107,7 @@ def _renames(difference: Difference, *, verbose: bool) -> Iterator[str]:
 
 
 def renames(difference: Difference, quote: Quote, *, verbose: bool = False) -> Iterator[str]:
-    """Who has another name: in one line for workers and one for entries, with a few names or all if `verbose`."""
+    """The renames, one line for workers and one for entries, with a few names or all if `verbose`."""
     for kind, many in (("worker", "workers"), ("entry", "entries")):
         moved = [each for each in difference.renames if each.kind == kind]
         names = [f"{quote(each.before)} to {quote(each.after)}" for each in moved]
@@ -131,7 +131,7 @@ def _rows(rows: Sequence[RowChange], folder: str) -> Iterator[str]:
 
 
 def capability(change: RowChange) -> str:
-    """The capability of a row; `elsewhere` where narrower scopes changed otherwise."""
+    """The capability of a row; `elsewhere` if narrower scopes changed otherwise."""
     return shown(f"{change.capability}{' elsewhere' if change.elsewhere else ''}")
 
 
@@ -154,7 +154,7 @@ def decision(change: RowChange) -> str:
 
 
 def path(change: RowChange) -> str:
-    """The path of a row in words: the old one where it is lost."""
+    """The path of a row in words: the old one if it is lost."""
     return " > ".join(shown(hop.name) for hop in _hops(change))
 
 
@@ -164,7 +164,7 @@ def _hops(change: RowChange) -> Sequence[Hop]:
 
 
 def edges(change: RowChange, folder: str = "") -> Iterator[tuple[str, str]]:
-    """The place of each edge on a row's path, as seen from where `folder` leads to it, and what stands there."""
+    """The place of each edge on a row's path, prefixed with `folder`, and the text there."""
     hops = _hops(change)
     for number, hop in enumerate(hops):
         if hop.use is None:
@@ -178,12 +178,12 @@ def edges(change: RowChange, folder: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _is_delegation(change: RowChange) -> bool:
-    """Whether the last hop of a row's path is a worker that is called, or handed a file."""
+    """Whether the last hop of a row's path is a worker that is called, or gets a file."""
     return change.after is not None and not change.after.shape.toolset
 
 
 def hand_edit(edit: HandEdit, quote: Quote) -> str:
-    """A fact that changed without its source, in one line."""
+    """A fact that changed without its source, in a line."""
     tool = f"tool {quote(edit.tool)} of " if edit.tool else ""
     return f"{tool}toolset {quote(edit.toolset)}: {edit.fact}, and its source is the same"
 
@@ -197,7 +197,7 @@ def _accepted(acceptance: Acceptance | None) -> str:
 
 
 def code(words: str) -> str:
-    r"""`words` as Markdown code that no text can leave: what could is spelled out, such as `\u{60}`."""
+    r"""`words` as Markdown code that no text can leave: characters that could are spelled out, such as `\u{60}`."""
     spelled = shown(words).replace("`", "\\u{60}").replace("|", "\\u{7c}")
     return f"`{spelled}`" if spelled.strip() else "`\\u{20}`"
 
@@ -246,7 +246,7 @@ def _heading(entry: EntryDifference) -> str:
 
 
 def _verdicts(entries: Sequence[EntryDifference]) -> Iterator[str]:
-    """A line for each, and of many with nothing more to say one line for all of a verdict."""
+    """A line for each; many of one verdict without further facts share one line."""
     for verdict in _ORDER:
         alike = [entry for entry in entries if entry.verdict == verdict]
         silent = [entry for entry in alike if not entry.rows]
@@ -348,7 +348,7 @@ def _row_data(change: RowChange, folder: str) -> dict[str, Json]:
 
 
 def error_json(error: LlmdoError) -> str:
-    """The same form where nothing could be compared."""
+    """The same form if nothing could be compared."""
     document = {
         "schema": "llmdo.diff/1",
         "status": "error",

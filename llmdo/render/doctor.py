@@ -1,4 +1,4 @@
-"""What `llmdo doctor` found, as text for people and as the JSON document `llmdo.doctor/1`."""
+"""The results of `llmdo doctor`, as text for people and as the JSON document `llmdo.doctor/1`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def lines(items: Sequence[Item]) -> Iterator[str]:
-    """A line for each item below the name of its section, and last what is missing."""
+    """A line for each item below the name of its section, and last the missing ones."""
     width = max((len(item.name) for item in items), default=0)
     for section, group in groupby(items, key=lambda item: item.section):
         yield section

@@ -1,4 +1,4 @@
-"""Values of calls and messages as a page shows them: complete, with nothing in them that hides or pretends."""
+"""Values of calls and messages for a page: complete, with nothing in them that hides or pretends."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
 
 MOST_ALIKE = 3
-"""Lines in a row: of more, one is drawn, with their number."""
+"""The most alike lines in a row that are all drawn; of more, one is drawn with their number."""
 
 
 def drawn(name: str, value: object) -> dict[str, Json]:
-    """A value behind its name: its lines, of many alike a pair of their number and the line."""
+    """A value with its name: its lines, of many alike a pair of their number and the line."""
     if isinstance(value, str):
         text = value
         lines = [without_runs(visible(line, prose="\n" in text)) for line in text.split("\n")]
@@ -38,14 +38,14 @@ def drawn(name: str, value: object) -> dict[str, Json]:
 
 
 def drawn_arguments(arguments: object) -> list[dict[str, Json]]:
-    """The arguments of a call, each drawn; what is no object is drawn as a whole."""
+    """The arguments of a call, each drawn; a value that is no object is drawn as a whole."""
     if isinstance(arguments, dict):
         return [drawn(str(name), value) for name, value in arguments.items()]
     return [drawn("arguments", arguments)]
 
 
 def named(name: str) -> str:
-    """A name that anybody may have chosen: none reads as a name with its value."""
+    """A name that anybody may have chosen, drawn so that it cannot look like a name with its value."""
     return name if name.isascii() and name.isidentifier() else json.dumps(name)
 
 
@@ -55,7 +55,7 @@ def drawn_line(text: str) -> str:
 
 
 def counted(lines: Iterable[str]) -> Iterator[Json]:
-    """The lines, of many alike a pair of their number and the line: none moves what follows out of sight."""
+    """The lines; many alike are a pair of their number and the line, so that they push nothing out of sight."""
     for line, alike in groupby(lines):
         number = sum(1 for _ in alike)
         if number <= MOST_ALIKE:
@@ -70,5 +70,5 @@ def drawn_texts(texts: Iterable[object]) -> list[Json]:
 
 
 def drawn_names(table: Mapping[str, object], *names: str) -> dict[str, Json]:
-    """Those of the texts in `table`, each in one line; empty where there is none."""
+    """Those of the texts in `table`, each in one line; empty if there is none."""
     return {name: visible(str(table.get(name) or "")) for name in names}

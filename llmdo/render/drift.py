@@ -1,4 +1,4 @@
-"""What a new lock says otherwise than the one before: a line an item, many of one kind as their number."""
+"""The differences of a new lock from the one before: a line an item, many of one kind as their number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FEW = 3  # names that stand for all of a kind
 
 
 def lines(changes: Iterable[Drift], *, whole: bool = False) -> Iterator[str]:
-    """A line for each item, sorted by kind; where that is too long and not the `whole` is wanted, one for each kind."""
+    """A line for each item, sorted by kind; if that is too long and not `whole`, one for each kind."""
     ordered = sorted(changes, key=lambda change: change.kind)
     is_folded = len(ordered) > MOST and not whole
     for kind, group in groupby(ordered, key=lambda change: change.kind):

@@ -21,10 +21,10 @@ _JAMO = range(0x1161, 0x1200)  # vowels and finals of Korean, drawn into the syl
 
 
 def drawn(line: str, span: Span) -> tuple[str, str, str]:
-    """The first line of `span`, the blanks below what stands before the mark, and the mark.
+    """The first line of `span`, the blanks below the text before the mark, and the mark.
 
-    Control, bidi and invisible characters are spelled out, a tab is four spaces. The marked part is always
-    visible, at least where it begins; a mark that goes on below the line says how far.
+    Control, bidi and invisible characters are spelled out, a tab is four spaces. The marked part is always visible,
+    at least at its start; a mark that continues below the line says how far.
     """
     start = min(span.column - 1, len(line))
     goes_on = span.end_line > span.line and (span.end_line, span.end_column) != (span.line + 1, 1)
@@ -43,7 +43,7 @@ def drawn(line: str, span: Span) -> tuple[str, str, str]:
 
 
 def _cut(before: list[str], marked: list[str], after: list[str]) -> tuple[list[str], list[str], list[str]]:
-    """The three parts as far as they fit: of the mark all but what is too long, then as much on both sides."""
+    """The three parts as far as they fit: the mark without its overlong rest, then as much on both sides."""
     room = MAX_COLUMNS - 2 * (len(_CUT) + 1)
     middle = _fitting(marked, room)
     room -= columns("".join(middle))

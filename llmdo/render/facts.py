@@ -1,4 +1,4 @@
-"""Facts of two locks that differ, in a line each, and those that only changed told together."""
+"""Facts that differ between two locks, in a line each; mere changes are grouped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from llmdo.diff import Change
 
     Quote = Callable[[str], str]
-    """How a name that somebody else chose is set apart from our words."""
+    """The marking of a name that somebody else chose."""
 
 _SUBJECTS = {
     "rules": "rule",
@@ -25,7 +25,7 @@ _SUBJECTS = {
     "module": "toolset module",
 }
 _UNLIMITED = frozenset({"may", "suffixes", "compatible-models"})
-"""Lists whose absence is not the same as an empty one."""
+"""Lists whose absence differs from an empty list."""
 
 MAX_NAMES = 5  # of those whom one fact concerns: JSON has them all
 MAX_VALUE = 200  # characters of a text such as an input
@@ -38,7 +38,7 @@ _FOLDED = {
     "source": "sources changed",
     "input": "inputs changed",
 }
-"""Keys of an item in the lock, and the wording where several of one kind differ there."""
+"""Keys of an item in the lock, and the wording if several of one kind differ there."""
 _PLURALS = {"entry": "entries"}
 
 
@@ -63,7 +63,7 @@ def _concerned(change: Change, quote: Quote) -> str:
 
 
 def some(names: Sequence[str], quote: Quote, most: int = MAX_NAMES) -> str:
-    """At most so many of the names, and how many more there are."""
+    """At most so many of the names, and the number of the others."""
     more = [f"{len(names) - most} more"] if len(names) > most else []
     *others, last = [*map(quote, names[:most]), *more]
     return f"{', '.join(others)} and {last}" if others else last
@@ -72,7 +72,7 @@ def some(names: Sequence[str], quote: Quote, most: int = MAX_NAMES) -> str:
 def phrases(
     changes: Iterable[Change], quote: Quote, *, verbose: bool = False
 ) -> Iterator[tuple[Sequence[Change], str]]:
-    """Each fact in one line; of several items of which the same changed and nothing widened, all in one.
+    """Each fact in one line; several items with the same change and nothing widened, all in one.
 
     That is a count with a few names; if `verbose`, with all of them.
     """
@@ -89,7 +89,7 @@ def phrases(
 
 
 def _alike(change: Change) -> object:
-    """What several changes have in common that are shown together; the place of one that is not."""
+    """The shared property of changes that are shown together; the place of one that is shown alone."""
     kind, *rest = change.route
     if change.effect == "none" and not change.accepted:
         if len(rest) == 1 and (isinstance(change.before, dict) or isinstance(change.after, dict)):

@@ -27,7 +27,7 @@ def text(findings: Sequence[Diagnostic], lines: Lines, *, colour: bool = False) 
 
 
 def summary(findings: Sequence[Diagnostic]) -> str:
-    """How many findings there are of each severity, in words."""
+    """The number of findings of each severity, in words."""
     counts = [
         f"{number} {severity}{'s' if number != 1 else ''}"
         for severity in ("error", "warning", "note")

@@ -1,4 +1,4 @@
-"""What entries can do once something below them has read a stranger's words: as a table, as Markdown and as JSON."""
+"""The abilities of entries after a stranger's words were read: as a table, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHADES: dict[Decision, Shade] = {"allowed": "bad", "needs_approval": "asks", "b
 
 
 def text(rows: Sequence[FlowRow], screen: Screen = PAPER) -> str:
-    """A line a capability, the two legs of its way in one; nothing where no stranger's words come in."""
+    """A line a capability, the two legs of its way in one; nothing if no stranger's words come in."""
     cells = [_HEADINGS, *((str(row.capability), row.decision, legs(row)) for row in rows)]
     if not rows:
         return f"  {screen.paint('dim', TITLE)}  nothing\n"
@@ -69,7 +69,7 @@ def row_data(row: FlowRow) -> dict[str, Json]:
 
 
 def why(row: FlowRow) -> str:
-    """Both legs of a row, with file and line of what allows each step, and what decides then."""
+    """Both legs of a row, with file and line of each step's permission, and the decision then."""
     lines = [f"{TITLE}, {shown(str(row.capability))}: {row.decision}"]
     lines += steps(row.source, f" ({shown(row.source_tool)})") if row.source else ["  the input"]
     lines += ["  =>", *steps(row.path, f" ({shown(row.tool)})")]
@@ -78,5 +78,5 @@ def why(row: FlowRow) -> str:
 
 
 def legs(row: FlowRow) -> str:
-    """The way of the words in, and from there the way to what is done, as they are shown."""
+    """The way of the words in, and the way from there to the call, as they are shown."""
     return shown(legs_text(row))

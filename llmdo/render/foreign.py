@@ -1,4 +1,4 @@
-"""What foreign agents can reach, those that are alike together; the table of a format."""
+"""The reach of foreign agents, grouped if alike; the table of a format."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Alike:
 
     @property
     def shared(self) -> tuple[Row, ...]:
-        """The rows as they are shown of all of them: the first name of a path stands for each."""
+        """The rows as shown for all of them: the first name of a path represents each."""
         if len(self.names) == 1:
             return self.rows
         return tuple(row.along((replace(row.path[0], name=EACH), *row.path[1:])) for row in self.rows)
 
 
 def alike(reached: Iterable[tuple[str, tuple[Row, ...]]]) -> list[Alike]:
-    """The agents, those together that reach the same; in the order of the first names."""
+    """The agents, grouped by equal reach; in the order of the first names."""
     groups: dict[object, tuple[list[str], tuple[Row, ...]]] = {}
     for name, rows in reached:
         groups.setdefault(tuple(map(_key, rows)), ([], rows))[0].append(name)
@@ -49,14 +49,14 @@ def _key(row: Row) -> object:
 
 
 def text(form: str, groups: Iterable[Alike]) -> str:
-    """The reach of all agents, a table for those that are alike."""
+    """The reach of all agents, a table for each group."""
     blocks = [not_enforced(form) + "\n"]
     blocks += [f"{listed(group.names)}:\n{reach.table(group.shared)}" for group in groups]
     return "\n".join(blocks)
 
 
 def listed(names: Sequence[str]) -> str:
-    """The names of agents in one line, of many the first."""
+    """The names of agents in one line, of many only the first."""
     if len(names) == 1:
         return shown(names[0])
     more = f" and {len(names) - MANY} more" if len(names) > MANY else ""
@@ -64,7 +64,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def table(lines: Iterable[Line]) -> str:
-    """What each tool can do and where no rule says anything, with the source of each line."""
+    """The capabilities and the default decision of each tool, with the source of each line."""
     cells = [("tool", "can", "decision", "assurance", "source")]
     cells += [
         (line.tool, ", ".join(line.capabilities) or "nothing", line.decision, line.assurance, line.source)

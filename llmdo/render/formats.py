@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Format = Literal["text", "concise", "json", "github", "gitlab", "junit", "sarif"]
 
 FOR_PEOPLE: tuple[Format, ...] = ("text", "concise")
-"""The formats that say nothing on standard output where the check could not be made."""
+"""The formats that print nothing on standard output if the check could not be made."""
 
 
 def rendered(report: Report, form: Format) -> str:

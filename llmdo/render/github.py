@@ -59,7 +59,7 @@ def _property(text: str) -> str:
 
 
 def step_summary(report: Report) -> str:
-    """All findings as a Markdown table, as far as the file for step summaries takes them."""
+    """All findings as a Markdown table, as far as they fit into the file for step summaries."""
     head = "## llmdo check\n\n"
     if report.error:
         hint = f"\n\nHint: {with_code(report.error.hint)}\n" if report.error.hint else "\n"
@@ -81,7 +81,7 @@ def _row(finding: Diagnostic, folder: str) -> str:
 
 
 def _fitting(rows: Sequence[str]) -> int:
-    """How many of the first rows fit into a summary."""
+    """The number of first rows that fit into a summary."""
     size = 0
     for number, row in enumerate(rows):
         size += len(row.encode("utf-8", "backslashreplace"))

@@ -17,7 +17,7 @@ _SEVERITIES: dict[Severity, str] = {"error": "major", "warning": "minor", "note"
 
 
 def code_quality(report: Report) -> str:
-    """A list of issues; where the check could not be made, one `blocker` that says so."""
+    """A list of issues; if the check could not be made, one `blocker` that says so."""
     pairs = zip(report.findings, fingerprints(report), strict=True)
     issues = [_issue(finding, fingerprint, report.folder) for finding, fingerprint in pairs]
     if report.error:

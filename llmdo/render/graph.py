@@ -1,7 +1,7 @@
 """The delegation graph as a tree for the terminal, as Mermaid, as DOT and as JSON.
 
-A way that is asked for is marked in it: that to a call, or both legs of what may follow a stranger's words. What a line
-means is said by its form and a word, not by its colour alone.
+A requested way is marked in it: to a call, or both legs after a stranger's words. The meaning of a line is shown by
+its form and a word, not by its colour alone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _WORDS: dict[Decision, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """A way from an entry to a call that is marked: the one to it, or one of the two legs of a `FlowRow`."""
+    """A marked way from an entry to a call: the one to it, or one of the two legs of a `FlowRow`."""
 
     name: LegName
     hops: tuple[Hop, ...]
@@ -56,7 +56,7 @@ class Leg:
         return " > ".join(shown(hop.name) for hop in self.hops) + self.end
 
     def labels(self, entry: str) -> Iterator[tuple[tuple[Kind, str], str, str]]:
-        """Origin and target of each edge along it, and what is written there."""
+        """Origin and target of each edge along it, and the text written there."""
         origin: tuple[Kind, str] = ("entry", entry)
         for number, hop in enumerate(self.hops, start=1):
             yield origin, hop.name, f"{self.name}{self.end if number == len(self.hops) else ''}"
@@ -65,7 +65,7 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """What is marked below an entry: the way to a row of reach, or both legs of what follows a stranger's words."""
+    """The marked ways below an entry: to a row of reach, or both legs after a stranger's words."""
 
     entry: str
     row: Row | FlowRow
@@ -89,20 +89,20 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One thing that uses another, and what it can call by that."""
+    """The use of one thing by another, and the calls that it allows."""
 
     target: str
     kind: Kind
     """Of the target."""
     calls: tuple[Row, ...] = ()
-    """What can be raised along this edge, the gravest first."""
+    """The calls that can be raised along this edge, the gravest first."""
     decision: Decision = "allowed"
     """Over the delegation; for a toolset the mildest over its calls."""
     legs: tuple[tuple[LegName, str], ...] = ()
-    """The marked legs along it, and what is written there for each."""
+    """The marked legs along it, and the text for each."""
 
     def described(self) -> Iterator[str]:
-        """What can be raised, in one line for each decision; of a worker, the files that it may be handed."""
+        """The calls that can be raised, in one line for each decision; of a worker, the files that it may get."""
         for decision in STRICTNESS:
             rows = [
                 row for row in self.calls if row.decision == decision and row.capability.name != DELEGATE.name
@@ -118,16 +118,16 @@ def _raised(row: Row) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What is drawn: entries, and for each worker below them what it uses."""
+    """The drawn parts: entries, and for each worker below them the things that it uses."""
 
     entries: tuple[tuple[Entry, tuple[Edge, ...]], ...]
-    """Each with what it starts, and with the toolset of which it calls one tool itself."""
+    """Each with its start, and with the toolset of which it calls one tool itself."""
     workers: Mapping[str, tuple[Edge, ...]]
     """Sorted, each with its edges: delegates first, then toolsets."""
     read_from: str | None = None
     """The format of a foreign project."""
     files_of: str | None = None
-    """The folder that tools work on, where it is not the workspace."""
+    """The folder that tools work on, if it is not the workspace."""
     marked: tuple[Marked, ...] = ()
 
 
@@ -139,7 +139,7 @@ def drawing(
 ) -> Drawing:
     """The part of the graph below `entries`, with the ways `to` rows of some of them marked.
 
-    Where `only` is given, that is the workers in it with what they use, and every way of delegation to them.
+    `only` limits it to the workers in it with the things that they use, and every way of delegation to them.
     """
     graph = analysis.graph
     drawn_entries = tuple(entries)
@@ -168,7 +168,7 @@ def drawing(
 
 
 _Legs = dict[tuple[tuple[Kind, str], str], dict[LegName, str]]
-"""What is written for each leg at an edge, by its origin and its target."""
+"""The text for each leg at an edge, by its origin and its target."""
 
 
 def _legs(marked: Iterable[Marked]) -> _Legs:
@@ -210,8 +210,8 @@ def _edge(graph: Graph, target: str, rows: tuple[Row, ...]) -> Edge:
 def tree(drawn: Drawing) -> str:
     """A tree in which every worker is drawn once: `entry` before entries, toolsets in brackets.
 
-    Below a toolset stands what can be raised by it, under each decision; beside a delegate, unless it is allowed, the
-    decision over calling it. An arrow from the right names the marked legs along an edge.
+    Below a toolset are the calls that it can raise, under each decision; next to a delegate, unless it is allowed,
+    the decision over calling it. An arrow from the right names the marked legs along an edge.
     """
     lines = _heading(drawn, "")
     seen: set[str] = set()
@@ -276,7 +276,7 @@ def _arrows(drawn: Drawing) -> Iterator[tuple[str, str, Edge]]:
 
 
 def _label(edge: Edge) -> list[str]:
-    """What is written at an edge, line by line; nothing where it is simply allowed."""
+    """The text at an edge, line by line; nothing if it is simply allowed."""
     described = list(edge.described())
     is_plain = edge.decision == "allowed" or (edge.kind == "toolset" and described)
     return described if is_plain else [_WORDS[edge.decision], *described]
@@ -284,7 +284,7 @@ def _label(edge: Edge) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line that is drawn for an edge: a marked edge has one for each leg, of which the first says all of it."""
+    """A drawn line of an edge: a marked edge has one for each leg, and the first carries the full text."""
 
     origin: str
     target: str
@@ -304,7 +304,7 @@ def _drawn_lines(drawn: Drawing) -> Iterator[_Line]:
 
 
 def _legend(drawn: Drawing) -> list[str]:
-    """What the marked legs are, and how they are drawn."""
+    """The marked legs, and how they are drawn."""
     forms: dict[LegName, str] = {"way": "thick", "in": "dotted", "out": "thick"}
     return [
         line

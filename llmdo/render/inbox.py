@@ -1,4 +1,4 @@
-"""What waits for a person, as the JSON documents `llmdo.inbox/1` and `llmdo.question/1`: values drawn, and complete."""
+"""The waiting questions, as the JSON documents `llmdo.inbox/1` and `llmdo.question/1`: values drawn, and complete."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ LONGEST = 200  # characters of the arguments that a line of the list quotes
 
 
 def listed(pending: Iterable[Pending]) -> dict[str, Json]:
-    """The document of all that waits, a line each. What an answer has to repeat is in that of the question alone."""
+    """The document of all waiting questions, a line each.
+
+    Fields that an answer has to repeat are only in a question's own document.
+    """
     return {"schema": "llmdo.inbox/1", "waiting": [_line(each) for each in pending]}
 
 

@@ -1,4 +1,4 @@
-"""Findings as a JUnit report: a test case for each file, so that what is right counts as well."""
+"""Findings as a JUnit report: a test case for each file, so that files without findings count as well."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def suite(report: Report) -> str:
-    """One test suite; where the check could not be made, its first test case is an error.
+    """One test suite; if the check could not be made, its first test case is an error.
 
     Findings that make the check fail are failures, the others are output of their test case.
     """

@@ -61,7 +61,7 @@ _STYLES: dict[Mood, str] = {
 
 
 class Display:
-    """Shows a run as it happens. While a person is asked it draws nothing, and keeps its lines for later."""
+    """Shows a run as it happens. While a person is asked it draws nothing, and keeps its lines."""
 
     def __init__(
         self,
@@ -114,13 +114,13 @@ class Display:
                 self._console.print(self._draw())
 
     def __call__(self, event: Event) -> None:
-        """Takes in what happened, and says it where it is worth a line."""
+        """Takes in an event, and prints it if it is worth a line."""
         with self._outliving():
             self._take(event)
 
     @contextmanager
     def _outliving(self) -> Iterator[None]:
-        """Around what is drawn: a terminal that is closed, which under `nohup` nobody hears, ends no run by that."""
+        """Drawing that survives a closed terminal, as under `nohup`, without ending the run."""
         try:
             yield
         except OSError as error:
@@ -149,7 +149,7 @@ class Display:
             self._live.start()
 
     def abandon(self) -> None:
-        """Leaves the terminal usable at once, without waiting for anything: the program is about to end."""
+        """Leaves the terminal usable at once: the program is about to end."""
         if self._live:
             os.write(self._stream.fileno(), SHOW_CURSOR)
 
@@ -172,7 +172,7 @@ class Display:
         )
 
     def _flush(self) -> None:
-        """Says what was kept, above the tree where there is one."""
+        """Prints the kept lines, above the tree if there is one."""
         lines, self._kept = self._kept, []
         for line in lines:
             if self._live and self._live.is_started:
@@ -186,7 +186,7 @@ class Display:
 
 
 def silence(*streams: TextIO) -> None:
-    """Sends to nowhere from now on what is written to those of `streams` that are terminals which were closed."""
+    """Discards from now on all output to those of `streams` that are closed terminals."""
     for stream in streams:
         try:
             descriptor = stream.fileno()
@@ -204,7 +204,7 @@ def is_alive(stream: TextIO) -> bool:
 
 
 def draw(progress: Progress, now: float, height: int, width: int) -> Group:
-    """The tree as it stands, in no more lines than a terminal of that size has to spare."""
+    """The present tree, in no more lines than a terminal of that size can spare."""
     room = max(min(height - SPARED, TALLEST) - 2, 1)
     shown_nodes, hidden = nodes(progress, room)
     lines = [_line(depth, node, now, width) for depth, node in shown_nodes]

@@ -1,4 +1,4 @@
-"""Text that others wrote, as Markdown that shows it and obeys none of it."""
+"""Text of others as Markdown that shows it and obeys none of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PLAIN = re.compile(r"(?! )[\w .:/>()*#+,-]+(?<! )", re.ASCII)
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>()#+!|&~@$^=\"']|^-|:(?! )|(?<=www)\.")
 
 _APART = dict.fromkeys("@#", "&#8203;")
-"""What stands behind characters that mention people and issues: these are looked for in the text as it is shown."""
+"""The text put after characters that mention people and issues, as these are looked for in the text as it is shown."""
 
 
 def escaped(text: str) -> str:
@@ -19,14 +19,14 @@ def escaped(text: str) -> str:
 
 
 def code(words: str) -> str:
-    """Words of a stranger as code: as they are where nothing in them can end it."""
+    """Words of a stranger as code: as they are if nothing in them can end it."""
     return (
         f"`{words}`" if _PLAIN.fullmatch(words) else f"<code>{_MARKUP.sub(_reference, shown(words))}</code>"
     )
 
 
 def with_code(text: str) -> str:
-    """A message as Markdown: what stands in backticks as code, all of it escaped."""
+    """A message as Markdown: text in backticks as code, all of it escaped."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escaped(text)

@@ -1,4 +1,4 @@
-"""What the models of a run were shown and answered, as text."""
+"""The requests to the models of a run and their answers, as text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def title(request: ShownRequest) -> str:
 
 
 def lines(request: ShownRequest, *, whole: bool) -> Iterator[str]:
-    """What a model was shown at a request, beside what it was shown before, and what it answered."""
+    """The additions to a model's request since the one before, and the answer."""
     if request.after:
         yield f"  after {shown(request.after)}"
     if request.instructions is None:

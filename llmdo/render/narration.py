@@ -1,4 +1,4 @@
-"""A run in words: the one line, if any, that an event is worth at a level of detail."""
+"""A run in words: the line, if any, for an event at a level of detail."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NAMED = 4  # models in the first line
 
 
 def line(event: Event, detail: int, redaction: Redaction) -> str | None:
-    """What is printed about `event`: 0 shows refusals and failures, 1 workers, 2 every call and request."""
+    """The line about `event`: 0 shows refusals and failures, 1 workers, 2 every call and request."""
     sentence = (
         _always(event) or (detail > 0 and _of_workers(event)) or (detail > 1 and _of_calls(event, redaction))
     )
@@ -94,7 +94,7 @@ def _of_calls(event: Event, redaction: Redaction) -> str | None:
 
 
 def beginning(event: RunStarted, approvals: str) -> str:
-    """The first line of a run: its id, entry and models, who answers questions, whose files, what isolates commands."""
+    """The first line of a run: id, entry, models, who answers questions, whose files, the isolation of commands."""
     models = list(dict.fromkeys(event.models.values()))
     named = ", ".join(models[:NAMED]) + (f" and {len(models) - NAMED} more" if len(models) > NAMED else "")
     which = f"model{'s' * (len(models) > 1)} {named}" if models else "no model"
@@ -109,7 +109,7 @@ def unpriced(model: str) -> str:
 
 
 def ending(outcome: RunOutcome) -> list[str]:
-    """The last lines of a run: what it used, and where several workers took part, each of them."""
+    """The last lines of a run: its usage, and if several workers took part, that of each."""
     lines = [f"used: {_amounts(outcome.usage)}"]
     if len(outcome.usage_by_worker) > 1:
         width = max(map(len, outcome.usage_by_worker))

@@ -1,4 +1,4 @@
-"""One page of Markdown about a foreign project, to post where its people talk: what matters first."""
+"""One page of Markdown about a foreign project, to post among its people: the most important first."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ CAUSES = 12  # that are shown at once; the rest can be opened
 NEVER_READ = (
     "what git ignores, links, files of more than a megabyte, and a person's configuration outside this folder"
 )
-"""What is not read of any project."""
+"""Files that are not read of any project."""
 
 
 def page(project: Foreign, summary: ProjectSummary, groups: Sequence[Alike]) -> str:
-    """The page: the headline, the findings, what was read and what was not, what tools add, and who reaches what."""
+    """The page: the headline, the findings, the files read and not read, tools' additions, and who reaches what."""
     first, *others = summary.headline
     lines = [
         f"## {with_code(_sentence(first))}",
@@ -45,13 +45,13 @@ def page(project: Foreign, summary: ProjectSummary, groups: Sequence[Alike]) -> 
 
 
 def where(cause: Cause) -> tuple[tuple[str, ...], int]:
-    """The first places of a cause, and how many more there are."""
+    """The first places of a cause, and the number of the others."""
     places = tuple(dict.fromkeys(place(finding.at) for finding in cause.findings))
     return places[:PLACES], len(places) - len(places[:PLACES])
 
 
 def by_default(defaults: Defaults) -> str:
-    """What a tool adds to what files say."""
+    """The permissions that a tool adds to those in its files."""
     words = [f"`{defaults.format}`"]
     if defaults.agents:
         free = [f"`{each}`" for each, decision in defaults.decisions if decision == "allowed"]
@@ -69,7 +69,7 @@ def by_default(defaults: Defaults) -> str:
 
 
 def formats(project: Foreign) -> list[str]:
-    """What was read of each format, but for those of which files only look as if they were of it."""
+    """The files read of each format, without formats that files only seem to be of."""
     numbers = {team.format: sum(bool(agent.path) for agent in team.agents) for team in project.teams}
     return [
         f"`{team.format}`: {counted(numbers[team.format], 'agent')} in {counted(len(team.files), 'file')}"

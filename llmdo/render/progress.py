@@ -1,4 +1,4 @@
-"""How far a run has come: the calls that are under way, and those that ended last, as a tree of bounded size."""
+"""The progress of a run: the running calls, and those that ended last, as a tree of bounded size."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ REMEMBERED = 5  # calls of one worker that ended: more push what is under way of
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """What models have used."""
+    """The usage of models."""
 
     requests: int = 0
     tokens: int | None = None
@@ -63,7 +63,7 @@ class ProgressNode:
     label: str
     parent: ProgressNode | None
     subject: str = ""
-    """What a worker works on: the file that it was handed, or the first words of its input."""
+    """The subject of a worker: the file that it got, or the first words of its input."""
     model: str = ""
     """The model that was asked last."""
     began: float = 0.0
@@ -83,7 +83,7 @@ class ProgressNode:
 
 @dataclass(slots=True)
 class Progress:
-    """The tree of calls of one run and what it has used; `apply` takes the events in their order."""
+    """The tree of calls of one run and its usage; `apply` takes the events in their order."""
 
     started: float
     root: ProgressNode = field(default_factory=lambda: ProgressNode(label="", parent=None))
@@ -91,7 +91,7 @@ class Progress:
     waiting: set[str] = field(default_factory=set)
     """The calls that wait for an answer of a person."""
     redact: Callable[[str], str] = str
-    """Takes secrets out of what is shown of an input."""
+    """Takes secrets out of the shown part of an input."""
 
     @property
     def has_delegated(self) -> bool:
@@ -99,7 +99,7 @@ class Progress:
         return any(child.model for node in self.root.children.values() for child in node.children.values())
 
     def apply(self, event: Event, now: float) -> None:
-        """Takes in what happened at the time `now`."""
+        """Takes in an event at the time `now`."""
         match event:
             case WorkerStarted():
                 node = self._enter(event.path, now, "working", "begins")
@@ -209,7 +209,7 @@ def _set(node: ProgressNode, now: float, mood: Mood, state: str) -> None:
 def nodes(progress: Progress, room: int) -> tuple[list[tuple[int, ProgressNode]], int]:
     """At most `room` calls with their depths, callers first, and how many are left out.
 
-    Those under way go before those that ended, and a call is never shown without its caller.
+    Running calls go before those that ended, and a call is never shown without its caller.
     """
     everything = list(_walk(progress.root, 0))
     chosen: set[int] = set()

@@ -1,4 +1,4 @@
-"""The questions of a run that waits: in a line each, and as the JSON document `llmdo.approve/1`."""
+"""The questions of a waiting run: in a line each, and as the JSON document `llmdo.approve/1`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def described(question: Waiting) -> str:
-    """A question in a line, for a list of those that wait."""
+    """A question in a line, for a list."""
     record = question.record
     arguments = json.dumps(record["arguments"], ensure_ascii=True)
     only = ", at a terminal only" if question.terminal_only else ""

@@ -1,4 +1,4 @@
-"""What entries can reach, as a table for people, as Markdown and as JSON; and why."""
+"""The reach of entries, as a table for people, as Markdown and as JSON; and why."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from llmdo.services.reach import WhyOutcome
 
 UNKNOWN = "unknown"
-"""What is printed for a decision that nobody knows yet."""
+"""The word for a decision that nobody knows yet."""
 
 HEADINGS = ("capability", "decision", "assurance", "path")
 
@@ -47,12 +47,12 @@ def text(
 
 
 def files(folder: str) -> str:
-    """Whose files are meant, where they are not those of the workspace."""
+    """Whose files are meant, if they are not those of the workspace."""
     return f"files of `{shown(folder)}`"
 
 
 def table(rows: Sequence[Row], screen: Screen = PAPER) -> str:
-    """A line a capability, the gravest first; where the screen is too narrow for that, the path below each."""
+    """A line a capability, the gravest first; if the screen is too narrow for that, the path below each."""
     if not rows:
         return "  nothing\n"
     cells_of = [tuple(map(shown, cells)) for cells in (HEADINGS, *map(_cells, rows))]
@@ -74,7 +74,7 @@ def table(rows: Sequence[Row], screen: Screen = PAPER) -> str:
 
 
 def folded(path: str, room: int) -> Iterator[str]:
-    """A path in lines of at most `room` columns, broken between its steps; a step that is longer has its own."""
+    """A path in lines of at most `room` columns, broken between its steps; a longer step has its own."""
     line = ""
     for step in path.split(" > "):
         longer = f"{line} > {step}" if line else step
@@ -92,7 +92,7 @@ def _cells(row: Row) -> tuple[str, str, str, str]:
 
 
 def capability(row: Row) -> str:
-    """The capability of a row; `elsewhere` where narrower scopes have rows of their own."""
+    """The capability of a row; `elsewhere` if narrower scopes have rows of their own."""
     return f"{row.capability}{' elsewhere' if row.elsewhere else ''}"
 
 
@@ -102,7 +102,7 @@ def path(row: Row) -> str:
 
 
 def tool_suffix(row: Row) -> str:
-    """What of the last thing on its path raises it, in words that follow its name."""
+    """The part of the path's last thing that raises the capability, in words that follow its name."""
     if row.is_attachment:
         return " (attachment)"
     if row.is_unseen:
@@ -139,7 +139,7 @@ def to_json(
 ) -> str:
     """The reach of entries in the form `llmdo.reach/1`; of a foreign project with its format.
 
-    `after` is what entries can do after a stranger's words, by their names.
+    `after` is the abilities of entries after a stranger's words, by entry name.
     """
     document = {
         "schema": "llmdo.reach/1",
@@ -159,7 +159,7 @@ def to_json(
 
 
 def row_data(row: Row, folder: str = "") -> dict[str, Json]:
-    """A row as JSON data, its paths as seen from where `folder` leads to them."""
+    """A row as JSON data, its paths prefixed with `folder`."""
     return {
         **call_data(row),
         "path": [hop_data(hop, folder) for hop in row.path],
@@ -168,7 +168,7 @@ def row_data(row: Row, folder: str = "") -> dict[str, Json]:
 
 
 def call_data(row: Row) -> dict[str, Json]:
-    """What a row raises as JSON data, without the way to it."""
+    """The call of a row as JSON data, without the way to it."""
     return {
         "capability": row.capability.name,
         "scope": row.capability.scope,
@@ -181,7 +181,7 @@ def call_data(row: Row) -> dict[str, Json]:
 
 
 def hop_data(hop: Hop, folder: str = "") -> dict[str, Json]:
-    """A step of a path as JSON data, with the place that allows it, as seen from where `folder` leads to it."""
+    """A step of a path as JSON data, with the place that allows it, prefixed with `folder`."""
     at = hop.use.at.location if hop.use else None
     span = at.span if at else None
     return {
@@ -194,7 +194,7 @@ def hop_data(hop: Hop, folder: str = "") -> dict[str, Json]:
 
 
 def why(row: Row) -> str:
-    """Why a row is as it is: its path with the place of each edge, its gates, and what decided."""
+    """The reasons of a row: its path with the place of each edge, its gates, and what decided."""
     lines = [f"{shown(capability(row))}: {_WORDS[row.decision]}; assurance: {row.assurance}"]
     if row.is_unseen:
         lines = [f"{shown(capability(row))}: not known before `llmdo lock` has seen what the tools do"]
@@ -208,7 +208,7 @@ def why(row: Row) -> str:
 
 
 def reasons(outcome: WhyOutcome) -> str:
-    """How each of those that were asked about comes to something, and every path where those were asked for."""
+    """The way of each asked worker or entry to the target, and every path if those were asked for."""
     blocks = [f"{not_enforced(outcome.read_from)}\n"] if outcome.read_from else []
     blocks += [f"{files(outcome.files_of)}\n"] if outcome.files_of and outcome.reasons else []
     for reason in outcome.reasons:
@@ -218,7 +218,7 @@ def reasons(outcome: WhyOutcome) -> str:
 
 
 def all_paths(paths: Sequence[CallPath]) -> str:
-    """Every path to a capability, each with its decision, and with file and line of what allows each step."""
+    """Every path to a capability, each with its decision, and with file and line of each step's permission."""
     heading = f"all {len(paths)} paths, shortest first" if len(paths) != 1 else "the only path"
     blocks = [
         "\n".join(
@@ -230,7 +230,7 @@ def all_paths(paths: Sequence[CallPath]) -> str:
 
 
 def steps(hops: Sequence[Hop], end: str) -> list[str]:
-    """A line for each step of a path, with file and line of what allows it; `end` follows the last name."""
+    """A line for each step of a path, with file and line of its permission; `end` follows the last name."""
     names = []
     for number, hop in enumerate(hops):
         gate = "" if hop.decision == "allowed" else f" ({_WORDS[hop.decision]})"

@@ -1,4 +1,4 @@
-"""What entries reach, of a workspace or of a foreign project, in each format."""
+"""The reach of entries, of a workspace or of a foreign project, in each format."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def record(report: Report) -> str:
-    """The document: its status is `clean`, `findings` or, where the check could not be made, `error`."""
+    """The document: its status is `clean`, `findings` or, if the check could not be made, `error`."""
     error = report.error
     document: dict[str, Json] = {
         "schema": "llmdo.check/1",

@@ -1,4 +1,4 @@
-"""What recordings showed: as text, as the JSON document `llmdo.test/1`, and as a JUnit report."""
+"""The results of recordings: as text, as the JSON document `llmdo.test/1`, and as a JUnit report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _sentences(repeated: Repeated) -> tuple[str, ...]:
-    """All that is to be said about one of them."""
+    """All sentences about one of them."""
     flips = (
         f"{flip.path}: `{flip.tool}` was {flip.before} and is {flip.after}"
         + (f": {'; '.join(flip.reasons)}" if flip.reasons else "")
@@ -26,7 +26,7 @@ def _sentences(repeated: Repeated) -> tuple[str, ...]:
 
 
 def as_text(recordings: Sequence[Repeated], judged: str) -> str:  # noqa: ARG001  # all formats are called alike
-    """A line for each, and below those that failed why."""
+    """A line for each, with the reasons below the failed ones."""
     return "".join(f"{line}\n" for repeated in recordings for line in _lines(repeated))
 
 
@@ -37,7 +37,7 @@ def _lines(repeated: Repeated) -> Iterator[str]:
 
 
 def as_json(recordings: Sequence[Repeated], judged: str) -> str:
-    """The document; `judged` says what was looked at, `requests` or `decisions`."""
+    """The document; `judged` is the object of comparison, `requests` or `decisions`."""
     document = {
         "schema": "llmdo.test/1",
         "judged": judged,

@@ -1,4 +1,4 @@
-"""The report of a check: what every format of it starts from."""
+"""The report of a check: the source of every format of it."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ def _no_lines(_path: str) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a check found, and what a format needs to know besides."""
+    """The result of a check, with further facts for the formats."""
 
     findings: tuple[Diagnostic, ...] = ()
     """As `checks.check` orders them."""
     lines: Lines = _no_lines
     files: tuple[str, ...] = ()
-    """The files that have a result of their own, whether something was found in them or not."""
+    """The files with a result of their own, also without findings."""
     folder: str = ""
-    """The workspace's folder in the repository, such as `agents/`; empty where that is the repository's own."""
+    """The workspace's folder in the repository, such as `agents/`; empty if it is the repository's own."""
     strict: bool = False
     """Whether warnings fail."""
     colour: bool = False
     read_from: str | None = None
     """The format of a foreign project; None for our own."""
     error: LlmdoError | None = None
-    """Why the check could not be made; the only findings are then about files that could not be read."""
+    """The reason why the check could not be made; the only findings are then about unreadable files."""
 
     def fails(self, finding: Diagnostic) -> bool:
         """Whether this finding is one that makes the check fail."""
@@ -44,7 +44,7 @@ class Report:
 
 
 def fingerprints(report: Report) -> Iterator[str]:
-    """For each finding a digest that stays when lines move: of code, path, message and, for equals, their number."""
+    """A digest for each finding that stays when lines move: of code, path, message and, for equals, their number."""
     from hashlib import sha256
 
     seen: dict[tuple[str, str, str], int] = {}

@@ -1,4 +1,4 @@
-"""Runs of the past: a list of them, or one as a tree, as text, JSON or Markdown."""
+"""Past runs: a list, or one as a tree, as text, JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SHADES: dict[str, Shade] = {
 
 
 def listed(runs: Iterable[Summary], screen: Screen = PAPER) -> str:
-    """A line for each run; where the screen is too narrow for that, what it took and used below it."""
+    """A line for each run; if the screen is too narrow for that, its duration and usage below it."""
     rows = [
         (
             shown(run.run),
@@ -126,7 +126,7 @@ def as_text(
 def as_markdown(
     run: Summary, roots: Mapping[str, Node], detail: Detail = TREE, requests: Sequence[ShownRequest] = ()
 ) -> str:
-    """The same for a pull request or an issue: one table, and the calls in full where they are wanted."""
+    """The same for a pull request or an issue: one table, and the calls in full on request."""
     lines = [
         f"### Run `{run.run}`: entry `{_cell(run.entry)}`, {run.status}",
         "",
@@ -180,7 +180,7 @@ def as_json(
 
 
 def node_record(node: Node, *, in_full: bool = False) -> dict[str, object]:
-    """A call and all below it as plain data; `in_full` with what it was given and what came of it."""
+    """A call and all below it as plain data; `in_full` with its arguments and result."""
     values = {
         each.name: getattr(node, each.name) for each in fields(node) if in_full or each.name not in _IN_FULL
     }
@@ -217,7 +217,7 @@ def _branch(node: Node, depth: int, run: Summary) -> Iterator[str]:
 
 
 def _facts(node: Node, run: Summary) -> list[str]:
-    """When a call began, how long it took, what it used, who decided on it and how it ended."""
+    """A call's start, duration, usage, decision and end."""
     took = _took(node, run)
     facts = (
         f"+{_since(run.began, node.began):.2f} s",
@@ -230,12 +230,12 @@ def _facts(node: Node, run: Summary) -> list[str]:
 
 
 def _over(node: Node, run: Summary) -> float | None:
-    """When the run ended, for the entry's worker alone: that is all that is kept of the worker's end."""
+    """The end of the run, for the entry's worker alone: nothing else is kept of the worker's end."""
     return run.ended if node.worker and "/" not in node.path else None
 
 
 def _took(node: Node, run: Summary) -> str:
-    """How long a call took; nothing where it did not end."""
+    """The duration of a call; nothing if it did not end."""
     over = _over(node, run)
     return f"{_since(node.began, over or node.ended):.2f} s" if node.outcome or over else ""
 
@@ -245,7 +245,7 @@ def _ended(node: Node, run: Summary) -> str:
 
 
 def _shows_own(crash: Sequence[Frame], below: Mapping[str, Node]) -> bool:
-    """Whether no call below shows these frames, which would be nearer to where they belong."""
+    """Whether no call below shows these frames, which would be nearer to their origin."""
     return bool(crash) and all(node.frames != crash for node in walk(below))
 
 
@@ -263,7 +263,7 @@ def _used(node: Node) -> str:
 
 
 def _decided(node: Node) -> str:
-    """Who let it run or did not; nothing where the rules allowed it without asking."""
+    """Who let it run or did not; nothing if the rules allowed it without asking."""
     return "; ".join(
         f"{'allowed' if call.allowed else 'denied'} by {call.by}"
         for call in node.decisions
@@ -290,7 +290,7 @@ def _quoted(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """`text` within one cell of a table, with nothing in it that Markdown reads."""
+    """`text` within one cell of a table, without Markdown syntax."""
     return "".join(
         f"\\{character}" if character in "|<>[]*_" else "'" if character == "`" else character
         for character in text
@@ -310,7 +310,7 @@ def _lasted(began: float, ended: float | None) -> str:
 
 
 def _since(earlier: float, later: float) -> float:
-    """The seconds between two times; 0 where the clock was set back."""
+    """The seconds between two times; 0 if the clock was set back."""
     return max(0.0, later - earlier)
 
 

@@ -22,7 +22,7 @@ _PLACEHOLDER = re.compile(r"\{(\d+)\}")
 
 
 def log(report: Report) -> str:
-    """The log of one run, with every rule there is. Where the check could not be made, it says so."""
+    """The log of one run, with every rule there is. It says so if the check could not be made."""
     invocation: dict[str, Json] = {"executionSuccessful": report.error is None}
     run: dict[str, Json] = {
         "tool": {
@@ -59,7 +59,7 @@ def log(report: Report) -> str:
 
 
 def _own(report: Report) -> list[Diagnostic]:
-    """A finding of each check of an extension that has some, sorted by code."""
+    """A finding of each check of an extension with findings, sorted by code."""
     first = {each.code: each for each in reversed(report.findings) if each.code not in CODES}
     return [first[code] for code in sorted(first)]
 
@@ -119,7 +119,7 @@ def _artifact(at: Location, folder: str) -> dict[str, str]:
 
 
 def _region(at: Location) -> dict[str, int]:
-    """The span; a finding about a whole file is shown at its first line, since not every reader takes none."""
+    """The span; a finding about a whole file is shown at its first line, as some readers require one."""
     if at.span is None:
         return {"startLine": 1}
     return {
@@ -137,7 +137,7 @@ def _fix(fix: Fix, folder: str) -> dict[str, Json]:
 
 
 def _text(text: str) -> str:
-    """A message with what SARIF would take for a link or a placeholder escaped."""
+    """A message, escaped so that SARIF sees no link or placeholder in it."""
     lines = "\n".join(map(shown, text.split("\n")))
     if "](" in lines:
         lines = lines.replace("[", "\\[").replace("]", "\\]")

@@ -97,7 +97,7 @@ def _shade(cause: Cause) -> Shade:
 
 
 def _folded(text: str, screen: Screen, indent: str) -> list[str]:
-    """A text in lines that fit the screen, each indented; a word that is longer has its own."""
+    """A text in lines that fit the screen, each indented; a longer word has its own."""
     room = (screen.columns or WIDTH) - len(indent)
     lines = [""]
     for word in shown(text).split(" "):

@@ -1,4 +1,4 @@
-"""What runs used together, as a table or JSON: a sum that lacks something says how much it lacks."""
+"""The usage of runs together, as a table or JSON: a sum that lacks something says how much it lacks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def as_text(totals: Sequence[Total], by: By) -> str:
 
 
 def as_json(totals: Sequence[Total], by: By) -> str:
-    """The document `llmdo.runs.stats/1`; null is what nobody measured, priced or asks."""
+    """The document `llmdo.runs.stats/1`; null is a value that nobody measured, priced or asks."""
     document = {"schema": "llmdo.runs.stats/1", "by": by, "totals": list(map(record, totals))}
     return json.dumps(document, indent=2) + "\n"
 
@@ -61,7 +61,7 @@ def _row(total: Total) -> tuple[str, ...]:
 
 
 def _is_known(total: Total, unknown: int) -> bool:
-    """Whether anything is known of an amount that `unknown` of the requests lack."""
+    """Whether some requests have an amount that `unknown` of them lack."""
     return unknown < total.requests or not total.requests
 
 

@@ -1,4 +1,4 @@
-"""A conversation as Markdown: what a person said and what was answered."""
+"""A conversation as Markdown: the person's words and the answers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
         @property
         def input(self) -> str:
-            """What the person said."""
+            """The person's words."""
 
         @property
         def output(self) -> str | None:
-            """What was answered; None where nothing was."""
+            """The answer; None if there was none."""
 
 
 def transcript(entry: str, turns: Iterable[Exchange]) -> str:

@@ -1,4 +1,4 @@
-"""What a workspace would have executed, as the lines that a person reads: nothing of it can hide or pretend."""
+"""The code that a workspace would execute, as the lines that a person reads: nothing of it can hide or pretend."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ KINDS = {
 def described(
     question: TrustQuestion, columns: int, *, folded: bool = True, unfolding: str = "show"
 ) -> Iterator[str]:
-    """The rows of a question, of files their first lines where `folded`, which the rows say `unfolding` shows.
+    """The rows of a question, of files their first lines if `folded`.
 
-    Commands and rules are always there in full.
+    The rows then name `unfolding` as the way to see the rest. Commands and rules are always there in full.
     """
     since = f" (your last yes here was on {visible(question.since)})" if question.since else ""
     yield f"{visible(str(question.root), prose=True)} would run this as you{since}:"
@@ -72,7 +72,7 @@ def _text(text: str | None) -> str | None: ...
 
 
 def _text(text: str | None) -> str | None:
-    """A text without the end of its last line, after which no line comes."""
+    """A text without the end of its last line."""
     return text and text.removesuffix("\n")
 
 

@@ -1,4 +1,4 @@
-"""Answers as they arrive: the entry's own on stdout where that is a terminal, those of delegates line by line."""
+"""Answers as they arrive: the entry's own on stdout if that is a terminal, those of delegates line by line."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class SpokenAnswer:
-    """What the entry's own worker says, written as it arrives, with all that would steer a terminal spelled out."""
+    """The answer of the entry's own worker, written as it arrives, with all that would steer a terminal spelled out."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._pieces: list[str] = []
         self._kept = ""
-        """The first half of what may be a line break of two characters."""
+        """The first half of a possible line break of two characters."""
         self._last: str | None = None
 
     @property
@@ -31,7 +31,7 @@ class SpokenAnswer:
         return bool(self._pieces)
 
     def has_shown(self, answer: str | None) -> bool:
-        """Whether `answer` is what was written last, and all of it was."""
+        """Whether `answer` is the last written one, and was written in full."""
         return answer is not None and answer == self._last
 
     def hears(self, event: Event) -> bool:
@@ -39,7 +39,7 @@ class SpokenAnswer:
         return isinstance(event, TextDelta) and "/" not in event.path
 
     def take(self, event: Event) -> None:
-        """Writes what has arrived, where it is of the entry's own worker."""
+        """Writes the arrived text, if it is of the entry's own worker."""
         if "/" in event.path:
             return
         match event:
@@ -63,7 +63,7 @@ class SpokenAnswer:
 
 
 class OverheardText:
-    """What delegates say, in lines, without secrets."""
+    """The answers of delegates, in lines, without secrets."""
 
     def __init__(self, redaction: Redaction) -> None:
         self._redacted = RedactedPieces(redaction)

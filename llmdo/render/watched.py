@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def growth(grown: Growth) -> dict[str, Json]:
-    """What came to a run; events as flat objects."""
+    """The growth of a run; events as flat objects."""
     return {
         "position": grown.position,
         "is_running": grown.is_running,
@@ -45,7 +45,7 @@ def _event(event: RunEvent) -> dict[str, Json]:
 
 
 def call(node: Node) -> dict[str, Json]:
-    """A call, without what is below it."""
+    """A call, without the calls below it."""
     failed = node.outcome not in ("", "success", "denied")
     return {
         "path": node.path,
@@ -108,7 +108,7 @@ def _answer(answer: Mapping[str, object]) -> dict[str, Json]:
 
 
 def request(shown: ShownRequest) -> dict[str, Json]:
-    """What a model was shown at one request, and what it answered; null is what only a digest is known of."""
+    """One request to a model and its answer; null if only a digest is known."""
     return {
         "path": shown.path,
         "number": shown.number,
@@ -142,7 +142,7 @@ def _frame(frame: Frame) -> dict[str, Json]:
 
 
 def _parsed(written: object) -> object:
-    """What a model wrote, as the data that it is; as it is where it is none."""
+    """A model's text as the data that it encodes; as it is if it encodes none."""
     try:
         return json.loads(written) if isinstance(written, str) else written
     except (ValueError, RecursionError):
@@ -150,5 +150,5 @@ def _parsed(written: object) -> object:
 
 
 def as_json(data: object) -> Json:
-    """Plain data of ours, of which the types are known elsewhere."""
+    """Plain data of ours, whose types are known elsewhere."""
     return cast("Json", data)

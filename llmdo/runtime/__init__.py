@@ -1,8 +1,8 @@
 """The runtime: runs an entry of a resolved graph on pydantic-ai's own agent loop, every tool behind the gate.
 
-`run` takes values and returns a value: the `Graph` that was checked, each worker's prompt, and what the caller
-says goes in; a `RunOutcome` comes out, however the run ended. An `AgentRuntime` is what a tool sees as
-`ctx.deps` and an entry's function as its first argument.
+`run` takes values and returns a value: the checked `Graph`, each worker's prompt and the caller's options go in; a
+`RunOutcome` comes out, however the run ended. An `AgentRuntime` is `ctx.deps` for a tool, and the first argument of
+an entry's function.
 """
 
 from llmdo.journal.decided import DecidedCall

@@ -1,4 +1,4 @@
-"""A pydantic-ai agent that was adopted as a worker, run in its own way with its tools behind the gate."""
+"""An adopted pydantic-ai agent as a worker: runs in its own way, with its tools behind the gate."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 _PREFIX = "_override_"
 _RETRIES = {"output_retries": "output", "tool_retries": "tools"}
 _HONOURED = frozenset({"deps", "instructions", "metadata", "model", "model_settings", "name", *_RETRIES})
-"""What `agent.override` may replace of an adopted agent. The rest would go around what is locked."""
+"""The settings that `agent.override` may replace. Others would go around locked ones."""
 
 
 class GatedTools(list[Any]):
-    """What a run of ours overrides tools with: known by its type, as an agent may call itself meanwhile."""
+    """Tools by which a run of ours overrides an agent; its own type, as an agent may call itself meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdoptedAgent:
-    """Runs the agent as it is, but for its tools: those come from outside, gated, and it has no others."""
+    """Runs the agent as it is, but all of its tools come from outside, gated."""
 
     agent: Agent[object, object]
     watching: Sequence[AbstractCapability[object]] = ()
-    """What watches every agent of the run."""
+    """Watches every agent of the run."""
     overridden: Mapping[str, Any] = field(default_factory=dict)
-    """What the program that started the run overrides of the agent as it imported it itself, without the model."""
+    """Overrides by the program that started the run, of the agent as it imported it; without the model."""
     deps: object = None
-    """What was made for it; None where it finds the runtime of its call, as other workers do."""
+    """The object made for it; None: it gets the runtime of its call, like other workers."""
 
     async def run(
         self,
@@ -75,10 +75,10 @@ class AdoptedAgent:
 
 
 def overrides_of(agent: Agent[object, object]) -> dict[str, Any]:
-    """What `agent.override` replaces here and now, but for what a run of ours does.
+    """The replacements of `agent.override` in force now, except those of a run of ours.
 
     Raises:
-        LlmdoError: It replaces what is locked.
+        LlmdoError: It replaces a locked setting.
     """
     replaced = {
         name.removeprefix(_PREFIX): some.value

@@ -1,4 +1,4 @@
-"""Agents: each worker's, built once in a run."""
+"""The agents of workers, each built once in a run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RETRIES = 3  # corrections of one tool's arguments, of its name, or of an output
 
 
 class _ToollessAgent(Agent[object, object]):
-    """An agent without tools of its own: all that it has are those of the call."""
+    """An agent with only the tools of the call."""
 
     def _build_toolset_list(self, *arguments: Any, **options: Any) -> list[AbstractToolset[object]]:
         # pydantic-ai prepares several toolsets in tasks, at every request: its own empty one would make two of one.
@@ -43,7 +43,7 @@ class _ToollessAgent(Agent[object, object]):
 
 @dataclass(slots=True, kw_only=True)
 class Agents:
-    """The agents of one run by worker, built on first use. Toolsets are no part of them: each call has its own."""
+    """The agents of one run by worker, built on first use, without toolsets: each call has its own."""
 
     graph: Graph
     prompts: Mapping[str, str]
@@ -52,21 +52,21 @@ class Agents:
     """Worker to the reference of its model, as the files or the flags name it."""
     signatures: Mapping[str, Signature]
     instruments: tuple[AbstractCapability[object], ...] = ()
-    """What watches every agent, such as a trace."""
+    """Watches every agent, such as a trace."""
     adopted: Mapping[str, AdoptedAgent] = field(default_factory=dict)
-    """Worker to the agent that it is."""
+    """By worker."""
     deps: dict[str, object] = field(default_factory=dict)
-    """Worker to what was made for its agent, once the run has begun."""
+    """The object made for each worker's agent, once the run has begun."""
     _built: dict[str, Agent[object, object] | AdoptedAgent] = field(default_factory=dict)
 
     def of(self, name: str) -> Agent[object, object] | AdoptedAgent:
-        """The agent of the worker of that name."""
+        """The agent of a worker."""
         if name not in self._built:
             self._built[name] = self._build(name)
         return self._built[name]
 
     def model_of(self, name: str) -> Model:
-        """The model of the worker of that name, which the code of the workspace may override for an adopted agent."""
+        """The model of a worker, which code of the workspace may override for an adopted agent."""
         adopted = self.adopted.get(name)
         other = overrides_of(adopted.agent).get("model") if adopted else None
         return other if isinstance(other, Model) else self.models[name]
@@ -93,7 +93,7 @@ class Agents:
 
 
 def _chosen(signature: Signature, ctx: RunContext[Any], value: object) -> object:
-    """The answer of a worker that chooses from lists which it was given, where it does so."""
+    """The answer of a worker, if it chooses from the lists that it was given."""
     given = signature.given(ctx.deps.frame.input)
     answer = json.loads(Output.of(value).text)
     if signature.closed and not ctx.partial_output and not is_one_of(answer, signature.closed, given):

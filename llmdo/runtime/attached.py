@@ -1,4 +1,4 @@
-"""What whoever starts a run hands to its entry, and where the content of files comes from."""
+"""The attachments that a run starts with, and the sources of their content."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class AttachmentResolver(Protocol):
-    """Gives the content of files that are handed over, once the gate has let them through."""
+    """Gives the content of attached files that the gate let through."""
 
     def read(self, path: str, most: int) -> Awaitable[bytes]:
-        """The content of the file at `path` of the workspace, which the path map gave; `most` bytes of it at most.
+        """At most `most` bytes of the file at `path` of the workspace, which the path map gave.
 
         Raises:
             PathRefused: It cannot be read, or is larger.
@@ -40,7 +40,7 @@ class WorkspaceFiles:
     confined: Root
 
     async def read(self, path: str, most: int) -> bytes:
-        """The content of one, read in a thread."""
+        """The content of a file, read in a thread."""
         return await asyncio.to_thread(self.confined.read, path, most)
 
 
@@ -49,19 +49,19 @@ class Attached:
     """One attachment of an entry."""
 
     name: str
-    """What the worker is told that it is called: a path of the workspace, an alias, or the name of content."""
+    """The worker's name for it: a path of the workspace, an alias, or the name of content."""
     kind: AttachmentKind = "file"
-    """Whether it is a file of the workspace, one outside that has this alias, or content that a program gives."""
+    """A file of the workspace, one outside with this alias, or content from a program."""
     outside: Path | None = None
-    """The file outside of the workspace; None in a run that goes on, whose journal holds what was in it."""
+    """None in a continued run, whose journal holds the content."""
     content: BinaryContent | None = None
-    """The content; None as `outside`."""
+    """None as `outside`."""
     stored: Path | None = None
-    """Where the content of a file outside was kept that may have changed since; None: it is read where it lies."""
+    """The kept copy of an outside file that may have changed since; None: the file itself is read."""
 
 
 def read_outside(attached: Attached, most: int) -> bytes:
-    """The content of a file outside of the workspace that a person named on the command line.
+    """The content of a file outside of the workspace, named on the command line.
 
     Raises:
         PathRefused: It is not a regular file, is larger than `most` bytes, or cannot be read.
@@ -82,7 +82,7 @@ def read_outside(attached: Attached, most: int) -> bytes:
 
 
 def attached_of(files: object, root: Path) -> tuple[Attached, ...]:
-    """The attachments that a program gives: paths of the workspace, and content of pydantic-ai.
+    """A program's attachments: paths of the workspace, and content of pydantic-ai.
 
     Raises:
         TypeError: One is something else.
@@ -103,7 +103,7 @@ def attached_of(files: object, root: Path) -> tuple[Attached, ...]:
 
 
 def in_workspace(path: str, root: Path) -> str:
-    """`path` as the workspace has it, where it is absolute and lies in it.
+    """`path` relative to the workspace, if it is absolute and lies in it.
 
     Raises:
         LlmdoError: It is absolute and lies elsewhere.

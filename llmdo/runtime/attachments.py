@@ -1,4 +1,4 @@
-"""Files handed to a worker, by its caller or at its start: found through the path map, limited, and made content."""
+"""The attachments of a worker, by its caller or at its start: mapped, limited, and made content."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ _DOCUMENTS = {
     ".htm": "text/html",
     ".html": "text/html",
 }
-"""Text that providers know as documents; all other text is handed over as part of the prompt."""
+"""Text that providers take as documents; other text becomes part of the prompt."""
 
 
 def raised_by(path: str, paths: PathMap) -> frozenset[Capability]:
-    """What handing over `path` raises; of unknown scope where it stands for no file of the workspace.
+    """The capabilities raised by attaching `path`; of unknown scope if it names no file of the workspace.
 
     A name that mostly stands for a secret counts on both sides of the path map.
     """
@@ -63,9 +63,9 @@ def raised_by(path: str, paths: PathMap) -> frozenset[Capability]:
 
 
 def raised_by_attached(attached: Attached, paths: PathMap) -> frozenset[Capability]:
-    """What an attachment of an entry raises; nothing where a program gives its content, as it gives the input.
+    """The capabilities raised by an attachment of an entry; none for a program's content, as for its input.
 
-    A file outside of the workspace has no scope that a rule or a ceiling could name.
+    An outside file has no scope that a rule or a ceiling could name.
     """
     if attached.kind == "file":
         return raised_by(attached.name, paths)
@@ -80,10 +80,10 @@ def raised_by_attached(attached: Attached, paths: PathMap) -> frozenset[Capabili
 async def load(
     worker: Worker, files: Sequence[str | Attached], paths: PathMap, resolver: AttachmentResolver
 ) -> list[UserContent]:
-    """The content of the files that `worker` is handed, each after a line that says its name.
+    """The content of the files given to `worker`, each after a line with its name.
 
     Raises:
-        ToolFailed: One of them cannot be handed over; says which as the caller named it, and why.
+        ToolFailed: One cannot be attached; gives the caller's name for it and the reason.
     """
     most = DEFAULT_MAX if worker.attachments.max is None else worker.attachments.max
     if len(files) > most:
@@ -107,7 +107,7 @@ async def load(
 async def load_one(
     worker: Worker, path: str, paths: PathMap, resolver: AttachmentResolver
 ) -> list[UserContent]:
-    """The content of one file; `path` is what the caller calls it.
+    """The content of one file; `path` is the caller's name for it.
 
     Raises:
         ToolFailed: As `load`.
@@ -118,7 +118,7 @@ async def load_one(
 async def _loaded(
     worker: Worker, attached: Attached, paths: PathMap, resolver: AttachmentResolver
 ) -> tuple[list[UserContent], int]:
-    """An attachment as a model is given it, and how many bytes it has."""
+    """An attachment for a model, and its size in bytes."""
     name, limits = attached.name, worker.attachments
     most = DEFAULT_MAX_BYTES if limits.max_bytes is None else limits.max_bytes
     try:
@@ -149,7 +149,7 @@ def _of_program(worker: Worker, attached: Attached, most: int) -> tuple[list[Use
 
 
 def _require_suffix(worker: Worker, name: str, suffixes: Sequence[str]) -> None:
-    """Returns where the worker takes files with one of these endings.
+    """Requires that the worker takes one of these endings.
 
     Raises:
         ToolFailed: It does not.
@@ -161,7 +161,7 @@ def _require_suffix(worker: Worker, name: str, suffixes: Sequence[str]) -> None:
 
 
 async def _resolved(resolver: AttachmentResolver, name: str, real: str, most: int) -> bytes:
-    """The content of a file, from wherever the resolver has it."""
+    """The content of a file from the resolver, at most `most` bytes."""
     try:
         data: object = await resolver.read(real, most)
     except (PathRefused, ToolFailed):
@@ -194,10 +194,10 @@ def _content(path: str, real: str, data: bytes) -> list[UserContent]:
 async def handed_at_start(
     config: RuntimeConfig, frame: CallFrame, worker: Worker, attached: Sequence[Attached]
 ) -> Sequence[UserContent]:
-    """The content of what the entry's `worker` is handed; `frame` is that of the entry, which hands it over.
+    """The content of the attachments of the entry's `worker`; `frame` is the entry's.
 
     Raises:
-        LlmdoError: It may not be read, or cannot be handed over.
+        LlmdoError: It may not be read, or cannot be attached.
     """
     if not attached:
         return ()
@@ -227,10 +227,10 @@ async def handed_at_start(
 
 
 async def loaded_by_tool(config: RuntimeConfig, frame: CallFrame, path: str) -> list[UserContent]:
-    """The content of a file that code of a tool asks for, under the limits of the worker that has the tool.
+    """The content of a file for a tool's code, under the limits of the tool's worker.
 
     Raises:
-        ToolFailed: The file may not be read, or cannot be handed over.
+        ToolFailed: The file may not be read, or cannot be attached.
     """
     require_no_probe()
     worker = frame.worker

@@ -1,4 +1,4 @@
-"""Stopping a whole run from any place in it: what must not be told to a model ends the tree instead."""
+"""Stops a whole run from any place in it: a failure that no model may be told ends the tree."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ Result = TypeVar("Result")
 
 
 class Brake:
-    """Stops one run, and lets what cannot be stopped come to its end first."""
+    """Stops one run, after work that cannot be stopped has ended."""
 
     def __init__(self) -> None:
         self.reason: LlmdoError | None = None
-        """Why the run was stopped, where it was."""
+        """None: it was not stopped."""
         self._run: asyncio.Task[object] | None = None
         self._live: set[asyncio.Task[object]] = set()
         self._parked: set[asyncio.Future[None]] = set()
-        """What the places wait for that stopped the run. The run may wait for such a place: it is let go then."""
+        """Futures on which the stopping places wait; cancelled at the end, as the run may wait for those places."""
         self._is_over = False
 
     @asynccontextmanager
     async def guarding(self) -> AsyncIterator[None]:
-        """Around the work of the run, in its own task.
+        """A block of the run's work, in its own task.
 
         Raises:
             LlmdoError: The reason for which the run was stopped.
@@ -49,17 +49,17 @@ class Brake:
             raise self.reason
 
     def stop(self, reason: LlmdoError) -> None:
-        """Stops the run for `reason`, or for the one that came first."""
+        """Stops the run for `reason`, unless another came first."""
         if self.reason is None:
             self.reason = reason
             if self._run is not None:
                 self._run.cancel()
 
     async def pull(self, reason: LlmdoError) -> NoReturn:
-        """Stops the run for `reason`, or for the one that came first. Never returns: its caller is cancelled.
+        """Stops the run for `reason`, unless another came first. Never returns: its caller is cancelled.
 
         Raises:
-            CancelledError: At the latest when the run is over but for what it carries through.
+            CancelledError: At the latest when the run is over but for the work of `carried_through`.
         """
         self.stop(reason)
         if self._is_over:
@@ -73,7 +73,7 @@ class Brake:
         raise AssertionError
 
     async def carried_through(self, work: Coroutine[object, object, Result]) -> Result:
-        """What `work` returns. It goes on when its caller is cancelled, and the run ends only after it."""
+        """The result of `work`, which survives a cancelled caller; the run ends only after it."""
         task = asyncio.ensure_future(work)
         self._live.add(task)
         task.add_done_callback(self._live.discard)

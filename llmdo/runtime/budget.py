@@ -1,4 +1,4 @@
-"""The budget that the tree of one run shares: asked before each request and each tool call, never after it."""
+"""The budget of the tree of one run: asked before each request and tool call, never after."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MINUTE = 60.0
 
 
 class LimitReached(UsageLimitExceeded):
-    """A limit of the run is reached; says which in our words alone."""
+    """A limit of the run is reached; our words alone."""
 
     def __init__(self, message: str) -> None:
         AgentRunError.__init__(self, message)  # pydantic-ai's own adds where its documentation is
@@ -42,39 +42,38 @@ class LimitReached(UsageLimitExceeded):
 
 @dataclass(slots=True, kw_only=True)
 class Budget:
-    """What the tree of one run may still use.
+    """The remaining requests, tool calls, tokens and money of the tree of one run.
 
-    A request is counted before it is sent, so that parallel workers never send more than allowed together. What it
-    will cost nobody knows before: tokens and money go over their limit by no more than the requests that are under
-    way when it is reached.
+    A request is counted before it is sent, so that parallel workers together never exceed the limit. Its cost is not
+    known then: tokens and money exceed their limit by at most the requests under way.
     """
 
     limits: Limits
     ledger: Ledger
     on_event: Sink
     pace: Callable[[float], Awaitable[float | None]] | None = None
-    """How long a request waits whose limit a minute all processes of a store share, given the seconds between two.
+    """The wait of a request, from the seconds between two, if all processes of a store share the limit a minute.
 
-    What it returns is None, and it is None itself, where each run limits itself.
+    It is None, or returns None, if each run limits itself.
     """
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _starts: deque[float] = field(init=False)
-    """When the last requests started, or will: as many as a minute allows."""
+    """Start times of the last requests, also future ones: as many as a minute allows."""
     _tool_calls: set[str] = field(init=False, default_factory=set)
-    """The call paths of the tool calls that were let through."""
+    """Call paths of the tool calls let through."""
     _seconds: float = field(init=False, default=0.0)
-    """In which earlier processes worked at the run."""
+    """Used by earlier processes of the run."""
     _of_conversation: frozenset[str] = field(init=False, default=frozenset())
-    """The limits that are the run's share of those of its conversation."""
+    """Limits that are the run's share of its conversation's."""
     _loose: set[tuple[str, str]] = field(init=False, default_factory=set)
-    """The limits that cannot hold for a model, which was reported already."""
+    """Limits reported as impossible to hold for a model."""
 
     def __post_init__(self) -> None:
         self._starts = deque(maxlen=self.limits.requests_per_minute)
 
     def lower(self, share: Mapping[str, float]) -> None:
-        """Replace limits of the run, by their names, by its share of those of its conversation."""
+        """Replaces limits by the run's share of its conversation's, by their names."""
         changed: dict[str, Any] = dict(share)
         self.limits = replace(self.limits, **changed)
         self._of_conversation = frozenset(changed)
@@ -83,7 +82,7 @@ class Budget:
         """Counts a request of the worker of `frame`, and returns when it may be sent.
 
         Raises:
-            LimitReached: A limit is reached; nothing was counted.
+            LimitReached: Nothing was counted.
         """
         self.check(frame.depth)
         self.ledger.count_request(frame.name)
@@ -97,25 +96,25 @@ class Budget:
             raise
 
     def release(self, frame: CallFrame) -> None:
-        """Takes back what `reserve` counted: the request never reached its provider."""
+        """Takes back the count of `reserve`: the request never reached its provider."""
         self.ledger.count_request(frame.name, -1)
 
     def check(self, depth: int) -> None:
-        """Returns where a worker at `depth` may send another request.
+        """Requires that a worker at `depth` may send another request.
 
         Raises:
-            LimitReached: It may not; says which limit is reached.
+            LimitReached: It may not.
         """
         self.check_requests(depth, self.ledger.unanswered)
         self._check_spent()
 
     def check_requests(self, depth: int, unanswered: int = 0) -> None:
-        """Returns where requests are left for a worker at `depth`, and one for each worker above it.
+        """Requires a request for a worker at `depth`, and one for each above it, to finish with the results so far.
 
-        The callers need theirs to finish with what was reached. `unanswered` requests are spent besides.
+        `unanswered` requests are spent in addition.
 
         Raises:
-            LimitReached: There are none; says so.
+            LimitReached: There are too few.
         """
         most = DEFAULT_REQUESTS if self.limits.requests is None else self.limits.requests
         left = most - max(self.ledger.requests, self.ledger.usage.requests) - unanswered
@@ -130,14 +129,14 @@ class Budget:
             raise LimitReached(reached)
 
     def count_earlier(self, spent: Spent) -> None:
-        """Counts what earlier processes of the run spent, as far as serving it does not count it again."""
+        """Counts the spending of earlier processes of the run, unless serving it counts it again."""
         self.ledger.count_unanswered(spent.unanswered)
         self._tool_calls.update(spent.tool_calls)
         self._seconds = spent.seconds
 
     @property
     def seconds_left(self) -> float | None:
-        """How long this process may work at the run; None where nothing limits that."""
+        """The seconds left for this process's work at the run; None without a limit."""
         most = self.limits.seconds
         return None if most is None else max(0.0, most - self._seconds)
 
@@ -145,7 +144,7 @@ class Budget:
         """Counts the tool call at `path`, once.
 
         Raises:
-            LimitReached: The limit is reached.
+            LimitReached: It is one too many.
         """
         most = self.limits.tool_calls
         if most is None or path in self._tool_calls:
@@ -156,7 +155,7 @@ class Budget:
         self._tool_calls.add(path)
 
     def look_at(self, path: str, model: str, used: RequestUsage) -> None:
-        """Says, once for a model, which limits cannot hold because of what its provider does not tell."""
+        """Reports, once for a model, limits that cannot hold for lack of data from its provider."""
         is_unpaid = model.startswith(UNPAID)
         tokens = (self.limits.input_tokens, self.limits.output_tokens, self.limits.total_tokens)
         if used.unmeasured_requests and any(limit is not None for limit in tokens):
@@ -171,7 +170,6 @@ class Budget:
             self.on_event(LimitLoosened(path=path, model=model, limit=limit, reason=reason))
 
     def _check_spent(self) -> None:
-        """Returns where neither tokens nor money are used up."""
         if reached := next(self._reached(), None):
             raise LimitReached(reached)
 
@@ -193,7 +191,7 @@ class Budget:
         return "the conversation's remaining" if limit in self._of_conversation else "the run's"
 
     async def _wait(self) -> float:
-        """The seconds until the next request may start; its place in the queue is taken."""
+        """The seconds until the next request may start, with its place in the queue taken."""
         if (most := self.limits.requests_per_minute) is None:
             return 0.0
         if self.pace and (wait := await self.pace(MINUTE / most)) is not None:
@@ -207,7 +205,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetLimit:
-    """The policy that asks the budget: no tool call too many, and no delegate that could not even begin."""
+    """Refuses a tool call too many, and a delegate that could not even begin."""
 
     budget: Budget
     depth: int = -1
@@ -224,7 +222,7 @@ class BudgetLimit:
             raise PolicyRefusal(f"{reached}; finish with what you have") from reached
 
     def handle_tool(self, ctx: RunContext[object] | None, call: Call) -> None:  # noqa: ARG002
-        """Refuses one call too many; offering a tool of a provider is none, nor is handing files to the entry."""
+        """Refuses one call too many. Neither offering a provider's tool nor the entry's attachments count."""
         if call.toolset in (PROVIDER_SIDE, ENTRY_SIDE):
             return
         try:
@@ -234,10 +232,10 @@ class BudgetLimit:
 
 
 class TreeLimits(UsageLimits):
-    """The number of requests as pydantic-ai asks for it: for agents that tools run with `ctx.usage_limits`.
+    """The limit of requests for pydantic-ai: for agents that tools run with `ctx.usage_limits`.
 
-    It refuses the next request, and never a response that is paid for. What a worker's request may cost is not
-    looked at here but when the request leaves: one that the journal answers costs nothing.
+    It refuses the next request, never a response already paid for. A worker's request is checked for cost only when it
+    leaves: one that the journal answers costs nothing.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -245,7 +243,7 @@ class TreeLimits(UsageLimits):
         self._budget = budget
 
     def check_before_request(self, usage: RunUsage) -> None:  # noqa: ARG002  # the tree's, which the budget has
-        """Returns where the run may send another request."""
+        """Requires that the run may send another request."""
         self._budget.check_requests(0)
 
 

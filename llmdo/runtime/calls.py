@@ -1,4 +1,4 @@
-"""Calls of workers: the runtime that a worker's tools are given, and a worker offered as a tool."""
+"""The runtime for a worker's tools, and a worker offered as a tool."""
 
 from __future__ import annotations
 
@@ -67,35 +67,35 @@ if TYPE_CHECKING:
 
 
 _UNHEARD: AbstractContextManager[Sequence[ModelMessage]] = nullcontext(())
-"""In place of what collects the messages of a run: those of delegates are nobody's."""
+"""For delegates, whose messages nobody collects."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRuntime:
-    """What the tools of a worker see as `ctx.deps`, and an entry's function as its first argument."""
+    """The `ctx.deps` of a worker's tools, and the first argument of an entry's function."""
 
     config: RuntimeConfig
     frame: CallFrame
 
     @property
     def root(self) -> Path:
-        """The folder that tools work on: the workspace, or what `[workspace] root` names."""
+        """The folder for tools: the workspace, or the `root` of `[workspace]`."""
         return self.config.folders.root
 
     @property
     def call_key(self) -> str:
-        """The key of the call whose tool runs, to hand to services that act once for each; of an entry, its own.
+        """The key of the running tool's call, for services that act once for each key; of an entry, its own.
 
-        It is the same whenever this call of this run is carried out again, and another for every other call.
+        Another execution of this call in this run has the same key, every other call another.
         """
         return call_key.current() or call_key.key_of(first_run(self.config.run), self.frame.path, 1)
 
     def spawn(self, name: str, *, input: str = "") -> AgentRuntime:  # noqa: A002
-        """The runtime of a call of the worker `name` from here: for code that runs a worker's agent itself.
+        """The runtime of a call of the worker `name` from here, for code that runs a worker's agent itself.
 
         Raises:
-            ToolFailed: `name` is not one of the caller's delegates, or the call is blocked, needs an approval, for
-                which nobody can be asked here, or a policy is against it.
+            ToolFailed: `name` is no delegate of the caller, or the call is blocked, refused by a policy, or needs an
+                approval, for which nobody can be asked here.
         """
         callee, context = _callee(self, name), context_of_code(self.frame)
         call = Call(
@@ -125,12 +125,12 @@ class AgentRuntime:
     ) -> Coroutine[object, object, Any]:
         """The output of the worker `name`, called by code: a tool gives its `ctx`, an entry's function has none.
 
-        It is text, or of a worker with a typed output what its type says. One with a typed input takes its model, or
-        data or JSON that fits it. The call has its place in the order of the code from here on, not from when it is
-        awaited; where only time puts calls in order, as in threads, `key` names it among those of the worker.
+        It is text, or for a typed output, a value of its type. A typed input takes its model, or fitting data or JSON.
+        The call's place in the code's order is fixed here, not when it is awaited. If only time orders calls, as in
+        threads, `key` names it among the worker's.
 
         Raises:
-            ToolFailed: The call is not one of the caller's own, is refused or fails; in a function, LlmdoError.
+            ToolFailed: The caller may not make the call, or it is refused or fails; in a function, LlmdoError.
         """
         above = None if ctx is None else call_path(self.frame.path, self.config.ledger.numbers, ctx)
         place = place_of(self.frame, above, name, key)
@@ -182,11 +182,10 @@ class AgentRuntime:
     def call_tool(
         self, name: str, arguments: Mapping[str, object] | None = None, *, key: str | None = None
     ) -> Coroutine[object, object, Any]:
-        """What the tool TOOLSET.TOOL returns, called by code of a toolset or of an entry's function.
+        """The result of the tool TOOLSET.TOOL, called by code of a toolset or of an entry's function.
 
-        The `calls` of that toolset or entry name it. It is called as a model would call it in this place, through the
-        gate. Objects of the tool's own come as the plain data that a model would see. Its place and `key` are as
-        those of `call_agent`.
+        The `calls` of that toolset or entry name it. It passes the gate as a model's call here would. The tool's own
+        objects come as the plain data that a model would see. Place and `key` are as for `call_agent`.
 
         Raises:
             ToolFailed: The call is not declared, is refused or fails; in a function, LlmdoError.
@@ -194,7 +193,7 @@ class AgentRuntime:
         return call_of(self.config, self.frame, self, name, arguments or {}, key)
 
     def toolsets_for(self, name: str) -> list[AbstractToolset[object]]:
-        """The toolsets of the worker `name`, made for this call of it, each behind the gate.
+        """The toolsets of the worker `name` for this call of it, each behind the gate.
 
         Raises:
             LlmdoError: This is not a call of `name`: `spawn` gives the runtime of one.
@@ -212,10 +211,10 @@ class AgentRuntime:
         ]
 
     async def load_attachment(self, path: str) -> list[UserContent]:
-        """The content of a file that a tool of this worker asks for, under the limits of this worker.
+        """The content of a file for a tool of this worker, under the worker's limits.
 
         Raises:
-            ToolFailed: The file may not be read, or cannot be handed over.
+            ToolFailed: The file may not be read, or cannot be attached.
         """
         return await files.loaded_by_tool(self.config, self.frame, path)
 
@@ -233,7 +232,7 @@ class AgentRuntime:
 
 
 def _callee(runtime: AgentRuntime, name: str) -> Worker:
-    """The worker `name`, where it is one that the caller may call."""
+    """The worker `name`, if the caller may call it."""
     caller, graph = runtime.frame.worker, runtime.config.graph
     own = graph.edges[caller.name] if caller else [called.name for called in runtime.config.entry.delegates]
     if name not in own or name not in graph.workers:
@@ -257,9 +256,9 @@ async def _enter(
     ctx: RunContext[object] | None,
     context: Context | None,
 ) -> Output:
-    """The output of `callee`, whose call is decided on already; a failure of any kind is told to the caller.
+    """The output of `callee`, whose call is decided on; its caller is told of any failure.
 
-    `context` is that of the call: what comes out of it carries what the callee has read by its end.
+    `context` is that of the call: its result carries the labels that the callee has read by its end.
     """
     config = runtime.config
     try:
@@ -296,7 +295,7 @@ async def _enter(
 async def _kept_from_caller(
     runtime: AgentRuntime, callee: Worker, path: str, output: str | None, error: str | None
 ) -> str | None:
-    """Why the caller is not told what `callee` gave, where a policy says so; they are told of each end once."""
+    """Why a policy withholds the output of `callee`, if one does; each end is reported to them once."""
     log = runtime.config.log
     if not log.mode.live or log.is_over(path, "return"):
         return None  # it was asked when that happened
@@ -307,7 +306,7 @@ async def _kept_from_caller(
 async def _handed(
     config: RuntimeConfig, callee: Worker, paths: Sequence[str], path: str
 ) -> Sequence[UserContent]:
-    """The content of the files that `callee` is handed, as the journal has them where it does."""
+    """The content of the callee's files, from the journal if it has them."""
 
     async def read() -> list[UserContent]:
         return await files.load(callee, paths, config.paths, config.attachments)
@@ -318,10 +317,10 @@ async def _handed(
 async def run_worker(
     runtime: AgentRuntime, prompt: Sequence[UserContent], ctx: RunContext[object] | None = None
 ) -> Output:
-    """The output of the worker of `runtime`, which is told `prompt`; usage and limits are those of the tree.
+    """The output of the worker of `runtime` for `prompt`; usage and limits are those of the tree.
 
     Raises:
-        Exception: Whatever ends the worker.
+        Exception: Any failure that ends the worker.
     """
     config, frame = runtime.config, runtime.frame
     config.log.append(WorkerStarted(path=frame.path, worker=frame.name, depth=frame.depth, input=frame.input))
@@ -364,13 +363,13 @@ async def run_worker(
 
 
 def _new(messages: Sequence[ModelMessage], history: Sequence[ModelMessage]) -> tuple[ModelMessage, ...]:
-    """Those of `messages` that the agent loop has added to the history of a run."""
+    """The messages that the agent loop has added to `history`."""
     earlier = {None, *(message.run_id for message in history)}
     return tuple(message for message in messages if message.run_id not in earlier)
 
 
 def _asked(config: RuntimeConfig, frame: CallFrame) -> Model:
-    """The model of one call of a worker, with all that stands before it."""
+    """The model of one call of a worker, with its wrappers."""
     model = config.agents.model_of(frame.name)
     if isinstance(config.log, Recorder):
         return RecordedModel(model, config, frame, config.log)
@@ -378,7 +377,7 @@ def _asked(config: RuntimeConfig, frame: CallFrame) -> Model:
 
 
 def _incomplete(runtime: AgentRuntime, answer: Output, reason: str) -> Output:
-    """An answer that was cut off, as it is handed on: who called a delegate is told in it, where it is text.
+    """A cut-off answer; if it is text, it says so to a delegate's caller.
 
     Raises:
         LlmdoError: The workspace has no use for such answers.
@@ -397,7 +396,7 @@ def _incomplete(runtime: AgentRuntime, answer: Output, reason: str) -> Output:
 
 
 def _raised(config: RuntimeConfig, callee: str, attachments: Sequence[str]) -> tuple[Capability, ...]:
-    """What a call of `callee` raises: the delegation, and for its caller, reading each file that it hands over."""
+    """The capabilities of a call of `callee`: the delegation, and for its caller, reading each attachment."""
     if not attachments:
         return (delegating(callee),)
     reads = frozenset().union(*(files.raised_by(path, config.paths) for path in attachments))
@@ -405,7 +404,7 @@ def _raised(config: RuntimeConfig, callee: str, attachments: Sequence[str]) -> t
 
 
 class WorkerToolset(AbstractToolset[object]):
-    """A worker as the one tool that its callers have. It stands behind the gate, like every toolset."""
+    """A worker as the one tool of its callers, behind the gate like every toolset."""
 
     def __init__(self, worker: Worker, signature: Signature, *, attachments: bool) -> None:
         self._worker = worker
@@ -452,14 +451,14 @@ class WorkerToolset(AbstractToolset[object]):
         ctx: RunContext[Any],
         config: Mapping[str, object],  # noqa: ARG002
     ) -> tuple[Capability, ...]:
-        """What this one call raises."""
+        """The capabilities of this one call."""
         runtime: AgentRuntime = ctx.deps
         return _raised(runtime.config, self._worker.name, tool_args.get(FILES) or ())
 
 
 def as_toolset(worker: Worker, signature: Signature, *, attachments: bool) -> WorkerToolset:
-    """`worker` as a toolset for one that delegates to it: the only place where a worker becomes one.
+    """`worker` as a toolset for a delegating worker: the only place that makes it one.
 
-    `attachments` says whether that caller has files to hand over and the worker takes them.
+    `attachments` says whether that caller has files to attach and the worker takes them.
     """
     return WorkerToolset(worker, signature, attachments=attachments)

@@ -1,4 +1,4 @@
-"""Calls of tools by code: through the gate as a model's, with the rights of the worker or entry that code is of."""
+"""Calls of tools by code: gated as a model's, with the rights of the code's worker or entry."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _return() -> TypeAdapter[ToolReturnPart]:
 
 
 class NoModel(Model):
-    """What a tool sees as its run's model where no model calls it."""
+    """The run's model for a tool that no model calls."""
 
     @property
     def model_name(self) -> str:
@@ -69,9 +69,9 @@ def call_of(
     arguments: Mapping[str, object],
     key: str | None,
 ) -> Coroutine[object, object, Any]:
-    """The call of the tool TOOLSET.TOOL by the code that runs now, which has its place from here on.
+    """The call of TOOLSET.TOOL by the code that runs now, with its place fixed here.
 
-    `deps` is what the tool is given as such.
+    `deps` are those of the tool.
     """
     return _called(
         _Caller(config, frame, deps, code_at(frame), context_of_code(frame)),
@@ -82,15 +82,13 @@ def call_of(
 
 
 class _Caller(NamedTuple):
-    """Who calls."""
-
     config: RuntimeConfig
     frame: CallFrame
     deps: object
     code: Scope | None
-    """None where nobody knows whose code it is."""
+    """None if nobody knows whose code it is."""
     context: Context
-    """What that code has read."""
+    """The labels that the code has read."""
 
 
 async def _called(caller: _Caller, place: CallPlace, name: str, arguments: Mapping[str, object]) -> object:
@@ -106,7 +104,7 @@ async def _called(caller: _Caller, place: CallPlace, name: str, arguments: Mappi
 
 
 def _declared(caller: _Caller, name: str) -> CodeCall:
-    """The tool `name`, where the code that calls it declares it.
+    """The tool `name`, if the calling code declares it.
 
     Raises:
         ToolFailed: It does not, or nobody knows whose code it is.
@@ -129,7 +127,7 @@ def _declared(caller: _Caller, name: str) -> CodeCall:
 
 
 def _owners(caller: _Caller, code: Scope) -> tuple[Entry | Toolset, ...]:
-    """What declares the calls of `code`: its entry, or its toolset; of the tool that an entry starts, both."""
+    """The owners that declare the calls of `code`: its entry, or its toolset; both for a tool that an entry starts."""
     config = caller.config
     toolset = config.graph.toolsets.get(code.toolset or "")
     own = codes_of(config.graph, config.entry) if caller.frame.worker is None else ()
@@ -169,7 +167,7 @@ async def _carried_out(caller: _Caller, call: CodeCall, arguments: Mapping[str, 
 
 
 def _as_data(result: object, call: CodeCall) -> object:
-    """What a tool returned as a model would see it, and as a journal gives it back.
+    """The result of a tool as a model would see it, and a journal gives it back.
 
     Raises:
         ToolFailed: It cannot be written as JSON.
@@ -186,7 +184,7 @@ def _as_data(result: object, call: CodeCall) -> object:
 
 
 def path_at(config: RuntimeConfig, place: CallPlace, name: str, arguments: object) -> str:
-    """The path of a call made by code at `place`; `arguments` are its input.
+    """The path of a call by code at `place`; `arguments` are its input.
 
     Raises:
         DivergenceError: Nobody can know which of several recorded calls it is.

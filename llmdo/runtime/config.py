@@ -1,4 +1,4 @@
-"""The wider of the two scopes of a run: what all its calls share."""
+"""The wider scope of a run: all that its calls share."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Least = tuple[tuple[Capability, ...], ...] | None
 
 REMEMBERED = 1_024
-"""Verdicts on tools, and labels of calls, that a run keeps; where there are more, it works some out again."""
+"""Verdicts on tools, and labels of calls, kept by a run at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,23 +43,22 @@ class RuntimeConfig:
     """All that the calls of one run share."""
 
     run: str
-    """The run's id."""
     graph: Graph
     folders: Folders
     entry: Entry
     base: Base
-    """What has a say over every call: the rules of the workspace, and those of the person who runs it."""
+    """The rules over every call: the workspace's, and those of the person who runs it."""
     approver: Approver
     agents: Agents
     signatures: Mapping[str, Signature]
     """Of every worker that the entry can reach."""
     resolver: ToolsetResolver
     confined: Root
-    """What tools and attachments work on."""
+    """The files that tools and attachments work on."""
     attachments: AttachmentResolver
-    """Where the content of files that are handed over comes from."""
+    """Gives the content of attached files."""
     backtrace: Backtrace
-    """Finds where the workspace's own code failed."""
+    """Finds failures in the workspace's own code."""
     paths: PathMap
     max_depth: int
     is_untrusted: bool = False
@@ -69,18 +68,18 @@ class RuntimeConfig:
     """The budget in pydantic-ai's terms."""
     ledger: Ledger
     servers: Servers | None = None
-    """None where no worker of the run uses an MCP server."""
+    """None if no worker of the run uses an MCP server."""
     policy: RunPolicy | None = None
-    """The one that the caller of the run gave."""
+    """From the caller of the run."""
     log: RunLog
-    """Where all that happens in the run is appended, and what is recorded of it is served from."""
+    """Takes all events of the run, and serves recorded ones."""
     streams: Streams = "nothing"
     """Whose answers are reported piece by piece."""
     labels_of: Callable[[tuple[Capability, ...]], frozenset[Capability]]
-    """The labels of what a call returns that raises these, worked out once for each."""
+    """Of the result of a call with these capabilities, worked out once."""
     is_labelled: bool = False
     """Whether anything is labelled, or sealed."""
     never_runs: Callable[[tuple[Capability, ...], Authority, Least], bool] = field(
         default_factory=lambda: lru_cache(REMEMBERED)(never_runs)
     )
-    """`never_runs`, worked out once for each tool and authority: of frozen values it is always the same."""
+    """`never_runs`, worked out once for each tool and authority, which are frozen."""

@@ -1,4 +1,4 @@
-"""The deps of adopted agents: made when a run begins, by functions of the workspace, and closed with it."""
+"""The deps of adopted agents: made by functions of the workspace when a run begins, and closed with it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def dependencies(config: RuntimeConfig, modules: Modules) -> AsyncIterator[dict[str, object]]:
-    """By worker, what is made for the agents that the run can reach. Nothing for one whose deps are overridden.
+    """By worker, the deps made for the agents that the run can reach; none if they are overridden.
 
-    What makes them may be a generator: what comes after its `yield` is done however the run ended.
+    Their maker may be a generator: the code after its `yield` runs however the run ended.
 
     Raises:
-        LlmdoError: Making or closing some of it fails, or what was made is something else.
+        LlmdoError: Making or closing some of it fails, or the made object has another type.
     """
     by_worker: dict[str, object] = {}
     stack = AsyncExitStack()

@@ -1,4 +1,4 @@
-"""The narrower of the two scopes of a run: what one call of a worker owns."""
+"""The narrower scope of a run: that of one call of a worker."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class CallFrame:
     path: str
     """The call path: `main`, `main/pitch_evaluator#2`."""
     authority: Authority
-    """What has a say over this worker's calls at this place in the tree."""
+    """The rules over this worker's calls at this place in the tree."""
     layers: tuple[Layer, ...] = ()
-    """What the workers on the path here restrict, this one last."""
+    """The restrictions of the workers on the path here, this one last."""
     policies: tuple[RunPolicy, ...] = ()
-    """Who else has a say over them, in the order in which they are asked."""
+    """In the order in which they are asked."""
     history: tuple[ModelMessage, ...] = ()
-    """The messages that the call starts from: those of the run for the entry's own worker; nothing is inherited."""
+    """The call starts from these: the run's for the entry's own worker; nothing is inherited."""
 
     context: Context = field(default_factory=Context, compare=False)
-    """The labels of what its model, or its code, has read."""
+    """Read by its model or code."""
 
     @property
     def is_entry(self) -> bool:
@@ -45,5 +45,5 @@ class CallFrame:
 
     @property
     def name(self) -> str:
-        """The worker's name, or where it is none, the entry's."""
+        """The worker's name, or without one, the entry's."""
         return self.worker.name if self.worker else self.path

@@ -1,4 +1,4 @@
-"""The frames of a run: that of the entry, and those of the calls of workers below it."""
+"""The frames of a run: the entry's, and those of worker calls below it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def frame_below(
     path: str,
     labels: Labels = NO_LABELS,
 ) -> CallFrame:
-    """The frame of a call from `frame` that is decided on already; `labels` are those of what it is handed.
+    """The frame of a call from `frame` that is decided on; `labels` are those of its input.
 
     Raises:
         ToolFailed: A policy is against it.

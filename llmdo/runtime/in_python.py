@@ -1,4 +1,4 @@
-"""Workers that are Python: the prompts that their code makes, and the agents that were adopted."""
+"""Workers in Python: prompts made by code, and adopted agents."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def prompts_of(workers: Iterable[Worker], known: Mapping[str, str], modules: Modules) -> dict[str, str]:
-    """The prompt of each of `workers`: the known one, or for a worker in Python what its code made; none for an agent.
+    """The prompt of each worker: the known one, or the one made by its Python code; empty for an agent.
 
     Raises:
-        LlmdoError: The code of one cannot be loaded or is no longer such a worker.
+        LlmdoError: Some code cannot be loaded or is no longer such a worker.
     """
     prompts = dict(known)
     for worker in workers:
@@ -44,12 +44,12 @@ def prompts_of(workers: Iterable[Worker], known: Mapping[str, str], modules: Mod
 
 
 def agents_of(workers: Iterable[Worker], modules: Modules) -> dict[str, AdoptedAgent]:
-    """The agent of each of `workers` that is an adopted one.
+    """The agents of the adopted ones among `workers`.
 
-    What the program that runs it overrides of it, having imported the file itself, holds for the run.
+    Overrides by the program that runs it, having imported the file itself, hold for the run.
 
     Raises:
-        LlmdoError: Some cannot be adopted; says so of all of them at once.
+        LlmdoError: Some cannot be adopted; reports all at once.
     """
     agents: dict[str, AdoptedAgent] = {}
     problems: list[LlmdoError] = []

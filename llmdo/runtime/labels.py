@@ -1,4 +1,4 @@
-"""The labels of a run: what each call of a worker, and the code of each call, has read by the words of flow rules."""
+"""The labels of a run: by flow rules, those that each call of a worker, and each call's code, has read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.seals import Seal
 
     Labels = Mapping[Capability, str]
-    """Each label to the call path at which it came in first."""
+    """Each label to the call path at which it first came in."""
 
 
 MOST_HEARD = 50
@@ -28,31 +28,31 @@ NO_LABELS: Labels = MappingProxyType({})
 
 @dataclass(slots=True, eq=False)
 class Context:
-    """The labels of one context: of the messages of a call of a worker, or of the code of a call. They only grow."""
+    """The labels of the messages of a worker's call, or of a call's code. They only grow."""
 
     is_code: bool = False
     of: Context | None = None
-    """Of the code of a tool, the context of the call of a worker that has the tool."""
+    """Of a tool's code, the context of its worker's call."""
     is_lost: bool = False
-    """Whether nobody knows whose code it is: it may be that of any of the tools."""
+    """Whether nobody knows whose code it is: it may be any of the tools'."""
     into: Context | None = None
-    """The context that gets all that comes here, at once."""
+    """The context that gets all labels of this one at once."""
     read: dict[Capability, str] = field(default_factory=dict)
     seen: dict[Capability, str] | None = None
-    """What the last request of its model held; None before there was one."""
+    """The labels of its model's last request; None before one."""
     heard: dict[Capability, str] = field(default_factory=dict)
-    """What came to the code of its tools."""
+    """Came to the code of its tools."""
     lost: dict[Capability, str] = field(default_factory=dict)
-    """What came to code of which nobody knows whose it is."""
+    """Came to code of unknown owner."""
     kept: dict[object, dict[Capability, str]] = field(default_factory=dict)
-    """The labels of what may hold what comes here after it has ended: of files that its code writes, and its toolset.
+    """The labels of files that its code writes, and of its toolset, which may hold its data after its end.
 
-    Of the context of a worker, those of the code of all its tools.
+    For the context of a worker, those of the code of all its tools.
     """
     seals: dict[str, Seal] = field(default_factory=dict)
-    """The sealed texts that it was handed, by their names."""
+    """The sealed texts given to it, by name."""
     heard_last: deque[tuple[str, str]] = field(default_factory=partial(deque, maxlen=MOST_HEARD))
-    """The call path of each labelled result and what it said, the latest ones: for whoever is asked about a value."""
+    """Call paths and texts of the latest labelled results, for the person asked about a value."""
 
     @property
     def end(self) -> Labels:
@@ -64,24 +64,24 @@ class Context:
 
     @property
     def chosen_under(self) -> Labels:
-        """The labels under which a call is chosen now: of a model, those of what its last request held."""
+        """The labels under which a call is chosen now: for a model, its last request's."""
         return self.end if self.is_code or self.seen is None else self.seen
 
     def ask(self) -> None:
-        """Notes that a request leaves, with all that has come by now."""
+        """Notes that a request leaves, with all labels so far."""
         self.seen = {**self.read}
 
     def take(self, other: Context) -> None:
-        """Adds all that came out of the code of a call: its labels, and the sealed texts that it was handed."""
+        """Adds the labels and given sealed texts of a call's code."""
         self.carry(other.end)
         self.seals.update(other.seals)
 
     def hear(self, path: str, result: object) -> None:
-        """Keeps what a labelled call returned."""
+        """Keeps the result of a labelled call."""
         self.heard_last.append((path, str(result)[:MOST_TEXT]))
 
     def carry(self, labels: Labels) -> None:
-        """Adds the labels of something that comes into this context."""
+        """Adds the labels of something that comes in."""
         if not labels:
             return
         known = [self.read, *self.kept.values()]
@@ -96,21 +96,21 @@ class Context:
             self.into.carry(labels)
 
     def leave(self, labels: Iterable[Capability]) -> None:
-        """Leaves labels of a call's arguments with the worker that was called, whose answer says nothing of them."""
+        """Removes labels of a call's arguments that stay with the called worker, whose answer says nothing of them."""
         for label in labels:
             self.read.pop(label, None)
 
 
 @dataclass(slots=True)
 class KeptLabels:
-    """The labels of what outlives a call within a run: of files that were written, and of toolsets."""
+    """The labels of things that outlive a call within a run: written files, and toolsets."""
 
     files: dict[str | None, dict[Capability, str]] = field(default_factory=dict)
-    """By the scope that was written; None is any file."""
+    """By written scope; None is any file."""
     toolsets: dict[str, dict[Capability, str]] = field(default_factory=dict)
 
     def keep(self, context: Context, scopes: Iterable[str | None], toolset: str | None) -> None:
-        """Labels files that the code of `context` is about to write, and its toolset, also by all that comes there."""
+        """Labels files that the code of `context` is about to write, and its toolset; later labels follow."""
         kept: dict[object, dict[Capability, str]] = {
             ("a file", scope): self.files.setdefault(scope, {}) for scope in scopes
         }

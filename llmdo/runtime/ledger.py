@@ -1,4 +1,4 @@
-"""What a run has used and refused so far: of all that its calls share, the one value that changes."""
+"""The use and refusals of a run so far: the one changing value that its calls share."""
 
 from __future__ import annotations
 
@@ -25,48 +25,47 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Ledger:
-    """What a run has used and refused so far."""
+    """The use and refusals of a run so far."""
 
     usage: RunUsage = field(default_factory=RunUsage)
-    """Of the whole tree; pydantic-ai adds to it. Its requests are the responses that were acted on."""
+    """Of the whole tree; pydantic-ai adds to it. Its requests are the responses acted on."""
     requests: int = 0
-    """Those that were sent to providers, failed ones and those under way included."""
+    """Sent to providers, including failed ones and those under way."""
     unanswered: int = 0
-    """Those that earlier processes of the run sent, and whose answers nobody heard: they count beside these."""
+    """Requests of the run's earlier processes whose answers nobody heard, in addition to these."""
     unpriced: int = 0
-    """The answers of which no price is known, which the cost is without."""
+    """Answers without a known price, which the cost leaves out."""
     by_worker: dict[str, RunUsage] = field(default_factory=dict)
     denied: list[DecidedCall] = field(default_factory=list)
     last_text: str | None = None
-    """The last text of the entry's worker: what was reached, where the run does not complete."""
+    """Of the entry's worker: the result so far if the run does not complete."""
     messages: tuple[ModelMessage, ...] = ()
-    """What came to the messages of the entry's worker in this run."""
+    """Added to those of the entry's worker in this run."""
     numbers: dict[str | None, CallNumbers] = field(default_factory=dict)
-    """The numbers of the calls of each run of an agent, by its id."""
+    """By the id of an agent's run."""
     unordered: UnorderedCalls = field(default_factory=UnorderedCalls)
     lock: str | None = None
-    """The digest of the lock of the graph that is run; None until a question needs it."""
+    """The digest of the graph's lock; None until a question needs it."""
     stop: Stop = field(default_factory=Stop)
-    """Ends the run early."""
     context: Context | None = None
-    """What the entry's worker has read; None of code."""
+    """The labels that the entry's worker has read; None for code."""
     labels: KeptLabels = field(default_factory=KeptLabels)
-    """Of what outlives a call within the run."""
+    """Of things that outlive a call within the run."""
     unsealed: set[tuple[str, str, str, str]] = field(default_factory=set)
-    """The sealed values that calls were let through with: toolset, tool, argument and value."""
+    """Sealed values of calls let through: toolset, tool, argument and value."""
     starts: dict[str, asyncio.Task[object]] = field(default_factory=dict)
-    """The decisions on starting MCP servers, by call path."""
+    """Decisions on starting MCP servers, by call path."""
 
     @property
     def cost(self) -> Decimal | None:
-        """What all answers cost whose price is known: pydantic-ai knows of no price of a scripted stream."""
+        """The cost of all answers with a known price: pydantic-ai knows none of a scripted stream."""
         if self.usage.cost is not None:
             return self.usage.cost
         known = [used.cost for used in self.by_worker.values() if used.cost is not None]
         return sum(known, Decimal(0)) if known else None
 
     def of_worker(self, name: str) -> RunUsage:
-        """What the calls of one worker have used, without its delegates."""
+        """The usage of one worker's calls, without its delegates."""
         return self.by_worker.setdefault(name, RunUsage())
 
     def count_request(self, worker: str, number: int = 1) -> None:
@@ -75,13 +74,13 @@ class Ledger:
         self.of_worker(worker).requests += number
 
     def count_unanswered(self, by_worker: Mapping[str, int]) -> None:
-        """Adds the requests of earlier processes that no model answered."""
+        """Adds unanswered requests of earlier processes."""
         for worker, number in by_worker.items():
             self.unanswered += number
             self.of_worker(worker).requests += number
 
     def count_answered(self, worker: str, used: RequestUsage) -> None:
-        """Adds a request of `worker` that was answered in an earlier part of the run."""
+        """Adds a request that was answered in an earlier part of the run."""
         self.count_request(worker)
         self.usage.requests += 1
         self.unpriced += used.cost is None

@@ -1,4 +1,4 @@
-"""Listening to a run: its events as an iterator, for a caller that takes them when it is ready for them."""
+"""The events of a run as an iterator, for a caller that takes them at its own pace."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ async def listening(
 ) -> AsyncGenerator[Event | RunOutcome]:
     """The events of the run that `start` begins, in their order, and its outcome as the last.
 
-    The run waits for nobody: events that are not taken yet are kept. Where the iterator is closed before its end, or
-    who iterates is cancelled, the run is ended as interrupted first.
+    The run waits for nobody: events not taken yet are kept. If the iterator is closed or its user is cancelled early,
+    the run is first ended as interrupted.
 
     Raises:
-        Exception: What `start` raises.
+        Exception: Any error of `start`.
     """
     arrived: asyncio.Queue[Event | None] = asyncio.Queue()
     stop = Stop()
@@ -38,7 +38,7 @@ async def listening(
 
 
 async def _ended(work: asyncio.Future[RunOutcome], stop: Stop) -> None:
-    """Returns when `work` is over, which is ended where it is not."""
+    """Returns when `work` is over, ending it if necessary."""
     if work.done():
         return
     if not stop("nobody listens to the run any more"):

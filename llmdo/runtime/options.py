@@ -1,4 +1,4 @@
-"""What the caller of a run says."""
+"""The options of a run's caller."""
 
 from __future__ import annotations
 
@@ -28,52 +28,50 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What the caller of a run says, beside what the files say. They lift no block."""
+    """The caller's options, in addition to the files. They lift no block."""
 
     input: str | None = None
-    """None: what the entry's `input` says."""
+    """None: the entry's `input`."""
     untrusted_input: bool = False
-    """Whether a stranger may have written the input, where its entry does not say."""
+    """Whether a stranger may have written the input, if its entry does not say."""
     history: tuple[ModelMessage, ...] = ()
-    """The messages that the entry's worker starts from."""
+    """The entry's worker starts from these messages."""
     continues: Earlier | None = None
-    """The end of the run whose messages these are, for one that goes on from another."""
+    """The end of the run with these messages, for one that continues another."""
     paths: Mapping[str, str] = field(default_factory=dict)
-    """Path maps that replace or add to the manifest's."""
+    """Replace or add to the manifest's."""
     attachments: tuple[Attached, ...] = ()
-    """What is handed to the entry's worker with the input."""
+    """For the entry's worker, with the input."""
     attachment_resolver: AttachmentResolver | None = None
-    """Where the content of files that are handed over comes from; None: the workspace."""
+    """Gives the content of attached files; None: the workspace."""
     models: ModelChoice = field(default_factory=ModelChoice)
     max_depth: int | None = None
     """May only lower the workspace's."""
     limits: Mapping[str, float] = field(default_factory=dict)
-    """Limits of the entry that a person sets anew for a run which goes on, by their names in the manifest."""
+    """New limits of the entry from a person, for a continued run, by their names in the manifest."""
     policy: RunPolicy | None = None
-    """Has a say over every call, beside the limits of the run."""
+    """Over every call, in addition to the run's limits."""
     approver: Approver | None = None
-    """None: nobody can be asked, so every question is answered with no."""
+    """None: every question is answered with no."""
     mode: str = "reject-all"
-    """Who answers questions, in words for the audit."""
+    """The answering party, in words for the audit."""
     tightening: tuple[Rule, ...] = ()
-    """Rules of the person who runs it, from their `policy.toml`: they only tighten."""
+    """Rules from the `policy.toml` of the person who runs it: they only tighten."""
     on_event: Sink = discard
     """One that fails ends the run."""
     streams: Streams = "nothing"
-    """Whose answers are reported piece by piece as they arrive: their models are asked to stream."""
+    """Whose answers are reported piece by piece: their models are asked to stream."""
     stop: Stop | None = None
-    """Ends this run early."""
     instruments: tuple[AbstractCapability[object], ...] = ()
-    """What watches every agent of the run, such as a trace."""
+    """Watch every agent of the run, such as a trace."""
     run: str | None = None
-    """The run's id, from `new_run`; None: a new one."""
+    """From `new_run`; None: a new one."""
     recorder: Recorder | None = None
-    """The run's journal, where it keeps one."""
     code: Path | None = None
-    """The folder that the workspace's own Python is loaded from; None: the workspace."""
+    """The folder of the workspace's own Python; None: the workspace."""
     locked: bool = False
-    """Whether MCP servers that are not what was locked refuse the run, and not only their tools."""
+    """Whether MCP servers that differ from the lock refuse the run, not only their tools."""
     consent: Consent | None = None
-    """Who answers for what is executed; None: nobody can be asked, and nobody is told."""
+    """Who answers for executed code; None: nobody is asked or told."""
     debug: bool = False
-    """Whether failures tell all their frames, and not only those of the workspace's own code."""
+    """Whether failures show all frames, not only those of the workspace's code."""

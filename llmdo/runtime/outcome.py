@@ -1,4 +1,4 @@
-"""How a run ended, and what it took."""
+"""The outcome of a run and its usage."""
 
 from __future__ import annotations
 
@@ -19,67 +19,66 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What model requests and tools have used."""
+    """The usage of model requests and tools."""
 
     requests: int
     tool_calls: int
     input_tokens: int | None
     output_tokens: int | None
-    """None where no request was measured, as of a scripted model."""
+    """None if no request was measured, as of a scripted model."""
     cost_usd: Decimal | None
-    """None where no price is known."""
+    """None if no price is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """How a run ended and what it took."""
+    """The outcome of a run and its usage."""
 
     run: str
-    """The run's id."""
     entry: str
     status: Status
-    """`truncated` is a completed run whose output was cut off, as programs are told: see `told_to_programs`."""
+    """For programs, `truncated` is a completed run with a cut-off output: see `told_to_programs`."""
     output: str | None
-    """None where it did not complete; JSON where it `is_typed`."""
+    """None if it did not complete; JSON if it `is_typed`."""
     value: object = None
-    """The output as code has it: text, or what its type says; of a run read from its journal, plain data."""
+    """For code: text, or a value of its type; of a run read from its journal, plain data."""
     reached: str | None
-    """Where it did not complete, the last that the entry's worker said."""
+    """The last text of the entry's worker, if the run did not complete."""
     error: str | None
     """Why it did not complete, in one sentence."""
     hint: str | None = None
-    """What can be done about it, where somebody knows."""
+    """A remedy, if known."""
     diverged: bool = False
-    """Whether it did something else than its journal says, so that it cannot go on from there."""
+    """Whether it deviated from its journal, so that it cannot continue from there."""
     out_of_quota: bool = False
-    """Whether it ended because the quota of a provider is used up."""
+    """Whether a provider's used-up quota ended it."""
     truncated: str | None = None
-    """Why the output ends before it is complete, such as at the limit of its tokens; None where it is whole."""
+    """Why the output is incomplete, such as at the limit of its tokens; None if it is whole."""
     is_typed: bool = False
-    """Whether the output is something else than text."""
+    """Whether the output is not text."""
     frames: tuple[Frame, ...] = ()
-    """Where code of the workspace failed, the innermost first; nothing where it was something else."""
+    """The workspace's failing code, innermost first; empty for another failure."""
     usage: Usage
     """Of the whole tree."""
     usage_by_worker: Mapping[str, Usage]
     unpriced: int = 0
-    """The answers of which no price is known, which the cost is without."""
+    """Answers without a known price, which the cost leaves out."""
     labels: Mapping[str, object] | None = None
-    """What the entry's worker has read by the words of flow rules, for a run that goes on from it; None without any."""
+    """Of flow rules, read by the entry's worker, for a continuing run; None without any."""
     denied: tuple[DecidedCall, ...]
-    """The calls that the gate did not let through, in the order in which they were refused."""
+    """The calls that the gate refused, in order."""
     messages: tuple[ModelMessage, ...] = field(default=(), compare=False, repr=False)
-    """What the entry's worker was told and answered, from the beginning of its history on, as far as it came.
+    """The messages of the entry's worker, from the beginning of its history; may be incomplete.
 
-    None of code; nor of a complete run that is resumed, where the journal of an earlier one is gone. A later run takes
+    None for code, nor for a complete run that is resumed without the journal of an earlier one. A later run takes
     them as its `message_history`.
     """
     new_messages: tuple[ModelMessage, ...] = field(default=(), compare=False, repr=False)
-    """Those of them that came in this run."""
+    """Those added in this run."""
 
 
 def told_to_programs(outcome: RunOutcome) -> RunOutcome:
-    """The outcome as code gets it, which may look at nothing but the status: an output that was cut off says so."""
+    """The outcome for code, which may look only at the status: a cut-off output makes it `truncated`."""
     if outcome.status == "completed" and outcome.truncated:
         return replace(outcome, status="truncated")
     return outcome
@@ -98,7 +97,7 @@ def usage_of(used: RunUsage) -> Usage:
 
 
 def measured(used: RunUsage | RequestUsage) -> tuple[int, int] | tuple[None, None]:
-    """The tokens sent and received; None where all that was used is unmeasured."""
+    """The tokens sent and received; None if nothing was measured."""
     if used.unmeasured_requests and not (used.input_tokens or used.output_tokens):
         return None, None
     return used.input_tokens, used.output_tokens

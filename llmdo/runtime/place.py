@@ -1,8 +1,8 @@
-"""Where in code a call of a worker or a tool stands: the same place whenever that code runs again, whatever ends first.
+"""The place of a call in code: the same whenever that code runs again, whatever ends first.
 
-The order in which parallel tasks come to their calls is chance, so it numbers nothing. A task is numbered by its
-creation among those that the same task created from the same function; a call, in its task, among those of the same
-worker. `second#screen-3.1` is the first call of `second` in the third task of `screen`.
+Parallel tasks come to their calls in a random order, so it numbers nothing. A task is numbered by its creation among
+those that the same task created from the same function; a call, in its task, among those of the same worker.
+`second#screen-3.1` is the first call of `second` in the third task of `screen`.
 """
 
 from __future__ import annotations
@@ -32,37 +32,37 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 UNORDERED = "#~"
-"""What the number of a call begins with that goes by its input."""
+"""Starts the number of a call that goes by its input."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Scope:
-    """Code of an entry or of a tool, as far as it runs in one task: there its calls come one after the other."""
+    """Code of an entry or tool in one task, with one call after the other."""
 
     frame: CallFrame
-    """Of the worker that has the tool, or of the entry."""
+    """The frame of the tool's worker, or of the entry."""
     path: str
-    """The call path of that code."""
+    """Of that code."""
     toolset: str | None = None
-    """The toolset whose code it is; None of the function of an entry."""
+    """Owns the code; None for an entry's function."""
     execution: tuple[str, int] | None = None
-    """The run and the number of the execution of the tool whose code it is; None of the function of an entry."""
+    """The run and the number of the tool's execution; None for an entry's function."""
     context: Context | None = None
-    """The labels of what that code has read; None where nothing is labelled."""
+    """Read by the code; None if nothing is labelled."""
     is_probe: bool = False
-    """Whether it only looks whether that call took effect."""
+    """Whether it only checks if that call took effect."""
     prefix: str = ""
-    """What numbers its calls: the tasks between the code's own one and this one."""
+    """Starts its calls' numbers: the tasks between the code's own one and this one."""
     task: asyncio.Task[object] | None = None
-    """None as long as the loop is still making it, which may run its first steps at once."""
+    """None while the loop makes it, which may run its first steps at once."""
     _calls: Counter[str] = field(default_factory=Counter)
     _tasks: Counter[str] = field(default_factory=Counter)
     _keys: set[tuple[str, str]] = field(default_factory=set)
-    """The names that callers gave to calls, of the code as a whole."""
+    """Names that callers gave to calls, of the code as a whole."""
 
     @property
     def key(self) -> str | None:
-        """What services know the call by whose tool it is; None of the function of an entry."""
+        """The key of the tool's call for services; None for an entry's function."""
         if self.execution is None:
             return None
         run, number = self.execution
@@ -70,11 +70,11 @@ class Scope:
 
     @property
     def is_here(self) -> bool:
-        """Whether what runs now is this very task, and no thread or task that only inherited its context."""
+        """Whether this very task runs, no thread or task that only inherited its context."""
         return self.task is None or self.task is _current_task()
 
     def next_call(self, worker: str) -> str:
-        """What tells the next call of `worker` from the others."""
+        """The number of the next call of `worker`."""
         self._calls[worker] += 1
         return f"{self.prefix}{self._calls[worker]}"
 
@@ -82,7 +82,7 @@ class Scope:
         """The same for a call that its caller names.
 
         Raises:
-            LlmdoError: The code has named another call of the worker so, or the name is empty.
+            LlmdoError: The name is empty, or taken by another call of the worker.
         """
         if not key or (worker, key) in self._keys:
             raise LlmdoError(
@@ -109,17 +109,17 @@ class Scope:
 
 @dataclass(slots=True, eq=False)
 class UnorderedCalls:
-    """The calls of a run that no order of its code tells apart, as threads make them: they go by their input."""
+    """Calls of a run that no order of its code tells apart, as from threads: they go by their input."""
 
     _counted: Counter[str] = field(default_factory=Counter)
     _recorded: set[str] = field(default_factory=set)
-    """Those that an earlier process made as well."""
+    """Made by an earlier process as well."""
 
     def path(self, unnumbered: str, digest: str, is_recorded: Callable[[str], bool]) -> str:
-        """The call path of the next call with the input that `digest` stands for.
+        """The call path of the next call whose input has `digest`.
 
         Raises:
-            DivergenceError: There are several, of which one is recorded: nobody can know which of them it was.
+            DivergenceError: There are several, one of them recorded: nobody can know which.
         """
         equal = f"{unnumbered}{UNORDERED}{digest.rpartition(':')[2][:16]}"
         self._counted[equal] += 1
@@ -139,18 +139,18 @@ _SCOPE = cast("ContextVar[Scope | None]", SCOPE)
 
 @dataclass(frozen=True, slots=True)
 class CallPlace:
-    """Where a call stands."""
+    """The place of a call."""
 
     above: str
-    """The call path of the code that makes it."""
+    """Of the calling code."""
     number: str | None
-    """What tells it from other calls of the same worker there; None where only its input does."""
+    """Among calls of the same worker there; None if only its input tells it apart."""
 
 
 def place_of(frame: CallFrame, above: str | None, worker: str, key: str | None = None) -> CallPlace:
-    """The place of the call of `worker` that is made now by code of `frame`.
+    """The place of the call of `worker` made now by code of `frame`.
 
-    `above` is the call path of that code where its caller knows it.
+    `above` is that code's call path, if known.
 
     Raises:
         LlmdoError: `key` does not name the call, or a probe makes it.
@@ -167,10 +167,10 @@ def place_of(frame: CallFrame, above: str | None, worker: str, key: str | None =
 
 
 def require_no_probe() -> None:
-    """Check that the code that runs now is no probe: what that called would stand among the calls of its tool.
+    """Requires that no probe runs now: its calls would count among its tool's.
 
     Raises:
-        LlmdoError: It is.
+        LlmdoError: One does.
     """
     scope = _SCOPE.get()
     if scope is not None and scope.is_probe:
@@ -187,10 +187,9 @@ def calling(
     again: bool = False,
     is_probe: bool = False,
 ) -> AbstractContextManager[None]:
-    """Around code of `frame` that may call workers and tools; `again` where it is run once more at the same `path`.
+    """A block of code of `frame` that may call workers and tools; `again` if it runs once more at the same `path`.
 
-    It is code of `toolset`, for the execution of that run and number, or the function of an entry.
-    A probe calls nothing.
+    It is code of `toolset`, for that execution (run and number), or an entry's function. A probe calls nothing.
     """
     scope = Scope(
         frame=frame,
@@ -206,35 +205,35 @@ def calling(
 
 
 def code_at(frame: CallFrame) -> Scope | None:
-    """The code of `frame` that runs now, or that began what runs now; None where nobody knows whose code it is."""
+    """The code of `frame` that runs now or began the running code; None if its owner is unknown."""
     scope = _SCOPE.get()
     return scope if scope is not None and scope.frame is frame else None
 
 
 def running_context() -> Context | None:
-    """The labels of the code of the workspace that runs now, whosever it is; None where nothing is labelled."""
+    """Of the workspace code that runs now; None if nothing is labelled."""
     scope = _SCOPE.get()
     return None if scope is None else scope.context
 
 
 def is_in_code() -> bool:
-    """Whether what runs now is code of the workspace, or was begun by it."""
+    """The labels of the workspace code that runs now; None if nothing is labelled."""
     return _SCOPE.get() is not None
 
 
 def code_path() -> str | None:
-    """The call path of the code of the workspace that runs now, or that began what runs now."""
+    """Of the workspace code that runs now or began the running code."""
     scope = _SCOPE.get()
     return None if scope is None else scope.path
 
 
 def not_calling() -> AbstractContextManager[None]:
-    """Around what is not the workspace's code: tasks that it creates do not count."""
+    """The call path of the workspace code that runs now or began the running code."""
     return _Within(None)
 
 
 class _Within:
-    """A block that belongs to a scope. No generator: each call of a worker enters several."""
+    """A block within a scope. No generator: each call of a worker enters several."""
 
     __slots__ = ("_scope", "_token")
 
@@ -250,13 +249,13 @@ class _Within:
 
 
 class NumberedTasks:
-    """A task factory that gives the tasks of code their scopes, and leaves making them to the loop's own."""
+    """A task factory that gives tasks of code their scopes; the loop's own factory makes them."""
 
     def __init__(self, host: Callable[..., Any] | None) -> None:
         self.host = host
-        """The factory that the loop had; None for asyncio's."""
+        """The loop's earlier factory; None for asyncio's."""
         self.runs = 0
-        """How many runs need it."""
+        """The runs that need it."""
 
     def __call__(
         self,
@@ -283,7 +282,7 @@ class NumberedTasks:
 
 @contextmanager
 def numbered_tasks() -> Iterator[None]:
-    """Around a run: the running loop numbers the tasks of code. Afterwards it makes tasks as it did before."""
+    """A block in which the running loop numbers the tasks of code."""
     loop = asyncio.get_running_loop()
     factory = loop.get_task_factory()
     if not isinstance(factory, NumberedTasks):

@@ -1,4 +1,4 @@
-"""What the calls of a run share, made before it begins: models, toolsets, servers, signatures, the budget."""
+"""The shared objects of a run, made first: models, toolsets, servers, signatures, the budget."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def configure(
     prompts: Mapping[str, str],
     options: RunOptions,
 ) -> RuntimeConfig:
-    """All that the calls of a run of `entry` share; every model that it can reach is made.
+    """The configuration of a run of `entry`, with every model that it can reach.
 
     `confined` is the opened root of `folders`.
 
     Raises:
-        LlmdoError: A model cannot be made, a toolset cannot be loaded, or one is used that cannot be run yet.
+        LlmdoError: A model cannot be made, a toolset cannot be loaded, or one cannot be run yet.
     """
     stop, log = options.stop or Stop(), options.recorder or RunLog()
     log.tell = stop.guarding(options.on_event)
@@ -120,10 +120,10 @@ def _resolver(
     options: RunOptions,
     log: RunLog,
 ) -> ToolsetResolver:
-    """What makes the toolsets that `entry` can reach, their code loaded already.
+    """The resolver of the toolsets that `entry` can reach, with loaded code.
 
     Raises:
-        LlmdoError: Some of them cannot be loaded.
+        LlmdoError: Some cannot be loaded.
     """
     uses = [use for name in reachable(graph, entry) for use in graph.workers[name].uses]
     uses = [*uses_with_calls(graph, uses), *own_uses(graph, entry)]
@@ -147,7 +147,7 @@ def _resolver(
 
 
 def _commands(options: RunOptions) -> Path | None:
-    """The file beside the journal that tells of the commands of the run; None where none of them outlives it."""
+    """The file next to the journal that lists the run's commands; None if none outlives it."""
     recorder = options.recorder
     if recorder is None or not recorder.mode.live:
         return None
@@ -155,10 +155,10 @@ def _commands(options: RunOptions) -> Path | None:
 
 
 def with_given_models(graph: Graph, root: Path, choice: ModelChoice) -> Graph:
-    """`graph` with the code of those models that only the choice for this run names.
+    """`graph` with the code of models that only this run's choice names.
 
     Raises:
-        LlmdoError: The choice is a fleet's, and names one that is not in the lock.
+        LlmdoError: The choice is a fleet's, and names one outside of the lock.
     """
     named = (*choice.by_worker.values(), choice.default, choice.environment)
     others = [name for name in named if name and name not in graph.python_models]
@@ -181,7 +181,7 @@ def with_given_models(graph: Graph, root: Path, choice: ModelChoice) -> Graph:
 
 
 def _budget(entry: Entry, options: RunOptions, ledger: Ledger, log: RunLog) -> Budget:
-    """The budget of the run, less what its earlier processes used; its conversation may leave less."""
+    """The run's budget, less the use of its earlier processes; its conversation may leave less."""
     entry = _with_limits(entry, options)
     recorder = options.recorder
     budget = Budget(
@@ -196,7 +196,7 @@ def _budget(entry: Entry, options: RunOptions, ledger: Ledger, log: RunLog) -> B
 
 
 def _with_limits(entry: Entry, options: RunOptions) -> Entry:
-    """The entry with the limits that hold for this run: some of them a person may have set anew."""
+    """The entry with the limits of this run; a person may have set some again."""
     recorder = options.recorder
     if recorder is None:
         return entry
@@ -213,7 +213,6 @@ def _with_limits(entry: Entry, options: RunOptions) -> Entry:
 def _agents(
     graph: Graph, entry: Entry, root: Path, modules: Modules, prompts: Mapping[str, str], options: RunOptions
 ) -> Agents:
-    """The agents of the workers that `entry` can reach."""
     workers = reachable(graph, entry)
     reached = [graph.workers[name] for name in workers]
     adopted = agents_of(reached, modules)
@@ -231,7 +230,7 @@ def _agents(
 
 
 def _overriding(adopted: Mapping[str, AdoptedAgent]) -> dict[str, Model]:
-    """The models by which the program that started the run overrides those of adopted agents."""
+    """The models by which the starting program overrides those of adopted agents."""
     models = {name: agent.overridden.get("model") for name, agent in adopted.items()}
     return {name: model for name, model in models.items() if isinstance(model, Model)}
 
@@ -244,7 +243,7 @@ def _models(
     modules: Modules,
     options: RunOptions,
 ) -> dict[str, Model]:
-    """Each worker's model; where none is ever asked, what stands for it."""
+    """Each worker's model, or a stand-in if none is ever asked."""
     if options.recorder and not options.recorder.mode.live:
         return {name: StandInModel(reference) for name, reference in references.items()}
     source = ModelSource(
@@ -261,5 +260,5 @@ def _notice(log: RunLog, entry: Entry, server: str, message: str) -> None:
 
 
 def new_run() -> str:
-    """An id for a run: no other has it, and ids sort by time."""
+    """A unique id for a run; ids sort by time."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"[:-3] + f"-{secrets.token_hex(4)}"

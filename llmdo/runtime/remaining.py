@@ -1,4 +1,4 @@
-"""The share that a run has of the limits of its conversation, taken as it begins or goes on."""
+"""A run's share of its conversation's limits, taken as it begins or continues."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def take_share(config: RuntimeConfig, continues: Earlier | None) -> Earlier | None:
-    """Lower the budget of the run to its share, and return `continues` with what the conversation used by now.
+    """Lowers the run's budget to its share; returns `continues` with the conversation's use by now.
 
     Raises:
-        LlmdoError: A limit is reached, or other runs have reserved all that is left of it.
+        LlmdoError: A limit is reached, or other runs have reserved the rest.
     """
     limits = {limit: most for limit, most in _amounts(config.entry.conversation_limits) if most is not None}
     log, wanted = config.log, dict(_amounts(config.budget.limits))
@@ -38,5 +38,5 @@ def take_share(config: RuntimeConfig, continues: Earlier | None) -> Earlier | No
 
 
 def _amounts(limits: object) -> list[tuple[str, float | None]]:
-    """Those of `limits` that a conversation may have, by their names."""
+    """The limits that a conversation may have, by name."""
     return [(limit.name, getattr(limits, limit.name)) for limit in fields(ConversationLimits)]

@@ -58,18 +58,16 @@ if TYPE_CHECKING:
     from llmdo.runtime.telemetry.events import Status
 
 EntryFunction = Callable[["AgentRuntime", str], Awaitable[object]]
-"""An entry in code: is given the runtime, whose `call_agent` reaches the entry's `calls`, and the input."""
+"""An entry in code: takes the runtime, whose `call_agent` reaches the entry's `calls`, and the input."""
 
 
 async def run(
     graph: Graph, *, root: Path, prompts: Mapping[str, str], entry: str, options: RunOptions | None = None
 ) -> RunOutcome:
-    """The outcome of `entry`, run to its end; `prompts` holds each worker's prompt by its name.
-
-    However the run ends, its outcome says so and what it used.
+    """The outcome of `entry`, run to its end; `prompts` holds each worker's prompt by name.
 
     Raises:
-        UntrustedError: It would execute what nobody has answered for, and `options.consent` does not let it through.
+        UntrustedError: It would execute code that nobody has answered for, and `options.consent` refuses it.
         LlmdoError: The run cannot start; nothing was asked of a model.
         CancelledError: It was cancelled. Its events and its journal say that it was interrupted.
     """
@@ -111,12 +109,12 @@ async def run(
 
 
 def consented(graph: Graph, root: Path, options: RunOptions) -> Graph:
-    """`graph` with the code of models that `options` alone name, where all that the run would execute may be.
+    """`graph` with the code of models that `options` alone name, if all code of the run is permitted.
 
-    Where no tool is executed, that is Python alone. Code that only a journal names needs an answer.
+    If no tool is executed, that is Python alone. Code that only a journal names needs an answer.
 
     Raises:
-        UntrustedError: Something may not.
+        UntrustedError: Some code is not permitted.
     """
     whole = with_given_models(graph, options.code or root, options.models)
     if whole.code or not _is_idle(options):
@@ -126,13 +124,13 @@ def consented(graph: Graph, root: Path, options: RunOptions) -> Graph:
 
 
 def _folders(graph: Graph, workspace: Path, options: RunOptions) -> Folders:
-    """Those of the run; where no tool is executed, as in most replays, nobody needs a root that is not there."""
+    """The run's folders; if no tool is executed, as in most replays, a missing root is not needed."""
     folders = Folders(workspace, graph.settings.root)
     return Folders(workspace) if _is_idle(options) and not folders.is_there else folders
 
 
 def _is_idle(options: RunOptions) -> bool:
-    """Whether the run is repeated from its journal, and executes no tool."""
+    """Whether the run is repeated from its journal without executing tools."""
     mode = options.recorder.mode if options.recorder else ReplayMode()
     return not (mode.live or mode.reruns)
 
@@ -140,9 +138,9 @@ def _is_idle(options: RunOptions) -> bool:
 async def _recorded(
     config: RuntimeConfig, outcome: RunOutcome, cancellation: BaseException | None
 ) -> RunOutcome:
-    """`outcome`, once it is in the journal: who bounds the run may cancel it again and again meanwhile.
+    """`outcome`, once in the journal, even if the run is cancelled repeatedly meanwhile.
 
-    Only then is anybody told of the end: who hears of it may look at the run, or resume it.
+    Only then is the end announced: whoever hears of it may look at the run, or resume it.
 
     Raises:
         CancelledError: The run was cancelled, or is now.
@@ -167,7 +165,7 @@ async def _recorded(
 
 
 def _tell(config: RuntimeConfig, outcome: RunOutcome) -> None:
-    """Has the webhook told how the run ended, where there is one and this is no replay."""
+    """Notifies the webhook, if there is one and this is no replay."""
     notify, log = config.graph.notify, config.log
     if notify is None or not log.mode.live:
         return
@@ -184,10 +182,10 @@ def _tell(config: RuntimeConfig, outcome: RunOutcome) -> None:
 
 
 async def _start_servers(config: RuntimeConfig, text: str) -> None:
-    """Starts what a `--locked` run starts first; where that fails or is cancelled, the journal says so.
+    """Starts the servers of a `--locked` run; the journal keeps a failure or a cancellation.
 
     Raises:
-        LlmdoError: A server cannot be started, or is not what was locked.
+        LlmdoError: A server cannot be started, or differs from the lock.
     """
     try:
         await start_servers(config, entry_frame(config, text))
@@ -213,7 +211,7 @@ async def _start_servers(config: RuntimeConfig, text: str) -> None:
 async def _outcome(
     config: RuntimeConfig, work: Callable[[AgentRuntime], Awaitable[Output]], text: str
 ) -> tuple[RunOutcome, BaseException | None]:
-    """How the run ended, and the cancellation that ended it, which somebody waits for."""
+    """The outcome, and the cancellation that ended the run, for which somebody waits."""
     entry, stop = config.entry, config.ledger.stop
     start = AgentRuntime(config, entry_frame(config, text))
     stop.task = asyncio.current_task()
@@ -258,7 +256,6 @@ async def _outcome(
 
 
 def _announce(config: RuntimeConfig, text: str) -> None:
-    """Says that the run starts with the input `text`."""
     entry, isolation = config.entry, config.resolver.isolation
     config.log.append(
         RunStarted(
@@ -280,7 +277,6 @@ def _ended(
     error: str | None,
     failure: LlmdoError | None,
 ) -> RunOutcome:
-    """The outcome of the run."""
     ledger = config.ledger
     outcome = RunOutcome(
         run=config.run,
@@ -309,10 +305,10 @@ def _ended(
 def _work_of(
     config: RuntimeConfig, modules: Modules, text: str, options: RunOptions
 ) -> Callable[[AgentRuntime], Awaitable[Output]]:
-    """What starting the entry with `text` does: calls its worker, its own function, or its tool.
+    """The work of the entry with `text`: a call of its worker, its own function, or its tool.
 
     Raises:
-        LlmdoError: It has none of them, or `text` is not what its worker takes.
+        LlmdoError: It has none of them, or `text` does not fit its worker.
     """
     entry = config.entry
     if entry.worker is not None:
@@ -341,7 +337,7 @@ def _work_of(
 async def _with_deps(
     modules: Modules, work: Callable[[AgentRuntime], Awaitable[Output]], start: AgentRuntime
 ) -> Output:
-    """What `work` gives, while what the agents of the run need is there."""
+    """The result of `work`, run while the deps of the run's agents exist."""
     async with dependencies(start.config, modules) as by_worker:
         start.config.agents.deps.update(by_worker)
         return await work(start)
@@ -361,7 +357,7 @@ async def _start_worker(name: str, order: Order, options: RunOptions, start: Age
 
 
 def _opened(answer: Output, context: Context) -> Output:
-    """An answer with the texts of the seals in it, for the person who reads it."""
+    """An answer with the texts of its seals, for a reader."""
     if not isinstance(answer.value, str) or not context.seals:
         return answer
     text = opened_text(answer.value, context.seals)
@@ -369,7 +365,7 @@ def _opened(answer: Output, context: Context) -> Output:
 
 
 def _labels_of_history(labelling: Labelling, options: RunOptions) -> Labels:
-    """The labels of the messages that a run starts from; of an earlier run, those that its journal keeps."""
+    """The labels of the run's history; of an earlier run's, those that its journal keeps."""
     if options.continues is not None:
         return dict.fromkeys(labelling.carried_in(options.continues.labels), "the conversation")
     return dict.fromkeys(labelling.of_strangers, "the history")

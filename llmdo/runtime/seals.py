@@ -22,13 +22,13 @@ _LEAST = 16  # characters that a size says at least
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seal:
-    """One sealed text. A run alone makes it."""
+    """One sealed text, made by the run alone."""
 
     name: str
-    """Where it comes from, as seen from the call that has it: the worker and the number of its call."""
+    """Its origin, seen from the call that has it: the worker and the number of its call."""
     text: str
     labels: Mapping[Capability, str]
-    """Those of whoever wrote it."""
+    """Its writer's."""
 
     def __str__(self) -> str:
         size = max(_LEAST, 1 << (len(self.text) - 1).bit_length() if self.text else 0)
@@ -36,7 +36,7 @@ class Seal:
 
 
 class SealedText(str):
-    """What code is given of a sealed text: its name and size. It may be handed on as it is."""
+    """A sealed text for code: its name and size. It may be passed on as it is."""
 
     __slots__ = ("_carry", "_seal")
 
@@ -45,17 +45,17 @@ class SealedText(str):
 
     @classmethod
     def of(cls, seal: Seal, carry: Callable[[Mapping[Capability, str]], None]) -> SealedText:
-        """What code is given of `seal`; `carry` labels the code when it opens it."""
+        """`seal` for code, which `carry` labels when it opens it."""
         sealed = cls(seal)
         sealed._seal, sealed._carry = seal, carry
         return sealed
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        """As a copy, it is its name and size alone."""
+        """A copy is its name and size alone."""
         return str, (str(self),)
 
     def open(self) -> str:
-        """The text. Whatever the code does from now on, it has read it."""
+        """The text. From now on, the code has read it."""
         self._carry(self._seal.labels)
         return self._seal.text
 
@@ -66,9 +66,9 @@ class Opened:
 
     arguments: dict[str, Any]
     seals: dict[str, list[Seal]] = field(default_factory=dict)
-    """By the argument that each is a part of."""
+    """By the argument that contains each."""
     mixed: set[str] = field(default_factory=set)
-    """The arguments in which one is only a part of a text."""
+    """Arguments in which one is only a part of a text."""
 
     @property
     def labels(self) -> dict[Any, str]:
@@ -82,7 +82,7 @@ class Opened:
 
 
 def opened_in(arguments: Mapping[str, Any], seals: Mapping[str, Seal]) -> Opened:
-    """`arguments` with the texts of those `seals` that they name: in one pass, and what is put in is not searched."""
+    """`arguments` with the texts of the named `seals`, in one pass: inserted text is not searched."""
     opened = Opened({**arguments})
     for name, value in arguments.items() if seals else ():
         there: list[Seal] = []
@@ -93,7 +93,7 @@ def opened_in(arguments: Mapping[str, Any], seals: Mapping[str, Seal]) -> Opened
 
 
 def opened_text(text: str, seals: Mapping[str, Seal]) -> str:
-    """`text` with the texts of those `seals` that it names: for the person who reads an answer."""
+    """`text` with the texts of the `seals` that it names, for a reader."""
     return str(_opened(text, seals, [], "", set())) if seals else text
 
 

@@ -1,4 +1,4 @@
-"""The MCP servers of a run with `--locked`: started and held against the lock before any model is asked."""
+"""The MCP servers of a run with `--locked`: started and compared with the lock before any model is asked."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 async def start_servers(config: RuntimeConfig, entry: CallFrame) -> None:
-    """Starts the servers that the run may start without a question, each decided on where it would be used first.
+    """Starts the servers that need no question, each decided on at its first place of use.
 
     Raises:
-        LlmdoError: One of them cannot be started, or is not what was locked; all of it is reported at once.
+        LlmdoError: Some cannot be started, or differ from the lock; all are reported at once.
     """
     if config.servers is None:
         return
@@ -41,10 +41,10 @@ async def start_servers(config: RuntimeConfig, entry: CallFrame) -> None:
 
 
 def _uses(config: RuntimeConfig, entry: CallFrame) -> Iterator[tuple[CallFrame, Use]]:
-    """Every use of a server that may be started there, with the frame of the place, the nearest place first.
+    """Every use of a server that may be started at its place, with that place's frame, the nearest first.
 
-    Only what leads there without a question counts. A ceiling that keeps a server from being started keeps all that
-    is below from it as well, so that the nearest place of a worker decides for the others.
+    Only places reached without a question count. A ceiling against starting a server also holds below, so that a
+    worker's nearest place decides for the others.
     """
     graph = config.graph
     yield from _startable(config, entry, own_uses(graph, config.entry))
@@ -75,7 +75,7 @@ def _startable(
 
 
 def _callees(config: RuntimeConfig, frame: CallFrame) -> tuple[str, ...]:
-    """The workers that may be called from here without a question; the entry's own worker is simply started."""
+    """The workers that may be called from here without a question; the entry's own is simply started."""
     if frame.worker is None and config.entry.worker is not None:
         return (config.entry.worker.name,)
     if frame.worker is None:
@@ -89,6 +89,6 @@ def _callees(config: RuntimeConfig, frame: CallFrame) -> tuple[str, ...]:
 
 
 def _place(config: RuntimeConfig, frame: CallFrame, name: str) -> str:
-    """The call path of a worker, without the number that only a call has."""
+    """A worker's call path, without the number that only a call has."""
     is_started = frame.worker is None and config.entry.worker is not None
     return name if is_started else f"{frame.path}/{name}"

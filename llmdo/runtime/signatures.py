@@ -1,4 +1,4 @@
-"""What workers take and give: plain text and files, or what pydantic models of the workspace say."""
+"""The input and output of workers: plain text and files, or pydantic models of the workspace."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from llmdo.toolsets.python import Modules
 
 FILES = "attachments"
-"""The argument that holds the paths of files, beside whatever a worker takes."""
+"""The argument with the paths of files, in addition to a worker's own."""
 
 MAX_NAMED = 5  # mistakes of one call that are named: more are of one kind
 PROMPT_METHODS = ("input_parts", "prompt_messages")
-"""What a typed input may have to say itself what its worker is told; the first that is there counts."""
+"""Methods of a typed input that make its worker's prompt; the first that exists counts."""
 
 _Files = Annotated[list[str], Field(description="Paths of files to hand over.", default=[])]
 _Input = Annotated[str, Field(description="What the worker is to do, with all that it needs to know.")]
@@ -47,7 +47,7 @@ class _Text(TypedDict):
 
 
 class _TextAndFiles(_Text):
-    """The same where there are files to hand over."""
+    """The same with files."""
 
     attachments: NotRequired[_Files]
 
@@ -57,7 +57,7 @@ _PLAIN: dict[bool, TypeAdapter[object]] = {
     False: TypeAdapter(_FORBID_OTHERS(_Text)),
     True: TypeAdapter(_FORBID_OTHERS(_TextAndFiles)),
 }
-"""By whether files may be handed over."""
+"""By whether files may be attached."""
 _PLAIN_VALIDATORS = {files: SchemaValidator(adapter.core_schema) for files, adapter in _PLAIN.items()}
 _PLAIN_SCHEMAS = {files: adapter.json_schema() for files, adapter in _PLAIN.items()}
 _PATHS = TypeAdapter(list[str])
@@ -65,25 +65,25 @@ _PATHS = TypeAdapter(list[str])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a worker is called with, checked."""
+    """The checked input of a worker's call."""
 
     text: str
-    """Its input as text: canonical JSON where it is typed."""
+    """Canonical JSON if the input is typed."""
     parts: tuple[UserContent, ...]
-    """What its model is told, without the files."""
+    """The model's prompt, without the files."""
     attachments: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PlainInput:
-    """What a worker takes that says nothing else: text."""
+    """Text, the input of a worker without a typed one."""
 
     def schema(self, *, files: bool) -> dict[str, object]:
-        """The JSON Schema of its tool's arguments; `files` says whether the caller has some to hand over."""
+        """The JSON Schema of its tool's arguments; `files` says whether the caller has some to attach."""
         return _PLAIN_SCHEMAS[files]
 
     def validator(self, *, files: bool) -> SchemaValidator:
-        """What judges the arguments of its tool before anything else happens with them."""
+        """The validator of its tool's arguments, used before anything else."""
         return _PLAIN_VALIDATORS[files]
 
     def arguments(self, value: object) -> dict[str, object]:
@@ -92,20 +92,20 @@ class PlainInput:
         return {"input": data if isinstance(data, str) else canonical(data)}
 
     def order(self, arguments: Mapping[str, Any]) -> Order:
-        """What a call with `arguments`, which were judged before, tells the worker."""
+        """The order of a call with validated `arguments`."""
         text = arguments["input"]
         return Order(text=text, parts=(text,), attachments=_files_of(arguments))
 
 
 @dataclass(frozen=True, slots=True)
 class TypedInput:
-    """What a worker takes whose header names a pydantic model."""
+    """The input of a worker whose header names a pydantic model."""
 
     worker: str
     model: type[BaseModel]
 
     def schema(self, *, files: bool) -> dict[str, Any]:
-        """The model's JSON Schema, and where the caller has `files` to hand over, an argument for them."""
+        """The model's JSON Schema, with an argument for `files` if the caller has some."""
         schema = self.model.model_json_schema()
         if reference := schema.pop("$ref", None):  # a model of itself; providers want an object at the top
             schema = {**schema, **schema["$defs"][reference.rpartition("/")[2]]}
@@ -115,14 +115,14 @@ class TypedInput:
         return schema
 
     def validator(self, *, files: bool) -> _Arguments:
-        """What judges the arguments of its tool before anything else happens with them."""
+        """The validator of its tool's arguments, used before anything else."""
         return _Arguments(self, files or self._owns_files)
 
     def arguments(self, value: object) -> dict[str, object]:
         """The arguments of a call by code: an instance of the model, or data or JSON that fits it.
 
         Raises:
-            LlmdoError: It does not fit; says what is wrong with it.
+            LlmdoError: It does not fit; says why.
         """
         names = ", ".join(f"`{name}`" for name in self.schema(files=False).get("properties", ()))
         hint = f"give a JSON object with what `{self.model.__name__}` has: {names}"
@@ -137,17 +137,17 @@ class TypedInput:
         return {**cast("dict[str, object]", data)}
 
     def order(self, arguments: Mapping[str, object]) -> Order:
-        """What a call with `arguments`, which were judged before, tells the worker.
+        """The order of a call with validated `arguments`.
 
         Raises:
-            LlmdoError: The model's own code fails, or gives what is no prompt.
+            LlmdoError: The model's own code fails, or returns no prompt.
         """
         value = self._value(arguments)
         text = canonical(value.model_dump(mode="json", by_alias=True))
         return Order(text=text, parts=_parts_of(value) or (text,), attachments=_files_of(arguments))
 
     def problem(self, value: object) -> str | None:
-        """What is wrong with the arguments of a call, in one sentence."""
+        """The fault of a call's arguments, in one sentence."""
         if not isinstance(value, dict):
             return "it is not an object"
         try:
@@ -160,7 +160,7 @@ class TypedInput:
 
     @property
     def _owns_files(self) -> bool:
-        """Whether the model itself has a field for the paths of files."""
+        """Whether the model itself has a field for file paths."""
         return FILES in self.model.model_fields
 
     def _value(self, arguments: Mapping[str, object]) -> BaseModel:
@@ -172,7 +172,7 @@ class TypedInput:
 
 @dataclass(frozen=True, slots=True)
 class _Arguments:
-    """Judges the arguments of a typed worker's tool, and leaves them as the caller's model gave them."""
+    """Validates the arguments of a typed worker's tool, and leaves them unchanged."""
 
     input: TypedInput
     takes_files: bool
@@ -185,7 +185,7 @@ class _Arguments:
             raise ModelRetry(f"the arguments of `{self.input.worker}` are not JSON: {error}") from error
 
     def validate_python(self, input: object, **_: object) -> dict[str, object]:  # noqa: A002
-        """`input` where it is what the worker takes."""
+        """`input`, if it fits the worker."""
         wrong = self._problem_with_files(input) or self.input.problem(input)
         if wrong:
             raise ModelRetry(f"`{self.input.worker}` was not called, its arguments do not fit: {wrong}")
@@ -205,35 +205,35 @@ class _Arguments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """What one worker takes and gives."""
+    """The input and output of one worker."""
 
     takes: PlainInput | TypedInput
     gives: type[BaseModel] | None
     """None is text."""
     closed: Mapping[str, Json] | None = None
-    """The schema of its answers, where that lists or bounds each."""
+    """Its answers' schema, if that lists or bounds each."""
     closure: Closure = OPEN
-    """What that leaves open: how many bits, and of which lists of its input values are items."""
+    """Its freedom: the bits, and the lists of its input from which values are chosen."""
 
     def given(self, text: str) -> Mapping[str, Json]:
-        """The typed input of a worker that has this one as text; empty where its answers choose from no list."""
+        """The typed input in `text`; empty if its answers choose from no list."""
         return json.loads(text) if self.closure.lists else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a worker, a function or a tool gave."""
+    """The output of a worker, function or tool."""
 
     value: object
-    """For code: text, or what its type says."""
+    """For code: text, or a value of its type."""
     text: str
-    """For models and people: JSON of what is no text."""
+    """For models and people: JSON of anything but text."""
     cut: str | None = None
-    """Why it ends before it is complete; None where it is."""
+    """Why it is incomplete; None if it is complete."""
 
     @classmethod
     def of(cls, value: object) -> Output:
-        """The output that is `value`."""
+        """`value` as an output."""
         if isinstance(value, str):
             return cls(value, value)
         return cls(value, to_json(value, by_alias=True, fallback=str).decode())
@@ -243,7 +243,7 @@ def signatures_of(graph: Graph, workers: Iterable[str], modules: Modules) -> dic
     """The signatures of `workers`; their models are imported.
 
     Raises:
-        LlmdoError: Some cannot be imported or used; all of them are reported at once.
+        LlmdoError: Some cannot be imported or used; all are reported at once.
     """
     signatures: dict[str, Signature] = {}
     problems: dict[str, LlmdoError] = {}
@@ -269,7 +269,7 @@ def signatures_of(graph: Graph, workers: Iterable[str], modules: Modules) -> dic
 
 
 def _written(model: type[BaseModel] | None) -> Mapping[str, Json] | None:
-    """The schema of what is written of a model, where it has one."""
+    """The serialization schema of a model, if it has one."""
     if model is None:
         return None
     try:
@@ -321,7 +321,7 @@ def _files_of(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _parts_of(value: BaseModel) -> tuple[UserContent, ...]:
-    """What a model itself says its worker is told; nothing where it leaves that to us."""
+    """The prompt that a model itself makes; empty if none."""
     name = next((name for name in PROMPT_METHODS if callable(getattr(value, name, None))), None)
     if name is None:
         return ()
@@ -343,7 +343,7 @@ def _parts_of(value: BaseModel) -> tuple[UserContent, ...]:
 
 
 def mistakes(error: ValidationError) -> str:
-    """All that is wrong, each with its place, on one line."""
+    """All mistakes, each with its place, on one line."""
     errors = error.errors(include_url=False, include_context=False, include_input=False)
     sentences = [_mistake(".".join(map(str, detail["loc"])), detail["msg"]) for detail in errors[:MAX_NAMED]]
     more = [f"and {len(errors) - MAX_NAMED} more"] if len(errors) > MAX_NAMED else []

@@ -1,4 +1,4 @@
-"""Ending a run early from beside its work: by a person, or because what watches it failed."""
+"""Ends a run early from outside its work: by a person, or because a listener failed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Stop:
-    """Ends one run with all that it started, and with an outcome: unlike a cancellation, which its caller sees."""
+    """Ends one run and all that it started, with an outcome: unlike a cancellation, which its caller sees."""
 
     reason: str | None = None
-    """Why the run was ended, where it was."""
+    """None: it was not ended."""
     status: Status = "interrupted"
     task: asyncio.Task[object] | None = None
-    """What does the work of the run, as long as it does."""
+    """The task of the run, while it works."""
 
     def __call__(self, reason: str, status: Status = "interrupted") -> bool:
-        """Ends the run, unless it has been already; whether there is one at work."""
+        """Ends the run, unless already ended; returns whether one is at work."""
         if self.reason is None:
             self.reason, self.status = reason, status
             if self.task is not None:
@@ -31,7 +31,7 @@ class Stop:
         return self.task is not None
 
     async def arrival(self) -> None:
-        """Returns where nobody ended the run: what is under way to cancel its work arrives here, not later.
+        """Returns if nobody ended the run; a pending cancellation of its work arrives here, not later.
 
         Raises:
             CancelledError: The run was ended.
@@ -41,11 +41,11 @@ class Stop:
             raise asyncio.CancelledError
 
     def took(self) -> bool:
-        """Whether this alone cancelled the work, which is taken back then."""
+        """Whether this alone cancelled the work; takes that back."""
         return self.task is not None and self.task.uncancel() == 0
 
     def guarding(self, sink: Sink) -> Sink:
-        """`sink`, which ends the run where it fails: nobody would know what it missed."""
+        """`sink`, ending the run if it fails: nobody would know what it missed."""
 
         def pass_on(event: Event) -> None:
             try:

@@ -1,4 +1,4 @@
-"""An entry that is one call of one tool: no model is asked, and the gate decides as it does for models."""
+"""An entry that is one call of one tool: asks no model, and is gated as models are."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 async def call_tool(start: AgentRuntime, text: str) -> Output:
-    """What the tool of the entry returns; `text` holds its arguments.
+    """The result of the entry's tool; `text` holds its arguments.
 
     Raises:
         LlmdoError: The call is refused, does not fit the tool, or fails.
@@ -59,7 +59,7 @@ async def call_tool(start: AgentRuntime, text: str) -> Output:
 
 
 def arguments_of(text: str, schema: Mapping[str, Any], tool: str) -> dict[str, object]:
-    """The arguments in the input of a tool: a JSON object, or any other text where the tool takes one text.
+    """The arguments in a tool's input: a JSON object, or any other text if the tool takes one text.
 
     Raises:
         LlmdoError: It is neither.
@@ -85,7 +85,7 @@ def arguments_of(text: str, schema: Mapping[str, Any], tool: str) -> dict[str, o
 
 
 def _require_possible(start: AgentRuntime, tool: Tool) -> None:
-    """Says why, where no call of the tool could ever run: the gate would only hide it."""
+    """Requires that some call of the tool could run: the gate would only hide it."""
     if tool.hook:
         return
     verdict = decide(tool.capabilities, tool.capabilities, start.frame.authority)

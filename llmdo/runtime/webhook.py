@@ -1,7 +1,7 @@
-"""Telling the webhook of a workspace that a run ended: signed, tried again, and never in the way of the run.
+"""Notifies a workspace's webhook that a run ended: signed, tried again, and never in the way of the run.
 
-Messages are those of standardwebhooks.com, so that receivers have libraries to verify them by. A thread sends each;
-the end of the process waits for it, for a while.
+Messages follow standardwebhooks.com, so that receivers have libraries to verify them. A thread sends each; the end of
+the process waits for it, for a while.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from llmdo.runtime.outcome import RunOutcome
 
 ENDS = frozenset({"waiting", "completed", "failed"})
-"""The endings of a run that somebody is notified of."""
+"""The endings that somebody is notified of."""
 
 PAUSES = (1.0, 4.0, 10.0)
-"""Seconds between one attempt and the next."""
+"""Seconds between attempts."""
 
 PATIENCE = 5.0  # seconds for which an attempt waits for an answer
 LAST = 20.0  # seconds for which the end of the process waits for a message
@@ -57,19 +57,19 @@ _AGAIN = frozenset({408, 425, 429})
 
 
 class UnusableError(ValueError):
-    """What a variable holds cannot be used; says why, and not what it holds."""
+    """A variable's value cannot be used; says why, without the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """Where messages go, and by what they are signed. Never shown."""
+    """The address and signing secret of messages. Never shown."""
 
     url: str
     secret: bytes
 
     @classmethod
     def of(cls, notify: Notify, environ: Mapping[str, str]) -> Receiver:
-        """The one that the variables name.
+        """The receiver that the variables name.
 
         Raises:
             UnusableError: They name none.
@@ -116,7 +116,7 @@ class Message:
     """The message about the end of one run."""
 
     id: str
-    """The same in every attempt, and where a process that was killed is followed by another."""
+    """The same in every attempt, even if another process follows a killed one."""
     run: str
     body: bytes
 
@@ -124,7 +124,7 @@ class Message:
 def message_of(
     outcome: RunOutcome, workspace: str, session: int, content: Mapping[str, object] | None
 ) -> Message:
-    """The message about a run that ended so: ids and names, and `content` where there is some."""
+    """The message with ids and names of the run, and `content` if any."""
     data: dict[str, object] = {
         "run": outcome.run,
         "entry": outcome.entry,
@@ -145,7 +145,7 @@ def message_of(
 def content_of(
     outcome: RunOutcome, journal: JournalStore | None, notify: Notify, environ: Mapping[str, str]
 ) -> Mapping[str, object]:
-    """What a run said, without secrets of the environment: its output and error, and the questions that wait."""
+    """A run's output and error, and its waiting questions, without secrets of the environment."""
     listed = ",".join((environ.get(LISTED, ""), notify.url_env, notify.secret_env))
     plain = Redaction.of({**environ, LISTED: listed}).plain
     text = outcome.output
@@ -170,7 +170,7 @@ def tell(
     journal: JournalStore | None,
     environ: Mapping[str, str],
 ) -> None:
-    """Has the webhook told that the run ended so. Returns at once, and raises nothing; what fails, a line says."""
+    """Notifies the webhook. Returns at once, and raises nothing; a line reports failures."""
     if outcome.status not in ENDS:
         return
     try:
@@ -189,8 +189,6 @@ def tell(
 
 
 class _Sending(Thread):
-    """One message on its way."""
-
     def __init__(self, receiver: Receiver, message: Message) -> None:
         super().__init__(name=_NAME, daemon=True)
         self._receiver, self._message = receiver, message
@@ -205,7 +203,7 @@ class _Sending(Thread):
             atexit.unregister(self.wait)
 
     def wait(self) -> None:
-        """Returns when it is not on its way any more, or the process has waited long enough."""
+        """Returns when it is delivered or given up, or the process has waited long enough."""
         with suppress(OSError, ValueError):
             sys.stdout.flush()  # who reads what the run said does not wait
         with suppress(KeyboardInterrupt):
@@ -215,7 +213,7 @@ class _Sending(Thread):
 
 
 def delivered(receiver: Receiver, message: Message) -> str | None:
-    """Sends the message, again where that may help. None where it arrived, else why not."""
+    """Sends the message, repeatedly if that may help. Returns None if it arrived, else why not."""
     opener = build_opener(_NoRedirects)
     problem = None
     for pause in (0.0, *PAUSES):
@@ -227,7 +225,7 @@ def delivered(receiver: Receiver, message: Message) -> str | None:
 
 
 def _attempt(opener: OpenerDirector, receiver: Receiver, message: Message) -> tuple[str | None, bool]:
-    """Why the message did not arrive, None where it did; and whether it may the next time."""
+    """Why the message did not arrive, or None; and whether another attempt may help."""
     headers = {
         "Content-Type": "application/json",
         "User-Agent": f"llmdo/{__version__}",
@@ -246,7 +244,7 @@ def _attempt(opener: OpenerDirector, receiver: Receiver, message: Message) -> tu
 
 
 def signed(secret: bytes, message: Message, at: int) -> dict[str, str]:
-    """The headers by which a receiver knows the message, when it was sent, and that nobody has changed it."""
+    """The headers that prove the message's sender, time and integrity."""
     text = b".".join((message.id.encode(), str(at).encode(), message.body))
     signature = base64.b64encode(hmac.digest(secret, text, "sha256")).decode()
     return {
@@ -257,14 +255,14 @@ def signed(secret: bytes, message: Message, at: int) -> dict[str, str]:
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Takes a redirect for a refusal: nobody who answers decides where messages go."""
+    """Refuses redirects: nobody who answers decides the address of messages."""
 
     def redirect_request(self, *_: object) -> None:
         """None: no other request."""
 
 
 def _give_up(run: str, problem: str) -> None:
-    """Says that nobody was notified: no run waits for that or fails of it."""
+    """Reports that nobody was notified, for which no run waits or fails."""
     with suppress(OSError, ValueError):
         sys.stderr.write(f"warning: the webhook was not notified of run {run}: {problem}\n")
         sys.stderr.flush()

@@ -1,7 +1,7 @@
-"""What writes into a workspace on a person's behalf: `init`, `add` and `remove`.
+"""Writing into a workspace on a person's behalf: `init`, `add` and `remove`.
 
 * `template`: a folder of `templates/` -> a new workspace
-* `edit`: one change of `llmdo.toml` and the worker files, refused where a name would dangle
+* `edit`: one change of `llmdo.toml` and the worker files, refused if a name would dangle
 * `servers`: MCP servers, from a command line or from the file of a client
 * `manifest`: `llmdo.toml` as text, judged again before it is written
 * `splice`: TOML text -> TOML text, every other byte kept

@@ -1,6 +1,6 @@
-"""`add` and `remove`: edits of a workspace that are refused where they would break a name.
+"""`add` and `remove`: edits of a workspace, refused if they would break a name.
 
-What an edit would leave dangling is what the checks would newly find after it: they are asked, not imitated.
+Broken names are the new problems that the checks find after an edit: they are asked, not imitated.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ _YAML_WORDS = frozenset({"true", "false", "null"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceEdit:
-    """What an edit did to the files of a workspace."""
+    """The effect of an edit on the files of a workspace."""
 
     written: tuple[str, ...] = ()
     """POSIX paths, in the order in which they were written."""
     removed: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
-    """What to tell the user, a sentence each."""
+    """The messages for the user, a sentence each."""
 
 
 def add_worker(
@@ -64,9 +64,9 @@ def add_worker(
     entry: bool = False,
     path: str | None = None,
 ) -> WorkspaceEdit:
-    """Writes a worker file, at `workers/NAME.worker` where no `path` is given.
+    """Writes a worker file, by default at `workers/NAME.worker`.
 
-    Where no glob of the manifest matches the file, its path is added to them.
+    If no glob of the manifest matches it, its path is added to them.
 
     Raises:
         LlmdoError: the name or the file exists, a toolset does not, or the header would not be valid.
@@ -99,7 +99,7 @@ def add_worker(
 
 
 def remove_worker(root: Path, name: str) -> WorkspaceEdit:
-    """Deletes the file of a worker, and its path from the manifest where it stands there.
+    """Deletes the file of a worker, and its path from the manifest's list.
 
     Raises:
         LlmdoError: there is no such worker, or something still names it.
@@ -128,10 +128,10 @@ def remove_worker(root: Path, name: str) -> WorkspaceEdit:
 
 
 def add_toolset(root: Path, name: str, *, python: str) -> WorkspaceEdit:
-    """Gives the Python toolset `python`, FILE.py:ATTRIBUTE or package.module:ATTRIBUTE, a name of its own.
+    """Names the Python toolset `python`, FILE.py:ATTRIBUTE or package.module:ATTRIBUTE.
 
     Raises:
-        LlmdoError: the name exists, the file or attribute does not, or a worker names it as it was called so far.
+        LlmdoError: the name exists, the file or attribute does not, or a worker uses its former name.
     """
     current = project.read(root)
     graph = current.graph
@@ -150,7 +150,7 @@ def add_toolset(root: Path, name: str, *, python: str) -> WorkspaceEdit:
 
 
 def remove_toolset(root: Path, name: str) -> WorkspaceEdit:
-    """Takes `[toolsets.NAME]` out of the manifest; its Python file stays.
+    """Removes `[toolsets.NAME]` from the manifest; its Python file stays.
 
     Raises:
         LlmdoError: the manifest has no such toolset, or something still names it.
@@ -168,7 +168,7 @@ def remove_toolset(root: Path, name: str) -> WorkspaceEdit:
 
 
 def add_entry(root: Path, name: str, *, worker: str, input: str | None = None) -> WorkspaceEdit:  # noqa: A002
-    """Makes `worker` something that `llmdo run NAME` starts.
+    """Adds an entry for `worker`, started by `llmdo run NAME`.
 
     Raises:
         LlmdoError: there is such an entry, or no such worker.
@@ -179,7 +179,7 @@ def add_entry(root: Path, name: str, *, worker: str, input: str | None = None) -
 
 
 def remove_entry(root: Path, name: str) -> WorkspaceEdit:
-    """Takes `[entries.NAME]` out of the manifest; its worker stays.
+    """Removes `[entries.NAME]` from the manifest; its worker stays.
 
     Raises:
         LlmdoError: the manifest has no such entry, or an acceptance or a schedule still names it.
@@ -196,7 +196,7 @@ def remove_entry(root: Path, name: str) -> WorkspaceEdit:
 
 
 def add_path(root: Path, alias: str, target: str) -> WorkspaceEdit:
-    """Lets `alias` stand for the file or, where both end in a slash, the folder `target`.
+    """Adds `alias` for the file or, if both end in a slash, the folder `target`.
 
     Raises:
         LlmdoError: the alias exists, the target does not, or one is a file and the other a folder.
@@ -213,7 +213,7 @@ def add_path(root: Path, alias: str, target: str) -> WorkspaceEdit:
 
 
 def remove_path(root: Path, alias: str) -> WorkspaceEdit:
-    """Takes an alias out of the path map.
+    """Removes an alias from the path map.
 
     Raises:
         LlmdoError: there is no such alias.
@@ -222,7 +222,7 @@ def remove_path(root: Path, alias: str) -> WorkspaceEdit:
 
 
 def add_rule(root: Path, capability: str, decision: str) -> WorkspaceEdit:
-    """Adds a rule for a capability, perhaps with a scope, to the manifest's.
+    """Adds a rule to the manifest for a capability, perhaps with a scope.
 
     Raises:
         LlmdoError: there is a rule for just that, no such capability, or no such decision.
@@ -233,7 +233,7 @@ def add_rule(root: Path, capability: str, decision: str) -> WorkspaceEdit:
 
 
 def remove_rule(root: Path, capability: str) -> WorkspaceEdit:
-    """Takes a rule out of the manifest.
+    """Removes a rule from the manifest.
 
     Raises:
         LlmdoError: there is no rule for just that.
@@ -288,7 +288,7 @@ def _finds(root: Path, glob: str, path: str) -> bool:
 
 
 def _refuse_place(root: Path, path: str) -> None:
-    """Refuses a path where no worker file can be created."""
+    """Refuses a path at which no worker file can be created."""
     if not path.endswith(WORKER_SUFFIXES):
         raise refusal(f"`{path}` does not end in `.worker` or `.worker.md`")
     if is_pattern(path):
@@ -303,7 +303,7 @@ def _refuse_place(root: Path, path: str) -> None:
 
 
 def _refuse_missing_attribute(root: Path, python: str) -> None:
-    """Refuses a reference to a file that does not exist, or to a name that it does not have."""
+    """Refuses a reference to a missing file or name."""
     path = python_file(python)
     if path is None:
         return
@@ -328,14 +328,14 @@ def refuse_taken(graph: Graph, name: str) -> None:
 
 
 def _refuse_unknown(name: str, known: Iterable[str], problem: str) -> None:
-    """Refuses a name that is not among the `known` ones; `problem` says what it is instead."""
+    """Refuses a name not among the `known` ones; `problem` completes the message."""
     known = tuple(known)
     if name not in known:
         raise refusal(f"`{name}` is {problem}", hint=did_you_mean(name, known))
 
 
 def _named_by_path(current: Project, before: str, after: str) -> Iterator[tuple[str, Worker]]:
-    """The workers as they are once a toolset has another name: those lines follow that name it by a path."""
+    """The workers after a toolset's renaming: uses of it by a path follow the new name."""
     paths = {(path.at.document.source.path, path.at.route) for path in current.workspace.class_paths}
     for name, worker in current.graph.workers.items():
         uses = [
@@ -348,7 +348,7 @@ def _named_by_path(current: Project, before: str, after: str) -> Iterator[tuple[
 
 
 def _refuse_dangling(current: Project, after: Graph, name: str) -> None:
-    """Refuses what would make `after` of the graph where something would be found that is fine now."""
+    """Refuses an edit if names in the graph `after` it have new problems."""
     unread = [
         problem
         for problem in current.workspace.problems

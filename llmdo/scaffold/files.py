@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def obstacle(root: Path, path: str) -> str | None:
-    """Why no file can be written at `path`, a POSIX path below `root`; follows the path in a sentence.
+    """The obstacle to a file at `path`, a POSIX path below `root`, as a phrase to follow the path.
 
-    None where a regular file or nothing stands there and only folders, or nothing, on the way to it.
+    None if `path` is free or a regular file, with only folders, or nothing, on the way to it.
     """
     at = root
     *folders, _name = path.split("/")
@@ -31,7 +31,7 @@ def obstacle(root: Path, path: str) -> str | None:
 
 
 def read(root: Path, path: str) -> bytes | None:
-    """The bytes of the file at `path`, for which there is no `obstacle`; None where there is no file."""
+    """The bytes of the file at `path`, which has no `obstacle`; None without a file."""
     try:
         return (root / path).read_bytes()
     except FileNotFoundError:
@@ -41,7 +41,7 @@ def read(root: Path, path: str) -> bytes | None:
 
 
 def write(root: Path, path: str, content: bytes) -> None:
-    """Puts `content` at `path`, which has no `obstacle`, in one step; an existing file keeps its mode.
+    """Writes `content` to `path`, which has no `obstacle`, in one step; an existing file keeps its mode.
 
     Raises:
         LlmdoError: the file system refuses.

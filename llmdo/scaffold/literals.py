@@ -1,4 +1,4 @@
-"""Values as the formats of our files have them, whatever characters they hold."""
+"""Values in the formats of our files, with any characters."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 
 def yaml(value: object) -> str:
-    """A value as YAML has it: JSON, and whatever is no plain character spelled out."""
+    """A value in YAML: JSON with all unprintable characters escaped."""
     plain = json.dumps(value, ensure_ascii=False)
     return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in plain)
 
 
 def toml(value: object) -> str:
-    """A value as TOML has it: what is a table stands on one line."""
+    """A value in TOML, with tables inline."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{key} = {toml(item)}' for key, item in value.items())} }}"
     if isinstance(value, list):
@@ -22,5 +22,5 @@ def toml(value: object) -> str:
 
 
 def toml_text(text: str) -> str:
-    """A text as TOML has it: JSON, but for a character that JSON leaves and TOML does not."""
+    """A text in TOML: JSON, with one more character escaped."""
     return json.dumps(text).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""`llmdo.toml` as text to edit: refused where it cannot be, judged again before it is written."""
+"""`llmdo.toml` as text to edit: refused if it is unreadable, judged again before it is written."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Manifest:
 
     root: Path
     mark: bytes
-    """The byte-order mark, where there is one."""
+    """The byte-order mark, if there is one."""
     text: str
-    """With the line ends of the file."""
+    """The text with the line ends of the file."""
 
     @classmethod
     def read(cls, root: Path) -> Manifest:
@@ -57,11 +57,11 @@ class Manifest:
 
     @property
     def document(self) -> Document:
-        """What the text says."""
+        """The parsed text."""
         return toml.parse(Source(MANIFEST, self.text.replace("\r\n", "\n")))
 
     def table(self, *route: str) -> Mapping[str, Json]:
-        """The table at `route`; an empty one where there is none."""
+        """The table at `route`; empty if there is none."""
         table = self.document.data
         for name in route:
             below = table.get(name, {})
@@ -74,7 +74,7 @@ class Manifest:
         """This manifest after `change`.
 
         Raises:
-            LlmdoError: the change would make it say something that a manifest cannot say.
+            LlmdoError: the change would make it an invalid manifest.
         """
         changed = replace(self, text=change(self.text))
         known = {problem.message for problem in judge(self.document, "manifest").problems}
@@ -82,14 +82,14 @@ class Manifest:
         return changed
 
     def write(self) -> None:
-        """Puts the text in the place of the file."""
+        """Replaces the file."""
         files.write(self.root, MANIFEST, self.mark + self.text.encode())
 
 
 def refuse_invalid(
     document: Document, form: Format, *, known: frozenset[str] | set[str] = frozenset()
 ) -> None:
-    """Refuses a document that its format does not allow, unless for what is `known` already.
+    """Refuses a document that its format does not allow, except for problems already `known`.
 
     Raises:
         LlmdoError: with the first finding; it has no place, for the text is not in the file.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
 
 TABLES = ("mcpServers", "servers")
-"""The keys of such files that hold servers; the second is that of VS Code."""
+"""The keys of clients' files that hold servers; the second is that of VS Code."""
 
 _KNOWN = frozenset({"command", "args", "env", "cwd", "url", "serverUrl", "headers", "type", "transport"})
 _SILENT = frozenset({"type", "transport", "description", "name", "$schema"})
@@ -40,9 +40,9 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
 def add_server(
     root: Path, name: str, *, command: Sequence[str] = (), url: str | None = None, env: Sequence[str] = ()
 ) -> WorkspaceEdit:
-    """Names an MCP server: the program and arguments in `command`, or an address.
+    """Adds an MCP server: the program and arguments in `command`, or an address.
 
-    `env` are names of variables that it is given.
+    `env` are the names of its variables.
 
     Raises:
         LlmdoError: The name exists, or the words hold a secret.
@@ -72,9 +72,9 @@ def add_server(
 
 
 def import_servers(root: Path, path: Path) -> WorkspaceEdit:
-    """Names every server of a file with `mcpServers`, or the `servers` of VS Code, in the manifest.
+    """Adds every server of a file with `mcpServers`, or the `servers` of VS Code, to the manifest.
 
-    What such a file approves is not taken over, and in place of a secret stands the name of a variable.
+    Approvals in the file are not taken over, and each secret is replaced by the name of a variable.
 
     Raises:
         LlmdoError: The file cannot be read, has no servers, or one has a name that exists.
@@ -135,12 +135,12 @@ class _Taker:
 
     name: str
     notes: list[str]
-    """What was not taken over, a sentence each."""
+    """The parts that were not taken over, a sentence each."""
     variables: dict[str, str]
-    """The variables that stand for secrets by now, each with the secret, so that no two share one."""
+    """The variables in place of secrets so far, each with its secret, so that no two share one."""
 
     def table(self, entry: Mapping[str, Json]) -> dict[str, Json]:
-        """What a manifest says for `entry`."""
+        """The manifest's table for `entry`."""
         table: dict[str, Json] = {}
         lost = sorted(key for key in entry if key not in _KNOWN | _SILENT)
         if lost:
@@ -188,7 +188,7 @@ class _Taker:
         ]
 
     def _without(self, key: str, text: str, secrets: Sequence[credentials.Secret], name: str = "") -> str:
-        """`text` with a variable in place of each of `secrets`, called `name` or as the text calls the secret."""
+        """`text` with a variable in place of each of `secrets`, called `name` or as the text calls it."""
         for secret in reversed(secrets):
             variable = self._variable(
                 name or f"{self.name}_{secret.name or key}", text[secret.start : secret.end]
@@ -201,7 +201,7 @@ class _Taker:
         return text
 
     def _variable(self, name: str, secret: str) -> str:
-        """The variable for `secret`: a number tells it from one of that name that holds another secret."""
+        """The variable for `secret`, numbered if another secret has that name."""
         base = _variable(name)
         variable, number = base, 1
         while self.variables.setdefault(variable, secret) != secret:

@@ -1,8 +1,7 @@
 """Edits of TOML text that leave every other byte as it is.
 
-tomlkit writes what is new. It does not place it: its own edits put a new table below the comment that belongs to
-the next one, and give a CRLF file LF lines. So what is new is spliced in, and what goes is cut out, at the places
-that the scanner of `syntax.toml` finds.
+tomlkit writes new text but does not place it: its own edits put a new table below the comment that belongs to the next
+one, and give a CRLF file LF lines. Text is spliced in and cut out at the places found by the scanner of `syntax.toml`.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ _REST_OF_LINE = re.compile(r"[ \t]*,?[ \t]*(?:#[^\n]*)?\r?\n")
 
 
 def insert(text: str, route: tuple[str, ...], value: Value) -> str:
-    """`text` with a new key at `route`, below what its table holds already and in the form of its neighbours.
+    """`text` with a new key at `route`, at the end of its table and in the form of its neighbours.
 
-    A table becomes a section of its own where TOML allows one.
+    A table becomes a section of its own if TOML allows one.
     """
     layout = _Layout.of(text)
     for length in range(len(route) - 1, 0, -1):
@@ -56,7 +55,7 @@ def insert(text: str, route: tuple[str, ...], value: Value) -> str:
 
 
 def append(text: str, route: Route, item: str) -> str:
-    """`text` with `item` at the end of the array at `route`, on a line of its own where the last one has that."""
+    """`text` with `item` at the end of the array at `route`, on its own line if the last item is."""
     layout = _Layout.of(text)
     return layout.spliced(*layout.items(route).with_new(_value(item)))
 
@@ -68,9 +67,9 @@ def withdraw(text: str, route: Route, number: int) -> str:
 
 
 def delete(text: str, route: tuple[str, ...]) -> str:
-    """`text` without what is at `route`, in whatever form and in however many places it is written.
+    """`text` without the value at `route`, in any form and number of places.
 
-    Comments stay, except inside what goes. A section that is left with neither a key nor a comment goes too.
+    Comments stay, except inside removed values. A section without key and comment is removed too.
     """
     while True:
         layout = _Layout.of(text)
@@ -126,12 +125,12 @@ class _Part:
 
     route: Route
     start: int
-    """Where the last name of the key starts."""
+    """The start of the last name of the key."""
     value: int
-    """Where the value starts; of a header, its bracket."""
+    """The start of the value; of a header, its bracket."""
     end: int
     table: Route
-    """Of the nearest header above; of a header, its own."""
+    """The route of the nearest header above; of a header, its own."""
     inside: Route | None
     """The innermost value that holds this key, or None."""
 
@@ -143,7 +142,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Items:
-    """What stands between the brackets of an array or an inline table."""
+    """The text between the brackets of an array or an inline table."""
 
     layout: _Layout
     start: int
@@ -151,7 +150,7 @@ class _Items:
     spans: tuple[tuple[int, int], ...]
 
     def with_new(self, new: str) -> Iterator[Splice]:
-        """What puts `new` after the last item."""
+        """The splices that put `new` after the last item."""
         layout = self.layout
         if not self.spans:
             yield Splice(self.start, self.start, new)
@@ -168,7 +167,7 @@ class _Items:
         yield Splice(line, line, f"{indentation}{new}{',' if has_comma else ''}{layout.newline}")
 
     def without(self, number: int) -> Iterator[Splice]:
-        """What takes the item `number` out, with the comma that parts it from its neighbour."""
+        """The splices that remove the item `number` and its comma."""
         text = self.layout.text
         start, end = self.spans[number]
         own = _COMMA.match(text, end, self.end)
@@ -192,15 +191,15 @@ class _Items:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Layout:
-    """Where everything stands in a TOML text, by offsets into it."""
+    """The places of the parts of a TOML text, by offsets into it."""
 
     text: str
-    """With a line end at its very end, even where the file has none."""
+    """The text, with a line end added if the file ends without one."""
     newline: str
     is_complete: bool
     """Whether the file ends in a line end."""
     parts: tuple[_Part, ...]
-    """In the order of the text."""
+    """The parts in the order of the text."""
     array_items: Mapping[Route, tuple[int, int]]
 
     @classmethod
@@ -225,7 +224,7 @@ class _Layout:
         )
 
     def spliced(self, *splices: Splice) -> str:
-        """The text after these splices, which do not overlap; its last line ends as that of the file did."""
+        """The text after these splices, which do not overlap; it ends as the file did."""
 
         def apply(text: str, splice: Splice) -> str:
             return text[: splice.start] + splice.new + text[splice.end :]
@@ -234,15 +233,15 @@ class _Layout:
         return text if self.is_complete else text.removesuffix("\n").removesuffix("\r")
 
     def line_start(self, offset: int) -> int:
-        """Where the line around `offset` starts."""
+        """The start of the line around `offset`."""
         return self.text.rfind("\n", 0, offset) + 1
 
     def line_end(self, offset: int) -> int:
-        """Where the line after the one around `offset` starts."""
+        """The start of the line after the one around `offset`."""
         return self.text.find("\n", offset) + 1
 
     def is_inline(self, route: Route) -> bool:
-        """Whether an inline table stands at `route`."""
+        """Whether an inline table is at `route`."""
         return any(part.route == route and self.text[part.value] == "{" for part in self.parts)
 
     def items(self, route: Route) -> _Items:
@@ -269,7 +268,7 @@ class _Layout:
         return dotted[-1] if dotted else None
 
     def end_with_comments(self, part: _Part) -> int:
-        """Where what belongs to the last key of a section, or to a lone header, ends."""
+        """The end of a section's last key, or of a lone header, with its comments."""
         end = self.line_end(part.end)
         comments = _COMMENTS.match(self.text, end)
         return comments.end() if comments else end
@@ -284,7 +283,7 @@ class _Layout:
         return Splice(at, at, (self.newline if is_apart else "") + section)
 
     def old_section(self, header: _Part) -> Splice:
-        """The section of `header` and, where it stood apart from both neighbours, one of the blank lines."""
+        """The section of `header`, with one of the blank lines if it has them on both sides."""
         start = self.line_start(header.start)
         last = self.last_in(header.route)
         end = self.end_with_comments(last or header)
@@ -295,7 +294,7 @@ class _Layout:
 
 
 def _parts(spans: Mapping[Route, tuple[tuple[int, int], tuple[int, int]]]) -> Iterator[_Part]:
-    """The headers and keys of a text, in its order; an array's header goes by the route of its table."""
+    """The headers and keys of a text, in order; an array's header has the route of its table."""
     by_start = {key[0]: (route, value) for route, (key, value) in spans.items()}
     table: Route = ()
     open_values: list[tuple[int, Route]] = []

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LINES = {".gitattributes": "llmdo.lock text eol=lf", ".gitignore": ".llmdo/"}
-"""Files that others write too: only the line that is missing is appended."""
+"""Files that others write too: only the missing line is appended."""
 
 _SCHEMAS = {"schemas/llmdo-manifest.json": "manifest.json", "schemas/llmdo-worker.json": "worker.json"}
-"""Written beside the workspace, so that the editor lines name a file that exists, offline too."""
+"""Copied into the workspace, so that the editor lines name an existing file, offline too."""
 
 
 def templates() -> tuple[str, ...]:
@@ -27,10 +27,10 @@ def templates() -> tuple[str, ...]:
 
 
 def init(directory: Path, template: str, *, force: bool) -> tuple[str, ...]:
-    """Makes `directory` a workspace from a template; returns the POSIX paths of the files written, in order.
+    """Makes `directory` a workspace from a template; returns the POSIX paths of the written files, in order.
 
-    A file that already says the same is left alone. `force` replaces files that say something else; a link
-    or a folder in the way is never replaced, and nothing is written through a link.
+    Equal files are left alone. `force` replaces different ones; links and folders are never replaced, and nothing is
+    written through a link.
 
     Raises:
         LlmdoError: there is no such template, something is in the way (then nothing was written), or the
@@ -64,7 +64,7 @@ def workspace_name(directory: Path) -> str:
 
 
 def _contents(directory: Path, template: str) -> dict[str, bytes]:
-    """Every file of the new workspace and what it is to say, in order of path."""
+    """Every file of the new workspace with its content, in order of path."""
     if template not in templates():
         raise LlmdoError(
             f"there is no template `{template}`",
@@ -84,7 +84,7 @@ def _contents(directory: Path, template: str) -> dict[str, bytes]:
 
 
 def _with_line(directory: Path, path: str, line: str) -> bytes:
-    """The file at `path` with `line` in it; as it is where it holds the line already."""
+    """The file at `path`, with `line` added if missing."""
     current = b"" if files.obstacle(directory, path) else files.read(directory, path) or b""
     if line.encode() in (existing.strip() for existing in current.split(b"\n")):
         return current

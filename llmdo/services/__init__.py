@@ -1,5 +1,5 @@
-"""What llmdo does for whoever asks: runs from Python, locking, fixes, entries as MCP tools, a look at the machine.
+"""The operations for any caller: runs from Python, locking, fixes, entries as MCP tools, a look at the machine.
 
-What comes in are requests as values, from the command line or from a program; what goes out are outcomes. Nothing in
-here prints. `plan` makes every run: one that begins, goes on from an earlier one, is resumed or is repeated.
+They take requests and return outcomes; nothing in here prints. `plan` makes every run: new, continued, resumed or
+repeated.
 """

@@ -1,4 +1,4 @@
-"""What a run goes on with: the workspace as it is now, or the sources that the run began with."""
+"""The basis of a run that goes on: the workspace as it is now, or the sources that the run began with."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ Origin = Literal["workspace", "run"]
 
 
 class DriftError(LlmdoError):
-    """What runs is not what ran when the run began."""
+    """The sources differ from those at the beginning of the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What runs."""
+    """The graph, prompts and code that run."""
 
     graph: Graph
     prompts: Mapping[str, str]
     code: Path | None = None
     """The folder that Python is loaded from; None: the workspace."""
     accepted: tuple[str, ...] = ()
-    """What differs from what the run began with, a sentence each, and may."""
+    """The accepted differences from the beginning of the run, in sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BegunRun:
-    """A run that has begun, as its journal has it."""
+    """A run that has begun, from its journal."""
 
     journal: JournalStore
     redaction: Redaction
@@ -63,7 +63,7 @@ class BegunRun:
         """The run of `journal`.
 
         Raises:
-            JournalError: It did not begin, or its journal does not say with what.
+            JournalError: It did not begin, or its journal lacks the record of it.
         """
         from llmdo.runtime.telemetry.redaction import Redaction  # which takes a second
 
@@ -73,11 +73,11 @@ class BegunRun:
 
 
 def require_accepted(changed: Mapping[str, str], accepted: Sequence[str], remedies: Sequence[str]) -> None:
-    """Nothing, where all that `changed` was accepted, and nothing else; `remedies` are other ways to go on.
+    """Check that exactly the changes in `changed` were accepted; `remedies` are alternatives.
 
     Raises:
-        DriftError: Something was not; says what, all of it.
-        LlmdoError: Something is accepted that has not changed.
+        DriftError: Some were not; names them all.
+        LlmdoError: An accepted change is not there.
     """
     names = set(accepted)
     if unknown := sorted(names - changed.keys()):
@@ -105,15 +105,15 @@ def to_go_on(
     accepted: Sequence[str],
     accepting: str,
 ) -> Basis:
-    """The workspace for a run that goes on, or what it brings, written to `folder`.
+    """The workspace for a run that goes on, or the run's own sources, written to `folder`.
 
-    `accepting` says how to accept a difference; `tell` gets those that were `accepted`.
+    `accepting` says how to accept a difference; `tell` gets the accepted ones.
 
     Raises:
-        InvalidTeamError: `check` finds errors that stand in the way.
-        UntrustedError: Something would be imported that `consent` does not let through.
-        DriftError: Something differs that was not accepted; says what, all of it.
-        LlmdoError: Something is accepted that does not differ, or the run brings nothing.
+        InvalidTeamError: `check` finds errors that hinder it.
+        UntrustedError: `consent` refuses an import.
+        DriftError: Differences were not accepted; names them all.
+        LlmdoError: An accepted difference is not there, or the run has no sources of its own.
     """
     journal, binding = begun.journal, begun.binding
     if sources == "run":
@@ -140,10 +140,10 @@ def to_go_on(
 def to_repeat(
     begun: BegunRun, root: Path, folder: Path, tell: Tell, *, sources: Origin, reruns: bool
 ) -> Basis:
-    """What a replay needs beside the journal: code of the workspace, or of the run, written to `folder`; mostly none.
+    """Code that a replay needs besides the journal: of the workspace, or of the run, written to `folder`; mostly none.
 
     Raises:
-        LlmdoError: That differs from what ran.
+        LlmdoError: It differs from the code that ran.
     """
     journal, binding = begun.journal, begun.binding
     if sources == "run":
@@ -159,16 +159,16 @@ def to_repeat(
 
 
 def _has_code(graph: Graph, entry: str) -> bool:
-    """Whether code of the workspace decides what the run does, beside models and tools."""
+    """Whether the run depends on code of the workspace, besides models and tools."""
     started = graph.entries[entry]
     return bool(started.function or started.use or graph.schema_sources)
 
 
 def of_run(journal: JournalStore, binding: Binding, project: Project, folder: Path, tell: Tell) -> Basis:
-    """What the run began with, its Python written to `folder`; tells in what it differs from the workspace.
+    """The sources that the run began with, its Python written to `folder`; tells how they differ from the workspace.
 
     Raises:
-        JournalError: That is not there, or is not what its lock names.
+        JournalError: They are not there, or do not match the run's lock.
     """
     sources = sources_of(journal, binding)
     if sources is None:
@@ -207,19 +207,19 @@ def _differing(binding: Binding, project: Project) -> str:
 
 
 class Word(NamedTuple):
-    """What becomes of calls that may or may not have taken effect, by their paths."""
+    """The decisions on calls with an unknown effect, by call path."""
 
     again: frozenset[str]
     given_up: frozenset[str]
 
 
 def word_on(journal: JournalStore, again: Collection[str], given_up: Collection[str]) -> Word:
-    """What is said of each tool that may or may not have taken effect; `*` in a path stands for any text.
+    """The decision on each tool call with an unknown effect; `*` in a path matches any text.
 
-    A path that is named counts before one that a pattern matches, and what is said before what a probe knows.
+    A named path precedes a matching pattern, and a decision precedes a probe's result.
 
     Raises:
-        LlmdoError: Of one nothing is said, or something of a call of which there is nothing to say.
+        LlmdoError: A call lacks a decision, or a decision is about a call that needs none.
     """
     open_calls = unfinished(journal)
     word = Word(
@@ -248,7 +248,7 @@ def word_on(journal: JournalStore, again: Collection[str], given_up: Collection[
 
 
 def _matched(texts: Collection[str], calls: Mapping[str, str], others: Collection[str]) -> frozenset[str]:
-    """The paths that are named, and those of `calls` that a pattern matches and that `others` do not name."""
+    """The named paths, and those of `calls` that a pattern matches and that `others` do not name."""
     paths = {text for text in texts if "*" not in text}
     for pattern in (text for text in texts if "*" in text):
         expression = re.compile(".*".join(map(re.escape, pattern.split("*"))))
@@ -257,7 +257,7 @@ def _matched(texts: Collection[str], calls: Mapping[str, str], others: Collectio
 
 
 def _pattern(calls: Mapping[str, str], open_calls: Mapping[str, str]) -> str:
-    """What a flag says of these `calls`, or of those of one tool: a probe settles others of the `open_calls`."""
+    """A flag's value for these `calls`, or for those of one tool: a probe settles others of the `open_calls`."""
     path, tool = next(iter(calls.items()))
     if len(calls) == 1:
         return path

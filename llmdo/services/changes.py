@@ -1,4 +1,4 @@
-"""When files of a workspace change: the system says so, and nobody looks again and again."""
+"""Changes of a workspace's files, reported by the system instead of polling."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TOGETHER = 100
-"""Milliseconds: changes within them are one, as an editor that saves makes several."""
+"""Milliseconds: changes within them are one, as an editor makes several for one save."""
 
 UNTIL_INTERRUPTED = 5_000
-"""Milliseconds after which it is looked whether somebody ended it."""
+"""Milliseconds between looks for an interruption."""
 
 
 def changes(root: Path) -> Iterator[None]:
-    """At once, when it has begun to listen, and then once for all that changed at a time.
+    """Yields once when it has begun to listen, and then once for each batch of changes.
 
     Raises:
         KeyboardInterrupt: Somebody ended it.

@@ -1,4 +1,4 @@
-"""`check`: what is wrong with a workspace, found from its files alone."""
+"""`check`: the findings about a workspace, from its files alone."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from llmdo.workspace.project import Project
 
 _NOT_KEPT = frozenset({"LDO105", "LDO107", "LDO537"})
-"""Findings about what was not looked at as a whole: too many files, links, files that nobody may read; and about a
-secret, of which no copy is kept."""
+"""Findings about parts not read (too many files, links, no permission), and a secret, of which no copy is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRequest:
-    """What is checked."""
+    """The scope of a check."""
 
     project: str | None = None
     locked: bool = False
@@ -42,7 +41,7 @@ class CheckRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOutcome:
-    """What a check found."""
+    """The result of a check."""
 
     root: Path
     findings: tuple[Diagnostic, ...]
@@ -52,14 +51,16 @@ class CheckOutcome:
     read: Project = field(compare=False, repr=False)
     """The workspace as it was read."""
     asks_packages: bool = False
-    """Whether the answer depends on what is installed, which nothing notes."""
+    """Whether the answer depends on installed packages, which the memory does not note."""
     problem: LlmdoError | None = None
-    """Why the check is not whole: nothing could be selected, and the only findings are about files that could not be
-    read; or an extension is not loaded."""
+    """The reason why the check is not whole.
+
+    Nothing could be selected, and the only findings are about unreadable files; or an extension is not loaded.
+    """
 
     @property
     def is_seen(self) -> bool:
-        """Whether all that the findings are about was looked at, so that a change of it is noticed."""
+        """Whether all subjects of the findings were looked at, so that a change of them is noticed."""
         places = (place for finding in self.findings for place in finding.places)
         return (
             not self.asks_packages
@@ -72,10 +73,10 @@ MOST_ALIASES = 50  # of a path map: each is looked for in every prompt
 
 
 def meanings(outcome: CheckOutcome) -> Meanings:
-    """What the worker files mean to this check, as far as an edit of one may change hardly anything that it says.
+    """The meanings of the worker files for this check, so that edits which keep them need no new check.
 
-    Of a file with something hidden nothing is known; nor of any where more than texts for models differs from the lock,
-    as a prompt may then tell who has another name, nor where files could not be read.
+    A file with hidden content has none. No file has one if the lock is behind by more than texts for models, as a
+    prompt may then tell who has another name, or if files could not be read.
     """
     read = outcome.read
     locked = read.locked.graph
@@ -113,7 +114,7 @@ def _lines_of(at: Location) -> Iterable[int]:
 
 
 def check(request: CheckRequest, memory: Memory | None = None) -> CheckOutcome:
-    """What is wrong with the workspace; what a `memory` knows of files that are the same is not read again.
+    """The findings about the workspace; files that a `memory` knows unchanged are not read again.
 
     Raises:
         LlmdoError: There is none, or it cannot be read.
@@ -143,9 +144,9 @@ def check(request: CheckRequest, memory: Memory | None = None) -> CheckOutcome:
 def _selected(
     read: Project, findings: Sequence[Diagnostic], select: Sequence[str]
 ) -> tuple[tuple[Diagnostic, ...], LlmdoError | None]:
-    """The findings about what was selected, and those about files that cannot be read.
+    """The findings about the selection, and those about unreadable files.
 
-    The latter are there as well where a selector means nothing: it may name what is in such a file.
+    The latter are included even if a selector means nothing: it may name something in such a file.
     """
     from llmdo.reach import selectors
     from llmdo.services.reach import selected

@@ -1,4 +1,4 @@
-"""Going on from an earlier run: its messages, and its end, which the new run is bound to."""
+"""Going on from an earlier run: its messages, and its end, to which the new run is bound."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def end_of(journal: JournalStore) -> Earlier:
     """The end of the run of `journal`, for one that goes on from it.
 
     Raises:
-        LlmdoError: It is not over, or not all that it began was ended.
+        LlmdoError: It is not over, or something that it began has not ended.
     """
     run = journal.run
     if open_calls := unfinished(journal):
@@ -79,8 +79,8 @@ def continuing(plan: RunPlan, run: str, environ: Mapping[str, str], *, keeps: bo
     """`plan`, of a new run that goes on from the run `run`; `keeps` says whether it keeps a journal.
 
     Raises:
-        LlmdoError: It has no journal or no input, or there is no such run, it is not over, or its messages are not
-            there any more.
+        LlmdoError: It has no journal or no input, or the earlier run does not exist, is not over, or lost its
+            messages.
     """
     from llmdo.runtime.recording.history import history_of, new_messages  # which takes a second
 

@@ -27,7 +27,7 @@ WORKTREE = "worktree"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffRequest:
-    """What is compared."""
+    """The two sides of a comparison."""
 
     before: str = "HEAD"
     """A revision."""
@@ -43,21 +43,21 @@ class DiffRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """What was compared, in words for the reader."""
+    """The compared sides, in words for the reader."""
 
     before: str
     after: str
     has_baseline: bool = True
-    """Whether there was a lock before; without one everything is new."""
+    """Whether there was a lock before; without one all is new."""
     read_from: str | None = None
     """The format of a foreign project."""
     folder: str = ""
-    """What stands before a path of the workspace where several are printed: empty, or with a slash at the end."""
+    """The prefix of a workspace's paths if several are printed: empty, or with a slash at the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffOutcome:
-    """What differs, and between what."""
+    """The differences, and the sides that were compared."""
 
     difference: Difference
     sides: Sides
@@ -66,7 +66,7 @@ class DiffOutcome:
 
 
 def sides_of(revisions: str) -> tuple[str, str]:
-    """The two sides of `A..B`; without A that is the last commit, without B what is on disk.
+    """The two sides of `A..B`; without A that is the last commit, without B the files on disk.
 
     Raises:
         LlmdoError: That does not name two.
@@ -78,7 +78,7 @@ def sides_of(revisions: str) -> tuple[str, str]:
 
 
 def diff(request: DiffRequest, tell: Tell) -> DiffOutcome:
-    """What one side lets each entry do that the other does not.
+    """Everything that one side lets each entry do and the other does not.
 
     Raises:
         LlmdoError: A side cannot be read.
@@ -132,11 +132,11 @@ class _Compared:
 
     graph: Graph
     unread: int = 0
-    """The errors for which something of its sources is not in the graph."""
+    """The errors that keep parts of its sources out of the graph."""
 
 
 def _side(root: Path, at: str, tell: Tell) -> _Compared | None:
-    """The sources on disk, or the lock of a revision; None where that has none."""
+    """The sources on disk, or the lock of a revision; None if that has none."""
     if at == WORKTREE:
         return _worktree(root, tell)
     graph = revision.locked_graph(root, at)
@@ -148,7 +148,7 @@ def _side(root: Path, at: str, tell: Tell) -> _Compared | None:
 
 
 def _worktree(root: Path, tell: Tell) -> _Compared:
-    """What the sources on disk say. Nothing of them is run, so the lock tells what only an import or a start does."""
+    """The sources on disk. None of them is run, so facts that need an import or a start come from the lock."""
     read = project.read(root)
     require_extensions(read.workspace.problems)
     if read.locked.graph is None:
@@ -173,7 +173,7 @@ def _worktree(root: Path, tell: Tell) -> _Compared:
 
 
 def _foreign(origin: tuple[str, str], request: DiffRequest, tell: Tell) -> DiffOutcome:
-    """A foreign project at one revision against the same at another, or as it is on disk."""
+    """A foreign project at one revision against another, or against the files on disk."""
     from llmdo import foreign  # what only few comparisons need
 
     name, folder = origin[0], Path(origin[1])

@@ -1,6 +1,6 @@
-"""What `llmdo run` finds on this machine: what is there, what is in force, and what a workspace needs and lacks.
+"""The state of this machine for `llmdo run`: installed parts, settings in force, and needs of a workspace.
 
-It looks and tells names: never the value of a variable. Nothing of the workspace is run.
+It tells names, never the value of a variable. Nothing of the workspace is run.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _MODULES: Mapping[str, str] = {
     "mcp": "fastmcp",
     "otel": "opentelemetry.sdk",
 }
-"""Each extra of the core with the module that it brings."""
+"""The extras of the core, each with its module."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 GIT_SECONDS = 10.0
@@ -66,13 +66,13 @@ class Item:
     name: str
     state: str
     problem: str | None = None
-    """What is missing that a run here needs, with what to do about it."""
+    """A missing part that a run here needs, with a remedy."""
     hint: str | None = None
-    """How to get what is not there and not needed."""
+    """How to get an optional part that is missing."""
 
 
 def examine(root: Path | None, environ: Mapping[str, str]) -> Iterator[Item]:
-    """What a person finds here, and of the workspace at `root` where there is one."""
+    """The items of this machine, and of the workspace at `root` if there is one."""
     yield Item(section="llmdo", name="llmdo", state=__version__)
     yield Item(section="llmdo", name="pydantic-ai", state=metadata.version("pydantic-ai-slim"))
     yield Item(section="llmdo", name="python", state=f"{platform.python_version()} on {platform.system()}")
@@ -89,7 +89,7 @@ def examine(root: Path | None, environ: Mapping[str, str]) -> Iterator[Item]:
 
 
 def examine_here(project: str | None) -> list[Item]:
-    """The same of the workspace that a command would be about, or of none outside of any."""
+    """The items of this machine and the workspace of a command, if there is one."""
     cwd = Path.cwd()
     is_named = project is not None or os.environ.get("LLMDO_PROJECT")
     if is_named or nearest(str(cwd), MANIFEST):
@@ -144,7 +144,7 @@ def _person(environ: Mapping[str, str]) -> Iterator[Item]:
 
 
 def _isolation(read: Project | None, folder: Path, environ: Mapping[str, str]) -> Item:
-    """What would isolate commands, and whether the workspace can do without it."""
+    """The means of isolating commands, and whether the workspace can do without."""
     wanted = read.graph.shell.isolation if read else "auto"
     uses_shell = read is not None and any(
         use.name == "shell"
@@ -182,7 +182,7 @@ def _workspace(root: Path, read: Project, environ: Mapping[str, str]) -> Iterato
 
 
 def _store(root: Path, environ: Mapping[str, str]) -> Iterator[Item]:
-    """Where journals are kept, and whether they can be."""
+    """The place of the journals, and whether they can be kept there."""
     try:
         if address_of(root, environ):
             runs = runs_of(root, environ)
@@ -206,7 +206,7 @@ def _store(root: Path, environ: Mapping[str, str]) -> Iterator[Item]:
 
 
 def _root(folders: Folders) -> Iterator[Item]:
-    """The folder that tools work on, where that is another one."""
+    """The folder that tools work on, if it is not the workspace."""
     if folders.stated is None:
         return
     try:
@@ -226,7 +226,7 @@ def _lock(read: Project) -> str:
 
 
 def _models(root: Path, graph: Graph, environ: Mapping[str, str]) -> Iterator[Item]:
-    """The models that the entries use. Those of the workspace's own code are not made: nothing of it is run."""
+    """The models of the entries. Those of the workspace's own code are not made: nothing of it is run."""
     choice = ModelChoice(environment=environ.get("LLMDO_MODEL") or None)
     source = ModelSource(aliases=graph.models, load=lambda name: name, root=root)
     needed = {
@@ -275,7 +275,7 @@ def _servers(root: Path, graph: Graph, environ: Mapping[str, str]) -> Iterator[I
 
 
 def _variables(server: Server) -> list[str]:
-    """The environment variables that a server is given or its address needs."""
+    """The environment variables of a server and its address."""
     names = {name for name in server.env if "=" not in name}
     texts = (*server.env, *server.args, *server.headers, server.url or "", server.auth or "")
     return sorted(names.union(*(_VARIABLE.findall(text) for text in texts)))

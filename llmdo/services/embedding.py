@@ -1,4 +1,4 @@
-"""llmdo from Python: entries of a workspace, or of a few files alone, run as the command line runs them."""
+"""llmdo from Python: entries of a workspace, or of a few files alone, run as by the command line."""
 
 from __future__ import annotations
 
@@ -64,39 +64,39 @@ Files = str | os.PathLike[str]
 
 
 class RunSettings(TypedDict, total=False):
-    """How an entry is run. Nothing of it lifts a block."""
+    """The settings of a run. None of them lifts a block."""
 
     message_history: Sequence[ModelMessage] | None
-    """What the entry's worker was told and answered before, such as the `messages` of an earlier outcome."""
+    """Earlier messages of the entry's worker, such as the `messages` of an earlier outcome."""
     continue_from: str | None
-    """The run that it goes on from, by its id, what only that begins or ends with, or `last`: it keeps a journal."""
+    """The run that it goes on from: its id, a unique start or end of that, or `last`. It keeps a journal."""
     untrusted_input: bool
-    """Whether a stranger may have written the input, as far as its entry does not say: flow rules then count it so."""
+    """Whether a stranger may have written the input, if its entry does not say: flow rules then count it so."""
     locked: bool
-    """Whether a lock that is missing or stale refuses the run."""
+    """Whether a missing or stale lock refuses the run."""
     approver: Approver | None
-    """Without one nobody is asked, and what needs approval is refused."""
+    """Without one nobody is asked, and calls that need approval are refused."""
     policy: RunPolicy | None
     paths: Mapping[str, str] | None
     """They replace or add to those of the manifest."""
     attachments: Sequence[Files | BinaryContent]
-    """Paths of the workspace, through the path map, and content of pydantic-ai, handed to the entry's worker."""
+    """Paths of the workspace, through the path map, and content of pydantic-ai, for the entry's worker."""
     attachment_resolver: AttachmentResolver | None
-    """Gives the content of files that are handed over, at the start and by delegation; else the workspace does."""
+    """Gives the content of passed files, at the start and by delegation; by default the workspace does."""
     limits: Limits | None
-    """They may only lower what the files say, as `max_depth` may."""
+    """Limits that may only lower those of the files, as `max_depth` may."""
     max_depth: int | None
     on_event: Sink
     stream: bool
     """Whether `on_event` gets answers piece by piece, as they arrive. By default it does."""
     journal: bool
-    """Whether the run keeps one, as those from the command line do: to be resumed, replayed and audited."""
+    """Whether the run keeps a journal, as by the command line: to be resumed, replayed and audited."""
 
 
 def naming(settings: type | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator: an error about an argument that a function does not have names the nearest that it has.
+    """A decorator: an error about an unknown argument names the nearest known one.
 
-    `settings` is what the function takes as `**settings`; whoever inspects it sees them one by one.
+    `settings` is the type of `**settings`; inspecting the function shows them one by one.
     """
 
     def named(function: Callable[P, R]) -> Callable[P, R]:
@@ -139,7 +139,7 @@ def _spelled_out(function: Callable[P, R], settings: type | None) -> inspect.Sig
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamEntry:
-    """Something that can be started, with all that it needs: checked, resolved, and the same for every run of it."""
+    """An entry, checked and resolved, with all that it needs, which is the same for every run of it."""
 
     name: str
     kind: Kind
@@ -154,10 +154,10 @@ class TeamEntry:
         input: str | Mapping[str, Json] | None = None,  # noqa: A002
         **settings: Unpack[RunSettings],
     ) -> RunOutcome:
-        """How a run of it ended; None is the input that the entry has itself.
+        """The outcome of a run of the entry; with None it takes its own input.
 
         Raises:
-            LlmdoError: The run cannot start; nothing was asked of a model.
+            LlmdoError: The run cannot start; no model was asked.
         """
         return await self._run(input, settings)
 
@@ -167,7 +167,7 @@ class TeamEntry:
         input: str | Mapping[str, Json] | None = None,  # noqa: A002
         **settings: Unpack[RunSettings],
     ) -> AsyncGenerator[Event | RunOutcome]:
-        """The events of a run of it as they happen, answers piece by piece, and its outcome as the last.
+        """The events of a run of the entry as they happen, answers piece by piece, and its outcome as the last.
 
         Closing the iterator early ends the run as interrupted.
 
@@ -216,13 +216,13 @@ class TeamEntry:
 
 
 class BuiltEntry(NamedTuple):
-    """What `build_entry` made of a few files."""
+    """An entry that `build_entry` made of a few files."""
 
     entry: TeamEntry
     workers: tuple[str, ...]
-    """The workers that an entry in Python may call itself; none for a worker, whose header names them."""
+    """The workers that an entry in Python may call; none for a worker, whose header names them."""
     tools: tuple[Offer, ...]
-    """Every tool that an entry in Python could come to call, its own and those of its workers."""
+    """Every tool that an entry in Python could call, its own and those of its workers."""
 
 
 @naming(RunSettings)
@@ -237,7 +237,7 @@ def run(
     """As `run_async`, for callers without an event loop.
 
     Raises:
-        LlmdoError: As there; or it was called where an event loop runs.
+        LlmdoError: As there; or an event loop is running.
     """
     require_no_loop("`await llmdo.run_async(...)`")
     return asyncio.run(run_async(workspace, entry, input, model=model, **settings))
@@ -252,14 +252,14 @@ async def run_async(
     model: ModelNamed = None,
     **settings: Unpack[RunSettings],
 ) -> RunOutcome:
-    """How a run of `entry` ended, which may be left out where there is only one, or a `main`.
+    """The outcome of a run of `entry`, which may be left out if there is only one, or a `main`.
 
-    `workspace` is a folder in or below a workspace, or the files of a team alone. `model` is one for all workers that
-    name none, or one for each worker by its name: references as files have them, or models of pydantic-ai.
+    `workspace` is a folder in or below a workspace, or the files of a team alone. `model` is one for all workers
+    that name none, or one for each worker by its name: references as files have them, or models of pydantic-ai.
 
     Raises:
         InvalidTeamError: `check` finds errors, or there is no such entry.
-        LlmdoError: The run cannot start; nothing was asked of a model.
+        LlmdoError: The run cannot start; no model was asked.
     """
     locked = settings.get("locked", False)
     opened = await asyncio.to_thread(open_entry, workspace, entry, model=model, locked=locked)
@@ -299,7 +299,7 @@ def _with_sink(tell: Sink, settings: RunSettings) -> RunSettings:
 def options_of(
     settings: Mapping[str, Any], graph: Graph, otherwise: Approver | None, mode: str
 ) -> dict[str, object]:
-    """The options about questions, rules and events, by name; `otherwise` answers as `mode` where no approver is given.
+    """The options about questions, rules and events, by name; `otherwise` answers as `mode` if no approver is given.
 
     Raises:
         LlmdoError: The approver may not answer here.
@@ -324,7 +324,7 @@ def open_entry(
     model: ModelNamed = None,
     locked: bool = False,
 ) -> TeamEntry:
-    """An entry of a workspace, checked and ready to be run as often as one likes.
+    """An entry of a workspace, checked and ready for any number of runs.
 
     Raises:
         InvalidTeamError: As `run_async`.
@@ -353,13 +353,13 @@ async def build_entry(
 ) -> BuiltEntry:
     """The entry of that name among some files: a worker, an async function, or the tool of a toolset.
 
-    The folder that holds all of them is the workspace, whose manifest says nothing but which they are. A function or
-    a tool may call every worker among them. `model` is that of the entry alone, not of those that it delegates to: of
-    the worker, or of the workers that a function calls and that name none; `models` are those of workers by name.
+    The folder that holds all of them is the workspace, and its manifest lists only these files. A function or a
+    tool may call every worker among them. `model` is for the entry alone, not for its delegates: for the worker, or
+    for the workers that a function calls and that name none; `models` are those of workers by name.
 
     Raises:
-        InvalidTeamError: There is no such entry or more than one, or `check` finds errors: two workers of one name, a
-            name that is neither a toolset nor a worker, and so on.
+        InvalidTeamError: There is no such entry or more than one, or `check` finds errors, such as two workers of
+            one name or a name that is neither a toolset nor a worker.
     """
     by_worker = dict(models or {})
     return await asyncio.to_thread(_build, [*worker_files, *python_files], model, by_worker, entry_name)
@@ -448,7 +448,7 @@ def _kind_of(entry: Entry) -> Kind:
 
 
 def choice_of(model: ModelNamed) -> ModelChoice:
-    """What the caller says about models; one that is given as itself goes by a reference of its own."""
+    """The caller's choice of models; a model object goes by a reference of its own."""
     by_name = model if isinstance(model, dict) else {}
     instances: dict[str, Model] = {}
 
@@ -466,7 +466,7 @@ def choice_of(model: ModelNamed) -> ModelChoice:
 
 
 def require_no_loop(hint: str) -> None:
-    """Nothing, where no event loop runs; `hint` says what to call where one does.
+    """Check that no event loop runs; `hint` names the function to call otherwise.
 
     Raises:
         LlmdoError: One runs.
@@ -482,7 +482,7 @@ def limits_set(limits: Limits | None) -> dict[str, float]:
     """The limits that are set, by their names in the manifest.
 
     Raises:
-        TypeError: They are something else.
+        TypeError: `limits` is of another type.
         LlmdoError: One is not a number above 0.
     """
     if not isinstance(limits, Limits | None):
@@ -495,7 +495,7 @@ def limits_set(limits: Limits | None) -> dict[str, float]:
 
 
 def _limited(graph: Graph, name: str, limits: Limits | None) -> Graph:
-    """The graph with the limits of an entry lowered to `limits` where those are lower."""
+    """The graph with the limits of an entry lowered to `limits`; lower ones stay."""
     if not limits_set(limits):
         return graph
     entry, lower = graph.entries[name], {}

@@ -1,4 +1,4 @@
-"""Entries of a few files alone: what their manifest would say that an entry of some name starts."""
+"""Entries of a few files alone: the manifest that would start an entry of some name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def with_entry(project: Project, root: Path, manifest: Source, name: str) -> Project:
-    """`project`, which is sound and whose `manifest` says no more than its files, with the entry of that name.
+    """`project`, which is sound and whose `manifest` only lists its files, with the entry of that name.
 
     Raises:
         InvalidTeamError: There is no such entry, or more than one.
@@ -34,7 +34,7 @@ def with_entry(project: Project, root: Path, manifest: Source, name: str) -> Pro
 
 
 def _start_of(project: Project, name: str) -> str | None:
-    """What the manifest would say that the entry `name` starts; None where a worker says so itself.
+    """The manifest's value for starting the entry `name`; None if a worker declares it itself.
 
     Raises:
         InvalidTeamError: Nothing has that name, or several things have.
@@ -58,5 +58,5 @@ def _start_of(project: Project, name: str) -> str | None:
 
 
 def _is_function(node: ast.stmt, name: str) -> bool:
-    """Whether a statement makes an entry's function of that name; what is decorated is a tool or something else."""
+    """Whether a statement defines an async function of that name without decorators."""
     return isinstance(node, ast.AsyncFunctionDef) and node.name == name and not node.decorator_list

@@ -1,4 +1,4 @@
-"""A file of variables that a person names for one command: what it holds is secret, whatever their names say."""
+"""A file of variables for one command: all its values are secret, whatever their names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LARGEST = 1_000_000  # bytes: more is not a file of variables
 
 PERSONAL = frozenset({"LLMDO_TRUST", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "APPDATA", "LOCALAPPDATA"})
-"""What says whom the person trusts and what they forbid, or where that is written."""
+"""Variables that say whom the person trusts and what they forbid, or locate the files that do."""
 
 _LINE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)")
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<value>.*)(?P=quote)\s*(?:#.*)?""")
@@ -23,12 +23,10 @@ _COMMENT = re.compile(r"(?:^|\s+)#.*")
 
 
 def load(file: Path, environ: MutableMapping[str, str]) -> tuple[str, ...]:
-    """Puts the variables of `file` into `environ`, and says which; those that hold something already stay as they are.
-
-    All that are put there are noted as secrets, so that no value of theirs is written down.
+    """Puts the variables of `file` into `environ` as secrets, and returns their names; set variables stay as they are.
 
     Raises:
-        LlmdoError: The file cannot be read, or a line of it is none; no value is shown.
+        LlmdoError: The file cannot be read or has an invalid line; no value is shown.
     """
     try:
         content = file.read_bytes()

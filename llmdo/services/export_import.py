@@ -1,4 +1,4 @@
-"""`runs export` and `runs import`: a run with the sources that it needs, to another machine and in."""
+"""`runs export` and `runs import`: a run with its sources, moved to another machine."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedRun:
-    """A run that was taken in, and what going on with it would mean here."""
+    """An imported run, and the consequences of going on with it here."""
 
     run: str
     notes: tuple[str, ...]
 
 
 def export(root: Path, run: str, file: Path, *, with_sources: bool = True) -> int:
-    """Writes the run to `file`, where nothing may be, and returns the number of its source files that went with it.
+    """Writes the run to `file`, which must not exist, and returns the number of its source files in it.
 
-    `with_sources` says whether the code goes with it that it needs to go on elsewhere.
+    `with_sources` includes the code that it needs to go on elsewhere.
 
     Raises:
-        LlmdoError: There is no such run, something is in the way, or its sources cannot go with it.
+        LlmdoError: There is no such run, the file exists, or its sources cannot be included.
     """
     from llmdo.runtime.recording.encoding import Encoding  # which takes a second
     from llmdo.runtime.telemetry.redaction import Redaction
@@ -63,10 +63,10 @@ def export(root: Path, run: str, file: Path, *, with_sources: bool = True) -> in
 
 
 def _history(journal: JournalStore, encoding: Encoding) -> tuple[JournalEntry, Mapping[str, bytes]] | None:
-    """The messages that the run starts from, where only the journals of earlier runs have them.
+    """The messages that the run starts from, if only the journals of earlier runs have them.
 
     Raises:
-        JournalError: Those journals are not here any more, or there is a secret in the messages.
+        JournalError: Those journals are gone, or the messages hold a secret.
     """
     from llmdo.runtime.recording.entries import history_entry
     from llmdo.runtime.recording.history import history_of
@@ -86,7 +86,7 @@ def _history(journal: JournalStore, encoding: Encoding) -> tuple[JournalEntry, M
 
 
 def take_in(root: Path, file: Path) -> ImportedRun:
-    """Takes a run from a file among those of the workspace.
+    """Adds a run from a file to those of the workspace.
 
     Raises:
         LlmdoError: It is no exported run, or there is such a run already.
@@ -119,10 +119,10 @@ def counted_sources(number: int) -> str:
 
 
 def _sources(root: Path, journal: JournalStore, redaction: Redaction) -> Sources | None:
-    """What the run loads; None where it brought its own, or cannot go on anyway.
+    """The code that the run loads; None if it brought its own, or cannot go on anyway.
 
     Raises:
-        JournalError: It was not kept and is no longer there as it was, or holds what looks like a secret.
+        JournalError: It was not kept and has changed or gone, or seems to hold a secret.
     """
     first = next(journal.entries("run"), None)
     if first is None or first.is_redacted or next(journal.entries("sources"), None):
@@ -145,7 +145,7 @@ def _sources(root: Path, journal: JournalStore, redaction: Redaction) -> Sources
 
 
 def _versions(then: Mapping[str, str]) -> Iterator[str]:
-    """Which of the programs that the run ran with are others here."""
+    """The programs whose versions differ here from those of the run."""
     versions = {
         "llmdo": __version__,
         "python": platform.python_version(),
@@ -157,7 +157,7 @@ def _versions(then: Mapping[str, str]) -> Iterator[str]:
 
 
 def _missing(sources: Sources | None) -> Iterator[str]:
-    """The packages that the sources import and that are not installed here; no version of them is recorded."""
+    """The packages that the sources import and that are missing here; their versions are not recorded."""
     own = {path.removesuffix(".py").split("/")[0] for path in sources.texts} if sources else set()
     for path, text in sources.texts.items() if sources else ():
         imports = outline(Source(path, text)).imports

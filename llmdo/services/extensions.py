@@ -1,4 +1,4 @@
-"""The extensions of the workspace in which a command is given that is about something else."""
+"""The extensions of the workspace around a command that is about something else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def extensions_here() -> tuple[Extension, ...]:
-    """Those that the nearest manifest names, from the current folder upwards; none where there is no manifest.
+    """The extensions that the nearest manifest names, from the current folder upwards; none without a manifest.
 
     Raises:
         LlmdoError: One of them is not loaded, or the person's own policy cannot be used.

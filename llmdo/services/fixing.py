@@ -1,4 +1,4 @@
-"""`check --fix`: the safe edits that findings offer, made in the files, and a stale lock written anew."""
+"""`check --fix`: the safe edits that findings offer, applied to the files, and an update of a stale lock."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _BOM = "\ufeff"
 
 
 def fix(root: Path, consent: Consent | None = None) -> Iterator[str]:
-    """Fixes what is certain in the workspace at `root`; says each edit, and before it relocks, that it will.
+    """Fixes certain mistakes in the workspace at `root`; tells each edit, and announces a relock before it.
 
-    A stale lock is brought up to date only where nothing but notes is found besides. That imports toolset modules
-    in a child process, as `llmdo lock` does, to which it leaves what that alone takes in.
+    A stale lock is updated only if all other findings are notes. That imports toolset modules in a child process,
+    as `llmdo lock` does. Changes that only `llmdo lock` takes in are left to it.
 
     Raises:
-        UntrustedError: something would be imported that `consent` does not let through.
+        UntrustedError: `consent` refuses an import.
         LlmdoError: a file cannot be written, or a toolset module cannot be imported.
     """
     for _ in range(MAX_ROUNDS):
@@ -68,7 +68,7 @@ def _by_path(findings: Iterable[Diagnostic]) -> Iterable[tuple[str, list[Fix]]]:
 
 
 def _apply(root: Path, path: str, fixes: Sequence[Fix]) -> list[Fix]:
-    """Makes those edits in one write that overlap no earlier one and still find what they replace; returns them.
+    """Makes, in one write, the edits that overlap no earlier one and still find their old text; returns them.
 
     Every other byte of the file stays: line ends, a byte-order mark, white space.
     """
@@ -90,7 +90,7 @@ def _apply(root: Path, path: str, fixes: Sequence[Fix]) -> list[Fix]:
 
 
 def _stretches(text: str, fixes: Iterable[Fix]) -> Iterator[tuple[int, int, Fix]]:
-    """Where the spans of `fixes` start and end in `text`, the file as it is on the disk."""
+    """The start and end offsets of the spans of `fixes` in `text`, the file as it is on the disk."""
     first = len(_BOM) if text.startswith(_BOM) else 0
     starts = [first]
     for line in text[first:].split("\n"):

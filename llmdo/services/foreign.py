@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignOutcome:
-    """What a check of a foreign project found."""
+    """The result of a check of a foreign project."""
 
     findings: tuple[Diagnostic, ...]
     files: tuple[str, ...]
@@ -29,7 +29,7 @@ class ForeignOutcome:
 
 
 def check(origin: tuple[str, str]) -> ForeignOutcome:
-    """What is wrong with the project, and what it could not be read for.
+    """The findings about the project, and the reasons why parts could not be read.
 
     Raises:
         LlmdoError: There is no such project, or no such format.
@@ -45,7 +45,7 @@ def check(origin: tuple[str, str]) -> ForeignOutcome:
 
 
 def opened(origin: tuple[str, str], tell: Tell) -> Foreign:
-    """The project that `--from` names. What could not be read may be missing in the answer, and a warning says so."""
+    """The project that `--from` names. A warning says if unreadable files may be missing in the answer."""
     name, folder = origin
     read = foreign.read(name, Path(folder), extensions=extensions_here())
     unread = sum(problem.severity == "error" for problem in read.team.problems)
@@ -58,7 +58,7 @@ def opened(origin: tuple[str, str], tell: Tell) -> Foreign:
 
 
 def table(name: str) -> tuple[Line, ...]:
-    """What each tool of a format can do, with sources.
+    """The capabilities of each tool of a format, with sources.
 
     Raises:
         LlmdoError: There is no table of it.

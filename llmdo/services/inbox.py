@@ -1,4 +1,4 @@
-"""Questions that wait for a person: listed over all runs, shown whole, and answered at a terminal or in a page."""
+"""Waiting questions: listed over all runs, shown whole, and answered at a terminal or in a page."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 OPEN = frozenset({"waiting", "running", "stopped"})
-"""The runs whose questions wait: one that failed, or that a person ended, goes on only where somebody says so."""
+"""The runs whose questions wait. One that failed or that a person ended goes on only on request."""
 
 AT_TERMINAL = "only a person at a terminal may allow this"
 NOT_WHOLE = "a part of this call looks like a secret and is left out, so it cannot be shown whole"
@@ -54,16 +54,16 @@ NOT_WHOLE = "a part of this call looks like a secret and is left out, so it cann
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """A question that waits, and the run that it belongs to."""
+    """A waiting question, and its run."""
 
     run: Summary
     question: Waiting
     callers: tuple[tuple[str, str], ...]
-    """Through whom it is asked: the call paths of workers and their names, the entry's first."""
+    """The workers through which it is asked: their call paths and names, the entry's first."""
 
     @property
     def obstacle(self) -> str | None:
-        """Why it cannot be allowed but at a terminal; None where it can."""
+        """The reason why it can only be allowed at a terminal; None if it can be allowed elsewhere."""
         if self.question.terminal_only:
             return AT_TERMINAL
         return None if self.question.is_whole else NOT_WHOLE
@@ -71,23 +71,23 @@ class Pending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCall:
-    """A question that waits, with what its call would do to a file."""
+    """A question that waits, with the effect of its call on a file."""
 
     pending: Pending
     change: ProposedChange | None
-    """None where it would not do anything to a file, as far as anybody knows."""
+    """None if no effect on a file is known."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Inbox:
-    """All that waits in one workspace. Runs that are complete are looked at once: nothing in them waits again."""
+    """All waiting questions of one workspace. Complete runs are read once: nothing in them waits again."""
 
     root: Path
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     _complete: set[str] = field(default_factory=set)
 
     def pending(self, tell: Tell) -> Iterator[Pending]:
-        """The questions that wait, those of the last run first; tells of runs that cannot be read."""
+        """The waiting questions, those of the last run first; tells of unreadable runs."""
         runs = runs_of(self.root, self.environ)
         for name in reversed(runs.names()):
             if name in self._complete:
@@ -108,7 +108,7 @@ class Inbox:
                 yield from _pending(journal, summed)
 
     def call(self, run: str, path: str) -> PendingCall:
-        """The question of that run that waits at that call path, with all that it says.
+        """The question of that run that waits at that call path, in full.
 
         Raises:
             StaleError: None does, or not any more.
@@ -136,7 +136,7 @@ def _pending(journal: JournalStore, run: Summary) -> Iterator[Pending]:
 
 
 def _folders(root: Path, journal: JournalStore) -> Folders | None:
-    """What the tools of the run work on; None where its journal does not say."""
+    """The folders that the tools of the run work on; None if its journal does not say."""
     try:
         return Folders(root, binding_of(journal).graph.settings.root)
     except LlmdoError:
@@ -144,19 +144,19 @@ def _folders(root: Path, journal: JournalStore) -> Folders | None:
 
 
 GoesOn = Literal["no", "here", "itself", "workers"]
-"""Who goes on with a run after an answer: nobody, a process that is to be started, its own, or workers of a fleet."""
+"""Who goes on with a run after an answer: nobody, a process to be started, its own, or workers of a fleet."""
 
 Verb = Literal["allow", "always", "edit", "refuse", "stop"]
-"""`always`: this very call, until the run ends; `edit`: another call instead, which is decided on anew."""
+"""`always`: this very call, until the run ends; `edit`: another call instead, which needs its own decision."""
 
 
 class NotWholeError(LlmdoError):
-    """A call cannot be allowed where not all of it can be shown."""
+    """A call cannot be allowed because part of it cannot be shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenAnswer:
-    """What somebody says to one question."""
+    """An answer to one question."""
 
     run: str
     path: str
@@ -186,23 +186,22 @@ class GivenAnswer:
 
     @property
     def as_sent(self) -> dict[str, object]:
-        """The answer as a run takes it that goes on."""
+        """The answer in the form for a run that goes on."""
         names = ("digest", "verb", "reason", "instead")
         return {**{name: getattr(self, name) for name in names}, "by": self.name}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerOutcome:
-    """What came of an answer."""
+    """The result of an answer."""
 
     run: str
-    """The id of the run."""
     goes_on: GoesOn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRequest:
-    """An answer, and the workspace whose runs it is for."""
+    """An answer, and the workspace of its run."""
 
     root: Path
     answer: GivenAnswer
@@ -215,10 +214,10 @@ def answer(request: AnswerRequest, live_run: LiveRun | None = None) -> AnswerOut
     A `live_run` takes an answer as it goes on. Workers of a fleet go on once nothing waits any more.
 
     Raises:
-        StaleError: The question is not the one any more that was shown, or waits no more.
+        StaleError: The question has changed since it was shown, or waits no more.
         GoesOnError: A process works on the run, which would not see the answer.
         NotWholeError: It allows a call that cannot be shown whole.
-        LlmdoError: It does not fit: only a person at a terminal may give it, or it contradicts itself.
+        LlmdoError: Only a person at a terminal may give it, or it contradicts itself.
     """
     sent = request.answer
     if (sent.verb == "edit") != (sent.instead is not None):
@@ -243,7 +242,7 @@ def answer(request: AnswerRequest, live_run: LiveRun | None = None) -> AnswerOut
 
 
 def _require_shown(journal: JournalStore, sent: GivenAnswer) -> None:
-    """Nothing, where the question that waits is the one that was shown, all of it where the answer allows it.
+    """Check that the waiting question is the one that was shown, and in full if the answer allows it.
 
     Raises:
         StaleError: It is another one, or none waits.
@@ -258,7 +257,7 @@ def _require_shown(journal: JournalStore, sent: GivenAnswer) -> None:
 
 
 def _end(journal: JournalStore, sent: GivenAnswer, request: AnswerRequest) -> None:
-    """Keeps that a person ended the run: its questions wait for whoever goes on with it."""
+    """Records that a person ended the run: its questions wait for whoever goes on with it."""
     from llmdo.runtime.recording.recorder import Recorder  # which takes a second
     from llmdo.services.basis import BegunRun
 
@@ -285,7 +284,7 @@ class ApproveRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproveOutcome:
-    """What was answered, and what waits still."""
+    """The given answers, and the questions that still wait."""
 
     run: str
     questions: Mapping[str, Waiting]
@@ -293,13 +292,13 @@ class ApproveOutcome:
     sentences: tuple[str, ...] = ()
     """A sentence on each answer of the request."""
     goes_on: bool = False
-    """Whether the run goes on, so that nothing can be answered yet."""
+    """Whether the run goes on, which rules out answers for now."""
     is_handed: bool = False
     """Whether a worker of a fleet goes on with it now."""
 
 
 def read_answers(name: str) -> list[Mapping[str, object]]:
-    """The answers in a JSON file, or on standard input where its name is `-`.
+    """The answers in a JSON file, or on standard input if its name is `-`.
 
     Raises:
         LlmdoError: They cannot be read, or are none.
@@ -319,9 +318,9 @@ def read_answers(name: str) -> list[Mapping[str, object]]:
 
 
 def approve(request: ApproveRequest, ask: Asker | None = None) -> ApproveOutcome:
-    """The questions of the run, once they are answered; where no answer is given, `ask` is asked.
+    """The questions of the run, once they are answered; `ask` is asked for answers that are not given.
 
-    What only a person at a terminal may allow, this alone does not.
+    Calls that only a person at a terminal may allow are not allowed by given answers.
 
     Raises:
         LlmdoError: An answer does not fit, or the run goes on or is complete.
@@ -356,7 +355,7 @@ def _ask(journal: JournalStore, answers: Answers, ask: Asker) -> None:
 
 
 def _is_of_workers(root: Path, run: str, environ: Mapping[str, str], *, has_more: bool) -> bool:
-    """Whether the run is of a batch that workers of a fleet carry out; they get it where no question is left in it."""
+    """Whether the run is of a batch of fleet workers; they get it once no question is left in it."""
     address = address_of(root, environ)
     if not address:
         return False

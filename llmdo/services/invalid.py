@@ -1,4 +1,4 @@
-"""The error of a team that cannot run because of what `check` finds."""
+"""The error of a team that cannot run because of findings of `check`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class InvalidTeamError(LlmdoError, ValueError):
-    """What should be run has mistakes, each of them a finding of `check`; or the entry is not there."""
+    """The team has mistakes, each of them a finding of `check`; or the entry is not there."""
 
     def __init__(
         self,
@@ -32,10 +32,10 @@ class InvalidTeamError(LlmdoError, ValueError):
 
 
 def require_extensions(problems: Iterable[Diagnostic]) -> None:
-    """Check that every extension which a workspace with these problems names is loaded.
+    """Check that every extension is loaded which a workspace with these problems names.
 
     Raises:
-        LlmdoError: One is not, so what it adds is not known.
+        LlmdoError: One is not, so its additions are unknown.
     """
     if refused := [each for each in problems if each.code == REFUSED]:
         raise LlmdoError(

@@ -1,4 +1,4 @@
-"""`lock`: the resolved graph written, or compared with what is there."""
+"""`lock`: the resolved graph written, or compared with the present lock."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 OVERWRITTEN_ANYWAY = OVERWRITTEN | ACCEPTABLE.keys()
-"""The codes of what never hinders a new lock: a finding about authority is a reason to look at the diff."""
+"""The codes that never hinder a new lock: a finding about authority is a reason to look at the diff."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockRequest:
-    """How the lock is derived, and whether it is written."""
+    """The mode of deriving the lock, and whether to write it."""
 
     project: str | None = None
     check: bool = False
@@ -44,29 +44,29 @@ class LockRequest:
 
     @property
     def anew(self) -> bool:
-        """Whether every toolset module is imported, also those that did not change."""
+        """Whether every toolset module is imported, also unchanged ones."""
         return self.check or self.refresh
 
     @property
     def overwritten(self) -> frozenset[str]:
-        """The codes of what does not hinder a new lock."""
+        """The codes that do not hinder a new lock."""
         return OVERWRITTEN_ANYWAY | {"LDO404"} if self.allow_downgrade else OVERWRITTEN_ANYWAY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockOutcome:
-    """What became of the lock."""
+    """The result of locking."""
 
     root: Path
     status: Literal["hindered", "current", "differs", "written"]
     findings: tuple[Diagnostic, ...] = ()
-    """What hinders a lock, or how it differs."""
+    """The findings that hinder a lock, or how it differs."""
     changes: tuple[Drift, ...] = ()
-    """What was written anew."""
+    """The differences that were written."""
 
     @property
     def is_newer(self) -> bool:
-        """Whether what hinders it is that a newer llmdo wrote it."""
+        """Whether the hindrance is that a newer llmdo wrote it."""
         return any(finding.code == "LDO404" for finding in self.findings)
 
 
@@ -74,7 +74,7 @@ def lock(request: LockRequest, tell: Tell, consent: Consent | None = None) -> Lo
     """Writes the lock, or compares it.
 
     Raises:
-        UntrustedError: Something would be imported or started that `consent` does not let through.
+        UntrustedError: `consent` refuses an import or a start.
         LlmdoError: A toolset module cannot be imported or a server asked; or a newer llmdo wrote the lock.
     """
     root = root_folder(request.project)
@@ -108,7 +108,7 @@ def lock(request: LockRequest, tell: Tell, consent: Consent | None = None) -> Lo
 
 
 def _judged(read: Project, request: LockRequest, consent: Consent) -> tuple[Project, Sequence[Diagnostic]]:
-    """The workspace with its findings; where only unread modules hinder, as importing them tells it."""
+    """The workspace with its findings; if only unread modules hinder, the findings after importing them."""
     findings = checks.check(read, locked=True)
     hindering = _hindering(findings, request)
     if hindering and UNREAD.issuperset(finding.code for finding in hindering):

@@ -1,4 +1,4 @@
-"""The facts that only running a workspace's own code, or asking its servers, can tell; each in a child process."""
+"""The facts that need a workspace's code to run, or its servers to answer; each in a child process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derived:
-    """What a lock would say, and what a person should be told about how that is known."""
+    """The content of a new lock, and notes for a person on how it is known."""
 
     graph: Graph
     notes: tuple[str, ...] = ()
@@ -42,13 +42,13 @@ def derive(
 ) -> Graph:
     """The graph of `project` with facts about all its Python toolsets.
 
-    What the lock knows of a source that has not changed is kept, so that a lock after an edit of a prompt starts
-    nothing; with `anew` it is not believed, with `installed` not about toolsets that have no source here. No MCP
-    server is asked: what the lock knows of one is kept.
+    Facts about unchanged sources come from the lock, so that a lock after an edit of a prompt starts nothing; with
+    `anew` it is not believed, with `installed` not about toolsets that have no source here. No MCP server is asked:
+    facts about servers come from the lock.
 
     Raises:
-        UntrustedError: Something would be imported that `consent` does not let through.
-        LlmdoError: a toolset module cannot be imported; all such modules are named.
+        UntrustedError: `consent` refuses an import.
+        LlmdoError: toolset modules cannot be imported; all of them are named.
     """
     in_python, _ = _of_python(project, consent or Consent(), anew=anew, installed=installed)
     return resolve(project.workspace, {**_of_servers(project), **in_python})
@@ -62,13 +62,13 @@ def derive_with_servers(
     environ: Mapping[str, str] | None = None,
     consent: Consent | None = None,
 ) -> Derived:
-    """What `derive` returns, with what the MCP servers say now.
+    """The graph of `derive`, with the present answers of the MCP servers.
 
-    Nothing but its server knows what a server says, so all are asked each time. With `offline` none is, and what
-    the lock knows is kept.
+    All servers are asked each time, as nothing else knows their tools. With `offline` none is, and the lock's facts
+    are kept.
 
     Raises:
-        LlmdoError: As above, or a server cannot be asked; of several, all are reported.
+        LlmdoError: As above, or servers cannot be asked; all of them are reported.
     """
     consent = consent or Consent()
     in_python, unsealed = _of_python(project, consent, anew=anew, installed=True)
@@ -137,7 +137,7 @@ def _kept(toolsets: Sequence[Toolset], known: Facts) -> Iterator[str]:
 
 
 def proposals(graph: Graph) -> Iterator[str]:
-    """For each server whose tools the manifest says nothing about, what its hints would make of them.
+    """For each server whose tools are not in the manifest, the lines that its hints suggest.
 
     They are its own claims: a person who believes them copies the line.
     """
@@ -164,7 +164,7 @@ def _of_servers(project: Project) -> Facts:
 
 
 def _of_python(project: Project, consent: Consent, *, anew: bool, installed: bool) -> tuple[Facts, str]:
-    """What is known, and why the code was not isolated meanwhile; empty where it was."""
+    """The known facts, and why the code was not isolated meanwhile; empty if it was."""
     before = None if anew else project.locked.graph
     asked = {tools.python for tools in project.graph.toolsets.values() if installed and tools.source is None}
     known = {key: facts for key, facts in _known(project, before).items() if key not in asked}
@@ -191,7 +191,7 @@ def _of_python(project: Project, consent: Consent, *, anew: bool, installed: boo
 
 
 def to_be_imported(project: Project) -> list[str]:
-    """The modules of which only an import tells what their tools do, and the lock does not know it."""
+    """The modules whose tools only an import can tell, and the lock does not know."""
     before = project.locked.graph
     known = _known(project, before)
     toolsets = [each.python for each in project.graph.toolsets.values() if each.python]
@@ -199,13 +199,13 @@ def to_be_imported(project: Project) -> list[str]:
 
 
 def _changed_modules(project: Project, before: Graph | None) -> list[str]:
-    """The listed toolset modules that are not what the lock names."""
+    """The listed toolset modules that differ from those in the lock."""
     unchanged = before.modules if before else {}
     return [path for path, source in project.graph.modules.items() if unchanged.get(path) != source]
 
 
 def _known(project: Project, before: Graph | None) -> Facts:
-    """What the lock `before` knows of toolsets in Python that are the same."""
+    """The facts in the lock `before` about Python toolsets that are the same."""
     deps, earlier = _deps_of(project.graph), _deps_of(before) if before else {}
     return {
         key: facts
@@ -215,7 +215,7 @@ def _known(project: Project, before: Graph | None) -> Facts:
 
 
 def _deps_of(graph: Graph) -> dict[str, str]:
-    """The agents that have something which makes their deps, and that."""
+    """The agents with deps, and the name of the deps' maker."""
     return {
         worker.agent: worker.deps.name for worker in graph.workers.values() if worker.agent and worker.deps
     }

@@ -1,4 +1,4 @@
-"""The models of a run, judged before anything is asked of a person, a model or a provider."""
+"""The models of a run, checked before a person, a model or a provider is asked."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def require_models(graph: Graph, entry: str, choice: ModelChoice, environ: Mapping[str, str] | None) -> None:
     """Check that each worker of an entry has a model that it works with, and a key for it in `environ`.
 
-    None there says that the run is another machine's, as in a fleet: its keys and libraries are not known here.
+    None means that the run is another machine's, as in a fleet: its keys and libraries are not known here.
 
     Raises:
-        LlmdoError: Some worker has none, or lacks a key; all keys are named.
+        LlmdoError: Workers lack a model or a key; all keys are named.
     """
     if lacking := dict.fromkeys(_lacking(graph, entry, choice, environ)):
         raise LlmdoError("; ".join(lacking), hint="set it, or name another model with `--model`")

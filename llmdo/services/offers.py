@@ -1,4 +1,4 @@
-"""Entries as other programs are offered them: what each takes, and what it gives."""
+"""Entries as other programs see them: the input and output of each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OfferedEntry:
 
     entry: Entry
     signature: Signature | None
-    """Of its worker; None where a function or a tool takes text."""
+    """Of its worker; None if a function or a tool takes text."""
     description: str
 
     @property
@@ -39,7 +39,7 @@ class OfferedEntry:
 
     @property
     def gives(self) -> dict[str, object] | None:
-        """The JSON Schema of what it gives, where that is an object."""
+        """The JSON Schema of its output, if that is an object."""
         if self.signature is None or self.signature.gives is None:
             return None
         schema = self.signature.gives.model_json_schema()
@@ -47,7 +47,7 @@ class OfferedEntry:
 
     @property
     def goes_on(self) -> bool:
-        """Whether a run of it may go on from another: that of a worker, with a text."""
+        """Whether a run of it may go on from another: only of a worker, with a text."""
         return self.entry.worker is not None and self._takes_text
 
     @property
@@ -55,10 +55,10 @@ class OfferedEntry:
         return self.signature is None or isinstance(self.signature.takes, PlainInput)
 
     def input(self, arguments: Mapping[str, object]) -> str | None:
-        """The input of a run that is called with `arguments`; None where the entry's own holds.
+        """The input of a run that is called with `arguments`; None if the entry's own holds.
 
         Raises:
-            LlmdoError: They are not what it takes.
+            LlmdoError: They do not fit its input.
         """
         if not self._takes_text:
             return json.dumps(arguments)
@@ -69,7 +69,7 @@ class OfferedEntry:
 
 
 def offers_of(graph: Graph, root: Path, names: Iterable[str]) -> dict[str, OfferedEntry]:
-    """The entries of these names, all where none is given, as tools. Models of typed inputs are imported.
+    """The entries of these names, or all if none is given, as tools. Models of typed inputs are imported.
 
     Raises:
         LlmdoError: There is no such entry, or a model cannot be imported.

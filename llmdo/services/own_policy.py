@@ -19,7 +19,7 @@ def policy_for(approver: Approver | None, graph: Graph | None = None) -> Persona
     """The person's own policy, under which, and under those of `graph`, this approver may answer.
 
     Raises:
-        LlmdoError: It may not, or nobody knows what the policy forbids.
+        LlmdoError: It may not, or the policy cannot be read.
     """
     person = personal.read(os.environ)
     if not approves_all(approver):

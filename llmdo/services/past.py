@@ -1,4 +1,4 @@
-"""Runs of the past, from Python as from the command line: gone on with, repeated, and their questions answered."""
+"""Past runs, from Python as from the command line: resumed, repeated, and their questions answered."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class ResumeSettings(TypedDict, total=False):
     """How a run goes on."""
 
     again: Names
-    """The call paths of tools that did not finish, or of some that ended the run, to run once more; `*` is any text."""
+    """The call paths of unfinished tools, or of some that ended the run, to run once more; `*` matches any text."""
     give_up: Names
-    """Those of tools that did not finish, of which nobody knows what they did."""
+    """Those of unfinished tools whose effects nobody knows."""
     allow_drift: Names
-    """What differs from what the run began with, and may."""
+    """The differences from the beginning of the run that are accepted."""
     sources: Origin
     limits: Limits | None
     """Set anew for the rest of the run."""
     models: Iterable[Model]
-    """Models of pydantic-ai that the run was given as such have to be given again."""
+    """The run's models that were objects of pydantic-ai, which have to be given again."""
     approver: Approver | None
     """Without one, questions wait."""
     policy: RunPolicy | None
@@ -68,7 +68,7 @@ def resume(workspace: Files = ".", run: str = "last", **settings: Unpack[ResumeS
     """As `resume_async`, for callers without an event loop.
 
     Raises:
-        LlmdoError: As there; or it was called where an event loop runs.
+        LlmdoError: As there; or an event loop is running.
     """
     require_no_loop("`await llmdo.resume_async(...)`")
     return asyncio.run(resume_async(workspace, run, **settings))
@@ -78,13 +78,13 @@ def resume(workspace: Files = ".", run: str = "last", **settings: Unpack[ResumeS
 async def resume_async(
     workspace: Files = ".", run: str = "last", **settings: Unpack[ResumeSettings]
 ) -> RunOutcome:
-    """How a run ended that went on where it stopped; of one that is complete, how it did. Nothing is done twice.
+    """The outcome of a run that went on after its stop; of a complete one, its outcome then. Nothing is done twice.
 
-    `run` is an id, what only its id begins or ends with, or `last`.
+    `run` is an id, a unique start or end of one, or `last`.
 
     Raises:
         InvalidTeamError: `check` finds errors.
-        LlmdoError: It cannot go on, or not without a word about a tool or about something that changed.
+        LlmdoError: It cannot go on, or needs a decision about a tool or a change.
     """
     policy_for(settings.get("approver"))  # first: what the person forbids must not begin
     limits = limits_set(settings.get("limits"))
@@ -118,13 +118,13 @@ def replay(
     sources: Origin = "workspace",
     on_event: Sink = discard,
 ) -> RunOutcome:
-    """How a run ends that is repeated from its journal alone: as it ended, or where it comes to do something else.
+    """The outcome of a run repeated from its journal alone: the same, or a stop at the first different action.
 
-    `run` may be the file of an exported run as well, which needs no workspace. With `until` it stops, as interrupted,
-    before the call path of a tool or before `PATH@N`, a request.
+    `run` may be the file of an exported run as well, which needs no workspace. With `until` it stops, as
+    interrupted, before the call path of a tool or before `PATH@N`, a request.
 
     Raises:
-        LlmdoError: It cannot be repeated, or it was called where an event loop runs.
+        LlmdoError: It cannot be repeated, or an event loop is running.
     """
     require_no_loop("`await asyncio.to_thread(llmdo.replay, ...)`")
     root = Path(workspace) if run.endswith(SUFFIX) else find_root(Path(workspace))
@@ -143,12 +143,12 @@ def approve(
     by: str | None = None,
     hours: float = WEEK,
 ) -> tuple[Waiting, ...]:
-    """The questions of a run that wait, once those at the call paths `yes` and `no` are answered.
+    """The waiting questions of a run, once those at the call paths `yes` and `no` are answered.
 
-    Either may be a table of call paths with the `digest` of the question that was shown: then the answer is for that
-    question alone, and is refused where another one waits by now. A path alone answers whatever waits there.
-    `reason` tells the model why not, `by` says who answers, and `hours` how long the answers count. What only a person
-    at a terminal may allow, this does not. A run that goes on is only looked at.
+    Either may be a table of call paths with the `digest` of the question that was shown: the answer is then refused
+    if another question waits by now. A path alone answers whatever waits there. `reason` tells the model why not,
+    `by` says who answers, and `hours` how long the answers count. Calls that only a person at a terminal may allow
+    are not allowed. A run that goes on is only looked at.
 
     Raises:
         LlmdoError: An answer does not fit, or the run goes on or is complete.

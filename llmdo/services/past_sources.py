@@ -1,6 +1,6 @@
-"""The sources of a revision beside its lock: whether they say the same, read from git's objects.
+"""The sources of a revision compared with its lock, read from git's objects.
 
-Nothing is checked out: what reading a workspace looks at is written to a folder that is gone afterwards.
+Nothing is checked out: the files that reading a workspace needs are written to a temporary folder.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _READ = (".toml", ".worker", ".py", ".lock")
 _NAMED = (".gitignore",)
 _ELSEWHERE = ("extension", "policy", "model", "python-model")
-"""Tables about what may lie outside of the workspace, or in files of any name: these are not compared."""
+"""Tables about files outside of the workspace, or of any name: these are not compared."""
 
 MOST_BYTES = 64 * 1024 * 1024
 _OUT_OF_DATE = f"`{LOCK}` is out of date for "
@@ -32,7 +32,7 @@ FEW = 3  # items in the sentence
 
 
 def disagreements(root: Path, at: str, locked: Graph) -> Iterator[str]:
-    """A sentence where the lock of the revision `at` is not what the sources there say, or nobody can tell."""
+    """A sentence for each disagreement between the sources and the lock of the revision `at`, or if nobody can tell."""
     blobs = {
         path: blob for path, blob in revision.files(root, at).items() if blob.is_regular and _is_read(path)
     }
@@ -66,6 +66,6 @@ def disagreements(root: Path, at: str, locked: Graph) -> Iterator[str]:
 
 
 def _is_read(path: str) -> bool:
-    """Whether reading a workspace looks at such a file; a tree of a stranger may hold names that lead elsewhere."""
+    """Whether reading a workspace looks at such a file; a stranger's tree may hold names that lead elsewhere."""
     steps = path.split("/")
     return not {"", ".", ".."}.intersection(steps) and (path.endswith(_READ) or steps[-1] in _NAMED)

@@ -1,4 +1,4 @@
-"""Plans of runs: how one begins, goes on or is repeated, and how its host has it carried out."""
+"""Plans of runs: how one begins, goes on or is repeated, and its execution for a host."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ class Approving:
     mode: str
     """In words for the person: `prompt`, `approve-all`, `reject-all`, `later`, perhaps `approve fs.write` before it."""
     unasked: bool = False
-    """Whether questions find nobody, though nobody said that they should not."""
+    """Whether questions find nobody, although nobody chose that."""
     tightening: tuple[Rule, ...] = ()
     """The rules of the person's own policy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """Where the events of a run go, and what watches its agents."""
+    """The receiver of a run's events, and the instruments that watch its agents."""
 
     sink: Sink
     abandon: Callable[[], None]
-    """Gives the terminal back, where the program ends at once."""
+    """Gives the terminal back before the program ends at once."""
     instruments: tuple[AbstractCapability[object], ...] = field(default=())
     streams: Streams = "nothing"
     """Whose answers the sink takes piece by piece."""
@@ -76,18 +76,18 @@ class Host(Protocol):
 
     @property
     def consent(self) -> Consent:
-        """Who answers for what a run would execute."""
+        """Who answers for the code that a run would execute."""
 
     def approving(self, graph: Graph) -> Approving:
         """Who answers the questions of a run of `graph`."""
 
     def watching(self, *, run: str, entry: str, approvals: str) -> AbstractContextManager[Watch]:
-        """What watches the run of that id."""
+        """The observers of the run of that id."""
 
     def wait_for(
         self, work: Coroutine[object, object, RunOutcome], abandon: Callable[[], None], stop: Stop
     ) -> RunOutcome:
-        """What `work` returns, which `stop` ends early."""
+        """The result of `work`, which `stop` ends early."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,20 +98,20 @@ class EndedRun:
     questions: Mapping[str, Waiting] = field(default_factory=dict)
     """Those that wait for an answer, by call path."""
     unasked: bool = False
-    """Whether questions found nobody, though nobody said that they should not."""
+    """Whether questions found nobody, although nobody chose that."""
     is_shown: bool = False
     """Whether the person has seen its output already."""
     is_recorded: bool = False
     """Whether it had ended before, and nothing ran now."""
     differences: tuple[str, ...] = ()
-    """Where a tool that ran once more in a replay did not end as it did."""
+    """Tools that ran once more in a replay and did not end as recorded."""
     is_there: bool = False
-    """Whether a replay stopped where it was asked to."""
+    """Whether a replay reached the requested stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """A run that begins, goes on, or is repeated: which of them it is, its journal and its mode say."""
+    """A run that begins, goes on or is repeated, as its journal and mode say."""
 
     basis: Basis
     root: Path
@@ -126,12 +126,12 @@ class RunPlan:
         return cls(basis=basis, root=root, entry=entry, options=RunOptions(run=new_run())).saying(**options)
 
     def saying(self, **options: object) -> RunPlan:
-        """The same with these options of `RunOptions`, by name, in place of its own."""
+        """The same with these options of `RunOptions` replaced, by name."""
         return replace(self, options=replace(self.options, **options))  # type: ignore[arg-type]
 
     @property
     def recorder(self) -> Recorder:
-        """What keeps its journal, of a run that has one."""
+        """The recorder of its journal, if the run has one."""
         assert self.options.recorder is not None, "it keeps a journal"  # noqa: S101
         return self.options.recorder
 
@@ -145,11 +145,10 @@ class RunPlan:
         return replace(self.options, code=self.basis.code)
 
     def trusted_by(self, consent: Consent) -> RunPlan:
-        """The same, once `consent` lets through all that it would execute.
+        """The same plan, once `consent` lets through all that it would execute.
 
-        The run asks as well, and nothing passes that. A person is asked here: before anything is written for the run or
-        drawn around the question, and outside the event loop, in which Ctrl-C ends no question. What is granted is not
-        asked about again.
+        The run asks as well, and nothing passes that. Asking here comes before anything is written or drawn for the
+        run, and outside the event loop, in which Ctrl-C ends no question. Granted consent is not asked for again.
 
         Raises:
             UntrustedError: Nobody has.
@@ -161,7 +160,7 @@ class RunPlan:
 
     @contextmanager
     def kept(self, environ: Mapping[str, str], *, keeps: bool = True) -> Iterator[RunPlan]:
-        """The same with the journal of a new run while the block runs, where it keeps one.
+        """The same with the journal of a new run while the block runs, if it keeps one.
 
         Raises:
             JournalError: It cannot be written.
@@ -173,7 +172,7 @@ class RunPlan:
 
     @contextmanager
     def audited(self, tell: Tell) -> Iterator[None]:
-        """Around its work: tells afterwards how the audit of a run with a journal ends."""
+        """A block around the run: tells afterwards how the audit of a run with a journal ends."""
         try:
             yield
         finally:
@@ -187,11 +186,11 @@ class RunPlan:
                     tell(f"audit: {last.number} records, head {last.head}")
 
     async def outcome(self) -> RunOutcome:
-        """How it ended.
+        """The outcome of the run.
 
         Raises:
-            UntrustedError: It would execute what nobody has answered for.
-            LlmdoError: It cannot begin; nothing was asked of a model.
+            UntrustedError: It would execute code that nobody has answered for.
+            LlmdoError: It cannot begin; no model was asked.
         """
         from llmdo.runtime import run
 
@@ -202,10 +201,10 @@ class RunPlan:
 
 
 def execute(plan: RunPlan, answering: Approving, host: Host) -> EndedRun:
-    """How the run ended that is planned, with all that the host has to do with it.
+    """The end of the planned run, after all of its host's work for it.
 
     Raises:
-        UntrustedError: It would execute what the host does not let through.
+        UntrustedError: The host refuses its code.
         LlmdoError: It cannot start.
     """
     from llmdo.runtime import Stop
@@ -236,21 +235,21 @@ def execute(plan: RunPlan, answering: Approving, host: Host) -> EndedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeRequest:
-    """Which run goes on, and how what stopped it is answered."""
+    """The run to resume, with the answers to the reasons of its stop."""
 
     root: Path
     run: str
     allow_drift: tuple[str, ...] = ()
-    """What differs from what the run began with, and may."""
+    """The accepted differences from the beginning of the run."""
     sources: Origin = "workspace"
     again: tuple[str, ...] = ()
-    """Calls that did not finish, or that ended the run, to run once more; `*` stands for any text."""
+    """Calls that did not finish, or that ended the run, to run once more; `*` matches any text."""
     give_up: tuple[str, ...] = ()
-    """Calls that did not finish, of which nobody knows what they did; `*` stands for any text."""
+    """Unfinished calls whose effects nobody knows; `*` matches any text."""
     retried: tuple[str, ...] = ()
-    """Calls that ended the run, to run once more unless a probe says that they took effect."""
+    """Calls that ended the run, to run once more unless a probe finds that they took effect."""
     limits: Mapping[str, float] = field(default_factory=dict)
-    """Set anew for the rest of the run, by their names in the manifest."""
+    """New limits for the rest of the run, by their names in the manifest."""
     accepting: str = "{flags}"
     """How a difference is accepted, in words for the person."""
     debug: bool = False
@@ -258,7 +257,7 @@ class ResumeRequest:
 
 
 def completed(journal: JournalStore) -> EndedRun | None:
-    """How the run ended, where it is complete; `journal` knows the secrets of the environment."""
+    """The end of the run if it is complete; `journal` knows the secrets of the environment."""
     last = journal.last("end")
     if last is None or last.outcome != "completed":
         return None
@@ -279,9 +278,9 @@ def continuation(
     """The run as it goes on, once its commands have ended.
 
     Raises:
-        InvalidTeamError: `check` finds errors that stand in the way.
-        UntrustedError: Something would be imported that `consent` does not let through.
-        LlmdoError: It cannot go on, or not without a word about a tool or about something that changed.
+        InvalidTeamError: `check` finds errors that hinder it.
+        UntrustedError: `consent` refuses an import.
+        LlmdoError: It cannot go on, or needs a decision about a tool or a change.
     """
     from llmdo.runtime.recording.replay_mode import ReplayMode  # which takes a second
 
@@ -311,7 +310,7 @@ def once_more(begun: BegunRun, basis: Basis, root: Path, mode: ReplayMode) -> Ru
     """The same run, for whoever goes on with it or repeats it.
 
     Raises:
-        LlmdoError: The messages that it started from are not there any more.
+        LlmdoError: The messages that it started from are gone.
     """
     from llmdo.runtime import ModelChoice, RunOptions
     from llmdo.runtime.attached import Attached

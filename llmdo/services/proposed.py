@@ -1,4 +1,4 @@
-"""What a call that waits would do to a file: the difference between what is there now and what would be."""
+"""The effect of a waiting call on a file: the difference between its present and its future text."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ MAX_LINES = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedChange:
-    """What would become of one file, as it is now."""
+    """The proposed change of one file, against its present state."""
 
     path: str
     """As seen from the folder that tools work on."""
     lines: tuple[str, ...] = ()
     """A unified difference, each line without its end."""
     note: str = ""
-    """Why there are none, or what else there is to say."""
+    """Why there are none, or another remark."""
 
 
 def proposed_change(record: Mapping[str, Any], folders: Folders | None) -> ProposedChange | None:
-    """What the call of a question, by its record, would do to a file; None where it would not."""
+    """The effect on a file of a question's call, by its record; None if it has none."""
     written = [
         raised.scope
         for raised in map(Capability.parse, record["capabilities"])
@@ -74,7 +74,7 @@ def proposed_change(record: Mapping[str, Any], folders: Folders | None) -> Propo
 
 
 def _now(root: Root, path: str) -> str | None:
-    """The text of a file, empty where there is none; None where it holds none."""
+    """The text of a file, empty if there is none; None if it holds no text."""
     return "" if root.kind(path) == "missing" else text_of(root.read(path, MAX_BYTES))
 
 

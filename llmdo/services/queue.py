@@ -1,4 +1,4 @@
-"""The queue by which workers elsewhere get items of batches, as far as others than batches ask it for something."""
+"""The queue that gives items of batches to workers elsewhere, for callers outside of batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class BatchQueue(Protocol):
     """A queue, as a module of an extension."""
 
     def put_in_answered(self, store: BatchStore, root: Path, run: str, environ: Mapping[str, str]) -> None:
-        """Puts a run of a batch in again that waited for answers which are there."""
+        """Puts a run of a batch in again whose awaited answers are there."""
 
     def make_tables(self, address: str) -> None:
         """Brings the tables of the queue in the store at `address` up to date."""

@@ -1,4 +1,4 @@
-"""`reach`, `why`, `graph` and `suggest`: questions that the files answer, of a workspace or of a foreign project."""
+"""`reach`, `why`, `graph` and `suggest`: questions about a workspace or a foreign project, answered from its files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReachRequest:
-    """The project and those of its entries that are asked about."""
+    """The project and the selected entries."""
 
     entry: str | None = None
     """None: all of them."""
@@ -52,29 +52,29 @@ class ReachRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryReach:
-    """What one entry can reach."""
+    """The reach of one entry."""
 
     name: str
     depth: Depth
     rows: tuple[Row, ...]
     after: tuple[FlowRow, ...] | None = None
-    """What it can do once something below it has read a stranger's words; None where nothing states flows."""
+    """Its abilities once something below it has read a stranger's words; None if nothing states flows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReachOutcome:
-    """What the entries that were asked about can reach."""
+    """The reach of the selected entries."""
 
     entries: tuple[EntryReach, ...]
     files_of: str | None = None
-    """The folder that tools work on, where it is not the workspace."""
+    """The folder that tools work on, if it is not the workspace."""
     foreign: Foreign | None = None
-    """The project, where it is of another tool."""
+    """The project, if it is of another tool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhyRequest:
-    """Whose way to what is asked for."""
+    """The origin and the target of the requested ways."""
 
     name: str
     """A worker, an entry or a toolset."""
@@ -86,41 +86,41 @@ class WhyRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ways:
-    """How one worker or entry comes to what was asked for."""
+    """The ways of one worker or entry to the target."""
 
     rows: tuple[Row, ...]
     paths: tuple[CallPath, ...] = ()
-    """Every path, where all were asked for."""
+    """Every path, if all were asked for."""
     after: tuple[FlowRow, ...] = ()
-    """The same once a stranger's words were read, of an entry and where flows are stated."""
+    """The same after a stranger's words, of an entry and if flows are stated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhyOutcome:
-    """The ways to what was asked for; no reason where it cannot be reached."""
+    """The ways to the target; no reason if it cannot be reached."""
 
     target: Target
     reasons: tuple[Ways, ...]
     read_from: str | None = None
     """The format of a foreign project."""
     files_of: str | None = None
-    """The folder that tools work on, where it is not the workspace."""
+    """The folder that tools work on, if it is not the workspace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphOutcome:
-    """What is to be drawn."""
+    """The graph to draw."""
 
     analysis: Analysis
     entries: tuple[Entry, ...]
     workers: frozenset[str] | None = None
     """None: all of them."""
     to: tuple[tuple[str, Row | FlowRow], ...] = ()
-    """Of each entry that can reach what was asked for, the gravest row; where it may be, after a stranger's words."""
+    """The gravest row to the target of each entry that reaches it; if possible, the row after a stranger's words."""
 
 
 def reach(request: ReachRequest, tell: Tell) -> ReachOutcome:
-    """What each of the entries can reach through delegation."""
+    """The reach of each of the entries through delegation."""
     read = _opened(request.project, request.origin, tell)
     has_flows = states_flows(read.graph)
     entries = tuple(
@@ -140,7 +140,7 @@ def reach(request: ReachRequest, tell: Tell) -> ReachOutcome:
 
 
 def why(request: WhyRequest, tell: Tell) -> WhyOutcome:
-    """How a worker, an entry or a toolset comes to a capability, a toolset, a tool or a worker."""
+    """The ways of a worker, an entry or a toolset to a capability, a toolset, a tool or a worker."""
     read = _opened(request.project, request.origin, tell)
     graph = read.graph
     origins = origins_of(graph, request.name)
@@ -166,18 +166,18 @@ def why(request: WhyRequest, tell: Tell) -> WhyOutcome:
 
 
 def _after(analysis: Analysis, origin: Entry | Worker, wanted: Collection[Capability]) -> Iterator[FlowRow]:
-    """What an entry can do of this once a stranger's words were read, where flows are stated."""
+    """The abilities of an entry among `wanted` after a stranger's words, if flows are stated."""
     if isinstance(origin, Entry) and states_flows(analysis.graph):
         yield from (row for row in after_strangers(analysis, origin) if row.capability in wanted)
 
 
 def states_flows(graph: Graph) -> bool:
-    """Whether something says what may follow what was read, or who wrote it."""
+    """Whether any rule is about calls after a read, or about who wrote the text read."""
     return bool(graph.all_flows or graph.sources)
 
 
 def graph(request: ReachRequest, tell: Tell, to: str | None = None) -> GraphOutcome:
-    """Who delegates to whom, from the entries that are asked about, and the way `to` something."""
+    """The delegation below the selected entries, and the way `to` something."""
     read = _opened(request.project, request.origin, tell)
     workers = selected(read, request.select).workers if request.select else None
     entries = tuple(_chosen(read, request))
@@ -197,7 +197,7 @@ def _ways(
 
 
 def suggest(request: ReachRequest, tell: Tell, *, from_runs: bool = False) -> tuple[Suggestion, ...]:
-    """The smallest ceilings and rules for what the workers declare, or `from_runs` for what runs needed."""
+    """The smallest ceilings and rules for the workers' declarations, or `from_runs` for the needs of runs."""
     from llmdo.reach import suggest as suggesting
 
     read = _opened(request.project, request.origin, tell, unseen_too=False)  # which nobody should allow
@@ -221,9 +221,9 @@ def suggest(request: ReachRequest, tell: Tell, *, from_runs: bool = False) -> tu
 
 
 def _with_runs(suggestion: Suggestion, graph: Graph, needed: Needs, of_all: Collection[Needs]) -> Suggestion:
-    """`suggestion`, with what runs say of each worker, of each rule and of what ceilings admit.
+    """`suggestion`, with the needs of runs for each worker, each rule and the ceilings.
 
-    `of_all` is what the runs of every entry needed: a rule of the workspace or of a worker may decide in any of them.
+    `of_all` is the needs of every entry's runs: a rule of the workspace or of a worker may decide in any of them.
     """
     from llmdo.policy.vocabulary import OUTSIDE_CEILINGS
     from llmdo.reach.suggest import smallest
@@ -260,7 +260,7 @@ def _decided(rule: Rule, of: Collection[Needs]) -> bool:
 
 
 def selected(read: Opened, select: Sequence[str], unread: Collection[str] = ()) -> Selection:
-    """What selectors mean, which may also mean the `unread` files."""
+    """The meaning of selectors, which may also select the `unread` files."""
     revisions = {at for text in select for at in selectors.revisions_in(text)}
     if not revisions:
         return selectors.select(read.analysis, select, {}, unread)
@@ -273,7 +273,7 @@ def selected(read: Opened, select: Sequence[str], unread: Collection[str] = ()) 
 
 
 def _modified(read: Project, at: str) -> frozenset[str]:
-    """The workers that differ from those of the lock at a revision; all where there is none."""
+    """The workers that differ from those of the lock at a revision; all if there is none."""
     workers = frozenset(read.graph.workers)
     before = revision.locked_graph(read.workspace.root, at)
     if before is None:
@@ -284,7 +284,7 @@ def _modified(read: Project, at: str) -> frozenset[str]:
 def _opened(
     project: str | None, origin: tuple[str, str] | None, tell: Tell, *, unseen_too: bool = True
 ) -> Opened:
-    """The project, read. Where its files have errors, the answer may leave something out, and a warning says so."""
+    """The project, read. A warning says if errors in its files may leave something out of the answer."""
     if origin:
         if project:
             raise LlmdoError("`--project` applies to llmdo workspaces and cannot be combined with `--from`")

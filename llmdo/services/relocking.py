@@ -1,9 +1,9 @@
-"""The lock that is behind its sources, and what brings it up to date unasked: what begins runs, and edits.
+"""A lock behind its sources, and its automatic update by commands that begin runs, and by edits.
 
-What follows from files of the workspace is taken in, and what that lets entries reach is said. What a person has to
-look at first is taken by `llmdo lock` alone: what MCP servers say, the programs that they are, judges, facts of tools
-whose source is the same, installed toolsets, policies of packages, and built-in rules of another llmdo. Where any of
-that differs, nothing is taken in, and it has no effect: a server is not started, a judge is not executed, and where
+Changes that follow from files of the workspace are taken in, and their effect on reach is told. Only `llmdo lock`
+takes in changes that need a person's look: answers of MCP servers, their programs, judges, facts of tools with
+unchanged source, installed toolsets, policies of packages, and built-in rules of another llmdo. If any of those
+differs, nothing is taken in, and it has no effect: a server is not started, a judge is not executed, and if
 something is `unreviewed` nothing runs at all.
 """
 
@@ -41,11 +41,11 @@ class StaleLock:
 
     root: Path
     before: Graph | None
-    """What it says; None where there is none, or it cannot be read."""
+    """The lock as it is; None if there is none, or it cannot be read."""
     after: Graph
-    """What the sources say."""
+    """The graph of the sources."""
     is_usable: bool = True
-    """Whether it may be replaced unasked: it is neither in conflict nor damaged nor of a newer llmdo."""
+    """Whether it may be replaced automatically: neither in conflict nor damaged nor of a newer llmdo."""
 
     @property
     def note(self) -> str:
@@ -57,11 +57,11 @@ class StaleLock:
 
     @property
     def for_a_person(self) -> tuple[str, ...]:
-        """What differs that `llmdo lock` alone takes in, in words."""
+        """The differences that only `llmdo lock` takes in, in words."""
         return tuple(_for_a_person(self.before, self.after))
 
     def take_in(self, tell: Tell) -> None:
-        """Writes what the sources say, and tells what that lets entries reach; or tells why it does not.
+        """Writes the graph of the sources, and tells its effect on the reach of entries; or tells why it does not.
 
         Raises:
             LlmdoError: It cannot be written.
@@ -76,7 +76,7 @@ class StaleLock:
             tell(f"{LOCK} stays as it is: it is not what it was when it was read")
 
     def take_in_or_run_without(self, tell: Tell, environ: Mapping[str, str]) -> None:
-        """As `take_in`, of a workspace that is trusted and can be written; of others tells that sources are run."""
+        """As `take_in`, of a trusted and writable workspace; of others tells that the sources are run."""
         if not self.is_usable or self.for_a_person or not is_trusted(self.after, self.root, environ):
             tell(self.note)
             return
@@ -89,13 +89,13 @@ class StaleLock:
         return lock.read(read_lock(self.root)[0])
 
     def _is_as_read(self) -> bool:
-        """Whether the lock on disk says what it said; else what somebody took in meanwhile would be lost."""
+        """Whether the lock on disk is unchanged since it was read; else somebody's update meanwhile would be lost."""
         now = self._on_disk()
         state = "read" if self.before else "missing"
         return (now.state, now.graph, now.is_newer) == (state, self.before, False)
 
     def _items(self) -> Iterator[str]:
-        """What is new in it, the items of a kind together."""
+        """The new items in it, those of a kind together."""
         if self.before is None:
             yield "new"
             return
@@ -105,7 +105,7 @@ class StaleLock:
             yield f"{kind} {', '.join(names[:FEW])}{more}" if names else kind
 
     def _reach(self) -> str:
-        """What it lets entries reach that the one before did not."""
+        """The reach of entries that it adds to the one before."""
         from llmdo.diff import diff  # only where a lock is written
 
         if self.before is None:
@@ -114,7 +114,7 @@ class StaleLock:
 
 
 def behind(project: Project, graph: Graph) -> StaleLock | None:
-    """The lock of `project`, whose sources say `graph`, where it says something else; None of files alone."""
+    """The lock of `project`, if it differs from `graph`, that of the sources; None of files alone."""
     if not project.workspace.has_lock or project.locked.graph == graph:
         return None
     is_usable = project.locked.state in ("read", "missing") and not project.locked.is_newer
@@ -126,7 +126,7 @@ def behind(project: Project, graph: Graph) -> StaleLock | None:
 def after_edit(root: Path, tell: Tell, *, frozen: bool = False) -> None:
     """Brings the lock up to date after llmdo changed files of the workspace; nothing is imported or started.
 
-    What only an import or a start tells is told to be missing from it. A `frozen` lock stays as it is.
+    It tells which facts are missing because they need an import or a start. A `frozen` lock stays as it is.
 
     Raises:
         LlmdoError: The lock cannot be written.
@@ -153,7 +153,7 @@ def after_edit(root: Path, tell: Tell, *, frozen: bool = False) -> None:
 
 
 def after_init(root: Path, tell: Tell, *, frozen: bool) -> None:
-    """As `after_edit`, of a workspace that may be new: a lock that is not there is no `frozen` one.
+    """As `after_edit`, of a workspace that may be new: a missing lock is not `frozen`.
 
     Raises:
         LlmdoError: The lock cannot be written.
@@ -212,6 +212,6 @@ def _told(difference: Difference) -> Iterator[str]:
 
 
 def _gain(row: RowChange) -> str:
-    """A capability, with whether somebody is asked before it is used."""
+    """A capability, and whether its use needs approval."""
     asks = " (asks)" if row.after and row.after.decision == "needs_approval" else ""
     return f"`{row.capability}`{asks}"

@@ -1,4 +1,4 @@
-"""`resume`, `replay` and `test`: runs of the past resumed, repeated, and repeated against the workspace of today."""
+"""`resume`, `replay` and `test`: past runs resumed, repeated, and repeated against the present workspace."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from llmdo.workspace.project import Project
 
     Watching = Callable[[str, str], AbstractContextManager[Sink]]
-    """Given the id of a run and its entry: where its events go while it lasts."""
+    """Given the id of a run and its entry: the receiver of its events while it lasts."""
 
 
 def resume(request: ResumeRequest, host: Host) -> EndedRun:
-    """How the run ended that went on; of one that is complete, how it did. Nothing is asked or executed twice.
+    """The end of a run that went on; of a complete one, its end then. Nothing is asked or executed twice.
 
     Raises:
-        InvalidTeamError: `check` finds errors that stand in the way.
-        LlmdoError: It cannot go on, or not without a word about a tool or about something that changed.
+        InvalidTeamError: `check` finds errors that hinder it.
+        LlmdoError: It cannot go on, or needs a decision about a tool or a change.
     """
     with claimed(request.root, request.run, request.environ) as journal:
         if (ended := completed(journal)) is not None:
@@ -92,9 +92,9 @@ class ReplayRequest:
     run: str
     """An id, or the file of an exported run."""
     root: Path
-    """The workspace; of an exported run only where code of it runs."""
+    """The workspace; of an exported run only if code of it runs."""
     until: str | None = None
-    """A tool's call path, or `PATH@N`, a request: before that it stops."""
+    """The stop: before a tool's call path, or before `PATH@N`, a request."""
     rerun_tools: bool = False
     sources: Origin = "workspace"
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -103,10 +103,10 @@ class ReplayRequest:
 def replay(
     request: ReplayRequest, watching: Watching, tell: Tell = tell_nobody, consent: Consent | None = None
 ) -> EndedRun:
-    """How the run ends that is repeated: as it ended, or where it comes to do something else.
+    """The end of the repeated run: the same, or a stop at the first different action.
 
     Raises:
-        UntrustedError: It would execute what `consent` does not let through.
+        UntrustedError: `consent` refuses its code.
         LlmdoError: It cannot be repeated.
     """
     from llmdo.runtime.recording.replay_mode import ReplayMode  # which takes a second
@@ -137,29 +137,29 @@ def replay(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingsRequest:
-    """Which recordings are held against the workspace, and what is compared."""
+    """The recordings to repeat against the workspace, and the kind of comparison."""
 
     files: tuple[str, ...] = ()
     """None: those of the workspace's folder for them."""
     project: str | None = None
     decisions: bool = False
-    """Whether the recorded calls are judged by the rules of today, instead of repeated."""
+    """Whether to judge the recorded calls by the present rules instead of repeating them."""
     sources: Origin = "workspace"
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeated:
-    """What one recording showed."""
+    """The result of one recording."""
 
     file: str
     run: str | None = None
-    """None, as is `entry`, where it cannot be read."""
+    """None, as is `entry`, if it cannot be read."""
     entry: str | None = None
     problem: str | None = None
     """Why it could not be repeated."""
     divergences: tuple[str, ...] = ()
-    """Where the workspace does something else than was recorded, a sentence each: the first is the last."""
+    """Differences of the workspace from the recording, a sentence each: the first is the last."""
     flips: tuple[Flip, ...] = ()
 
     @property
@@ -171,11 +171,11 @@ class Repeated:
 
 
 def repeat(request: RecordingsRequest, tell: Tell, consent: Consent | None = None) -> tuple[Repeated, ...]:
-    """What each recording shows, without a key and without effects.
+    """The result of each recording, without a key and without effects.
 
     Raises:
-        UntrustedError: Something would be executed that `consent` does not let through.
-        InvalidTeamError: `check` finds errors that stand in the way.
+        UntrustedError: `consent` refuses code that would be executed.
+        InvalidTeamError: `check` finds errors that hinder it.
         LlmdoError: There is no recording.
     """
     root = root_folder(request.project)
@@ -226,7 +226,7 @@ def _repeated(
 
 
 def _diverged(plan: RunPlan) -> Iterator[str]:
-    """Where what runs does something else than it did when it was recorded."""
+    """The differences of the planned run from its recording."""
     from llmdo.runtime.recording.replay_mode import EndedError
 
     try:

@@ -1,4 +1,4 @@
-"""How much of the past is kept: as the options of a command say, else as the manifest does."""
+"""The limits for keeping the past: by the options of a command, else by the manifest."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 DAY = 24 * 60 * 60  # seconds
 KEPT = 20
-"""The last ones that are kept where neither options nor the manifest say how much is."""
+"""The number of last ones that are kept if neither options nor the manifest say."""
 
 Kind = Literal["runs", "batches"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """What is kept of runs, or of batches, that are over."""
+    """The limits for keeping runs or batches that are over."""
 
     keep: int
     """So many of the last ones, however old."""
@@ -30,15 +30,15 @@ class Retention:
     """And those that began within so many days; None for no others."""
 
     def keeps(self, number: int, began: float) -> bool:
-        """Whether the one at that place, the last one being 0, is kept that began then, in seconds since 1970."""
+        """Whether to keep the one at that place, the last being 0, with that beginning, in seconds since 1970."""
         return number < self.keep or (self.days is not None and time.time() - began < self.days * DAY)
 
 
 def retention(root: Path, kind: Kind, keep: int | None, days: int | None) -> Retention:
-    """What the options `keep` and `days` say; where both are None, what the manifest at `root` does.
+    """The limits by the options `keep` and `days`; if both are None, those of the manifest at `root`.
 
     Raises:
-        LlmdoError: The manifest has errors, so that nobody knows what it says.
+        LlmdoError: The manifest has errors, so that it cannot be read.
     """
     if keep is not None or days is not None:
         return Retention(keep=KEPT if keep is None else keep, days=days)

@@ -1,4 +1,4 @@
-"""Where the workspace is that a command is about."""
+"""The workspace of a command."""
 
 from __future__ import annotations
 

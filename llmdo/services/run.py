@@ -1,4 +1,4 @@
-"""`run`: from an entry of a workspace, or of a few files alone, to how its run ended."""
+"""`run`: from an entry of a workspace, or of a few files alone, to the end of its run."""
 
 from __future__ import annotations
 
@@ -46,26 +46,26 @@ FILES = (*WORKER_ENDINGS, ".py")
 
 @dataclass(frozen=True, slots=True)
 class EntryRequest:
-    """What is to be started, and with which input."""
+    """The entry to start, and its input."""
 
     words: tuple[str, ...] = ()
     """The entry's name; or files, then perhaps the input."""
     entry: str | None = None
-    """The entry's name, where all words that are not files are the input."""
+    """The entry's name, if all words that are not files are the input."""
     project: str | None = None
     input: str | None = None
     of_files: bool = True
     """Whether files alone may be meant, which have no lock."""
     locked: bool = False
-    """Whether a lock that is there has to be current."""
+    """Whether an existing lock has to be current."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     otherwise: str | None = None
-    """The entry's name, where no word is the name of one."""
+    """The entry's name, if no word is the name of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """What is run, and how."""
+    """The run to start, and its settings."""
 
     start: EntryRequest
     paths: tuple[str, ...] = ()
@@ -95,22 +95,22 @@ class PreparedRun:
     prompts: Mapping[str, str]
     entry: str
     input: str | None
-    """None where the entry's own holds."""
+    """None if the entry's own holds."""
     locked: bool
     code: Path | None = None
     """The folder that Python is loaded from; None: the workspace."""
     sources: Origin = "workspace"
-    """What its runs go on with that stop on the way."""
+    """The sources for going on with its runs that stop on the way."""
     stale: StaleLock | None = None
-    """The lock, where it says something else than what is run."""
+    """The lock, if it differs from the graph to run."""
 
     @property
     def folders(self) -> Folders:
-        """The workspace, and what its tools work on."""
+        """The workspace, and the folders that its tools work on."""
         return Folders(self.root, self.graph.settings.root)
 
     def take_lock_in(self, tell: Tell, environ: Mapping[str, str]) -> None:
-        """Brings the lock up to date with what is run, where it may be; called once somebody has answered for that."""
+        """Brings the lock up to date with the graph to run, if allowed; called once somebody has answered for it."""
         if self.stale:
             self.stale.take_in_or_run_without(tell, environ)
 
@@ -122,10 +122,10 @@ class PreparedRun:
 
 
 def run(request: RunRequest, host: Host) -> EndedRun:
-    """How the run of the entry ended.
+    """The end of the run of the entry.
 
     Raises:
-        InvalidTeamError: `check` finds errors that stand in the way.
+        InvalidTeamError: `check` finds errors that hinder it.
         LlmdoError: It cannot be started.
     """
     start, environ = request.start, request.start.environ
@@ -157,10 +157,10 @@ def run(request: RunRequest, host: Host) -> EndedRun:
 
 
 def _require_all(request: RunRequest, prepared: PreparedRun) -> None:
-    """Check that all is there that the run needs, as far as that can be known without running anything.
+    """Check that the run has all that it needs, as far as can be known without running anything.
 
     Raises:
-        LlmdoError: A file that is handed over, or a key of a model, is not there.
+        LlmdoError: A file that is passed, or a key of a model, is missing.
     """
     graph, folder, environ = prepared.graph, prepared.folders.root, request.start.environ
     paths, attached = _files(request, folder)
@@ -184,14 +184,14 @@ def prepare(
     consent: Consent | None = None,
     judge: Callable[[PreparedRun], None] = lambda _: None,
 ) -> PreparedRun:
-    """The entry that is asked for, with all that is needed to start it.
+    """The requested entry, with all that is needed to start it.
 
-    `judge` raises for whatever else can be known of it before anything of the workspace is imported: a person who is
-    asked for trust first, and told then that a file is missing, has been asked in vain.
+    `judge` raises for other problems, such as a missing file, before anything of the workspace is imported, so that
+    nobody is asked for trust in vain.
 
     Raises:
-        InvalidTeamError: `check` finds errors that stand in the way.
-        UntrustedError: Something would be imported that `consent` does not let through.
+        InvalidTeamError: `check` finds errors that hinder it.
+        UntrustedError: `consent` refuses an import.
         LlmdoError: There is no such entry, or it is not clear which is meant.
     """
     personal.read(request.environ)  # first: what it might forbid must not begin
@@ -211,7 +211,7 @@ def prepare(
 
 
 def _opened(request: EntryRequest) -> tuple[Path, Source | None, tuple[str, ...]]:
-    """The root of what is run, the manifest of files alone, and the words that are not files."""
+    """The root of the run, the manifest of files alone, and the words that are not files."""
     words = request.words
     files = [word for word in words if word.endswith(FILES) and Path(word).is_file()]
     if words and words[0].endswith(FILES) and words[0] not in files:
@@ -243,9 +243,9 @@ def _no_file(name: str) -> LlmdoError:
 
 
 def _wanted(graph: Graph, request: EntryRequest) -> str | None:
-    """The entry that a run of files alone starts: the one that is named, the only worker, or `main`.
+    """The entry that a run of files alone starts: the named one, the only worker, or `main`.
 
-    None where the files say themselves what can be started, or leave it open.
+    None if the files declare entries themselves, or leave it open.
     """
     if request.entry or graph.entries:
         return request.entry
@@ -257,7 +257,7 @@ def _wanted(graph: Graph, request: EntryRequest) -> str | None:
 def _entry(
     graph: Graph, words: tuple[str, ...], request: EntryRequest, *, of_files: bool
 ) -> tuple[str, str | None]:
-    """The entry's name and its input, None where the entry's own holds."""
+    """The entry's name and its input, None if the entry's own holds."""
     rest = list(words)
     is_named = not of_files and request.otherwise is None
     comes_first = bool(rest) and (rest[0] in graph.entries or is_named)
@@ -281,7 +281,7 @@ def _standard_input() -> str:
 
 
 def _only_entry(graph: Graph, *, of_files: bool) -> str:
-    """The entry to start where none is named: the only one, or `main`."""
+    """The entry to start if none is named: the only one, or `main`."""
     if len(graph.entries) == 1:
         return next(iter(graph.entries))
     if "main" in graph.entries:
@@ -325,12 +325,12 @@ def _pair(text: str, flag: str) -> tuple[str, str]:
 
 
 def _files(request: RunRequest, root: Path) -> tuple[dict[str, str], tuple[Attached, ...]]:
-    """The path maps to files of the workspace, which hold for all of the run, and the files that the entry is handed.
+    """The path maps to files of the workspace, which hold for the whole run, and the files passed to the entry.
 
-    A path map to a file elsewhere is for what the entry is handed, and for nothing else.
+    A path map to a file elsewhere is only for the files passed to the entry.
 
     Raises:
-        LlmdoError: There is no such file, or one lies outside of the workspace and is not handed over by a path map.
+        LlmdoError: There is no such file, or one lies outside of the workspace and is not passed by a path map.
     """
     inside: dict[str, str] = {}
     outside: dict[str, Path] = {}
@@ -365,7 +365,7 @@ def _files(request: RunRequest, root: Path) -> tuple[dict[str, str], tuple[Attac
 
 
 def _from_here(name: str, root: Path) -> str:
-    """The path of a file of the workspace that is named from a folder below it, as a shell completes names."""
+    """The path of a workspace file that is named from a folder below the root, as a shell completes names."""
     cwd = Path.cwd()
     if cwd != root.absolute() and (cwd / name).is_file() and not (root / name).is_file():
         return str(cwd / name)

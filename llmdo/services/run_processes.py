@@ -1,7 +1,7 @@
-"""Other processes that work on runs: those that are started to resume them, and that of a run which a page watches.
+"""Other processes that work on runs: those started to resume them, and that of a run which a page watches.
 
-Code of the workspace runs in them, not in the caller. What is started is `llmdo resume RUN --approvals later`: it stops
-when nothing but questions is left, its journal says what came of it, and it outlives whoever started it.
+Code of the workspace runs in them, not in the caller. The started command is `llmdo resume RUN --approvals later`:
+it stops when only questions are left, its journal records the result, and it outlives whoever started it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LAST = 2_000  # bytes of what a process says that are told of one which could not go on
 ENDING = 2.0  # seconds for a process that is about to end
 COULD_NOT = 2
-"""The exit code of a command that could not do what it was asked for."""
+"""The exit code of a command that could not do its task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class _Started:
 
     process: subprocess.Popen[bytes]
     words: IO[bytes]
-    """What it says to a person."""
+    """Its output for a person."""
 
     @property
     def is_over(self) -> bool:
@@ -52,7 +52,7 @@ class _Started:
 
     @property
     def fault(self) -> str | None:
-        """Why it could not go on, where it could not."""
+        """The reason why it could not go on, if it could not."""
         if self.process.poll() != COULD_NOT:
             return None
         self.words.seek(0)
@@ -69,7 +69,7 @@ class ResumeProcesses:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     _started: dict[str, _Started] = field(default_factory=dict)
     _following: dict[str, threading.Thread] = field(default_factory=dict)
-    """By run: what starts the next process once that of ours has ended."""
+    """By run: the thread that starts the next process once ours has ended."""
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _is_closed: bool = False
 
@@ -80,7 +80,7 @@ class ResumeProcesses:
         self.close()
 
     def close(self) -> None:
-        """Leaves the processes alone: they end by themselves, and what they do is in the journal."""
+        """Leaves the processes alone: they end by themselves, and their journals record their work."""
         for thread in self._following.values():
             thread.join(ENDING)  # what was answered as a process was about to end is gone on with
         with self._lock:
@@ -91,7 +91,7 @@ class ResumeProcesses:
             started.process.returncode = started.process.returncode or 0  # nobody waits for it any more
 
     def start(self, run: str) -> None:
-        """Goes on with the run of that id; where a process of ours has it, or had it until now, after that has ended.
+        """Goes on with the run of that id, after the end of our process for it if there is one.
 
         A process that stops for questions lets others answer them before it has ended.
         """
@@ -114,20 +114,20 @@ class ResumeProcesses:
                 self._resume(run)
 
     def _waits(self, run: str) -> bool:
-        """Whether the run stopped for questions: so it still does where nobody has gone on with answers."""
+        """Whether the run stopped for questions: so it still does if nobody has gone on with answers."""
         with suppress(LlmdoError), runs_of(self.root, self.environ).read(run) as journal:
             last = ending(journal)
             return last is not None and last.outcome == "waiting"
         return False
 
     def batch(self, batch: str) -> str:
-        """The name by which a batch is asked about here."""
+        """The name of a batch for questions about it here."""
         return f"batch {batch}"
 
     def retry(self, batch: str, items: Sequence[str], *, by_workers: bool = False) -> None:
-        """Has items of a batch that failed be taken once more, of these keys or all, unless that is under way.
+        """Has failed items of a batch be taken once more, of these keys or all, unless that is under way.
 
-        What was put in `by_workers` is put in for them again; the process of ours follows that.
+        Items put in `by_workers` are put in for them again, and our process follows that.
         """
         chosen = [f"--item={key}" for key in items]
         words = ["batch", "retry", batch, "--failed", *chosen]
@@ -153,7 +153,7 @@ class ResumeProcesses:
         self._started[name] = _Started(process=process, words=words_of)
 
     def _environment(self) -> dict[str, str]:
-        """What the process is given: nobody sees its terminal, so what was not answered for is refused there.
+        """The environment of the process, without a terminal: code that nobody answered for is refused.
 
         The store is named by its variable, as others can read arguments.
         """
@@ -167,12 +167,12 @@ class ResumeProcesses:
         return started is not None and not started.is_over
 
     def fault(self, run: str) -> str | None:
-        """Why the run could not go on, in the words of the last process that was to; None where it could, or does."""
+        """The reason why the run could not go on, from the last process that tried; None if it could, or does."""
         started = self._started.get(run)
         return started.fault if started else None
 
     def stop(self, run: str) -> bool:
-        """Ends the process that goes on with the run, as Ctrl-C does; whether there was one of ours."""
+        """Ends our process of the run, as Ctrl-C does; returns whether there was one."""
         if not self.is_at_work(run):
             return False
         self._started[run].process.send_signal(signal.SIGINT)
@@ -184,7 +184,7 @@ class ResumeProcesses:
             return tuple(run for run in self._started if self.is_at_work(run))
 
     def wait(self, run: str, seconds: float | None = None) -> None:
-        """Returns when no process of ours goes on with the run any more.
+        """Waits until no process of ours goes on with the run.
 
         Raises:
             TimeoutError: One still does after so long.
@@ -204,7 +204,7 @@ class LiveRun:
     """The run of the process at the other end of a connection."""
 
     def __init__(self, connection: socket.socket) -> None:
-        """Waits until it says which run it is.
+        """Waits until it names its run.
 
         Raises:
             LlmdoError: It does not.

@@ -1,4 +1,4 @@
-"""`runs` and `audit`: the runs of the past, listed, looked into, audited, added up and removed."""
+"""`runs` and `audit`: past runs listed, looked into, audited, added up and removed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from llmdo.services.root import Tell
 
 OVER = COMPLETE | {"failed", CANCELLED}
-"""The runs that nobody will miss: the others could go on."""
+"""The statuses of runs that may be removed: the others could go on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class RunsRequest:
     limit: int = 20
     """How many of the latest runs to list; 0 for all."""
     turns: bool = False
-    """Whether every run of a conversation is listed, and not only where it stands."""
+    """Whether every run of a conversation is listed, not only its latest state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Detail:
     calls: bool = False
     """Each call in full instead of a line in the tree."""
     messages: bool = False
-    """What models were shown at each request, and what they answered."""
+    """Whether to include what models were shown at each request, and their answers."""
     path: str | None = None
     """The worker's call whose messages those are; None for all."""
     whole: bool = False
@@ -84,25 +84,25 @@ class ShownRun:
     requests: tuple[ShownRequest, ...] = ()
     """Those whose messages are wanted."""
     skipped: tuple[str, ...] = ()
-    """The runs after it whose journals hold none, where it is shown as the last one."""
+    """The later runs whose journals hold none, if it is shown as the last one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneRequest:
-    """Which journals are removed: those of some runs, or of all that are over but the last ones."""
+    """The journals to remove: of some runs, or of all that are over but the last ones."""
 
     root: Path
     runs: tuple[str, ...] = ()
     """Only these runs, even if they could be resumed."""
     keep: int | None = None
     older_than: int | None = None
-    """Days since they began; where both are None, the manifest says what is kept."""
+    """Days since they began; if both are None, the manifest says how many are kept."""
     dry_run: bool = False
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
 def list_runs(request: RunsRequest, tell: Tell) -> list[Summary]:
-    """The runs that have a journal, the last one first; tells of those that cannot be read."""
+    """The runs with a journal, the last one first; tells of unreadable ones."""
     chosen = (
         run
         for run in summaries(runs_of(request.root), _telling(tell))
@@ -123,10 +123,10 @@ def _as_one(runs: Iterator[Summary]) -> Iterator[Summary]:
 
 
 def show(root: Path, run: str, detail: Detail = TREE) -> ShownRun:
-    """One run, named by its id, the start or the end of that, or as the last one.
+    """One run, by its id, the start or the end of that, or as the last one.
 
     Raises:
-        LlmdoError: There is no such run, it never began, or no model was asked at a path that is named.
+        LlmdoError: There is no such run, it never began, or no model was asked at a named path.
     """
     if detail.path is not None and not detail.messages:
         raise LlmdoError(f"`{detail.path}` says whose messages to show", hint="add `--messages`")
@@ -144,21 +144,21 @@ def show(root: Path, run: str, detail: Detail = TREE) -> ShownRun:
 
 
 def stats(root: Path, by: By, since: str | None, tell: Tell) -> list[Total]:
-    """What runs used together, by name; tells of journals that cannot be read.
+    """The usage of runs together, by name; tells of journals that cannot be read.
 
     `since` is a day, as in 2026-11-23, or how long ago, as in 12h or 30d; None for all.
 
     Raises:
-        LlmdoError: Nobody knows when the runs are to have begun.
+        LlmdoError: `since` is neither.
     """
     return totals(runs_of(root), by, float("-inf") if since is None else moment(since), _telling(tell))
 
 
 def moment(text: str) -> float:
-    """The moment that `text` says, a day or how long ago, in seconds since 1970.
+    """The moment of `text`, a day or how long ago, in seconds since 1970.
 
     Raises:
-        LlmdoError: It says neither.
+        LlmdoError: It is neither.
     """
     if match := re.fullmatch(r"([0-9]{1,6})([hd])", text):
         return time.time() - int(match[1]) * (DAY if match[2] == "d" else DAY / 24)
@@ -175,7 +175,7 @@ def prune(request: PruneRequest, tell: Tell) -> list[str]:
     """The ids of the runs whose journals were removed, or would be.
 
     Raises:
-        LlmdoError: A run that was named does not exist, or is running; or the manifest has errors.
+        LlmdoError: A named run does not exist, or is running; or the manifest has errors.
     """
     runs = runs_of(request.root, request.environ)
     if request.runs:
@@ -193,7 +193,7 @@ def prune(request: PruneRequest, tell: Tell) -> list[str]:
 
 
 def _without_open(pruned: list[str], batches: Batches, tell: Tell) -> list[str]:
-    """`pruned` without the runs that open items of batches rest on: who goes on with those asks their journals.
+    """`pruned` without the runs that open items of batches rest on, as going on with those needs their journals.
 
     The items are looked at last: a run that ended before was over then, or its item was not.
     """
@@ -205,7 +205,7 @@ def _without_open(pruned: list[str], batches: Batches, tell: Tell) -> list[str]:
 
 
 def cancel(root: Path, run: str) -> tuple[str, bool]:
-    """The id of a run that was called off, and whether it was not over before.
+    """The id of a cancelled run, and whether it was not over before.
 
     Raises:
         LlmdoError: A process works on it, or there is no such run.
@@ -215,7 +215,7 @@ def cancel(root: Path, run: str) -> tuple[str, bool]:
 
 
 def _over(runs: RunIndex, request: PruneRequest, tell: Tell) -> list[str]:
-    """The runs that never began, and those that are over; without those that are kept, and their conversations.
+    """The runs that never began or are over, without those that are kept and their conversations.
 
     A run goes on from others of its conversation, and shares its limits with all of them.
     """
@@ -246,9 +246,9 @@ class DecisionCount:
     """How often calls were decided on for one reason."""
 
     reason: str
-    """As the gate said it: the rule with its place, or why another than the rules had the last word."""
+    """The gate's reason: the rule with its place, or why another than the rules had the last word."""
     decision: str
-    """What the rules said."""
+    """The decision of the rules."""
     allowed: int
     denied: int
 
@@ -267,19 +267,19 @@ class NotableCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """What stands out in the runs of some time."""
+    """Notable calls and numbers of the runs of some time."""
 
     runs: int
     decisions: tuple[DecisionCount, ...]
     """The most frequent reason first."""
     slowest: tuple[NotableCall, ...]
-    """Calls of tools alone: a worker takes as long as what is below it."""
+    """Calls of tools alone: a worker takes as long as the calls below it."""
     dearest: tuple[NotableCall, ...]
     """Calls of workers, each with its own requests."""
 
 
 def metrics(root: Path, since: float, tell: Tell) -> Metrics:
-    """What stands out in the runs that began at or after `since`; tells of journals that cannot be read."""
+    """The notable calls and numbers of the runs that began at or after `since`; tells of unreadable journals."""
     number, decided = 0, defaultdict[tuple[str, str], Counter[bool]](Counter)
     slowest, dearest = list[NotableCall](), list[NotableCall]()
     for name in (runs := runs_of(root)).names():
@@ -308,9 +308,9 @@ def metrics(root: Path, since: float, tell: Tell) -> Metrics:
 
 
 def _decisions(journal: JournalStore) -> Iterator[tuple[str, str, bool]]:
-    """Each decision: its first reason, what the rules said, and whether the call ran.
+    """Each decision: its first reason, the decision of the rules, and whether the call ran.
 
-    The reason is the one of all calls alike: without the path or the worker that one of them was about.
+    The reason is the same for all calls alike: without the path or the worker of one of them.
     """
     for entry in journal.entries("decision"):
         reason = next(iter(entry.data["reasons"]), "no capability was raised")
@@ -328,19 +328,19 @@ def _calls(journal: JournalStore) -> Iterator[NotableCall]:
 
 
 LINES = ".jsonl"
-"""Of a file with the lines of an audit, as `--format jsonl` prints them."""
+"""The suffix of a file with the lines of an audit, from `--format jsonl`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRequest:
-    """Which audit is read, and what it is held against."""
+    """The audit to read, and what to verify it against."""
 
     run: str
     """An id, an exported run, or the lines of an audit in a file."""
     project: str | None = None
     verify: bool = False
     head: str | None = None
-    """What the chain has to end with; that it does is verified as well."""
+    """The expected end of the chain; setting it verifies the chain as well."""
 
     @property
     def verifies(self) -> bool:
@@ -359,7 +359,7 @@ class AuditOutcome:
 
 
 def audit(request: AuditRequest) -> AuditOutcome:
-    """The decisions of a run, held against its journal where that was asked for.
+    """The decisions of a run, compared with its journal if that was asked for.
 
     Raises:
         LlmdoError: There is no such run, or it cannot be read.

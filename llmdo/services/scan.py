@@ -1,4 +1,4 @@
-"""`scan`: what is there of other tools, and what matters about it."""
+"""`scan`: the files of other tools in a folder, and the findings about them."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ SEVERITIES = ("error", "warning", "note")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanRequest:
-    """What to look at, and by what it fails."""
+    """The folder to look at, and the findings to fail on."""
 
     folder: str = "."
     """A folder, or one file."""
     fail_on: tuple[str, ...] = ()
-    """Codes of findings, and severities: one of them means the graver ones as well."""
+    """Codes of findings, and severities; a severity includes the graver ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanOutcome:
-    """What a scan found."""
+    """The result of a scan."""
 
     project: Foreign
     summary: ProjectSummary
@@ -45,15 +45,15 @@ class ScanOutcome:
 
     @property
     def flows(self) -> Mapping[str, FlowRow]:
-        """The flow of each agent of which a finding tells one (LDO552)."""
+        """The flow of each agent with a finding about one (LDO552)."""
         return flows.gravest_flows(self.project)
 
 
 def scan(request: ScanRequest) -> ScanOutcome:
-    """What is in a folder, of all formats.
+    """The projects in a folder, of all formats.
 
     Raises:
-        LlmdoError: There is nothing of any format, or it should fail on what there is not.
+        LlmdoError: There is nothing of any format, or it should fail on an unknown code or severity.
     """
     for name in request.fail_on:
         if name not in (*SEVERITIES, *CODES):

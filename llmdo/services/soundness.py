@@ -1,4 +1,4 @@
-"""What has to hold of a workspace before anything of it runs, and the graph that then does."""
+"""The conditions for running a workspace, and the graph that then runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def tell_nobody(line: str) -> None:
-    """Nothing: a program asks what it wants to know."""
+    """Ignores a line: a program asks for the facts that it wants."""
 
 
 def require_sound(
@@ -31,8 +31,8 @@ def require_sound(
 
     Raises:
         InvalidTeamError: `check` finds errors that do.
-        LlmdoError: Something has effect that is no file of the workspace, and no lock holds it; or an
-            extension that the workspace names is not loaded.
+        LlmdoError: Something outside the workspace has effect, and no lock holds it; or an extension that the
+            workspace names is not loaded.
     """
     require_extensions(project.workspace.problems)
     errors = [finding for finding in checks.check(project, locked=locked) if finding.severity == "error"]
@@ -56,10 +56,10 @@ def require_sound(
 
 
 def resolved(project: Project, tell: Tell = tell_nobody, consent: Consent | None = None) -> Graph:
-    """The graph to run: the locked one where it is current, else the sources resolved anew, and a note says so.
+    """The graph to run: the locked one if it is current, else the sources resolved anew, and a note says so.
 
     Raises:
-        UntrustedError: Something would be imported that `consent` does not let through.
+        UntrustedError: `consent` refuses an import.
     """
     graph, stale = resolved_with_lock(project, consent)
     if stale:
@@ -68,10 +68,10 @@ def resolved(project: Project, tell: Tell = tell_nobody, consent: Consent | None
 
 
 def resolved_with_lock(project: Project, consent: Consent | None = None) -> tuple[Graph, StaleLock | None]:
-    """The graph to run, and the lock where that says something else.
+    """The graph to run, and the lock if it differs from that.
 
     Raises:
-        UntrustedError: Something would be imported that `consent` does not let through.
+        UntrustedError: `consent` refuses an import.
     """
     if project.is_current:
         return project.graph, None

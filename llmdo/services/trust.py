@@ -1,4 +1,4 @@
-"""`trust`: a person answers for what a workspace would have executed, sees what was answered for, and takes it back."""
+"""`trust`: a person answers for the code that a workspace would execute, lists such answers, and takes them back."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TrustRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustOutcome:
-    """What was answered for."""
+    """The trusted code of a workspace."""
 
     question: TrustQuestion
     is_new: bool
@@ -66,7 +66,7 @@ def answers(environ: Mapping[str, str]) -> tuple[GivenTrust, ...]:
 
 
 def forget(folder: Path | None, project: str | None, environ: Mapping[str, str]) -> int:
-    """Takes back what was answered for a folder, which need not be there any more, or for a workspace; says how many.
+    """Takes back the answers for a folder, which need not exist any more, or for a workspace; returns their number.
 
     Raises:
         LlmdoError: There is no workspace, or an answer cannot be removed.
@@ -79,7 +79,7 @@ def forget(folder: Path | None, project: str | None, environ: Mapping[str, str])
 
 
 def trust_own(root: Path, written: Collection[str], environ: Mapping[str, str]) -> None:
-    """Answers for a workspace of which all that would be executed is in `written`, files that llmdo has just made.
+    """Answers for a workspace whose executed files are all in `written`, files that llmdo has just made.
 
     Raises:
         LlmdoError: The answer cannot be kept.

@@ -1,4 +1,4 @@
-"""What of a workspace's sources cannot be judged before something is mended, imported or started."""
+"""The parts of a workspace's sources that cannot be judged before something is mended, imported or started."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from llmdo.workspace.project import Project
 
 _READING = ("LDO1", "LDO2")
-"""How the codes of findings begin for which something of the sources is not in the graph: syntax and names."""
+"""The prefixes of codes whose findings keep sources out of the graph: syntax and names."""
 
 
 def shown_as_unknown(project: Project) -> Project:
-    """The project, its graph with a tool for all that nobody has seen yet of a toolset."""
+    """The project, its graph with one tool for all unseen parts of a toolset."""
     graph = with_unseen(project.graph, project.unseen | project.gaps.toolsets)
     return project if graph is project.graph else replace(project, graph=graph, analysis=Analysis(graph))
 
 
 def unread_in(findings: Iterable[Diagnostic]) -> int:
-    """How many of these are errors for which something of the sources is not in the graph."""
+    """The number of errors among these that keep sources out of the graph."""
     return sum(finding.severity == "error" and finding.code.startswith(_READING) for finding in findings)
 
 
 def notes_on(project: Project) -> Iterator[str]:
-    """A sentence for each toolset that nobody has seen yet, with what tells what it does."""
+    """A sentence for each toolset that nobody has seen yet, with the way to learn about its tools."""
     for name in sorted(project.unseen):
         toolset = project.graph.toolsets[name]
         if toolset.server:

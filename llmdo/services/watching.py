@@ -1,6 +1,6 @@
-"""A run as it grows: what happened in it, in the order of its journal, and each call and request of it in full.
+"""A run as it grows: its events, in the order of its journal, and each call and request of it in full.
 
-It is read from the journal alone, so a run may be watched that any process works on, here or at another machine.
+It is read from the journal alone, so any process may work on the run, here or at another machine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LONGEST = 160  # characters of a text that an event quotes
 MOST = 5_000  # events at once
 
 _SILENT: frozenset[Kind] = frozenset({"kept", "sources", "history", "messages"})
-"""What is no event for a person."""
+"""Journal entries that are no events for a person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,20 +49,20 @@ class RunEvent:
     step: int
     outcome: str
     facts: Mapping[str, Json]
-    """What else there is to say, which depends on the kind."""
+    """Further facts, which depend on the kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """What came to a run since a place in its journal."""
+    """The growth of a run since a position in its journal."""
 
     position: int
-    """Where the next one begins."""
+    """The start of the next one."""
     events: tuple[RunEvent, ...]
     is_running: bool
     """Whether a process works on it."""
     status: str | None
-    """How it ended, in a word; None where it goes on, or its last process did not record it."""
+    """The run's end, in a word; None if it goes on, or its last process did not record it."""
     has_more: bool = False
     """Whether more has happened already."""
 
@@ -76,7 +76,7 @@ class Watched:
 
     @classmethod
     def open(cls, root: Path, run: str, environ: Mapping[str, str] = os.environ) -> Self:
-        """The run of that id, or by what its id begins or ends with.
+        """The run of that id, or a unique start or end of it.
 
         Raises:
             LlmdoError: There is no such run, or it cannot be read.
@@ -91,7 +91,7 @@ class Watched:
         self.journal.close()
 
     def growth(self, after: int = 0) -> Growth:
-        """What happened after the entry of that number, `MOST` events at most."""
+        """The events after the entry of that number, `MOST` at most."""
         # Asked first: what a process keeps before it ends is among the events then.
         is_running = self.runs.is_claimed(self.journal.run)
         rows = [*islice(self.journal.after(after), MOST + 1)]
@@ -108,11 +108,11 @@ class Watched:
         )
 
     def summary(self) -> Summary | None:
-        """The run in a line; None where it never began."""
+        """The run in a line; None if it never began."""
         return summary(self.journal, is_running=self.runs.is_claimed(self.journal.run))
 
     def call(self, path: str) -> Node:
-        """The call at that path with all that is known of it, without what is below it.
+        """The call at that path with all that is known of it, without the calls below it.
 
         Raises:
             LlmdoError: There is none.
@@ -123,7 +123,7 @@ class Watched:
         return node
 
     def requests(self, path: str) -> tuple[ShownRequest, ...]:
-        """What the model of the worker that was called at `path` was shown, and what it answered.
+        """The requests to the model of the worker called at `path`, and the answers.
 
         Raises:
             LlmdoError: No model was asked there.
@@ -144,7 +144,7 @@ def _event(number: int, entry: JournalEntry) -> RunEvent:
 
 
 def _facts(entry: JournalEntry) -> dict[str, Json]:
-    """What an event says of an entry beside its kind; values are quoted in short."""
+    """The facts in an event about an entry besides its kind; values are quoted in short."""
     if entry.kind in ("started", "sent", "imported", "files"):
         return {}
     data = entry.data
@@ -203,7 +203,7 @@ def _of_decision(data: Mapping[str, Any]) -> dict[str, Json]:
 
 
 def _of_execution(data: Mapping[str, Any]) -> dict[str, Json]:
-    """What a tool came to, or why its arguments did not fit."""
+    """The result of a tool, or why its arguments did not fit."""
     return {"text": _quoted(result_in(data)), "frames": len(data.get("frames") or ())}
 
 

@@ -1,4 +1,4 @@
-"""Several workspaces of one repository in one command: which they are, and their findings as seen from one folder."""
+"""Several workspaces of one repository in one command: their selection, and their findings as seen from one folder."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
 
 ELSEWHERE = "package:"
-"""How the path of a file begins that lies in no workspace."""
+"""The prefix of a path in no workspace."""
 
 
 def roots(projects: Sequence[str], cwd: Path, *, everything: bool) -> tuple[Path, ...]:
-    """The workspaces that are named, each once; `everything` are those whose manifests lie in or below `cwd`.
+    """The named workspaces, each once; `everything` are those whose manifests lie in or below `cwd`.
 
-    Hidden folders, links and what git ignores are left out.
+    Hidden folders, links and files that git ignores are left out.
 
     Raises:
-        LlmdoError: There is none, or one that is named has no manifest.
+        LlmdoError: There is none, or a named one has no manifest.
     """
     if everything and projects:
         raise LlmdoError("`--all` finds the workspaces itself", hint="leave out `--project`")
@@ -43,13 +43,13 @@ def roots(projects: Sequence[str], cwd: Path, *, everything: bool) -> tuple[Path
 
 
 def prefix_of(root: Path, cwd: Path) -> str:
-    """What stands before a path of the workspace at `root` as seen from `cwd`: empty, or with a slash at the end."""
+    """The prefix of a path of the workspace at `root` as seen from `cwd`: empty, or with a slash at the end."""
     relative = os.path.relpath(root, cwd).replace(os.sep, "/")
     return "" if relative == "." else f"{relative}/"
 
 
 def seen_from(finding: Diagnostic, prefix: str) -> Diagnostic:
-    """A finding with its paths as seen from where the workspace has this prefix."""
+    """A finding with its paths as seen through the prefix of the workspace."""
     related = tuple(replace(other, at=_moved(other.at, prefix)) for other in finding.related)
     fix = finding.fix and replace(finding.fix, at=_moved(finding.fix.at, prefix))
     return replace(finding, at=_moved(finding.at, prefix), related=related, fix=fix)

@@ -1,7 +1,7 @@
-"""Which files of a workspace a list of globs names, and how a file of it is read.
+"""The files of a workspace that a list of globs names, and the reading of them.
 
-Everything stays inside the workspace: no link is followed, only regular files are opened, and sizes are
-bounded before anything is read.
+Everything stays inside the workspace: no link is followed, only regular files are opened, and sizes are bounded before
+anything is read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Findings = tuple[Diagnostic, ...]
     Ignoring = tuple[Callable[[str], bool], tuple[Diagnostic, ...]]
-    """Whether a path is left out, and what is wrong with the files that say so."""
+    """Whether a path is left out, and the problems of the files that say so."""
 
 MAX_FILE = 1024 * 1024  # bytes: a prompt or a manifest beyond it is a mistake
 MAX_DEEP = 2  # `**` in one glob: matching takes a power of it
@@ -43,7 +43,7 @@ GITIGNORE = ".gitignore"
 
 @dataclass(frozen=True, slots=True)
 class RefusedPath:
-    """Why a path of the workspace could not be read."""
+    """The reason why a path of the workspace could not be read."""
 
     code: str
     reason: str
@@ -72,8 +72,8 @@ def read(
 ) -> bytes | RefusedPath:
     """The bytes of the regular file at `path`, a POSIX path below `root`, reached through no link.
 
-    What is looked at on the way is noted in `seen`, as in all functions of this module. `is_walked` says that a walk
-    has just come by the path, so that its folders are no links.
+    All functions of this module note in `seen` each path that they look at. `is_walked` says that a walk has just come
+    by the path, so that its folders are no links.
     """
     refused = None if is_walked else _examine(root, path, seen)
     if isinstance(refused, RefusedPath):
@@ -105,13 +105,13 @@ def _too_large(limit: int) -> RefusedPath:
 
 
 def exists(root: Path, path: str, seen: Seen | None = None) -> RefusedPath | None:
-    """None where a file or folder of the workspace stands at `path`, reached through no link."""
+    """None if a file or folder of the workspace exists at `path`, reached through no link."""
     examined = _examine(root, path.rstrip("/"), seen)
     return examined if isinstance(examined, RefusedPath) else None
 
 
 def walked_facts(root: Path, path: str, seen: Seen) -> bytes | None:
-    """The packed facts of the regular file at `path`, by which a walk has just come; None where there is none now."""
+    """The packed facts of the regular file at `path`, by which a walk has just come; None if it is gone."""
     if (known := seen.get(path)) is None:
         try:
             status = os.lstat(f"{root}/{path}")
@@ -124,7 +124,7 @@ def walked_facts(root: Path, path: str, seen: Seen) -> bytes | None:
 
 
 def _examine(root: Path, path: str, seen: Seen | None) -> os.stat_result | RefusedPath:
-    """What stands at `path`; every folder on the way is looked at, so that a link anywhere is refused."""
+    """The facts of `path`; every folder on the way is looked at, so that a link anywhere is refused."""
     names = path.split("/")
     at = base = str(root)
     if seen is not None and "." not in seen:
@@ -154,7 +154,7 @@ def _is_folder(known: bytes | None) -> bool:
 
 
 def _note(seen: Seen, base: str, folder: str) -> None:
-    """Notes a folder whose content matters: what is in it, or what is not."""
+    """Notes a folder whose content matters, or the absence of something in it."""
     if (path := folder or ".") not in seen:
         seen[path] = cache.packed(os.lstat(f"{base}/{path}"))
 
@@ -162,7 +162,7 @@ def _note(seen: Seen, base: str, folder: str) -> None:
 def read_source(
     root: Path, path: str, *, limit: int = MAX_FILE, seen: Seen | None = None
 ) -> tuple[Source, Findings]:
-    """The text at `path`: UTF-8 with or without byte-order mark, any line ends; empty beside its problem."""
+    """The text at `path`: UTF-8 with or without byte-order mark, any line ends; empty if there is a problem."""
     return _decoded(path, read(root, path, limit=limit, seen=seen))
 
 
@@ -182,7 +182,7 @@ def _decoded(path: str, content: bytes | RefusedPath) -> tuple[Source, Findings]
 
 
 def decode(path: str, content: bytes) -> tuple[Source, Findings]:
-    """`content` as a source; where it is not UTF-8 text, an empty one beside the problem."""
+    """`content` as a source; an empty one and the problem if it is not UTF-8 text."""
     if not content.translate(None, _PLAIN):
         return Source(path, content.decode("ascii"), is_plain=True), ()
     try:
@@ -211,12 +211,12 @@ def leaves(pattern: str) -> bool:
 
 @dataclass(slots=True)
 class GlobMatches:
-    """What a glob names."""
+    """The matches of a glob."""
 
     paths: list[str]
     """The files, as sorted POSIX paths."""
     refused: list[tuple[str, RefusedPath]]
-    """What it names besides and llmdo does not read, such as links; and folders that could not be looked into."""
+    """Matches that llmdo does not read, such as links; and folders that could not be looked into."""
 
 
 def find(
@@ -227,11 +227,11 @@ def find(
     *,
     with_hidden: bool = False,
 ) -> dict[str, GlobMatches]:
-    """What each of the globs `patterns` names below `root`.
+    """The matches below `root` of each of the globs `patterns`.
 
-    `*` and `?` stay within one folder, `**` is any number of folders. Hidden files and files for which `ignored`
-    holds are left out; a folder that is one of these, or a link, is not entered. `with_hidden` says that what is
-    hidden counts where a part of a glob names it.
+    `*` and `?` stay within one folder, `**` is any number of folders. Left out are hidden files and files for which
+    `ignored` holds; such a folder, or a link, is not entered. With `with_hidden`, a hidden file counts if a part of a
+    glob names it.
     """
     by_pattern = {pattern: GlobMatches([], []) for pattern in patterns}
     groups: dict[str, list[Glob]] = {}
@@ -270,7 +270,7 @@ def find(
 
 
 def _by_suffix(globs: Iterable[Glob]) -> dict[str, list[tuple[Glob, str, str]]]:
-    """The globs that may name a file with a suffix, each with ending and core; at the empty one those for others."""
+    """The globs by the file suffix that they may match, each with ending and core; at the empty one for all others."""
     known = [(glob, glob.ending, glob.core) for glob in globs]
     suffixes = {"", *(_suffix(ending) for _, ending, _ in known)}
     return {suffix: [each for each in known if _suffix(each[1]) in ("", suffix)] for suffix in suffixes}
@@ -281,7 +281,7 @@ def _suffix(name: str) -> str:
 
 
 def names(root: Path, folder: str, seen: Seen | None = None) -> list[str]:
-    """What lies in a folder that exists, sorted; nothing where it cannot be listed."""
+    """The names in a folder that exists, sorted; none if it cannot be listed."""
     try:
         if seen is not None:
             _note(seen, str(root), folder)
@@ -291,7 +291,7 @@ def names(root: Path, folder: str, seen: Seen | None = None) -> list[str]:
 
 
 def unfit(path: str) -> RefusedPath | None:
-    """Why a file with this name cannot be part of a workspace; None where it can."""
+    """The reason why a file with this name cannot be part of a workspace; None if it can."""
     return _UNFIT_NAME if _UNFIT.search(path) else None
 
 
@@ -310,7 +310,7 @@ def case_collisions(paths: Iterable[str]) -> Iterator[Diagnostic]:
 
 
 def _deepest(globs: Iterable[Glob]) -> int | None:
-    """How many names the longest path has that one of the globs matches; None where it may be any number."""
+    """The number of names in the longest path that one of the globs matches; None if unlimited."""
     levels = [glob.levels for glob in globs]
     return None if None in levels else max(level for level in levels if level is not None)
 
@@ -328,7 +328,7 @@ def _walk(
     ignored: Callable[[str], bool],
     seen: Seen | None,
 ) -> Iterator[tuple[str, RefusedPath | None]]:
-    """Every file with one of the endings, with why it cannot be read where that is so.
+    """Every file with one of the endings, with the reason if it cannot be read.
 
     Folders that cannot be listed as well, each with a slash. Of hidden names, only those in `hidden` are looked at.
     """
@@ -375,8 +375,8 @@ def _refusal(entry: os.DirEntry[str]) -> RefusedPath | None:
 def git_ignored(root: Path, seen: Seen | None = None) -> Ignoring:
     """Whether git would ignore a path below `root`, by the `.gitignore` files inside the workspace; and problems.
 
-    Folders are given with a trailing slash. Only the root's file is read; git's own configuration and the
-    files above the workspace are outside of it. A line that could make matching slow is not heeded.
+    Folders have a trailing slash. Only the root's file is read, not git's own configuration or files above the
+    workspace. A line that could make matching slow is ignored.
     """
     if (refused := exists(root, GITIGNORE, seen)) and refused.code == "LDO106":
         return _nothing, ()

@@ -1,4 +1,4 @@
-"""What every parser of this package returns."""
+"""The result of every parser of this package."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Route = tuple[str | int, ...]
 
 
 class LazyPlaces:
-    """What finds the places of a document, and some of them without looking for all."""
+    """The finder of a document's places, which can find some without looking for all."""
 
     __slots__ = ()
 
@@ -34,7 +34,7 @@ class LazyPlaces:
         raise NotImplementedError
 
     def quickly(self, route: Route, part: int) -> Span | None:
-        """The place of the key (0) or of the value (1) at `route`; None where all places have to be looked for."""
+        """The place of the key (0) or of the value (1) at `route`; None if it takes a search for all places."""
         raise NotImplementedError
 
 
@@ -44,7 +44,7 @@ class Document:
 
     source: Source
     data: Mapping[str, Json]
-    """What the file says; what could be read of it where `problems` is not empty."""
+    """The content of the file; its readable part if `problems` is not empty."""
     index: Callable[[], Mapping[Route, tuple[Span, Span]]] = field(compare=False, repr=False)
     """Finds the places, on first use: a clean document never pays for them."""
     problems: tuple[Diagnostic, ...] = ()
@@ -68,7 +68,7 @@ class Document:
 
 
 class Place(NamedTuple):
-    """Where the user wrote something, not yet looked up: a document and a route in it."""
+    """A place in the user's text, not yet looked up: a document and a route in it."""
 
     document: Document
     route: Route
@@ -82,8 +82,8 @@ class Place(NamedTuple):
     def respelt(self, before: str, after: str, *, safe: bool) -> Fix | None:
         """The edit that writes the name `after` for `before` in the text of this place, however it is quoted.
 
-        None where that would not surely be right: the text does not spell `before` exactly once, `after` is
-        already there beside it, or the name of a table stands at other places as well.
+        None unless that is surely right: the text spells `before` exactly once, its table has no `after` yet, and the
+        name is not that of a table found at other places as well.
         """
         at = self.location
         text = self.document.source.marked(at.span) if at.span else ""
@@ -106,7 +106,7 @@ class Place(NamedTuple):
 
     @property
     def data(self) -> Json:
-        """What the document says there; None where it says nothing."""
+        """The document's data at this place; None if there is none."""
         at: Json = self.document.data
         for step in self.route:
             if isinstance(step, str):

@@ -29,7 +29,7 @@ class WorkerText:
     document: Document
     """The header."""
     start: int
-    """Where in the text the prompt begins: its end where the header has no beginning or no end."""
+    """The offset of the prompt in the text: the text's end if the header has no beginning or no end."""
 
     @property
     def body(self) -> str:
@@ -38,7 +38,7 @@ class WorkerText:
 
 
 def parse(source: Source) -> WorkerText:
-    """The header and the prompt of a worker file; what could be read of the header where it has problems."""
+    """The header and the prompt of a worker file; the readable part of the header if it has problems."""
     text = source.text
     if text != FENCE and not text.startswith(f"{FENCE}\n"):
         return _without_header(source, _no_header(source))
@@ -54,7 +54,7 @@ def prompt(source: Source) -> str:
 
 
 def _end(text: str) -> int:
-    """Where the line break before the closing fence stands; -1 where there is none."""
+    """The offset of the line break before the closing fence; -1 if there is none."""
     end = text.find(f"\n{FENCE}\n", len(FENCE))
     return len(text) - len(FENCE) - 1 if end < 0 and text.endswith(f"\n{FENCE}") else end
 
@@ -70,7 +70,7 @@ def _document(source: Source, end: int) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class _Places(LazyPlaces):
-    """Finds the places of a plain header. There may be thousands, and a `partial` is four times as large."""
+    """The finder of a plain header's places. There may be thousands, and a `partial` is four times as large."""
 
     source: Source
 

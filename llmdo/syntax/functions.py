@@ -1,4 +1,4 @@
-"""The functions of a module as code entries need them: how they are called, and which workers they call."""
+"""The functions of a module as code entries need them: the way to call them, and the workers that they call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CALLING = ("call_agent", "call_tool")
 MAX_FOLLOWED = 64  # functions that one hands its argument on to, near and far
 
 Call = tuple[str, "Span"]
-"""A worker, or a tool as TOOLSET.TOOL, and where it is named."""
+"""A worker, or a tool as TOOLSET.TOOL, and its place."""
 Step = tuple[str, int]
 """A function and the position of one of its parameters."""
 
@@ -35,7 +35,7 @@ class FunctionOutline:
     takes_two: bool
     """Whether it can be called with two arguments."""
     calls: tuple[Call, ...]
-    """What it asks its first argument for, itself or by other such functions; each where that is."""
+    """The calls of its first argument, made by it or by other such functions; each with its place."""
 
 
 def functions(notes: Notes) -> Mapping[str, FunctionOutline]:
@@ -71,7 +71,7 @@ def _takes_two(arguments: ast.arguments) -> bool:
 
 
 def _yields(function: Function) -> bool:
-    """Whether it is a generator: what functions inside of it yield is theirs."""
+    """Whether it is a generator; functions inside of it do not count."""
     waiting: list[ast.AST] = [*function.body]
     while waiting:
         node = waiting.pop()
@@ -83,7 +83,7 @@ def _yields(function: Function) -> bool:
 
 
 def _calls(name: str, lookup: Callable[[str, int], tuple[Sequence[Call], Sequence[Step]]]) -> Iterator[Call]:
-    """The workers asked for by the function `name`, and by those to which it hands its first argument."""
+    """The workers asked for by the function `name`, and by those to which it passes its first argument."""
     waiting = [(name, 0)]
     seen = set(waiting)
     for function, position in waiting:  # which grows meanwhile
@@ -97,7 +97,7 @@ def _calls(name: str, lookup: Callable[[str, int], tuple[Sequence[Call], Sequenc
 def _asked(
     notes: Notes, known: Mapping[str, Function], name: str, position: int
 ) -> tuple[Sequence[Call], Sequence[Step]]:
-    """The workers that a function asks an argument for itself, and where it hands that on."""
+    """The workers that a function asks an argument for itself, and the calls that pass it on."""
     parameters = _own(known[name])
     if position >= len(parameters) or _is_rebound(known[name], parameters[position].arg):
         return (), ()
@@ -115,7 +115,7 @@ def _asked(
 
 
 def _handed(call: ast.Call, function: str, name: str) -> Iterator[tuple[str, int]]:
-    """The positions at which a call hands `name` to `function`."""
+    """The positions at which a call passes `name` to `function`."""
     for position, argument in enumerate(call.args):
         if isinstance(argument, ast.Starred):
             return
@@ -133,7 +133,7 @@ def _is_method(method: ast.expr, owner: str) -> bool:
 
 
 def _named(call: ast.Call) -> ast.Constant | None:
-    """The name of the worker, where a call spells it out."""
+    """The name of the worker, if a call spells it out."""
     names = call.args[:1] or [keyword.value for keyword in call.keywords if keyword.arg == "name"]
     match names:
         case [ast.Constant(value=str()) as name]:

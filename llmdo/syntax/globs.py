@@ -27,7 +27,7 @@ def is_pattern(text: str) -> bool:
 
 
 def escape(text: str) -> str:
-    """The glob in which the brackets of `text` stand for themselves."""
+    """The glob that matches the brackets of `text` literally."""
     return text.replace("[", "[[]")
 
 
@@ -36,34 +36,34 @@ class Glob:
     """A pattern over POSIX paths.
 
     `matches` is the quick way for globs with few `**`, as its time is a power of their number. A walk of folders goes
-    on from state to state instead, one name at a time: no path takes more time than its length times the pattern's. In
-    a walk a hidden name, one that begins with a dot, is matched only by a part that begins with a dot as well.
+    from state to state instead, one name at a time, in at most the path's length times the pattern's. In a walk a
+    hidden name, one that begins with a dot, is matched only by a part that begins with a dot as well.
     """
 
     text: str
 
     @property
     def start(self) -> str:
-        """The folder in which everything lies that it can name; empty for the root."""
+        """The folder that contains every possible match; empty for the root."""
         *folders, _ = self.text.split("/")
         fixed = next((number for number, folder in enumerate(folders) if is_pattern(folder)), len(folders))
         return "/".join(folders[:fixed])
 
     @property
     def levels(self) -> int | None:
-        """How many names a path has that it matches; None where it may be any number."""
+        """The number of names in a matching path; None for any number."""
         names = self.text.split("/")
         return None if "**" in names else len(names)
 
     @property
     def ending(self) -> str:
-        """What every name ends with that it matches."""
+        """The common ending of all matching names."""
         last = self.text.rpartition("/")[2]
         return last[max(map(last.rfind, "*?]")) + 1 :]
 
     @property
     def core(self) -> str:
-        """What every path holds that it names: the longest of its folders that are no patterns."""
+        """The common part of all matching paths: the longest of its folders that are no patterns."""
         *folders, _ = self.text.split("/")
         longest = max((name for name in folders if not is_pattern(name)), key=len, default="")
         return f"{longest}/" if longest else ""
@@ -130,7 +130,7 @@ class Glob:
         return len(self._names) in state
 
     def _with_nothing_for_stars(self, positions: AbstractSet[int]) -> State:
-        """With the positions after every `**` that may stand for no folder; the last part stands for a name."""
+        """With the positions after every `**` that may be no folder; the last part must be a name."""
         closed = set(positions)
         for position in positions:
             after = position
@@ -163,7 +163,7 @@ def _fixed(text: str) -> str:
 
 
 def _class(text: str) -> str:
-    """A set of characters, never a slash; where it is not one, such as `[z-a]`, the text itself."""
+    """A set of characters, never a slash; the text itself if it is no set, such as `[z-a]`."""
     is_inverted = text.startswith("!")
     wanted = re.sub(r"([\\\[&~|^])|-(?=-)|(?<=-)-", r"\\\g<0>", text.removeprefix("!"))
     expression = f"[{'^' * is_inverted}{wanted}]"

@@ -1,8 +1,8 @@
 """The YAML of a header to `Document`, with a place for every key and value.
 
-YAML is read as a stream of events: the loaders that build nodes recurse, and a few kilobytes of brackets crash
-them. What YAML offers beyond plain data (anchors, aliases, tags, merge keys) is refused, and scalars follow the
-YAML 1.2 core schema, in which `on` and `12:30` are text.
+YAML is read as a stream of events: the loaders that build nodes recurse, and a few kilobytes of brackets crash them.
+YAML's features beyond plain data (anchors, aliases, tags, merge keys) are refused, and scalars follow the YAML 1.2 core
+schema, in which `on` and `12:30` are text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAX_NESTING = 16
 
 
 class YamlBounds(NamedTuple):
-    """How much YAML is read before it is refused."""
+    """The limits on YAML, beyond which it is refused."""
 
     size: int
     """In bytes."""
@@ -70,9 +70,9 @@ _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000
 def parse(
     source: Source, header: str, *, aliases: bool = False, bounds: YamlBounds = HEADER_BOUNDS
 ) -> Document:
-    """The document of the header of `source`; what could be read of it where it has problems.
+    """The document of the header of `source`; its readable part if it has problems.
 
-    With `aliases`, what an alias stands for is the same value once more: whoever walks over it keeps count.
+    With `aliases`, an alias repeats its value as the same object: whoever walks over it keeps count.
     """
     if len(header) > bounds.size or len(header.encode()) > bounds.size:
         message = f"the header is larger than {bounds.size // 1024} KiB"
@@ -108,13 +108,13 @@ class _Open:
     ) -> None:
         self.values = values
         self.route = route
-        """None where it is thrown away."""
+        """None if it is thrown away."""
         self.flow = event.flow_style
         self.start = event.start_mark
         self.end = event.end_mark
         self.at_key = isinstance(values, dict)
         self.key: str | None = None
-        """Of the value that comes next; None where that is thrown away."""
+        """The key of the next value; None if that is thrown away."""
         self.key_event: yaml.ScalarEvent | None = None
 
 
@@ -123,7 +123,7 @@ class _RefusedError(Exception):
 
 
 class _HeaderReader:
-    """Builds data from events, without recursion; notes places only where it was given a mapping for them."""
+    """Builds data from events, without recursion; notes places only if given a mapping for them."""
 
     def __init__(
         self,
@@ -244,7 +244,7 @@ class _HeaderReader:
             top.at_key = not top.at_key
 
     def _can_stand_for_more(self, event: yaml.AliasEvent) -> bool:
-        """Whether aliases are read here, and this one stands for a value that is whole."""
+        """Whether aliases are read here, and the value of this one is whole."""
         if (
             not self._anchored
             or event.anchor not in self._anchored
@@ -346,7 +346,7 @@ class _HeaderReader:
 
 
 def _attach(top: _Open, value: Json) -> str | int | None:
-    """Puts `value` into `top`; under which key or index, None where it is thrown away."""
+    """Puts `value` into `top`; returns its key or index, None if it is thrown away."""
     if isinstance(top.values, list):
         top.values.append(value)
         return len(top.values) - 1
@@ -397,15 +397,15 @@ _TROUBLES: tuple[tuple[str, str, str | None], ...] = (
     ("document start", "nothing may stand before or after the keys of a header", None),
     ("scanning a block scalar", "nothing but a comment may follow `|` and `>`", None),
 )
-"""A pattern for what PyYAML says in either of its loaders, our sentence with the character there, and a hint."""
+"""A pattern for PyYAML's message in either of its loaders, our sentence with the character there, and a hint."""
 
 _AT_THE_START = re.compile(
     r"(?:scanning|parsing) (?:an alias|an anchor|a tag|a simple key|a \S*quoted scalar.* end of stream)"
 )
-"""Mistakes that are shown where the text that holds them begins, not where they were noticed."""
+"""Mistakes shown at the start of the text that holds them, not at the point of their detection."""
 
 _ESCAPED = {"'": "''", '"': '\\"'}
-"""How a quote is written inside quotes of its kind."""
+"""The form of a quote inside quotes of its kind."""
 
 _SECOND_COLON = re.compile(r"[^'\"\[{]*: +[^'\"\[{|>].*:(?: |$)")
 
@@ -413,7 +413,7 @@ _SECOND_COLON = re.compile(r"[^'\"\[{]*: +[^'\"\[{|>].*:(?: |$)")
 def _quotes_problem(
     source: Source, header: str, scalar: yaml.ScalarEvent | None, error: yaml.MarkedYAMLError
 ) -> Diagnostic | None:
-    """What is wrong where text follows the quotes of `scalar`: over lines, they are not those that were meant."""
+    """The problem of text after the quotes of `scalar`: over lines, they are not the intended ones."""
     mark = error.problem_mark
     if mark is None or scalar is None or scalar.style not in _ESCAPED:
         return None
@@ -431,7 +431,7 @@ def _quotes_problem(
 
 
 def _syntax_problem(source: Source, header: str, error: yaml.MarkedYAMLError) -> Diagnostic:
-    """What PyYAML says about the header in one sentence, at its place."""
+    """PyYAML's message about the header in one sentence, at its place."""
     reason = f"{error.context or ''}: {error.problem}"
     mark = error.problem_mark or error.context_mark
     if error.context_mark and (_AT_THE_START.search(reason) or (mark and mark.index >= len(header))):

@@ -1,6 +1,6 @@
-"""A `.gitignore` as people mostly write it, matched without a library: names, names of folders, and endings.
+"""A `.gitignore` in its usual form, matched without a library: names, names of folders, and endings.
 
-What is matched here means exactly the same to git; a file with anything else in it is left to `pathspec`.
+Everything matched here means exactly the same to git; a file with anything else in it is left to `pathspec`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LINE = re.compile(
 
 
 def plain(lines: Iterable[str]) -> Callable[[str], bool] | None:
-    """Whether git would ignore a path, a folder with a trailing slash; None where only a library can tell."""
+    """Whether git would ignore a path, a folder with a trailing slash; None if only a library can tell."""
     named: dict[tuple[bool, bool], set[str]] = {
         (top, folder): set() for top in (False, True) for folder in (False, True)
     }

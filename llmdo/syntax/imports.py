@@ -1,4 +1,4 @@
-"""Where the modules that a Python file imports would be."""
+"""The possible paths of the modules that a Python file imports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_PACKAGES = 32  # levels of a dotted import that are looked for
 
 
 def import_candidates(path: str, outline: Outline) -> tuple[str, ...]:
-    """Where the modules that the file at `path` imports would be if they were files of the workspace.
+    """The paths of the modules that the file at `path` imports, if they were files of the workspace.
 
     The packages around it are among them: whoever imports it by its name runs them first.
     """

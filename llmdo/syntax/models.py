@@ -1,6 +1,6 @@
-"""Pydantic models read, not imported: as far as their text says it, the JSON Schema of a class.
+"""The JSON Schema of Pydantic models, from their text alone, without an import.
 
-What the text does not say plainly has the schema of anything.
+Parts that the text does not say plainly have the schema of anything.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ _LIMITS = {
     "max_length": "maxItems",
     "multiple_of": "multipleOf",
 }
-"""What `Field` calls a limit, to what JSON Schema calls it."""
+"""The names of limits in `Field`, to those in JSON Schema."""
 ONE_OF = "x-llmdo-one-of"
-"""The key of a schema whose values are the items of a list: of the field of a worker's typed input that it names."""
+"""The key of a schema whose values are the items of a list: the named field of a worker's typed input."""
 _EXTRA = "json_schema_extra"
 _ALIASES = ("serialization_alias", "alias")
 _OTHERS = frozenset(
     {"alias", "default", "default_factory", "description", "frozen", "min_length", "serialization_alias", "strict",
      "title", "validation_alias"}
 )  # fmt: skip
-"""What else `Field` may be told that changes no type."""
+"""Other arguments of `Field`, which change no type."""
 _ENUMERATIONS = frozenset({"Enum", "IntEnum", "StrEnum"})
 _PLAIN_DECORATORS = frozenset(
     {"classmethod", "field_validator", "model_validator", "property", "staticmethod"}
 )
-"""Of methods that change nothing of what a model is written as."""
+"""Of methods that do not change the written form of a model."""
 _HOMES = frozenset({"enum", "pydantic", "typing", "typing_extensions"})
 _FROM_HOME = frozenset(
     {"Annotated", "BaseModel", "ConfigDict", "Field", "List", "Literal", "Optional", "Tuple", "Union",
      "field_validator", "model_validator", *_ENUMERATIONS}
 )  # fmt: skip
 _WORDS = _FROM_HOME | _PLAIN.keys() | {"classmethod", "list", "property", "staticmethod", "tuple"}
-"""The names that are read here, each of which a module may make something else."""
+"""The names that are read here, each of which a module may redefine."""
 
 
 def schema_of(text: str, name: str) -> Schema:
-    """The JSON Schema of the class `name` of a module with this text; that of anything where it is not plain."""
+    """The JSON Schema of the class `name` of a module with this text; that of anything if it is not plain."""
     try:
         tree = parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -66,7 +66,7 @@ def schema_of(text: str, name: str) -> Schema:
 
 
 def _redefines(tree: ast.Module) -> bool:
-    """Whether some name that is read here may stand for something else in this module."""
+    """Whether the module redefines some name that is read here."""
     homes = {
         alias.asname or alias.name
         for node in ast.walk(tree)
@@ -138,7 +138,7 @@ def _class(node: ast.ClassDef, known: set[str]) -> Schema:
 
 
 def _written_name(field: ast.AnnAssign) -> str:
-    """What a field is called where its model is written as JSON; empty where its text does not say it plainly."""
+    """The name of a field in the JSON of its model; empty if its text does not say it plainly."""
     named = {
         keyword.arg: keyword.value
         for call in ast.walk(field)
@@ -152,7 +152,7 @@ def _written_name(field: ast.AnnAssign) -> str:
 
 
 def _has_default(value: ast.expr | None) -> bool:
-    """Whether a field may be left out, which the schema of what is written says as well."""
+    """Whether a field may be left out, as the schema of the output says too."""
     if not isinstance(value, ast.Call) or last_name(value.func) != "Field":
         return value is not None
     named = {keyword.arg for keyword in value.keywords}
@@ -160,7 +160,7 @@ def _has_default(value: ast.expr | None) -> bool:
 
 
 def _changes_nothing(statement: ast.stmt) -> bool:
-    """Whether a statement in a model leaves its fields, and how it is written, as they are."""
+    """Whether a statement in a model leaves its fields and its written form unchanged."""
     match statement:
         case ast.Expr(value=ast.Constant()) | ast.Pass():
             return True
@@ -205,7 +205,7 @@ def _annotated(annotation: ast.expr, default: ast.expr | None, known: set[str]) 
 
 
 def _limited(schema: Schema, limits: Schema) -> Schema:
-    """A schema with the limits of its field; that of anything where its type has no such limits."""
+    """A schema with the limits of its field; that of anything if its type has no such limits."""
     match schema:
         case {"anyOf": [dict(inner), {"type": "null"}]} if limits:
             return {"anyOf": [_limited(inner, limits), {"type": "null"}]}
@@ -237,7 +237,7 @@ def _only_limits(value: ast.expr | None) -> bool:
 
 
 def _list_named(value: ast.expr) -> str | None:
-    """The field whose items are the values, where `json_schema_extra` says that and no more."""
+    """The field whose items are the values, if `json_schema_extra` says that and no more."""
     match value:
         case ast.Dict(keys=[ast.Constant(value=key)], values=[ast.Constant(value=str(field))]) if (
             key == ONE_OF
@@ -247,7 +247,7 @@ def _list_named(value: ast.expr) -> str | None:
 
 
 def _limits(value: ast.expr | None) -> Iterable[tuple[str, Json]]:
-    """The limits that a call of `Field` states, as a schema has them; anything else that it is changes no type."""
+    """The limits in a call of `Field`, as a schema has them; any other expression changes no type."""
     if not isinstance(value, ast.Call) or last_name(value.func) != "Field":
         return
     for keyword in value.keywords:

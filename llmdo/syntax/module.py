@@ -1,7 +1,7 @@
-"""A Python module to `Outline`: its names, its toolsets and what it imports, read with `ast` and never run.
+"""A Python module to `Outline`: its names, its toolsets and its imports, read with `ast` and never run.
 
-The outline states only what the text shows. Where a module could do more than that when it runs, the outline
-says so: `open` for its names, `complete` for the tools of a toolset.
+The outline holds only facts of the text. If a module could do more when it runs, it says so: `open` for its names,
+`complete` for the tools of a toolset.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ class ToolOutline:
     span: Span
     """Of its function's name, or of the place that offers the function."""
     capabilities: tuple[str, ...] | None
-    """What its metadata declares in plain text; None where it declares nothing, or not in plain text."""
+    """The capabilities in its metadata; None if there are none, or not in plain text."""
     is_plain: bool = True
-    """Whether the text shows what it declares, also that this is nothing."""
+    """Whether the text shows its declaration, also an empty one."""
     probe: tuple[str, Span] | None = None
-    """The function that its metadata names as its probe in plain text, and where."""
+    """The probe function that its metadata names in plain text, and its place."""
     other_keys: tuple[tuple[str, Span], ...] = ()
     """The keys of its metadata that llmdo does not know."""
     arguments: tuple[str, ...] | None = None
-    """Those of its arguments that may hold a text; None where the text does not show them all."""
+    """Those of its arguments that may hold a text; None if the text does not show them all."""
     takes_context: bool = True
     """Whether it may take the context of the run, by which its code calls workers."""
     states_targets: bool = True
-    """Whether its metadata says which of them are targets, or may, as far as the text shows."""
+    """Whether its metadata names the targets among them, or may, as far as the text shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +81,13 @@ class ToolsetOutline:
 
     @property
     def tells_all(self) -> bool:
-        """Whether the text shows all its tools and what each declares."""
+        """Whether the text shows all its tools and their declarations."""
         return self.complete and all(tool.is_plain for tool in self.tools.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """What a module offers and needs, as far as its text shows."""
+    """The names and needs of a module, as far as its text shows."""
 
     names: frozenset[str] = frozenset()
     """Bound at the top level, perhaps only under a condition."""
@@ -98,17 +98,18 @@ class Outline:
     workers: Mapping[str, WorkerOutline] = field(default_factory=dict)
     """Workers written in Python, those with a public name, in the order of the text."""
     functions: Mapping[str, FunctionOutline] = field(default_factory=dict)
-    """Those that the text alone tells how to call, in its order."""
+    """Those that can be called by the text alone, in its order."""
     imports: tuple[str, ...] = ()
-    """Dotted names, sorted. `from x import y` gives `x` and `x.y`, as `y` may be a module; relative ones keep
-    their dots. What only type checkers import is left out."""
+    """Dotted names, sorted. `from x import y` gives `x` and `x.y`, as `y` may be a module; relative ones keep their
+    dots. Imports for type checkers only are left out.
+    """
     spans: Mapping[str, Span] = field(default_factory=dict)
-    """Where each name is bound first."""
+    """The place of each name's first binding."""
     problems: tuple[Diagnostic, ...] = ()
 
 
 def outline(source: Source) -> Outline:
-    """The outline of a module; empty and open where the text is not Python."""
+    """The outline of a module; empty and open if the text is not Python."""
     if problem := _unfit(source):
         return Outline(problems=(problem,))
     try:
@@ -131,7 +132,7 @@ def outline(source: Source) -> Outline:
 
 
 def _unfit(source: Source) -> Diagnostic | None:
-    """What makes the text something else to Python than it is to us."""
+    """The problem of a text that Python reads differently from us."""
     text = source.text
     if len(text) > MAX_TOKENS and sum(1 for _ in _TOKEN.finditer(text)) > MAX_TOKENS:
         message = f"the module has more than {MAX_TOKENS:,} words and signs"
@@ -180,11 +181,11 @@ class _ToolsetSketch:
     """The capabilities of tools that declare none themselves."""
     tools: dict[str, ToolOutline] = field(default_factory=dict)
     is_plain: bool = True
-    """Whether the text shows what tools declare that declare nothing themselves."""
+    """Whether the text shows the declaration for tools without one of their own."""
     probe: tuple[str, Span] | None = None
     """The probe of tools that name none themselves."""
     states_targets: bool = False
-    """Whether the metadata that all its tools have says which arguments are targets, or may."""
+    """Whether the metadata of all its tools names the targets among arguments, or may."""
     other_keys: tuple[tuple[str, Span], ...] = ()
 
 
@@ -249,7 +250,7 @@ class _Toolsets:
             self._sketches[target.id] = sketch
 
     def _makes_toolset(self, value: ast.expr, sketch: _ToolsetSketch) -> bool:
-        """Whether `value` is a toolset; what it shows of its tools goes into `found`."""
+        """Whether `value` is a toolset; the tools that it shows go into `found`."""
         is_wrapped = False
         while isinstance(value, ast.Call) and _is_wrapper(value.func):
             value = value.func.value
@@ -274,7 +275,6 @@ class _Toolsets:
         )
 
     def _note_arguments(self, call: ast.Call, sketch: _ToolsetSketch) -> None:
-        """Takes note of what `FunctionToolset(...)` is given."""
         options = {keyword.arg: keyword.value for keyword in call.keywords}
         metadata = options.get("metadata")
         sketch.inherited = declared(metadata, None)
@@ -381,7 +381,7 @@ def _add(
 ) -> None:
     """Adds a tool to `found`, under the name that `keywords` give, or else under `name`.
 
-    Its arguments are those of `function`; None where the text does not show it as it is called.
+    Its arguments are those of `function`; None if the text does not show it as it is called.
     """
     options = {keyword.arg: keyword.value for keyword in keywords}
     match options.get("name", ast.Constant(None)):
@@ -422,9 +422,9 @@ _WITHOUT_TEXT = frozenset({"bool", "float", "int", CONTEXT})
 
 
 def _arguments(function: Function) -> tuple[str, ...] | None:
-    """The arguments of a tool that may hold a text; None where it takes some that it does not name.
+    """The arguments of a tool that may hold a text; None if it takes unnamed ones.
 
-    The context of the run is none. Where its type is not written, it counts as one.
+    The context of the run is none. Without a written type, it counts as one.
     """
     if function.args.vararg or function.args.kwarg:
         return None

@@ -1,7 +1,7 @@
-"""Headers as people mostly write them, read line by line without a YAML library.
+"""Headers in their usual form, read line by line without a YAML library.
 
-What is read here means exactly the same to YAML; whatever goes beyond plain lines is left to `header`. Only data
-is found, no places: those are looked up in the YAML when somebody asks.
+The result is exactly YAML's; lines that are not plain are left to `header`. Only data is found; places are looked up in
+the YAML on demand.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _NotPlainError(Exception):
 
 
 def read(header: str, *, is_plain: bool = False) -> dict[str, Json] | None:
-    """What YAML says that `header` is; None where only YAML can tell.
+    """The data of `header`, as YAML reads it; None if only YAML can tell.
 
     `is_plain` says that it is known to be nothing but printable ASCII and line breaks.
     """
@@ -80,12 +80,11 @@ class _Blocks:
     def __init__(self) -> None:
         self.data: dict[str, Json] = {}
         self._open: list[tuple[int, dict[str, Json] | list[Json]]] = [(0, self.data)]
-        """Each with how far it is indented."""
+        """Each with its indent."""
         self._waiting: tuple[dict[str, Json], str, int] | None = None
-        """A mapping, its key that has no value so far, and how far that is indented."""
+        """A mapping, its key that has no value so far, and the indent of that."""
 
     def item(self, text: str, indent: int) -> None:
-        """Takes a line of a list."""
         if not text or _KEY.match(text):
             raise _NotPlainError
         # A list may stand as far out as the key that holds it.
@@ -100,7 +99,6 @@ class _Blocks:
         block.append(_value(text))
 
     def pair(self, key: str, rest: str, indent: int) -> None:
-        """Takes a line of a mapping."""
         if self._waiting and indent > self._waiting[2]:
             self._enter(indent, {})
         self._waiting = None
@@ -124,7 +122,6 @@ class _Blocks:
 
 
 def _value(text: str) -> Json:
-    """The value that stands on the rest of a line."""
     first = text[0]
     if first.isalpha() or first in "/_":
         if " #" in text:
@@ -150,7 +147,7 @@ def _value(text: str) -> Json:
 
 
 def _end(text: str, at: int) -> None:
-    """Sees to it that nothing but a comment follows."""
+    """Checks that nothing but a comment follows."""
     rest = text[at:]
     if rest and not (rest[0] == " " and rest.lstrip(" ")[:1] in ("", "#")):
         raise _NotPlainError
@@ -222,7 +219,7 @@ def _flow_mapping(text: str, at: int, depth: int) -> tuple[dict[str, Json], int]
 
 
 def _separator(text: str, at: int, closing: str) -> tuple[int, bool]:
-    """Behind a comma, or behind the end of a list or mapping."""
+    """The offset behind a comma, or behind the end of a list or mapping, and whether it is the end."""
     token = _TOKEN.match(text, at)
     mark = token["mark"] if token else None
     if token is None or token["colon"] or mark not in (",", closing):

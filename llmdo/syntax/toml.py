@@ -79,19 +79,19 @@ _SENTENCES: tuple[tuple[str, str, str | None], ...] = (
     ("Escaped character is not", "this escape is not a Unicode character", None),
     ("Invalid date or datetime", "there is no such date", None),
 )
-"""How a message of `tomllib` starts, our sentence for it, and a hint."""
+"""The start of a message of `tomllib`, our sentence for it, and a hint."""
 
 _TAKEN = ("Cannot overwrite", "Cannot declare", "Cannot mutate", "Cannot redefine", "Duplicate inline")
 
 
 def parse(source: Source) -> Document:
-    """What `source` says as TOML; no data where there is a problem."""
+    """The data of `source` as TOML; none if there is a problem."""
     data, problem = _load(source)
     return document(source, data, (problem,) if problem else ())
 
 
 def document(source: Source, data: dict[str, Json], problems: tuple[Diagnostic, ...] = ()) -> Document:
-    """The document of `source`, given what it says as TOML."""
+    """The document of `source`, given its data as TOML."""
 
     @cache
     def index() -> Mapping[Route, tuple[Span, Span]]:
@@ -201,7 +201,7 @@ def _taken(source: Source, clash: _Clash) -> Diagnostic:
 
 
 def _reworded(reason: str, text: str, offset: int) -> tuple[str, str | None]:
-    """Our sentence for what `tomllib` told about the text at `offset`, and a hint where the mistake is sure."""
+    """Our sentence for the message of `tomllib` about the text at `offset`, and a hint if the mistake is sure."""
     symbol = text[offset : offset + 1]
     if reason == "Invalid value":
         problem = "a value is missing here" if symbol in ("", "\n", "#", ",") else "this is not a value"
@@ -234,7 +234,7 @@ def _value_hint(text: str, offset: int) -> str | None:
 
 
 class _Lines:
-    """Where the lines of a text start: offsets to columns and back."""
+    """The starts of the lines of a text: offsets to columns and back."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
@@ -249,7 +249,7 @@ class _Lines:
 
 
 class _Clash(NamedTuple):
-    """A key that cannot be given because an earlier one stands in its way."""
+    """A key that cannot be given because of an earlier one."""
 
     route: Route
     span: Span
@@ -264,7 +264,7 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.places: dict[Route, tuple[Span, Span]] = {}
         self.clash: _Clash | None = None
-        """What the key that was completed last stands against."""
+        """The clash of the key that was completed last."""
         self._text = text
         self._at = 0
         self._lines = _Lines(text)
@@ -304,7 +304,7 @@ class _Scanner:
             yield name, self._lines.span(*match.span(1))
 
     def _enter(self, route: Route) -> tuple[Route, Span, _Clash | None]:
-        """Reads a key in the table at `route`: its own route, its place, and what stands in its way."""
+        """Reads a key in the table at `route`: its own route, its place, and its clash."""
         clash, before = None, None
         for name, span in self._parts():
             if route in self._lengths:

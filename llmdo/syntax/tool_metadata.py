@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from llmdo.syntax.tree import Places
 
 DECLARING = "capabilities"
-"""The key of a tool's metadata that says what its calls may do."""
+"""The key of a tool's metadata with the possible effects of its calls."""
 
 PROBING = "probe"
-"""The key that names the function which says whether a call took effect."""
+"""The key with the function that says whether a call took effect."""
 
 TARGETS = "targets"
-"""The key that names the arguments which say to whom or on what a tool acts."""
+"""The key with the arguments that name the targets of a tool."""
 
 READ = (DECLARING, PROBING, "retry", TARGETS)
 """The keys of a tool's metadata that llmdo reads."""
 
 
 def declared(metadata: ast.expr | None, inherited: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """The capabilities in a literal `metadata`, `inherited` where it names none; None where it cannot be read.
+    """The capabilities in a literal `metadata`, `inherited` if it names none; None if it cannot be read.
 
-    A key that can only be meant for them counts as it is meant: nothing runs before it is spelt so.
+    A key that can only be meant for them counts as such: nothing runs before it is spelt right.
     """
     if metadata is None or (isinstance(metadata, ast.Constant) and metadata.value is None):
         return inherited
@@ -55,12 +55,12 @@ def _keys(metadata: ast.expr | None) -> list[tuple[str, ast.expr]]:
 
 
 def other_keys(metadata: ast.expr | None, places: Places) -> tuple[tuple[str, Span], ...]:
-    """The keys that llmdo does not know, and where they stand."""
+    """The keys that llmdo does not know, and their places."""
     return tuple((text, places.span(key)) for text, key in _keys(metadata) if text not in READ)
 
 
 def probe(metadata: ast.expr | None, places: Places) -> tuple[str, Span] | None:
-    """The name of the probe in a literal `metadata`, and where it stands."""
+    """The name of the probe in a literal `metadata`, and its place."""
     if isinstance(metadata, ast.Dict):
         for key, value in zip(metadata.keys, metadata.values, strict=True):
             match key, value:
@@ -83,7 +83,6 @@ def may_state(metadata: ast.expr | None, key: str) -> bool:
 
 
 def _texts(node: ast.expr) -> tuple[str, ...] | None:
-    """The items of a literal list of texts."""
     if not isinstance(node, ast.List | ast.Tuple):
         return None
     texts = [

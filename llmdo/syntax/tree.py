@@ -1,4 +1,4 @@
-"""The tree of a Python module, gone through once: what it binds, what it imports, what it mentions."""
+"""The tree of a Python module, walked once: its bindings, its imports, its references."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _PARSING = Lock()
 def parse(text: str) -> ast.Module:
     """The tree of a module.
 
-    Before 3.11.9, Python counts the depth of all trees that threads make at once in one number, and raises SystemError
-    where they mix. Which warnings are shown is one setting of all threads as well: Python warns about odd escapes and
-    comparisons of the module, which are not ours to repeat.
+    Before 3.11.9, Python counts the depth of the trees of all threads in one number, and raises SystemError if they
+    mix. The filter of warnings is shared by threads as well: Python warns about odd escapes and comparisons of the
+    module, which are not ours to repeat.
 
     Raises:
         SyntaxError, ValueError: The text is not Python.
@@ -50,15 +50,15 @@ def last_name(node: ast.expr | None) -> str:
 
 
 class Notes:
-    """What one pass over the tree of a module notes, all of it in the order of the text."""
+    """The notes of one pass over the tree of a module, all of it in the order of the text."""
 
     def __init__(self, text: str, tree: ast.Module) -> None:
         self.places = Places(text)
-        """Where a node stands in the text."""
+        """The places of nodes in the text."""
         self.certain = {id(statement) for statement in tree.body}
         """The ids of the statements that no condition or loop surrounds."""
         self.spans: dict[str, Span] = {}
-        """Where each name of the module is bound first."""
+        """The place of the first binding of each name of the module."""
         self.uncertain: set[str] = set()
         """Names that are bound more than once, or together with another name."""
         self.open = False
@@ -66,7 +66,7 @@ class Notes:
         self.imports: set[str] = set()
         """Dotted names."""
         self.originals: dict[str, str] = {}
-        """The names that imported names have in the module that they come from."""
+        """The original names of imported names, in the module that they come from."""
         self.classes: list[ast.ClassDef] = []
         self.functions: list[tuple[Function, bool]] = []
         """With whether each is the module's own."""
@@ -77,7 +77,7 @@ class Notes:
         self.references: dict[str, list[ast.Name]] = {}
         """Every node that mentions a name without binding it."""
         self.hooked: list[ast.Name] = []
-        """What `get_capabilities` is assigned to."""
+        """The names whose `get_capabilities` is assigned."""
         for node, in_module in _walk(tree):
             self._note(node, in_module=in_module)
 
@@ -124,7 +124,7 @@ class Notes:
                 self._bind(name, self.places.span(alias))
 
     def _note_binding(self, node: ast.AST) -> None:
-        """Takes note of what a node of the module's own scope binds."""
+        """Notes the bindings of a node in the module's own scope."""
         match node:
             case ast.ClassDef():
                 self.classes.append(node)

@@ -1,9 +1,8 @@
-"""Whether an edited worker file still means to a check what it meant before.
+"""Whether an edited worker file still means the same to a check.
 
-Most edits change a prompt, a description or a comment. To a check a text for models is whether the lock has it, which
-aliases of the path map it mentions, and that nothing in it is hidden. So after such an edit the answer of the last
-check stands, but for what it says about the lock, and the edited file is all that is read. Whatever is less simple
-than that is left to a check.
+Most edits change a prompt, a description or a comment. A check of a text for models looks at three things: whether the
+lock has it, its aliases of the path map, and hidden characters. So after such an edit the last answer holds, except for
+the part about the lock, and only the edited file is read. Any other edit is left to a check.
 """
 
 from __future__ import annotations
@@ -16,9 +15,10 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
 
     Meaning = tuple[str, str, str, str | None, str | None, tuple[str, ...], tuple[int, ...]]
-    """Of a file: its text up to the prompt; the digests of the prompt and of that in the lock, which is empty where
-    there is none; its description and that in the lock; the aliases that both texts mention; the lines of the file
-    about which anything is said but that a text differs from the lock."""
+    """Of a file: its text up to the prompt; the digests of the prompt and of that in the lock, which is empty if there
+    is none; its description and that in the lock; the aliases that both texts mention; the lines of the file with
+    findings other than that a text differs from the lock.
+    """
 
 MAX_TEXT = 256 * 1024  # bytes: of longer ones a check is made
 FENCE = "\n---\n"
@@ -30,7 +30,7 @@ _READING = (
 
 
 def head_of(text: str, *, is_plain: bool = False) -> str | None:
-    """The text of a worker file up to its prompt; None where something in it may not show, or there is no header.
+    """The text of a worker file up to its prompt; None if it may hold hidden characters, or there is no header.
 
     `is_plain` says that it is known to be nothing but printable ASCII and line breaks.
     """
@@ -49,7 +49,7 @@ def mentioned(prompt: str, description: str | None, aliases: tuple[str, ...]) ->
 
 
 def changed_texts(meaning: Meaning) -> tuple[str, ...]:
-    """What differs from the lock, in its words and order; nothing where the lock does not have the worker."""
+    """The differences from the lock, in its words and order; none if the lock does not have the worker."""
     _, digest, locked, description, locked_description, _, _ = meaning
     if not locked:
         return ()
@@ -61,7 +61,7 @@ def changed_texts(meaning: Meaning) -> tuple[str, ...]:
 
 
 def meaning_now(path: str, before: Meaning, aliases: tuple[str, ...]) -> Meaning | None:
-    """What the file at the absolute `path` means, if at most its texts for models mean something else; else None."""
+    """The meaning of the file at the absolute `path`, if at most its texts for models differ in meaning; else None."""
     text = _text(path)
     head = None if text is None else head_of(text)
     if text is None or head is None:
@@ -83,7 +83,7 @@ def meaning_now(path: str, before: Meaning, aliases: tuple[str, ...]) -> Meaning
 
 
 def says_the_same(before: Meaning, now: Meaning) -> bool:
-    """Whether what is said about the lock is the same, and at the same place."""
+    """Whether the statements about the lock are the same, and at the same place."""
     changes = changed_texts(now)
     return changes == changed_texts(before) and (not changes or now[0] == before[0])
 
@@ -98,7 +98,7 @@ def _has_same_lines(head: str, before: str, placed: tuple[int, ...]) -> bool:
 
 
 def _taken_description(data: dict[str, Json]) -> str | None:
-    """The description, which is taken out of a header; None where it has none, and empty where it is no text."""
+    """The description, which is removed from the header; None if it has none, and empty if it is no text."""
     if "description" not in data:
         return None
     description = data.pop("description")
@@ -112,7 +112,7 @@ def _data(head: str) -> dict[str, Json] | None:
 
 
 def _text(path: str) -> str | None:
-    """The text of a regular file that is no link; None for any other, and where it is large or not plain ASCII."""
+    """The text of a regular file that is no link; None for any other, and if it is large or not plain ASCII."""
     descriptor = os.open(path, _READING)
     try:
         status = os.fstat(descriptor)

@@ -1,7 +1,6 @@
 """Workers written in Python, `NAME = llmdo.Worker(...)`: their headers as documents, read with `ast` and never run.
 
-What a header may say decides authority, so it has to stand there as plain values. Only `instructions`, the prompt, may
-be any expression.
+A header decides authority, so its values have to be plain. Only `instructions`, the prompt, may be any expression.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ class WorkerOutline:
     """A worker that the text of a module shows."""
 
     header: Document
-    """As of a worker file; what is no plain value is missing and among its problems."""
+    """As of a worker file; a value that is not plain is missing and among its problems."""
     instructions: str | None
-    """None where only running the module would tell."""
+    """None if only running the module would tell."""
 
 
 class _UnreadError(Exception):
@@ -141,7 +140,6 @@ class _CallReader:
             data[key] = value
 
     def _value(self, node: ast.expr, route: Route) -> Json:
-        """The plain value that a node spells."""
         if len(route) > _MAX_LEVELS:
             raise _UnreadError(node)
         match node:

@@ -21,7 +21,7 @@ BOUNDS = header.YamlBounds(4 * 1024 * 1024, 400_000)
 
 
 def parse(source: Source) -> Document:
-    """The document of the file `source`; what could be read of it where it has problems."""
+    """The document of the file `source`; its readable part if it has problems."""
     if not source.text.strip():
         return Document(source, {}, dict)
     text = source.text
@@ -42,15 +42,15 @@ def parse(source: Source) -> Document:
 
 
 def of_a_file(message: str) -> str:
-    """What is said of a header, of a file."""
+    """A message about a header, reworded for a file."""
     return message.replace("the header", "the file").replace("a header", "this file")
 
 
 def shifted(span: Span, lines: int) -> Span:
-    """`span` so many lines further down."""
+    """`span`, moved down by this number of lines."""
     return Span(max(span.line + lines, 1), span.column, max(span.end_line + lines, 1), span.end_column)
 
 
 def moved(spans: Spans, lines: int) -> dict[Route, tuple[Span, Span]]:
-    """The places so many lines further down."""
+    """The places, moved down by this number of lines."""
     return {route: (shifted(key, lines), shifted(value, lines)) for route, (key, value) in spans.items()}

@@ -1,5 +1,5 @@
-"""What tools do: confined files, the built-in `filesystem` and `shell`, Python toolsets, MCP servers.
+"""The tools: confined files, the built-in `filesystem` and `shell`, Python toolsets, MCP servers.
 
-What comes in is a use of a toolset with its configuration; what goes out is a toolset of pydantic-ai that stays inside
-what it was given. That a call may happen is not decided here, but by the gate of the runtime.
+A use of a toolset becomes a toolset of pydantic-ai that stays inside its configured limits. The gate of the runtime
+decides whether a call may happen.
 """

@@ -1,4 +1,4 @@
-"""Adopting a pydantic-ai agent as a worker: what of it goes behind the gate, and what has no place there."""
+"""Adopting a pydantic-ai agent as a worker: the parts that go behind the gate, and those that are refused."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _USUAL = frozenset(type(usual) for usual in Agent().root_capability.capabilities)
-"""What pydantic-ai itself adds to every agent."""
+"""The capabilities that pydantic-ai itself adds to every agent."""
 _TELLING = (
     "Caching", "Citations", "IncludeToolReturnSchemas", "Instrumentation", "PrepareOutputTools", "PrepareTools",
     "ProcessHistory", "RaiseContentFilterError", "ReinjectSystemPrompt", "Thinking",
 )  # fmt: skip
-"""The capabilities that change what a model is told, or watch: what it then calls is called behind the gate."""
+"""The capabilities that only observe or change the text for a model; the calls it then makes pass the gate."""
 _CARRIED = _USUAL | {vars(capabilities)[name] for name in _TELLING if hasattr(capabilities, name)}
 _CHOOSING = frozenset({"ModelFallback", "ResolveModelId", "SelectModel"})
-"""The capabilities by which an agent asks another model than the run knows."""
+"""The capabilities that let an agent ask a model unknown to the run."""
 
 
 def adopted(reference: str, value: object, *, has_deps: bool) -> Agent[object, object]:
-    """The agent that `reference`, FILE.py:NAME, names; `has_deps` says whether something makes its deps.
+    """The agent named by `reference`, FILE.py:NAME; `has_deps` says whether a function makes its deps.
 
     Raises:
-        LlmdoError: It is none, or something of it cannot be put behind the gate; all of that is reported at once.
+        LlmdoError: It is not an agent, or parts of it cannot be put behind the gate; all are reported at once.
     """
     at = Location(reference.rpartition(":")[0])
     if not isinstance(value, Agent):
@@ -49,10 +49,10 @@ def adopted(reference: str, value: object, *, has_deps: bool) -> Agent[object, o
 
 
 def maker(reference: str, value: object) -> Callable[[], object]:
-    """What makes an agent's deps, which `reference` names.
+    """The function named by `reference` that makes an agent's deps.
 
     Raises:
-        LlmdoError: It is nothing that can be called without arguments.
+        LlmdoError: It cannot be called without arguments.
     """
     try:
         inspect.signature(value).bind()  # type: ignore[arg-type]
@@ -65,9 +65,9 @@ def maker(reference: str, value: object) -> Callable[[], object]:
 
 
 def own_tools(agent: Agent[object, object]) -> AbstractToolset[object]:
-    """The tools that an agent brings along, those of its toolsets among them.
+    """The tools that an agent brings along, including those of its toolsets.
 
-    Workers are not: it has them as every worker has its delegates, by their names in `[workers.NAME] toolsets`.
+    Its workers are left out: they are its delegates, named in `[workers.NAME] toolsets`.
     """
     return CombinedToolset(
         [toolset for toolset in agent.toolsets if not isinstance(toolset, DelegateToolset)]
@@ -80,17 +80,17 @@ def workers_of(agent: Agent[object, object]) -> frozenset[str]:
 
 
 _BODIES = ("extra_body", "bedrock_additional_model_requests_fields")
-"""The settings that are sent as they are."""
+"""The settings whose content is sent unchanged."""
 
 _OF_TOOLS = re.compile(
     r"tool|mcp|plugin|function|connector|server|search|skill|retriev|data_?sources?|browser|interpreter|container",
     re.IGNORECASE,
 )
-"""In the key of a request's body, such as `mcp_servers` or `web_search_options`: what lets the provider act."""
+"""Keys of a request's body, such as `mcp_servers` or `web_search_options`, that let the provider act."""
 
 
 def tools_in(settings: Any) -> Iterator[str]:
-    """The keys of a model's settings that hold tools of the provider, before which no gate would stand."""
+    """The keys of a model's settings that hold tools of the provider, which bypass the gate."""
     for key, value in (settings or {}).items():
         if key.endswith(("_native_tools", "_builtin_tools")):
             yield key
@@ -102,7 +102,7 @@ def tools_in(settings: Any) -> Iterator[str]:
 
 
 def problems_of_settings(settings: object) -> Iterator[str]:
-    """What is wrong with settings of an agent's model, to follow what they are."""
+    """The problems of the settings of an agent's model, as continuations of a sentence."""
     if callable(settings):
         yield "are made by a function"
     else:
@@ -145,7 +145,7 @@ def _problems_of_capability(capability: object) -> Iterator[str]:
 
 
 def _problems_of_output(output: object) -> Iterator[str]:
-    """What of an output no worker can give, or would be done where no gate stands."""
+    """The parts of an output that no worker can give, or that would run code outside the gate."""
     for choice in _choices(output):
         if isinstance(choice, TextOutput):
             yield _is_function(choice.output_function)
@@ -161,7 +161,6 @@ def _problems_of_output(output: object) -> Iterator[str]:
 
 
 def _choices(output: object) -> Iterator[object]:
-    """The types and functions of which an output is one."""
     several: tuple[object, ...] = ()
     match output:
         case ToolOutput():
@@ -183,7 +182,7 @@ def _choices(output: object) -> Iterator[object]:
 
 
 def _stands_for(output: type) -> Iterator[object]:
-    """What the choices of a set stand for that pydantic-ai calls when its model picks one."""
+    """The values of a set of choices that pydantic-ai calls when its model picks one."""
     if hasattr(output, "keys_type") and isinstance(values := getattr(output, "values", None), Mapping):
         yield from values.values()
 

@@ -1,4 +1,4 @@
-"""Keeping a child process apart from the rest of the machine, with the system's bubblewrap."""
+"""Isolating a child process from the rest of the machine, with the system's bubblewrap."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TRUE = "/usr/bin/true"
 
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _RESOLVERS = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager")
-"""Where `/etc/resolv.conf` may lead to."""
+"""Possible targets of `/etc/resolv.conf`."""
 
 _PER_PROCESS = "memory, which is limited for each process alone"
 _CONTAINED = (
@@ -52,12 +52,12 @@ _UNCONTAINED = (
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """What keeps commands apart from the rest of the machine, and what it does not do."""
+    """The isolation of commands from the rest of the machine, and its limits."""
 
     name: str
     """`bubblewrap`, or `none`."""
     reason: str = ""
-    """Why there is none."""
+    """Why there is no isolation."""
     covers: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
 
@@ -72,15 +72,15 @@ class Isolation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bubblewrap:
-    """A bubblewrap that works here, and what every command under it sees."""
+    """A working bubblewrap, and the view of the machine that every command under it has."""
 
     program: Path
     root: Path
     home: Path
     folders: tuple[Path, ...]
-    """Those of programs outside the system's own."""
+    """Program folders outside the system's own."""
     nested: bool = False
-    """Whether a command can make namespaces of its own: an older bubblewrap cannot forbid it."""
+    """Whether a command can make its own namespaces: an older bubblewrap cannot forbid it."""
 
     def command(
         self,
@@ -94,8 +94,8 @@ class Bubblewrap:
     ) -> list[str]:
         """The words that run `words` isolated, in the workspace, of which only `mounts` can be written.
 
-        `also` are files outside the workspace that it needs to read, `scratch` is a folder there that it may write,
-        `cwd` is where it starts. The environment is that of the caller.
+        `also` are readable files outside the workspace, `scratch` a writable folder there. The environment is the
+        caller's.
         """
         root = str(self.root)
         return [
@@ -142,7 +142,7 @@ def _read_only(paths: Iterable[Path]) -> Iterator[str]:
 def isolate(
     mode: IsolationMode, root: Path, programs: Programs, limited: Sequence[str], environ: Mapping[str, str]
 ) -> tuple[Isolation, Bubblewrap | None]:
-    """What isolates the commands of a run here: tried out on a command that does nothing.
+    """The isolation of a run's commands here, tried out on a command that does nothing.
 
     `limited` are the words before a command that limit it, which have to work isolated as well.
 
@@ -193,7 +193,7 @@ def filtering(words: Sequence[str], denied: bytes) -> Iterator[tuple[list[str], 
 
 
 def _failure(words: Sequence[str], denied: bytes = b"") -> str | None:
-    """What went wrong when `words` were run; None where nothing did."""
+    """The error of running `words`; None if they succeeded."""
     try:
         with filtering(words, denied) as (whole, inherited):
             done = subprocess.run(
@@ -230,13 +230,13 @@ def _described(bubblewrap: Bubblewrap) -> Isolation:
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """How a program is started that must reach nothing: neither a socket nor the home folder, and write nothing."""
+    """The start of a program that must reach neither a socket nor the home folder, and write nothing."""
 
     words: tuple[str, ...]
     filter: bytes = b""
-    """The system calls that bubblewrap is to deny; empty where nothing isolates the program."""
+    """The filter of system calls for bubblewrap; empty if the program is not isolated."""
     reason: str = ""
-    """Why nothing does."""
+    """Why the program is not isolated."""
 
 
 def seal(
@@ -248,7 +248,7 @@ def seal(
     programs: Programs,
     home: Path,
 ) -> Sealed:
-    """How to run `words` in the workspace at `root`: it reads that and `readable`, and writes `scratch` alone."""
+    """The words that run `words` at `root`: it reads that and `readable`, and writes `scratch` alone."""
     program = _bubblewrap(programs)
     if program is None:
         return Sealed((*words,), reason="there is no `bwrap` here")
@@ -267,13 +267,13 @@ _DENY = 0x0005_0000 | errno.EPERM
 _ALLOW = 0x7FFF_0000
 _IO_URING_SETUP = 425  # makes sockets by itself
 _SOCKET_CALLS = {"x86_64": (0xC000_003E, 41), "aarch64": (0xC000_00B7, 198)}
-"""The number of the architecture, and of `socket` there."""
+"""Machine to the number of its architecture and of its call `socket`."""
 
 
 def without_sockets() -> bytes:
-    """A filter of system calls that lets no socket be made but pairs; empty on other architectures.
+    """A filter of system calls that allows no socket but pairs; empty on other architectures.
 
-    A socket of another process that lies in the workspace could be used however read-only that is.
+    A read-only mount does not prevent the use of another process's socket in the workspace.
     """
     if (call := _SOCKET_CALLS.get(platform.machine())) is None:
         return b""

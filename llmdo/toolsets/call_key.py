@@ -1,6 +1,6 @@
-"""The key of the call that runs: a tool passes it on, so that a service which is asked twice acts once.
+"""The key of the running call: a tool passes it on, so that a service which is asked twice acts once.
 
-It is the same whenever that call of that run is carried out again, also in a run that begins anew in its place.
+It stays the same when this call of the run is executed again, also in a run that replaces it.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ from typing import Protocol
 
 
 class KeyedCode(Protocol):
-    """What the runtime knows of the code that runs; here nothing but its key matters."""
+    """The runtime's view of the running code; only its key matters here."""
 
     @property
     def key(self) -> str | None:
-        """The key of the call whose tool it is; None of the function of an entry."""
+        """The key of the tool's call; None for the function of an entry."""
         ...
 
 
 VARIABLE = "LLMDO_CALL_KEY"
-"""Where commands find it."""
+"""The environment variable of commands."""
 
 META = "llmdo/call-key"
-"""Where MCP servers find it, in `_meta` of the call."""
+"""The key in `_meta` of a call to an MCP server."""
 
 SCOPE: ContextVar[KeyedCode | None] = ContextVar("llmdo_scope", default=None)
-"""The code that runs, or that began what runs. `llmdo.runtime.place` alone sets it; there is no other such variable."""
+"""The running code, or the code that started it. Only `llmdo.runtime.place` sets it; no other such variable exists."""
 
 
 def key_of(run: str, path: str, step: int) -> str:
-    """The key of the execution of that number of the call at `path`, where `run` is the first run of its item."""
+    """The key of execution number `step` of the call at `path`; `run` is the first run of its item."""
     return sha256(f"{run}\n{path}\n{step}".encode()).hexdigest()
 
 
 def current() -> str | None:
-    """The key of the call that runs now, or that began what runs now; None where none does."""
+    """The key of the running call, or of the call that started the running code; None outside of calls."""
     scope = SCOPE.get()
     return None if scope is None else scope.key

@@ -1,4 +1,4 @@
-"""A program that llmdo starts: by itself, or under a guardian that ends it where llmdo is killed."""
+"""A program started by llmdo: by itself, or under a guardian that ends it if llmdo is killed."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
 
 END_SECONDS = guardian.KILL_S + 2.0  # how long a guardian has to end what is left
 LOADER = "LD_LIBRARY_PATH"
-"""Without it some builds of Python do not start."""
+"""Some builds of Python do not start without it."""
 
 
 class Child(Protocol):
-    """A program that was started in a session of its own, with its outputs to read."""
+    """A program started in its own session, with its outputs to read."""
 
     process: subprocess.Popen[bytes]
 
     @property
     def tells(self) -> int:
-        """The descriptor to read from when the program may have ended; negative where none tells."""
+        """The descriptor that becomes readable when the program may have ended; negative if there is none."""
 
     def has_ended(self) -> bool:
-        """Whether it has, without taking the number of its group from it."""
+        """Whether it has ended; the number of its group stays reserved."""
 
     def end(self) -> None:
-        """Ends all that is left of it."""
+        """Ends all its remaining processes."""
 
     def status(self) -> int:
-        """The exit code of what was ended; negative, the signal that did it."""
+        """The exit code; negative, the signal that ended it."""
 
     def close(self) -> None:
-        """Gives back what it took to watch it."""
+        """Releases the resources that watched it."""
 
 
 class Alone:
-    """A program that ends by itself where llmdo is killed, such as bubblewrap."""
+    """A program that ends by itself if llmdo is killed, such as bubblewrap."""
 
     def __init__(self, words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
         self.process = _started(words, cwd, env, subprocess.DEVNULL)
@@ -58,7 +58,7 @@ class Alone:
                 self.tells = os.pidfd_open(self.process.pid)
 
     def has_ended(self) -> bool:
-        """Whether it has; it is not reaped yet, so the number of its group is nobody else's."""
+        """Whether it has ended; it is not reaped yet, so the number of its group is nobody else's."""
         self._ended = self._ended or bool(
             os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         )
@@ -73,15 +73,15 @@ class Alone:
         return self.process.wait()
 
     def close(self) -> None:
-        """Closes what told of its end."""
+        """Closes the descriptor that reported its end."""
         if self.tells >= 0:
             os.close(self.tells)
 
 
 class Guarded:
-    """A program under a guardian, which shares its process group, sees its end first and ends what it leaves.
+    """A program under a guardian, which shares its process group, sees its end first and ends its leftovers.
 
-    `commands` is the file in which the guardian keeps that a command runs; None where nobody would ask.
+    `commands` is the file in which the guardian records a running command; None if nobody would ask.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Guarded:
         return self._is_over or self._number() is not None
 
     def end(self) -> None:
-        """Has the guardian end all that is left, and then ends its group whatever that did."""
+        """Has the guardian end all remaining processes, then kills its group in any case."""
         with suppress(OSError):
             self._socket.send(guardian.END)
         deadline = time.monotonic() + END_SECONDS
@@ -138,7 +138,7 @@ class Guarded:
         _kill(self.process)
 
     def status(self) -> int:
-        """The program's exit code; that of the guardian where it was killed before it could tell."""
+        """The program's exit code; the guardian's if it was killed before it could report."""
         ended = self.process.wait()
         self._hear()
         code = self._number() if self._answers[:1] == guardian.ENDED else None
@@ -149,7 +149,7 @@ class Guarded:
         self._socket.close()
 
     def _hear(self) -> None:
-        """Takes in what the guardian answered by now, and whether it is gone."""
+        """Reads the guardian's answers so far, and notes whether it is gone."""
         try:
             while chunk := self._socket.recv(1 + guardian.NUMBER):
                 self._answers += chunk
@@ -160,7 +160,7 @@ class Guarded:
         self._is_over = True
 
     def _number(self) -> int | None:
-        """The number in its answer; None where there is no whole one yet."""
+        """The number in its answer; None until it is complete."""
         number = self._answers[1 : 1 + guardian.NUMBER]
         return int.from_bytes(number, "big", signed=True) if len(number) == guardian.NUMBER else None
 

@@ -1,4 +1,4 @@
-"""Classes of toolsets and their configuration: how one is made with what a worker's header says."""
+"""Classes of toolsets, and how one is made with the configuration of a worker's header."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 CONFIGURE = "configure"
-"""The class method by which a class takes its configuration whole, where it has one."""
+"""The optional class method by which a class takes its configuration whole."""
 
 
 def require_fit(made_of: type[AbstractToolset[object]], config: Mapping[str, object]) -> None:
-    """Returns where a class can be made with this configuration, as far as that shows without making it.
+    """Checks that a class accepts this configuration, as far as that shows without making it.
 
     Raises:
-        TypeError: It does not take it, or its `configure` is no class method.
+        TypeError: It does not accept it, or its `configure` is no class method.
     """
     if configure := _configure_of(made_of):
         inspect.signature(configure).bind(config)
@@ -32,10 +32,10 @@ def require_fit(made_of: type[AbstractToolset[object]], config: Mapping[str, obj
 def made_with(
     made_of: type[AbstractToolset[object]], config: Mapping[str, object]
 ) -> AbstractToolset[object]:
-    """A new toolset of a class, which is given a copy of the configuration: whole, or as keyword arguments.
+    """A new toolset of a class, with a copy of the configuration: whole, or as keyword arguments.
 
     Raises:
-        Exception: Whatever its code raises; LlmdoError where that gives something else.
+        Exception: Whatever its code raises; LlmdoError if that returns no toolset.
     """
     arguments = {key: deepcopy(value) for key, value in config.items()}
     configure = _configure_of(made_of)
@@ -50,7 +50,7 @@ def made_with(
 
 
 def _configure_of(made_of: type[AbstractToolset[object]]) -> Callable[[Mapping[str, object]], object] | None:
-    """The class method `configure` of a class; None where it has none.
+    """The class method `configure` of a class, if any.
 
     Raises:
         TypeError: It is something else.

@@ -1,7 +1,7 @@
-"""Files of one folder, read, listed and written without ever leaving it: of the workspace, or of the root of its tools.
+"""Files of one folder, of the workspace or of its tools' root, read, listed and written without leaving it.
 
-A path is walked from an open descriptor of that folder and no link is followed anywhere, so the path that
-was judged is the file that is opened, whatever another program renames meanwhile.
+A path is walked from an open descriptor of that folder without following any link, so the judged path is the opened
+file, whatever another program renames meanwhile.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ MAX_VISITED = 100_000  # entries: a folder of downloaded packages has some ten t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """The files that were found."""
+    """The result of a listing."""
 
     paths: tuple[str, ...]
     """Relative to the workspace, sorted."""
     skipped: int = 0
     """Links, devices, folders that cannot be opened, and names that no path may have."""
     closed: tuple[str, ...] = ()
-    """Folders that the pattern leads into and that were not entered, sorted."""
+    """Folders that the pattern leads into but that were not entered, sorted."""
     cut: bool = False
     """Whether there may be more: a limit ended the search."""
 
 
 class _Writes:
-    """The files that were written through one root, which grow as a run goes on."""
+    """The files written through one root during a run."""
 
     def __init__(self) -> None:
         self.digests: dict[str, str] = {}
@@ -76,7 +76,7 @@ class Root:
 
     @classmethod
     def of(cls, folders: Folders) -> Root:
-        """The root of a workspace, walked to without following a link below the workspace or the folders above it.
+        """The root of a workspace, reached without following a link below the workspace or the folders above it.
 
         Raises:
             LlmdoError: No tool can, or may, work in it.
@@ -98,7 +98,7 @@ class Root:
         self.close()
 
     def kind(self, path: str) -> Literal["file", "folder", "missing", "other"]:
-        """What lies at `path`, which is not the workspace; `other` is all that is refused, such as links."""
+        """The kind of the entry at `path`, not the workspace itself; `other` is all that is refused, such as links."""
         parts = file_parts(path)
         try:
             self.folder.folder(parts).close()
@@ -116,14 +116,14 @@ class Root:
         return "file"
 
     def has_written(self, path: str) -> bool:
-        """Whether the file at `path` is what was written through this root, to the letter."""
+        """Whether the file at `path` still has exactly the content written through this root."""
         try:
             return path in self._writes.digests and self.digest(path) == self._writes.digests[path]
         except PathRefused:
             return False
 
     def is_executable(self, path: str) -> bool:
-        """Whether `path` is a file that its permissions let somebody start."""
+        """Whether `path` is a file with a permission to execute it."""
         try:
             descriptor = self.open_file(path)
         except PathRefused:
@@ -161,7 +161,7 @@ class Root:
         raise PathRefused(path, f"is larger than {limit:,} bytes", hint="use a smaller file")
 
     def digest(self, path: str) -> str:
-        """The SHA-256 of the file at `path`, however large it is.
+        """The SHA-256 of the file at `path`, of any size.
 
         Raises:
             PathRefused: As `open_file`.
@@ -170,10 +170,10 @@ class Root:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def write_atomic(self, path: str, content: bytes) -> Literal["created", "replaced"]:
-        """Makes `content` the file at `path`, all of it or nothing; folders on the way are made.
+        """Makes `content` the file at `path`, all of it or nothing; missing folders are made.
 
         Raises:
-            PathRefused: It cannot be written, or what is there is a link, a hard link, a folder or a device.
+            PathRefused: It cannot be written, or is a link, a hard link, a folder or a device.
         """
         *above, name = file_parts(path)
         with _refusing(path), closing(self._made(above)) as folder:
@@ -186,12 +186,12 @@ class Root:
         return "created" if mode is None else "replaced"
 
     def edit(self, path: str, change: Callable[[bytes], bytes], limit: int) -> bytes:
-        """Makes what `change` makes of the content of the file at `path` its content, and returns that.
+        """Applies `change` to the content of the file at `path`, and returns the new content.
 
         Edits of one workspace wait for each other, so that none undoes another.
 
         Raises:
-            PathRefused: As `read` and `write_atomic`; and whatever `change` raises, the file being as it was.
+            PathRefused: As `read` and `write_atomic`; whatever `change` raises leaves the file unchanged.
         """
         with self._editing:
             content = change(self.read(path, limit))
@@ -209,11 +209,11 @@ class Root:
     ) -> Listing:
         """The regular files below `folder` that lie in a scope of `within` and match `pattern`.
 
-        The pattern is relative to the folder. No link is entered, and no folder that `is_closed`. A hidden name is
-        found only by a part of the pattern that begins with a dot too.
+        The pattern is relative to the folder. Links, and folders that `is_closed`, are not entered. A hidden name
+        matches only a part of the pattern that begins with a dot.
 
         Raises:
-            PathRefused: There is no such folder, or the pattern is none.
+            PathRefused: There is no such folder, or the pattern is invalid.
         """
         top = folder_parts(folder)
         wanted = _glob(pattern)
@@ -233,7 +233,7 @@ class Root:
 
 
 def _glob(pattern: str) -> Glob:
-    """The glob for a pattern that a model wrote: to models only `*`, `?` and `**` are wildcards.
+    """The glob for a model's pattern, in which only `*`, `?` and `**` are wildcards.
 
     Raises:
         PathRefused: A path of this form would be refused.
@@ -247,7 +247,7 @@ def _glob(pattern: str) -> Glob:
 
 
 class _FolderWalk:
-    """One walk over the folders of a listing: what it has found and how much it has seen."""
+    """One walk over the folders of a listing, with its results and counts."""
 
     def __init__(
         self, root: Folder, limit: int, within: tuple[str, ...], is_closed: Callable[[str], bool]
@@ -334,7 +334,7 @@ def _replace(folder: Folder, name: str, content: bytes, mode: int | None) -> Non
 
 
 def _require_regular(path: str, status: os.stat_result) -> int:
-    """The permissions of a file that is no more than a file."""
+    """The permissions of a plain regular file."""
     if stat.S_ISLNK(status.st_mode):
         raise PathRefused(path, "is a link", hint="give the path of the file itself")
     if stat.S_ISDIR(status.st_mode):
@@ -348,7 +348,7 @@ def _require_regular(path: str, status: os.stat_result) -> int:
 
 @contextmanager
 def _refusing(path: str) -> Iterator[None]:
-    """Turns what the system says into a refusal of `path`."""
+    """Turns a system error into a refusal of `path`."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What a live tool says about itself: the digest of what its model is shown, and the capabilities it declares."""
+"""The self-description of a live tool: the digest of its definition, and the capabilities it declares."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _DECLARATION = TypeAdapter(tuple[fields.ScopedCapability, ...])
 
 
 def tool_digest(tool: ToolDefinition) -> str:
-    """The digest of what a model sees of a tool: its name, its description and the schema of its parameters.
+    """The digest of a tool as a model sees it: its name, its description and the schema of its parameters.
 
-    The schema is taken as it is: the oldest and the newest pydantic-ai that we allow write the same one.
+    The schema is not normalised: the oldest and the newest pydantic-ai that we allow write the same one.
     """
     return digest.of_data(
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters_json_schema}
@@ -34,12 +34,12 @@ def tool_digest(tool: ToolDefinition) -> str:
 
 
 def declared(metadata: Mapping[str, object] | None, families: Iterable[str] = ()) -> tuple[str, ...] | None:
-    """The capabilities that a tool's metadata declares, sorted; None where it is silent.
+    """The capabilities that a tool's metadata declares, sorted; None if it declares none.
 
     `families` are the capabilities that extensions bring.
 
     Raises:
-        LlmdoError: It names what is no capability, or not in a list.
+        LlmdoError: An entry is no capability, or they are not in a list.
     """
     if metadata is None:
         return None

@@ -1,4 +1,4 @@
-"""The tools of the built-in toolsets as models see them: made once, since that costs more than a call."""
+"""The tools of the built-in toolsets as models see them, made once because that costs more than a call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Definitions:
     def bound(
         self, toolset: AbstractToolset[object], ctx: RunContext[object], names: Iterable[str] | None = None
     ) -> dict[str, ToolsetTool[object]]:
-        """The tools of one toolset of that class: those of these names, or all."""
+        """The tools of one toolset of that class: those with these names, or all."""
         return {
             name: ToolsetTool(
                 toolset=toolset,
@@ -38,6 +38,6 @@ class Definitions:
 
 @cache
 def definitions_of(kind: type[AbstractToolset[object]], names: tuple[str, ...]) -> Definitions:
-    """The definitions of the methods of `kind` with these names: what they say of themselves is what models see."""
+    """The definitions of the methods of `kind` with these names; models see their docstrings."""
     instance = object.__new__(kind)  # a method without `self`; it is never called
     return Definitions({name: Tool(getattr(instance, name), takes_ctx=False) for name in names})

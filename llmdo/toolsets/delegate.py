@@ -1,4 +1,4 @@
-"""A worker as a toolset of code of the workspace's own."""
+"""A worker as a toolset, for the workspace's own code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from llmdo.base.diagnostic import LlmdoError
 
 
 class DelegateToolset(FunctionToolset[object]):
-    """A worker as one tool of its name. What the call does is decided on where the worker is called, not here."""
+    """A worker as one tool of its name. Decisions about the call are made at the call of the worker, not here."""
 
     def __init__(self, worker: str, description: str | None) -> None:
         super().__init__(id=worker)

@@ -1,4 +1,4 @@
-"""What of the workspace an isolated command can write: never what governs the run, nor what would."""
+"""The part of the workspace that an isolated command can write: never the files that govern this or a later run."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class WriteGuard:
-    """The files that a command may not write, wherever it may write others."""
+    """The files that a command may not write, whatever else it may."""
 
     governing: frozenset[str]
-    """Paths and globs of what governs the run: never."""
+    """Paths and globs of the files that govern the run, which it never may."""
     code: tuple[str, ...] = ()
-    """Scopes in which it may write what is executed."""
+    """Scopes in which it may write executable files."""
 
     def holds(self, path: str) -> bool:
         """Whether `path` is kept from it by its name."""
         return is_protected(path, self.governing) or (is_code(path) and not self.may_be_code(path))
 
     def may_be_code(self, path: str) -> bool:
-        """Whether it may write `path` if that is executed."""
+        """Whether it may write an executable file at `path`."""
         return any(scope_contains(scope, path) for scope in self.code)
 
 
@@ -68,23 +68,23 @@ class Exposure:
     """The part of the workspace that one command can write."""
 
     mounts: tuple[Mount, ...] = ()
-    """In the order in which they are made: what lies deeper comes later."""
+    """Outermost first, the order of mounting."""
     writable: tuple[str, ...] = ()
     guard: WriteGuard = WriteGuard(frozenset())
     guarded: frozenset[str] = frozenset()
-    """What lay there, kept from the command, before it began."""
+    """The paths that existed and were kept from the command before it began."""
     files: Root | None = None
-    """Knows what the run itself writes meanwhile."""
+    """Knows the files that the run itself writes meanwhile."""
 
 
 def expose(files: Root, root: Path, scopes: Iterable[str], guard: WriteGuard) -> Exposure:
-    """What a command may write that is given these scopes of `fs.write`.
+    """The exposure for a command with these scopes of `fs.write`.
 
-    A path that does not exist opens the folder that it would be made in. The workspace itself is never opened,
-    only what lies in it, so that no file of a protected name can be made beside `llmdo.toml`.
+    A missing path opens the folder that it would be made in. The workspace itself is never opened, only its entries,
+    so that no file of a protected name can be made next to `llmdo.toml`.
 
     Raises:
-        LlmdoError: There is so much in it that it cannot be watched over.
+        LlmdoError: It holds too many files to watch over.
     """
     open_paths = sorted({path for scope in scopes for path in _existing(files, scope)})
     writable = [
@@ -108,7 +108,7 @@ def expose(files: Root, root: Path, scopes: Iterable[str], guard: WriteGuard) ->
 
 
 def _few(paths: frozenset[str]) -> frozenset[str]:
-    """As many paths as a command can name: of more, the folders with most of them stand for all that is in them."""
+    """As many paths as a command can name: beyond that, the fullest folders replace the paths in them."""
     few = set(paths)
     while len(few) > MAX_HIDDEN:
         fullest = Counter(path.rpartition("/")[0] for path in few if "/" in path).most_common(1)
@@ -122,10 +122,10 @@ def _few(paths: frozenset[str]) -> frozenset[str]:
 
 
 def set_aside_intruders(root: Path, exposure: Exposure) -> tuple[str, ...]:
-    """The guarded paths that came up since `exposure` was made; they now lie in `.llmdo/removed/`.
+    """Moves the guarded paths that appeared since `exposure` was made to `.llmdo/removed/`, and returns them.
 
-    What the run itself wrote meanwhile, after a question, stays. However many files there are, and whatever modes
-    their folders were given, all are looked at; what cannot be moved is left to nobody.
+    Files that the run itself wrote meanwhile, after a question, stay. All are examined, whatever their number and the
+    modes of their folders; immovable files lose all permissions.
     """
     for folder in exposure.writable:
         _make_readable(root / folder)
@@ -143,7 +143,7 @@ def set_aside_intruders(root: Path, exposure: Exposure) -> tuple[str, ...]:
 
 
 def _make_readable(folder: Path) -> None:
-    """Gives the owner back what a command took from the folders in `folder`, so that nothing is hidden in one."""
+    """Restores the owner's access to the folders in `folder`, so that a command hides nothing in them."""
     waiting = [folder]
     while waiting:
         above = waiting.pop()
@@ -160,10 +160,10 @@ def _make_readable(folder: Path) -> None:
 
 
 def secrets_in(root: Path, scopes: Iterable[str]) -> Iterator[str]:
-    """The outermost paths in these folders whose names mostly stand for secrets; links are left out.
+    """The outermost paths in these folders whose names usually mean secrets; links are left out.
 
     Raises:
-        LlmdoError: There is too much to look through.
+        LlmdoError: There are too many files to search.
     """
     seen = 0
     for scope in scopes:
@@ -184,7 +184,7 @@ def secrets_in(root: Path, scopes: Iterable[str]) -> Iterator[str]:
 
 
 def hide(root: Path, scopes: Iterable[str], shown: Iterable[str]) -> Exposure:
-    """The workspace without the secrets in these folders, of which those in the scopes `shown` stay.
+    """The workspace without the secrets in these folders, except those in the scopes `shown`.
 
     Raises:
         LlmdoError: As `secrets_in`, or there are too many.
@@ -201,7 +201,7 @@ def hide(root: Path, scopes: Iterable[str], shown: Iterable[str]) -> Exposure:
 
 
 def _existing(files: Root, scope: str) -> Iterator[str]:
-    """The paths that stand for a scope: itself, the nearest folder that exists, or what lies in the workspace."""
+    """The existing paths of a scope: itself, its nearest existing folder, or the entries of the workspace."""
     path = scope.removesuffix("/**").removesuffix("**") or WORKSPACE
     while path != WORKSPACE and files.kind(path) == "missing":
         path = path.rpartition("/")[0] or WORKSPACE
@@ -218,13 +218,13 @@ def _lies_in(path: str, other: str) -> bool:
 
 
 def _between(above: str, path: str) -> Iterator[str]:
-    """The folders on the way from `above` to `path`, without both."""
+    """The folders between `above` and `path`, both excluded."""
     while _lies_in(path := path.rpartition("/")[0], above):
         yield path
 
 
 def _governed_folders(root: Path, governing: frozenset[str]) -> frozenset[str]:
-    """The folders with files that govern the run: another one in them might govern the next."""
+    """The folders with files that govern the run: a new file in them might govern the next."""
     return frozenset(
         folder
         for path in governing
@@ -233,7 +233,7 @@ def _governed_folders(root: Path, governing: frozenset[str]) -> frozenset[str]:
 
 
 def _guarded(root: Path, folders: Iterable[str], guard: WriteGuard, *, most: int | None) -> Iterator[str]:
-    """The outermost paths in `folders` that `guard` keeps from a command, and files that somebody may start.
+    """The outermost paths in `folders` that `guard` keeps from a command, and executable files.
 
     Raises:
         LlmdoError: There are more than `most` files.

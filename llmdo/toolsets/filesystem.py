@@ -1,4 +1,4 @@
-"""The built-in toolset `filesystem`: files of the workspace, in terms of the path map, within configured scopes."""
+"""The built-in toolset `filesystem`: files of the workspace, by the paths of the path map, within configured scopes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAX_FILE = 10_000_000  # bytes: what providers take as one attachment
 MAX_ANSWERED = 1_000  # files of one listing
 SHOWN_PLACES = 5  # of a text that occurs more than once
 SHEBANG = "#!"
-"""How a text begins that names its interpreter."""
+"""The beginning of a text that names its interpreter."""
 
 Result = TypeVar("Result")
 
@@ -48,16 +48,16 @@ _CAPABILITIES = {
 
 
 class FilesystemToolset(AbstractToolset[object]):
-    """The tools that one use of `filesystem` offers.
+    """The tools of one use of `filesystem`.
 
-    What a call raises and what it does follow from one resolution of its path. A refusal is a failed
-    result, never a retry: a model that insists on a forbidden path must not end the whole tree.
+    The capabilities of a call and its effect follow from one resolution of its path. A refusal is a failed result,
+    never a retry: a model that insists must not end the whole tree.
     """
 
     def __init__(
         self, root: Root, config: Mapping[str, object], paths: PathMap, governing: Iterable[str] = ()
     ) -> None:
-        """`governing` are the paths and globs of what governs the run, as seen from `root`."""
+        """`governing` are the paths and globs of the files that govern the run, as seen from `root`."""
         self._offered = builtin.tools("filesystem", config)
         self._read = self._scopes("read_file", "fs.read")
         self._write = self._scopes("write_file", "fs.write")
@@ -102,10 +102,10 @@ class FilesystemToolset(AbstractToolset[object]):
         ctx: RunContext[object],  # noqa: ARG002  # the hook of every toolset is called alike
         config: Mapping[str, object],  # noqa: ARG002
     ) -> set[Capability]:
-        """What this call does, in terms of real paths.
+        """The capabilities of this call, in terms of real paths.
 
-        A listing covers whole folders: those parts of the asked one that the configuration admits. A path
-        that cannot be resolved is an unknown scope; its call fails.
+        A listing covers whole folders: the admitted parts of the requested one. An unresolvable path is an unknown
+        scope; its call fails.
         """
         if name not in _CAPABILITIES:
             return {Capability(UNDECLARED)}
@@ -126,7 +126,7 @@ class FilesystemToolset(AbstractToolset[object]):
         return raised
 
     def _makes_script(self, path: str, tool_args: Mapping[str, Any]) -> bool:
-        """Whether the file would begin with the name of its interpreter; one that is edited, however it begins now."""
+        """Whether the written or edited file would begin with `#!`."""
         if "content" in tool_args:
             return str(tool_args["content"]).startswith(SHEBANG)
         old, new = str(tool_args.get("old", "")).encode(), str(tool_args.get("new", "")).encode()
@@ -269,7 +269,7 @@ class FilesystemToolset(AbstractToolset[object]):
             raise ToolFailed(str(refused)) from refused
 
     async def _in_thread(self, path: str, real: str, work: Callable[[], Result]) -> Result:
-        """What `work` returns; a refusal of the real path names the path that the caller used."""
+        """The result of `work`; a refusal of the real path names the path that the caller used."""
         try:
             return await to_thread.run_sync(work)
         except PathRefused as refused:
@@ -278,13 +278,13 @@ class FilesystemToolset(AbstractToolset[object]):
 
 
 def _listing(folder: str, scope: str) -> Iterator[Capability]:
-    """What listing the part of `folder` that lies in `scope` raises."""
+    """The capabilities of listing the part of `folder` that lies in `scope`."""
     yield Capability("fs.list", scope)
     yield from protected(folder, scope)
 
 
 def _closed_below(folder: str) -> Callable[[str], bool]:
-    """Which folders a listing of `folder` does not enter: nobody was asked about them."""
+    """A predicate for the folders that a listing of `folder` does not enter, since nobody was asked about them."""
     return (lambda _: False) if is_secret(folder) else is_secret
 
 
@@ -298,7 +298,7 @@ def _outside(path: str, scopes: tuple[str, ...], verb: str) -> ToolFailed:
 
 
 def _starts(content: bytes, text: bytes) -> Iterator[int]:
-    """Where `text` begins in `content`, also where it overlaps itself; nowhere if it is empty."""
+    """The offsets of `text` in `content`, including overlapping ones; none if it is empty."""
     at = content.find(text) if text else -1
     while at >= 0:
         yield at
@@ -306,7 +306,7 @@ def _starts(content: bytes, text: bytes) -> Iterator[int]:
 
 
 def _unclear(content: bytes, old: bytes, starts: list[int]) -> str:
-    """Why `old`, which begins at all of `starts`, does not say what to replace."""
+    """Why `old`, which begins at all of `starts`, does not say which text to replace."""
     if not old:
         return "the text to replace is empty"
     if starts:
@@ -322,7 +322,7 @@ def _unclear(content: bytes, old: bytes, starts: list[int]) -> str:
 
 
 def _lines(path: str, text: str, offset: int, limit: int | None) -> str:
-    """The asked lines of `text`, and after them, where there are more, how to go on."""
+    """The requested lines of `text`, followed by a note on how to continue if there are more."""
     lines = list(io.StringIO(text))
     if offset and offset >= len(lines):
         raise ToolFailed(f"`{path}` has {len(lines):,} lines, so there is nothing after line {offset:,}")

@@ -1,8 +1,7 @@
-"""How the workspace's own modules are imported: from source alone, and only those that were read before.
+"""The import of the workspace's own modules: from source alone, and only those that were read before.
 
-The usual finders would execute what nobody read: a compiled file in `__pycache__`, an extension module beside the
-source, a package that came up since. Here a module is a file that the analysis of the workspace listed, with the
-content that it had then.
+The usual finders would execute unread code: compiled files in `__pycache__`, extension modules, packages added since.
+Here a module is a file listed by the analysis of the workspace, with the content that it had then.
 """
 
 from __future__ import annotations
@@ -38,41 +37,40 @@ _IMPORT_SYSTEM = frozenset(
         "_frozen_importlib_external",
     }
 )
-"""The modules between a line that imports and what finds the module."""
+"""The modules on the stack between an importing line and the finder."""
 
 _IMPORTING = threading.RLock()
-"""Names are the process's own, so that one workspace at a time imports by them."""
+"""Names belong to the process, so only one workspace at a time imports by them."""
 
 
 class WorkspaceFinder(MetaPathFinder):
-    """Finds the modules of one workspace for the code of that workspace, and what is installed before them.
+    """Finds the modules of one workspace for its own code; installed modules come first.
 
-    For everybody else it finds nothing. While it is open it stands in `sys.meta_path`; afterwards nothing of it, and
-    no module that it found, is left there or in `sys.modules`.
+    While open it is in `sys.meta_path`; afterwards neither it nor its modules are left there or in `sys.modules`.
     """
 
     def __init__(self, root: Path, files: Root, code: Mapping[str, str]) -> None:
-        """`code` is each file that may be imported, to the digest of its text; `files` is the opened `root`."""
+        """`code` maps each importable file to the digest of its text; `files` is the opened `root`."""
         self._root = root.absolute()
         self._real = os.path.realpath(root)
         self._files = files
         self._code = code
         self._imported: dict[str, ModuleType] = {}
         self._of_files: dict[str, ModuleType] = {}
-        """Each file to the one module that was made of it, by whichever name that came about."""
+        """Each file to the one module made of it, by whichever name."""
         self._thread: int | None = None
         self._inside: dict[str, str | None] = {}
         self._tops: set[str] = set()
         self._unrelated: set[str] = set()
-        """Names in `sys.modules` that no file of this workspace can have, whoever has them."""
+        """Names in `sys.modules` that no file of this workspace can have."""
         self._installed = tuple(prefix for prefix in interpreter_folders() if _lies_in(prefix, self._real))
 
     def open(self) -> None:
-        """Lets imports by the workspace's code come here first."""
+        """Puts this finder first for imports by the workspace's code."""
         sys.meta_path.insert(0, self)
 
     def close(self) -> None:
-        """Takes back every name that was given to a module of the workspace."""
+        """Removes every name given to a module of the workspace."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
         for name, module in self._imported.items():
@@ -83,7 +81,7 @@ class WorkspaceFinder(MetaPathFinder):
         """The text of a listed file.
 
         Raises:
-            LlmdoError: It is not listed, cannot be read, or is not what it was when the workspace was read.
+            LlmdoError: It is not listed, cannot be read, or changed since the workspace was read.
             SyntaxError: It is no text.
         """
         content = self._files.read(path, discovery.MAX_FILE)
@@ -99,15 +97,15 @@ class WorkspaceFinder(MetaPathFinder):
         return source.text
 
     def loader(self, name: str, path: str) -> SourceLoader:
-        """What loads the file at `path` as the module `name`."""
+        """The loader of the file at `path` as the module `name`."""
         return SourceLoader(name, str(self._root / path), self, path)
 
     @contextmanager
     def importing(self) -> Iterator[None]:
-        """Within it, imports of this thread are those of the workspace.
+        """A context in which imports of this thread are those of the workspace.
 
-        A name that another workspace has, or by which the process itself imported a file of this one, means a module
-        of this workspace for as long.
+        Within it, names of another workspace, or by which the process itself imported a file of this one, mean
+        modules of this workspace.
         """
         with _IMPORTING:
             before, self._thread = self._thread, threading.get_ident()
@@ -123,7 +121,7 @@ class WorkspaceFinder(MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Where the module `name` is, for the code of this workspace; None for all other code.
+        """The spec of the module `name` for the code of this workspace; None for all other code.
 
         Raises:
             LlmdoError: It is a file of the workspace that is not listed.
@@ -146,16 +144,16 @@ class WorkspaceFinder(MetaPathFinder):
         self._imported[name] = module
 
     def recall(self, name: str) -> ModuleType | None:
-        """The module that was imported by this name before; None where none was."""
+        """The module imported by this name before, if any."""
         return self._imported.get(name)
 
     def made_of(self, path: str) -> ModuleType | None:
-        """The module that the file at `path` is, once it was begun: its classes are the same for all who import it."""
+        """The module of the file at `path`, once begun: its classes are the same for all who import it."""
         return self._of_files.get(path)
 
     @contextmanager
     def making(self, path: str, module: ModuleType) -> Iterator[None]:
-        """Within it, the file at `path` is run as `module`; where that fails, it is none."""
+        """A context in which the file at `path` is run as `module`; a failure removes it."""
         self._of_files[path] = module
         try:
             yield
@@ -164,7 +162,7 @@ class WorkspaceFinder(MetaPathFinder):
             raise
 
     def _is_asked(self, name: str) -> bool:
-        """Whether it is code of this workspace that imports: on this thread's stack, or the package of `name`."""
+        """Whether code of this workspace imports: on this thread's stack, or the package of `name`."""
         if self._thread == threading.get_ident():
             return True
         above = sys.modules.get(name.rpartition(".")[0])
@@ -179,7 +177,7 @@ class WorkspaceFinder(MetaPathFinder):
         return False
 
     def _set_aside(self) -> dict[str, ModuleType]:
-        """Makes way in `sys.modules` for the modules of this workspace; returns those to be put back."""
+        """Removes names in `sys.modules` that hide modules of this workspace; returns those to be put back."""
         searched = [
             relative for relative in map(self._relative, [str(self._root), *sys.path]) if relative is not None
         ]
@@ -197,7 +195,7 @@ class WorkspaceFinder(MetaPathFinder):
         return aside
 
     def _names_below(self, tops: set[str]) -> list[str]:
-        """The names in `sys.modules` that begin with one of these; thousands do not, and are looked at once."""
+        """The names in `sys.modules` that begin with one of these; the thousands of others are examined once."""
         if self._tops != tops:
             self._tops, self._unrelated = tops, set()
         unknown = sys.modules.keys() - self._unrelated
@@ -208,7 +206,7 @@ class WorkspaceFinder(MetaPathFinder):
     def _elsewhere(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None
     ) -> ModuleSpec | None:
-        """Where the module is that is installed, or comes with Python."""
+        """The spec of the installed or built-in module."""
         outside = [
             folder for folder in (sys.path if path is None else path) if self._relative(folder) is None
         ]
@@ -230,7 +228,7 @@ class WorkspaceFinder(MetaPathFinder):
         return None
 
     def _own(self, name: str, folders: Iterable[str]) -> ModuleSpec | None:
-        """Where the module is in one of these folders of the workspace, in the order that Python looks there."""
+        """The spec of the module in one of these folders of the workspace, in Python's search order."""
         locations = []
         for folder in dict.fromkeys(folders):
             stem = "/".join(filter(None, (folder, name.rpartition(".")[2])))
@@ -244,9 +242,9 @@ class WorkspaceFinder(MetaPathFinder):
         return _folder(name, self, locations) if locations else None
 
     def _reviewed(self, name: str, folders: Iterable[str], spec: ModuleSpec) -> ModuleSpec | None:
-        """The listed file that workspace code means by `name`, where `spec` is in an environment of the workspace.
+        """The listed file that workspace code means by `name`, if `spec` is in an environment of the workspace.
 
-        What is installed there comes after it: who writes into the workspace must not replace what was reviewed.
+        Modules installed there come after it: whoever writes into the workspace must not replace reviewed files.
         """
         if not spec.origin or not any(
             _lies_in(os.path.realpath(spec.origin), env) for env in self._installed
@@ -258,7 +256,7 @@ class WorkspaceFinder(MetaPathFinder):
         return self._listed(name, path) if path and self._is_own_import() else None
 
     def _is_own_import(self) -> bool:
-        """Whether a file of this workspace, or llmdo for it, has the import that is being carried out."""
+        """Whether the current import is by a file of this workspace, or by llmdo for it."""
         frame: FrameType | None = sys._getframe(2)  # noqa: SLF001  # nothing else says who imports
         while frame is not None and frame.f_globals.get("__name__") in _IMPORT_SYSTEM:
             frame = frame.f_back
@@ -284,7 +282,7 @@ class WorkspaceFinder(MetaPathFinder):
         return next((name for name in names if os.path.lexists(self._root / name)), None)
 
     def _relative(self, place: str) -> str | None:
-        """A file or folder as a path in the workspace; None where it is outside, or installed."""
+        """A file or folder as a path in the workspace; None if it is outside, or installed."""
         if place not in self._inside:
             self._inside[place] = self._path(place)
         return self._inside[place]
@@ -301,7 +299,7 @@ class WorkspaceFinder(MetaPathFinder):
 
 
 class SourceLoader(SourceFileLoader):
-    """Loads one file of a workspace: what was read of it, compiled here and now."""
+    """Loads one file of a workspace from its reviewed text, compiled here and now."""
 
     def __init__(self, name: str, file: str, finder: WorkspaceFinder, place: str) -> None:
         super().__init__(name, file)
@@ -309,7 +307,7 @@ class SourceLoader(SourceFileLoader):
         self._place = place
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """The module that the file was made before, under another name or before this one was taken from it."""
+        """The module already made of the file, under another name or before its name was removed."""
         return self.finder.recall(spec.name) or self.finder.made_of(self._place)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -320,7 +318,7 @@ class SourceLoader(SourceFileLoader):
         self.finder.remember(self.name, module)
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002
-        """The file, compiled: no compiled one on disk is looked at or written."""
+        """The compiled file; no compiled file on disk is read or written."""
         return compile(self.finder.source(self._place), self.path, "exec", dont_inherit=True)
 
     def get_source(self, fullname: str) -> str:  # noqa: ARG002
@@ -335,7 +333,7 @@ class FolderLoader(Loader):
         self._finder = finder
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """As of a file."""
+        """The module already imported by this name, if any."""
         return self._finder.recall(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -358,7 +356,7 @@ def _is_namespace(spec: ModuleSpec) -> bool:
 
 
 def _top(path: str, folder: str) -> str:
-    """The first name by which a file is imported from `folder`; empty where it does not lie there."""
+    """The first name by which a file is imported from `folder`; empty if it lies elsewhere."""
     if folder and not path.startswith(f"{folder}/"):
         return ""
     return path[len(folder) :].lstrip("/").split("/")[0].removesuffix(".py")

@@ -1,4 +1,4 @@
-"""Open folders: how one step down a path is taken without following a link, on each kind of system."""
+"""Open folders: taking one step down a path without following a link, on each kind of system."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ class Folder(Protocol):
     """An open folder. Names are single parts of a path; every failure is an OSError."""
 
     def file(self, parts: Sequence[str], flags: int, mode: int = 0) -> int:
-        """A descriptor of the file that lies at `parts` below this folder."""
+        """A descriptor of the file at `parts` below this folder."""
 
     def folder(self, parts: Sequence[str]) -> Folder:
-        """The folder that lies at `parts` below this one, opened anew even where there are none."""
+        """The folder at `parts` below this one, newly opened even if `parts` is empty."""
 
     def make(self, name: str) -> None:
-        """Makes a folder of that name, unless something has the name already."""
+        """Makes a folder of that name, unless the name is taken."""
 
     def stat(self, name: str) -> os.stat_result:
-        """What has that name; of a link, the link itself."""
+        """The status of the entry of that name; of a link, its own."""
 
     def rename(self, name: str, to: str) -> None:
-        """Gives what has the one name the other, replacing what has that one."""
+        """Renames an entry, replacing any entry of the new name."""
 
     def remove(self, name: str) -> None:
         """Removes the file of that name."""
 
     def entries(self) -> Iterator[tuple[str, EntryKind]]:
-        """What is in this folder, in no order."""
+        """The entries of this folder, in no order."""
 
     def close(self) -> None:
         """Ends the use of this folder."""
 
 
 def open_folder(path: Path) -> Folder:
-    """The folder at `path`, on the strictest footing that this system has."""
+    """The folder at `path`, held as strictly as this system can."""
     if {
         os.open,
         os.mkdir,
@@ -82,24 +82,24 @@ class DescriptorFolder:
         self._beneath = beneath
 
     def file(self, parts: Sequence[str], flags: int, mode: int = 0) -> int:
-        """A descriptor of the file that lies at `parts` below this folder."""
+        """A descriptor of the file at `parts` below this folder."""
         return self._open(parts, flags | FILE_FLAGS, mode)
 
     def folder(self, parts: Sequence[str]) -> DescriptorFolder:
-        """The folder that lies at `parts` below this one."""
+        """The folder at `parts` below this one."""
         return DescriptorFolder(self._open(parts, FOLDER_FLAGS), beneath=self._beneath)
 
     def make(self, name: str) -> None:
-        """Makes a folder of that name, unless something has the name already."""
+        """Makes a folder of that name, unless the name is taken."""
         with suppress(FileExistsError):
             os.mkdir(name, dir_fd=self._descriptor)
 
     def stat(self, name: str) -> os.stat_result:
-        """What has that name; of a link, the link itself."""
+        """The status of the entry of that name; of a link, its own."""
         return os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)
 
     def rename(self, name: str, to: str) -> None:
-        """Gives what has the one name the other, replacing what has that one."""
+        """Renames an entry, replacing any entry of the new name."""
         os.rename(name, to, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
 
     def remove(self, name: str) -> None:
@@ -107,7 +107,7 @@ class DescriptorFolder:
         os.unlink(name, dir_fd=self._descriptor)
 
     def entries(self) -> Iterator[tuple[str, EntryKind]]:
-        """What is in this folder, in no order."""
+        """The entries of this folder, in no order."""
         with os.scandir(self._descriptor) as scanned:
             for entry in scanned:
                 yield entry.name, _kind(entry)
@@ -135,9 +135,8 @@ class DescriptorFolder:
 class PathFolder:
     """A folder held by its path, for systems that cannot open a file relative to a descriptor.
 
-    Every part is looked at before it is used, and refused where it is a link or leads elsewhere. Between the
-    look and the use, another program of the same user can put a link there: against such a race this
-    does not protect, as `DescriptorFolder` does.
+    Every part is checked before use, and refused if it is a link or leads elsewhere. Unlike in `DescriptorFolder`,
+    another program of the same user can put a link there after the check.
     """
 
     __slots__ = ("_path",)
@@ -147,27 +146,27 @@ class PathFolder:
         self._path = path
 
     def file(self, parts: Sequence[str], flags: int, mode: int = 0) -> int:
-        """A descriptor of the file that lies at `parts` below this folder."""
+        """A descriptor of the file at `parts` below this folder."""
         return os.open(self._below(parts), flags | FILE_FLAGS, mode)
 
     def folder(self, parts: Sequence[str]) -> PathFolder:
-        """The folder that lies at `parts` below this one."""
+        """The folder at `parts` below this one."""
         path = self._below(parts)
         if not stat.S_ISDIR(path.lstat().st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         return PathFolder(path)
 
     def make(self, name: str) -> None:
-        """Makes a folder of that name, unless something has the name already."""
+        """Makes a folder of that name, unless the name is taken."""
         with suppress(FileExistsError):
             self._below([name]).mkdir()
 
     def stat(self, name: str) -> os.stat_result:
-        """What has that name; of a link, the link itself."""
+        """The status of the entry of that name; of a link, its own."""
         return (self._path / name).lstat()
 
     def rename(self, name: str, to: str) -> None:
-        """Gives what has the one name the other, replacing what has that one."""
+        """Renames an entry, replacing any entry of the new name."""
         self._below([name]).replace(self._below([to]))
 
     def remove(self, name: str) -> None:
@@ -175,7 +174,7 @@ class PathFolder:
         self._below([name]).unlink()
 
     def entries(self) -> Iterator[tuple[str, EntryKind]]:
-        """What is in this folder, in no order."""
+        """The entries of this folder, in no order."""
         with os.scandir(self._path) as scanned:
             for entry in scanned:
                 yield entry.name, "link" if _is_link(Path(entry.path)) else _kind(entry)
@@ -246,7 +245,7 @@ def _openat2(folder: int, path: str, flags: int, mode: int) -> int:
 
 
 def _openat2_works(folder: int) -> bool:
-    """Whether this kernel has the call and lets us make it; it came with Linux 5.6, and sandboxes may deny it."""
+    """Whether this kernel allows `openat2`: it came with Linux 5.6, and sandboxes may deny it."""
     if sys.platform != "linux":
         return False
     try:

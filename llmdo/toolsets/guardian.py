@@ -1,10 +1,10 @@
-"""The process between llmdo and a command that nothing isolates: it ends the command where llmdo no longer can.
+"""The process between llmdo and an unisolated command: it ends the command if llmdo no longer can.
 
-Run as a script of its own, without the rest of llmdo, as `python -I -S guardian.py`. Its standard input is a socket:
-llmdo sends what to start, the guardian answers once how that ended, and llmdo then orders the end of all that is left.
-Where the socket closes without that order, llmdo was killed, and the command is ended as well. On Linux orphans of
-the command become children of the guardian, so what started a session of its own is found too; elsewhere only the
-process group is ended.
+Run as its own script, `python -I -S guardian.py`, without the rest of llmdo. Through the socket on standard input
+llmdo sends the command, the guardian answers once how that ended, and llmdo then orders the end of the remaining
+processes. If the socket closes without that order, llmdo was killed, and the command is ended as well. On Linux
+orphans of the command become children of the guardian, so other sessions are found too; elsewhere only the process
+group is ended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if sys.platform != "win32":
     import fcntl
 
 ENDED, REFUSED, END = b"s", b"e", b"k"
-"""The answers, each with a number behind it: the exit code, or why it cannot be started; and the order."""
+"""The answers, each followed by a number, the exit code or why it cannot be started; and the order to end."""
 
 NUMBER = 8  # bytes of a number
 GRACE_S = 1.0  # for a command to end after SIGTERM
@@ -30,11 +30,11 @@ POLL_S = 1.0
 PAUSE_S = 0.01
 SET_PDEATHSIG, SET_CHILD_SUBREAPER = 1, 36  # from <linux/prctl.h>
 STARTED, OVER = b"+", b"-"
-"""What the file of the run's commands holds for each one that was started, and of which nothing is left."""
+"""The entries in the file of the run's commands: a command was started, and all of it has ended."""
 
 
 def main() -> None:
-    """Starts the command, and returns when nothing of it is left that could be ended."""
+    """Starts the command, and returns when no process of it is left that could be ended."""
     parent = os.getppid()
     everything = signal.valid_signals() - {signal.SIGCHLD}
     usual = signal.pthread_sigmask(signal.SIG_BLOCK, everything)  # the command may signal its whole group
@@ -72,7 +72,7 @@ def _received(size: int) -> bytes:
 
 
 def _noted(commands: bytes) -> int:
-    """The open file of the run's commands, locked for as long as this process lives; -1 where there is none."""
+    """The open file of the run's commands, locked while this process lives; -1 if there is none."""
     if not commands:
         return -1
     file = os.open(commands, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
@@ -84,7 +84,7 @@ def _noted(commands: bytes) -> int:
 def _become(
     words: list[bytes], env: dict[bytes, bytes], usual: set[int | signal.Signals], guardian: int
 ) -> None:
-    """Becomes the command, in this new process; tells llmdo where that cannot be."""
+    """Replaces this new process by the command; reports a failure to llmdo."""
     answers = os.dup(0)
     try:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -102,7 +102,7 @@ def _become(
 
 
 def _wait(child: int, woken: int, parent: int) -> bool:
-    """Tells llmdo when the command has ended; returns whether llmdo ordered the end of all, rather than ended."""
+    """Reports the command's end to llmdo; returns whether llmdo ordered the end of all, rather than ended."""
     while True:
         ready, _, _ = select.select([0, woken], [], [], POLL_S)
         if woken in ready:
@@ -118,7 +118,7 @@ def _wait(child: int, woken: int, parent: int) -> bool:
 
 
 def _reap(child: int) -> bool:
-    """Takes leave of what has ended; returns whether this process has children yet."""
+    """Reaps ended children; returns whether this process has children left."""
     try:
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             if ended[0] == child:
@@ -137,7 +137,7 @@ def _answer(message: bytes) -> None:
 
 
 def _end(*, sees_orphans: bool, gently: bool) -> None:
-    """Ends all that the command started, as far as this process can tell what that is."""
+    """Ends all processes that the command started, as far as this process can find them."""
     if gently:
         os.killpg(0, signal.SIGTERM)
         _signal(signal.SIGTERM)
@@ -159,7 +159,7 @@ def _signal(number: signal.Signals) -> None:
 
 
 def _descendants() -> list[int]:
-    """The processes that descend from this one; none where the system does not list them."""
+    """The descendants of this process; none if the system does not list them."""
     children: dict[int, list[int]] = {}
     try:
         names = os.listdir("/proc")  # noqa: PTH208  # `pathlib` costs more than all else here
@@ -180,12 +180,12 @@ def _descendants() -> list[int]:
 
 
 def _prctl(option: int, value: int) -> bool:
-    """Whether the system has done it."""
+    """Whether the system call succeeded."""
     return sys.platform == "linux" and bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
 
 
 def _nothing(*_: object) -> None:
-    """For a signal that only has to wake this process."""
+    """Handles a signal that only has to wake this process."""
 
 
 if __name__ == "__main__":

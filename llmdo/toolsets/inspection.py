@@ -1,7 +1,7 @@
-"""What the toolsets of a workspace are, found by importing them: the child process of `llmdo lock`.
+"""The toolsets of a workspace, found by importing them: the child process of `llmdo lock`.
 
-Run as `python -m llmdo.toolsets.inspection REQUEST REPORT`. Whatever the workspace's code does, it does to this
-process; `isolation.py` starts it and reads the report.
+Run as `python -m llmdo.toolsets.inspection REQUEST REPORT`. The workspace's code can harm only this process;
+`isolation.py` starts it and reads the report.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ ToolDefinitions = dict[str, "ToolDefinition"]
 
 
 async def inspect(request: Request) -> AsyncIterator[Event]:
-    """Every toolset that is asked for, module by module in order.
+    """The events of inspecting every requested toolset, module by module in order.
 
-    A module that cannot be imported is reported once, and the others are inspected all the same.
+    A module that cannot be imported is reported once, and the others are still inspected.
     """
     root = Path(request.root)
     wanted: dict[str, set[str]] = {place: set() for place in request.modules}
@@ -73,7 +73,7 @@ async def inspect(request: Request) -> AsyncIterator[Event]:
 
 
 def _unread_workers(loaded: Modules, place: str, module: ModuleType) -> Iterator[LlmdoError]:
-    """What is wrong with workers that the module has, and that its text does not show."""
+    """Errors for workers that the module has but its text does not show."""
     shown = outline(Source(place, loaded.text(place))).workers
     for name in workers_in(module).keys() - shown.keys():
         yield LlmdoError(
@@ -135,7 +135,7 @@ async def _facts(
 
 
 def _made(reference: str, made_of: type[AbstractToolset[object]]) -> AbstractToolset[object] | None:
-    """A toolset of a class without configuration; None where it cannot do without."""
+    """A toolset of a class without configuration; None if it needs one."""
     try:
         require_fit(made_of, {})
     except (TypeError, ValueError):
@@ -153,7 +153,7 @@ def _made(reference: str, made_of: type[AbstractToolset[object]]) -> AbstractToo
 
 
 async def _definitions(reference: str, toolset: AbstractToolset[object]) -> ToolDefinitions | None:
-    """The tools that a toolset has outside of any run; None where they depend on one."""
+    """The tools of a toolset outside of any run; None if they depend on one."""
     context = RunContext(deps=None, model=TestModel(), usage=RunUsage())
     leaves: list[AbstractToolset[object]] = []
     try:
@@ -191,7 +191,7 @@ async def _write(request: Request, report: FileIO) -> None:
 
 
 def _unasked(model: models.Model | str, *_: object) -> models.Model:
-    """A model for an agent that a module makes: here is no key to make a real one with, and none is asked."""
+    """A model for an agent that a module makes: there is no key here to make a real one, and none is asked."""
     return model if isinstance(model, models.Model) else TestModel()
 
 

@@ -1,4 +1,4 @@
-"""Inspecting the toolsets of a workspace in a process of its own: limited in time, and with nothing to steal."""
+"""Inspecting the toolsets of a workspace in a separate process: limited in time, and with nothing to steal."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ MAX_REPORT = 64 * 1024 * 1024  # bytes: ten thousand tools take a few
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """What an inspection found."""
+    """The result of an inspection."""
 
     facts: Facts
     unsealed: str = ""
-    """Why the workspace's code was not isolated from this machine; empty where it was, or where none ran."""
+    """Why the workspace's code was not isolated from this machine; empty if it was, or none ran."""
 
 
 def inspect_toolsets(
@@ -62,15 +62,15 @@ def inspect_toolsets(
     families: Iterable[str] = (),
     timeout_s: float = 60.0,
 ) -> Inspected:
-    """What is known of the toolsets in the files `modules` and of those that `references` name, sorted.
+    """The facts about the toolsets in the files `modules` and those named by `references`, sorted.
 
-    `code` is each file that may be imported, to the digest of its text; `deps` are the agents for which something
-    makes deps, and that; `families` are the capabilities that extensions bring. The workspace's code runs in a child
-    process with an environment built from nothing; where bubblewrap works, it has no sockets, reads the workspace and
-    what is installed for this interpreter, and writes nothing. Elsewhere it is no sandbox.
+    `code` maps each importable file to the digest of its text, `deps` an agent to the maker of its deps; `families`
+    are the capabilities of extensions. The workspace's code runs in a child process with an environment built from
+    nothing. With a working bubblewrap, it has no sockets, reads the workspace and this interpreter's packages,
+    and writes nothing; otherwise it is no sandbox.
 
     Raises:
-        LlmdoError: A module or a toolset is wrong, all of which are reported at once; or the child did not end.
+        LlmdoError: A module or a toolset is wrong, all reported at once; or the child did not end.
     """
     if not modules and not references:
         return Inspected({})
@@ -104,7 +104,7 @@ def inspect_toolsets(
 
 
 def _facts(events: Sequence[Event], end: _End) -> Facts:
-    """What the child found.
+    """The facts that the child found.
 
     Raises:
         LlmdoError: Something is wrong, or it did not end.
@@ -121,13 +121,13 @@ def _facts(events: Sequence[Event], end: _End) -> Facts:
 
 
 def command(request: Path, report: Path) -> list[str]:
-    """The words that start the child: nothing of the current folder or the user's own packages comes first."""
+    """The words that start the child: neither the current folder nor the user's own packages come first."""
     module = "llmdo.toolsets.inspection"
     return [sys.executable, "-P", "-B", "-s", "-m", module, str(request), str(report)]
 
 
 def environment(home: Path, temporary: Path) -> dict[str, str]:
-    """All that the child sees of the environment: no variable of the caller's but `PATH`."""
+    """The child's whole environment: no variable of the caller's but `PATH`."""
     built = {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(home),
@@ -144,7 +144,7 @@ def environment(home: Path, temporary: Path) -> dict[str, str]:
 
 
 def _installed() -> Iterator[Path]:
-    """The interpreter and what is installed for it, which may all lie in the home folder."""
+    """The folders of the interpreter and its packages, which may all lie in the home folder."""
     program = Path(sys.executable)
     while (
         program.is_symlink()
@@ -162,7 +162,7 @@ def _installed() -> Iterator[Path]:
 
 
 def _edited(origin: Path) -> Iterator[Path]:
-    """The folder of a package that is installed in place, such as by `pip install -e`."""
+    """The folder of a package installed in place, such as by `pip install -e`."""
     try:
         origin_data = json.loads(origin.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -224,7 +224,7 @@ class _Tail(Thread):
 
     @property
     def text(self) -> str:
-        """What was kept, with control characters made visible."""
+        """The kept text, with control characters made visible."""
         text = self._kept.decode("utf-8", "replace").strip()
         return "".join(
             character if character.isprintable() or character == "\n" else ascii(character)[1:-1]
@@ -255,7 +255,7 @@ def _ending(status: int) -> str:
 
 
 def _events(report: Path) -> Iterator[Event]:
-    """What the child reported, up to the first line that is none of ours."""
+    """The child's events, up to the first invalid line."""
     try:
         with report.open("rb") as file:
             lines = file.read(MAX_REPORT).splitlines()

@@ -1,4 +1,4 @@
-"""Starting local MCP servers: which program, with which environment, isolated from what, and why one ended."""
+"""Starting local MCP servers: their program, environment and isolation, and the reason why one ended."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ STDERR_BYTES = 2_000  # of what it printed: its end, where the reason usually is
 
 NETWORK = "net.connect"
 ROOT = "LLMDO_ROOT"
-"""The variable by which a server may be told which folder tools work on."""
+"""The variable that tells a server which folder tools work on."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """A program that is ready to be started, which passes messages to and from the server."""
+    """A program ready to be started, which relays messages to and from the server."""
 
     command: str
     args: tuple[str, ...]
     env: Mapping[str, str]
     errors: TextIO
-    """Where it writes to: nobody is shown that unasked."""
+    """The file of its error output, which nobody is shown unasked."""
 
     def reason(self) -> str:
-        """Why the connection ended, to follow the server's name; empty where that is not known."""
+        """Why the connection ended, to follow the server's name; empty if unknown."""
         last = _last_words(self.errors)
         printed = shown(str(last.get("printed", "")).strip().replace("\n", " | "))
         reason = str(last.get("reason", ""))
@@ -74,27 +74,27 @@ def _last_words(errors: TextIO) -> Mapping[str, object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launcher:
-    """What the servers of one run, or of one lock, have in common."""
+    """The shared context of the servers of one run, or of one lock."""
 
     folders: Folders
     files: Root
     """The opened root of `folders`."""
     governing: frozenset[str]
-    """The files that govern the run, as seen from the root, which no server may write."""
+    """The files that govern the run, as seen from the root; no server may write them."""
     environ: Mapping[str, str]
 
     @property
     def _variables(self) -> Mapping[str, str]:
-        """What a server may be given: the environment, and the folder that tools work on."""
+        """The variables a server may be given: the environment, and the folder that tools work on."""
         return {**self.environ, ROOT: str(self.folders.root.resolve())}
 
     @contextmanager
     def prepared(self, toolset: Toolset) -> Iterator[Launch]:
-        """What starts the server of `toolset`; afterwards nothing of it is left.
+        """A context with the launch of the server of `toolset`; everything is removed afterwards.
 
         Raises:
-            LlmdoError: A variable is not set, there is no such program, it cannot be isolated as required, or it is
-                not what the inventory holds.
+            LlmdoError: A variable is not set, the program does not exist, cannot be isolated as required, or differs
+                from the inventory.
         """
         server = toolset.server
         if server is None or server.command is None:
@@ -182,7 +182,7 @@ class Launcher:
 
 
 def expand(text: str, environ: Mapping[str, str], toolset: Toolset) -> str:
-    """`text` with every `${NAME}` and `${NAME:-OTHERWISE}` replaced by what the environment says.
+    """`text` with every `${NAME}` and `${NAME:-OTHERWISE}` replaced from the environment.
 
     Raises:
         LlmdoError: A variable is not set, and no default is given.
@@ -204,10 +204,7 @@ def expand(text: str, environ: Mapping[str, str], toolset: Toolset) -> str:
 
 
 def grants(toolset: Toolset) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
-    """Whether an isolated server has the network, the scopes that it can write, and those in which it can write code.
-
-    It is what its tools declare.
-    """
+    """An isolated server's network access, writable scopes, and scopes for writing code, as its tools declare."""
     declared = [capability for tool in toolset.tools.values() for capability in tool.capabilities]
     network = any(capability.covers_name(NETWORK) for capability in declared)
     code = {each.scope or "**" for each in declared if each.name == CODE_WRITE}
@@ -216,7 +213,7 @@ def grants(toolset: Toolset) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
 
 
 def _installed(program: Path, home: str) -> Iterator[Path]:
-    """The folders outside the system's own that `program` and its interpreter were installed into."""
+    """The installation folders of `program` and its interpreter outside the system's own."""
     people = Path(home)
     for path in (program, program.resolve()):
         prefix = path.parent.parent

@@ -1,4 +1,4 @@
-"""What the commands of one run share: where programs are found, what isolates them, and how one is run."""
+"""The shared means of the commands of one run: finding programs, isolating and running them."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ WRITE = "fs.write"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grants:
-    """What commands of one worker may do under isolation, since no question would be asked about it."""
+    """The permissions of one worker's commands under isolation, for which no question would be asked."""
 
     network: bool = False
     write: tuple[str, ...] = ()
     """Scopes."""
     code: tuple[str, ...] = ()
-    """Scopes in which it may write what is executed as well."""
+    """Scopes in which it may also write executable files."""
     search: tuple[str, ...] = ()
-    """Scopes that it may read all of, but for secrets."""
+    """Scopes that it may read, except secrets."""
     secrets: tuple[str, ...] = ()
-    """Scopes in which it may read those as well."""
+    """Scopes in which it may also read secrets."""
 
     @classmethod
     def of(cls, authority: Authority) -> Grants:
-        """Those of a worker where `authority` has a say."""
+        """The grants of a worker under `authority`."""
         write, code = (
             tuple(scope for scope in _scopes(authority) if _is_allowed(Capability(name, scope), authority))
             for name in (WRITE, CODE_WRITE)
@@ -69,7 +69,7 @@ def _is_allowed(capability: Capability, authority: Authority) -> bool:
 
 
 def _scopes(authority: Authority) -> list[str]:
-    """The scopes within which nothing that somebody wrote decides differently about a write."""
+    """The scopes within which all rules decide alike about a write."""
     named = {rule.capability for rule in (*authority.base, *authority.layers)}
     named.update(capability for ceiling in authority.ceilings for capability in ceiling.capabilities)
     of_writes = (
@@ -87,13 +87,13 @@ class Machine:
     files: Root
     settings: ShellSettings
     governing: frozenset[str]
-    """The paths and globs of what governs the run, as seen from `root`."""
+    """The paths and globs of the files that govern the run, as seen from `root`."""
     programs: Programs
     isolation: Isolation
     sandbox: Bubblewrap | None
     environ: Mapping[str, str]
     commands: Path | None = None
-    """The file that tells, once this process was killed, whether a command of the run still runs."""
+    """The file that tells, after this process was killed, whether a command of the run still runs."""
     _slots: CapacityLimiter = field(default_factory=partial(CapacityLimiter, AT_ONCE))
 
     @classmethod
@@ -106,12 +106,12 @@ class Machine:
         environ: Mapping[str, str] | None = None,
         commands: Path | None = None,
     ) -> Machine:
-        """That of a run, which keeps in the file `commands` which of them run; what isolates them is tried out.
+        """The machine of a run, with its isolation tried out; the file `commands` records its running commands.
 
-        `files` is the opened root of `folders`, as seen from which the `governing` paths are.
+        `files` is the opened root of `folders`; the `governing` paths are relative to it.
 
         Raises:
-            LlmdoError: This system has no such commands, or cannot isolate them where that is required.
+            LlmdoError: This system has no such commands, or cannot isolate them as required.
         """
         if os.name != "posix":
             raise LlmdoError(
@@ -145,7 +145,7 @@ class Machine:
     async def run(
         self, command: tuple[str, ...], grants: Grants, seconds: float
     ) -> tuple[Finished, tuple[str, ...]]:
-        """How `command` ended, and the protected paths that it made and lost again.
+        """The end of `command`, and the protected paths that it made and lost again.
 
         Cancelling it ends the command first.
 

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 
 class _NotOfTheClient(logging.Filter):
-    """Holds back what the client logs under `client`, a name that others may use as well."""
+    """Drops the client's log records under `client`, a name that others may use as well."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether somebody else logged it."""
+        """Whether other code logged it."""
         return "mcp" not in Path(record.pathname).parts
 
 
@@ -69,7 +69,7 @@ _CHANGED = "notifications/tools/list_changed"
 
 
 class Connection:
-    """One MCP server, started once and asked by many; when it has died it is not started again."""
+    """One MCP server, started once and used by many; once dead it is not restarted."""
 
     def __init__(self, toolset: Toolset, launcher: Launcher) -> None:
         self.on_change: Callable[[], None] | None = None
@@ -90,14 +90,14 @@ class Connection:
 
     @property
     def timeout_s(self) -> float:
-        """How long the server may take for one answer."""
+        """The time limit of one answer."""
         return self._toolset.timeout_s or servers.DEFAULT_TIMEOUT_S
 
     async def open(self) -> None:
         """Starts the server and greets it.
 
         Raises:
-            LlmdoError: That did not work; the server is dead then.
+            LlmdoError: That failed; the server is dead then.
         """
         try:
             client: Client[Any] = Client(
@@ -162,7 +162,7 @@ class Connection:
         self._excess = f"it sent an answer of more than {MESSAGE_BYTES:,} bytes"
 
     async def identity(self) -> Identity:
-        """What the server says of itself."""
+        """The server's description of itself."""
         client = self._client_of()
         info, instructions = client.server_info, client.instructions
         if len(instructions or "") > MAX_DEFINITION:
@@ -176,10 +176,10 @@ class Connection:
         )
 
     async def tools(self) -> Mapping[str, Definition]:
-        """What the server says now of each tool that is wanted.
+        """The server's current definition of each wanted tool.
 
         Raises:
-            LlmdoError: It does not answer, or says what cannot be used.
+            LlmdoError: It does not answer, or its answer cannot be used.
         """
         try:
             async with asyncio.timeout(self.timeout_s):
@@ -238,7 +238,7 @@ class Connection:
         return LlmdoError(f"the MCP server `{self.name}` {message}", hint=hint, at=self._toolset.at.location)
 
     async def call(self, tool: str, arguments: dict[str, object]) -> object:
-        """What the tool returns, as pydantic-ai hands results to models.
+        """The tool's result, in pydantic-ai's form for models.
 
         Raises:
             ToolFailed: The tool failed, did not answer in time, or its server is dead.
@@ -267,7 +267,7 @@ class Connection:
         return message if await self._is_alive() else f"{message}; {self.epitaph}"
 
     async def _is_alive(self) -> bool:
-        """Whether the server still answers anything; where it does not, it is dead from now on."""
+        """Whether the server still answers; if not, it is dead from now on."""
         with suppress(Exception):
             async with asyncio.timeout(min(PING_S, self.timeout_s)):
                 if await self._client_of().ping():
@@ -277,7 +277,7 @@ class Connection:
 
     @property
     def is_dead(self) -> bool:
-        """Whether it was started and is no more."""
+        """Whether it was started and has ended."""
         return self._dead is not None
 
     @property
@@ -286,7 +286,7 @@ class Connection:
         return f"the MCP server `{self.name}` {self._dead or 'was never started'}, and is not started again in this run"
 
     async def _died(self, error: Exception | None) -> LlmdoError:
-        """Ends what is left of the server, and says why it is dead."""
+        """Closes the server, and returns an error with the reason."""
         if self._dead is None:
             reason = self._launch.reason() if self._launch else self._excess
             self._dead = f"is dead: {reason or _reason(error)}"
@@ -294,7 +294,7 @@ class Connection:
         return LlmdoError(f"the MCP server `{self.name}` {self._dead}", at=self._toolset.at.location)
 
     async def close(self) -> None:
-        """Ends the server and all that it started. Closing twice does nothing."""
+        """Ends the server and all its processes. Closing twice does nothing."""
         self._dead = self._dead or "was closed"
         stack, self._stack = self._stack, AsyncExitStack()
         with suppress(Exception):  # whatever a broken connection raises, it is gone
@@ -312,11 +312,11 @@ class Connection:
 
 
 async def _ignore(message: object) -> None:
-    """What a server logs is nobody's business here."""
+    """Ignores a server's log messages."""
 
 
 async def _ignore_progress(progress: float, total: float | None, message: str | None) -> None:
-    """Nobody waits for the parts of a call."""
+    """Ignores the progress of a call."""
 
 
 def _lines(schema: object) -> str:
@@ -328,7 +328,7 @@ def _line(value: object) -> str:
 
 
 def _reason(error: BaseException | None) -> str:
-    """Why a connection failed, where its own process did not say."""
+    """Why a connection failed, if its own process did not say."""
     chain = list(_chain(error))
     if not chain:
         return "it does not answer"
@@ -340,7 +340,7 @@ def _reason(error: BaseException | None) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what it was made of, down to the first."""
+    """An error and its causes, down to the first."""
     while error is not None:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
@@ -349,8 +349,6 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 class _Capped(httpx2.AsyncByteStream):
-    """The body of an answer up to a limit."""
-
     def __init__(self, stream: Any, exceeded: Callable[[], None]) -> None:
         self._stream = stream
         self._exceeded = exceeded
@@ -381,10 +379,10 @@ class _CappedTransport(httpx2.AsyncHTTPTransport):
 
 
 async def facts_of(toolset: Toolset, launcher: Launcher) -> ToolsetFacts:
-    """What the server of `toolset` says of itself and of its tools; it is ended afterwards.
+    """The server's description of itself and of its tools; it is ended afterwards.
 
     Raises:
-        LlmdoError: It cannot be started, does not answer in time, or says what cannot be used.
+        LlmdoError: It cannot be started, does not answer in time, or its answers cannot be used.
     """
     connection = Connection(toolset, launcher)
     try:
@@ -419,7 +417,7 @@ async def _all_facts(toolsets: Sequence[Toolset], launcher: Launcher) -> list[To
 
 
 def list_servers(toolsets: Sequence[Toolset], launcher: Launcher) -> dict[str, ToolsetFacts | LlmdoError]:
-    """What each server says, or why it could not be asked, by the name of its toolset."""
+    """Each server's facts, or why it could not be asked, by the name of its toolset."""
     outcomes: dict[str, ToolsetFacts | LlmdoError] = {}
     for toolset, facts in zip(toolsets, asyncio.run(_all_facts(toolsets, launcher)), strict=True):
         if isinstance(facts, BaseException) and not isinstance(facts, LlmdoError):

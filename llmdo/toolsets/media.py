@@ -31,12 +31,12 @@ _TYPES = {
 
 
 def media_type(path: str) -> str | None:
-    """The media type that the ending of `path` stands for; None for text and for what no model takes."""
+    """The media type for the ending of `path`; None for text and for types that no model takes."""
     return _TYPES.get(PurePosixPath(path).suffix.lower())
 
 
 def text_of(content: bytes) -> str | None:
-    """`content` as UTF-8 without its byte-order mark; None where it is no text."""
+    """`content` as UTF-8 without its byte-order mark; None if it is no text."""
     if b"\0" in content or content.startswith(b"%PDF-"):
         return None
     try:
@@ -46,7 +46,7 @@ def text_of(content: bytes) -> str | None:
 
 
 def endings_of(media: str) -> tuple[str, ...]:
-    """The endings of files of a media type; those of text where it is a kind of that."""
+    """The file endings of a media type, also for kinds of text."""
     endings = tuple(ending for ending, of_ending in _TYPES.items() if of_ending == media)
     return endings or _TEXTS.get(media, ())
 

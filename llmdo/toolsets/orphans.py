@@ -1,4 +1,4 @@
-"""Whether a command of a run still runs whose process was killed: what guardians left in the file of its commands."""
+"""The commands of a run whose process was killed: whether one still runs, by the guardians' file of its commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POLL_SECONDS = 0.02
 
 
 def all_ended(commands: Path, seconds: float) -> bool:
-    """Whether no guardian of the run works any more, which is waited for; true where there never was one."""
+    """Whether all guardians of the run have ended within `seconds`; true if there never was one."""
     try:
         file = os.open(commands, os.O_RDONLY)
     except OSError:
@@ -47,7 +47,7 @@ def _is_free(file: int) -> bool:
 
 
 def is_known(commands: Path) -> bool:
-    """Whether every command of the run that was started is known to have ended, with all that it started."""
+    """Whether every started command of the run is known to have ended, with all that it started."""
     try:
         noted = commands.read_bytes()
     except OSError:
@@ -56,7 +56,7 @@ def is_known(commands: Path) -> bool:
 
 
 def forget(commands: Path) -> None:
-    """Begins the file of the commands anew, for the process that works on the run from now on."""
+    """Empties the file of the commands, for the next process that works on the run."""
     with suppress(OSError):  # nothing is known then
         descriptor = os.open(commands, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
         os.close(descriptor)

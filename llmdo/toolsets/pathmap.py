@@ -1,4 +1,4 @@
-"""The path map: which file of the workspace a name stands for that a prompt or a model uses."""
+"""The path map: from the names that a prompt or a model uses to files of the workspace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PathMap:
-    """Aliases and what they stand for, all in normal form."""
+    """Aliases and their targets, all in normal form."""
 
     exact: tuple[tuple[str, str], ...] = ()
     """Alias to path."""
@@ -22,7 +22,7 @@ class PathMap:
 
     @classmethod
     def of(cls, aliases: Mapping[str, str]) -> Self:
-        """The map of `aliases`; one that ends in `/` stands for a folder and everything in it.
+        """The map of `aliases`; one that ends in `/` means a folder and everything in it.
 
         Raises:
             PathRefused: An alias or its target is no path inside the workspace.
@@ -38,7 +38,7 @@ class PathMap:
         )
 
     def with_overrides(self, aliases: Mapping[str, str]) -> Self:
-        """This map, in which `aliases` stand for something else.
+        """This map, with other targets for `aliases`.
 
         Raises:
             PathRefused: As `of`.
@@ -49,7 +49,7 @@ class PathMap:
         )
 
     def resolve(self, path: str) -> str:
-        """The real path that `path` stands for: its own alias, else its longest folder alias, else itself.
+        """The real path of `path`: by its own alias, else by its longest folder alias, else itself.
 
         The result is in normal form; it is never resolved a second time.
 
@@ -69,7 +69,7 @@ class PathMap:
 
 
 def below(folder: str, path: str) -> str:
-    """The path of what lies at `path` below `folder`, both in normal form."""
+    """`path` below `folder`, both in normal form."""
     return path if folder == WORKSPACE else f"{folder}/{path}"
 
 

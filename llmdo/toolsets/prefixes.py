@@ -1,4 +1,4 @@
-"""A toolset whose tools go by other names: its prefix, `_` and their own."""
+"""A toolset with renamed tools: its prefix, `_` and their own names."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def under(prefix: str, toolset: AbstractToolset[object]) -> AbstractToolset[object]:
-    """`toolset` with the names of its tools prefixed; its `get_capabilities`, where it has one, is asked as before."""
+    """`toolset` with the names of its tools prefixed; its `get_capabilities`, if any, still sees their own names."""
     kind = _Hooked if callable(getattr(toolset, "get_capabilities", None)) else PrefixedToolset
     return kind(toolset, prefix)
 
 
 @dataclass
 class _Hooked(PrefixedToolset[object]):
-    """pydantic-ai passes on what it knows of a toolset, and the hook is ours."""
+    """Passes on our hook, which pydantic-ai's wrapper does not know."""
 
     def get_capabilities(
         self,
@@ -30,7 +30,7 @@ class _Hooked(PrefixedToolset[object]):
         ctx: RunContext[object],
         config: Mapping[str, object],
     ) -> object:
-        """What the wrapped toolset says, asked about the tool by its own name."""
+        """The answer of the wrapped toolset, asked about the tool by its own name."""
         own = name.removeprefix(f"{self.prefix}_")
         hook: Any = self.wrapped.get_capabilities  # type: ignore[attr-defined]
         return hook(own, tool_args, replace(ctx, tool_name=own), config)

@@ -1,4 +1,4 @@
-"""Probes: a function of a tool's author that says whether a call which did not finish took effect."""
+"""Probes: functions of a tool's author that say whether an unfinished call took effect."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pydantic_ai.toolsets import AbstractToolset
 
     Probe = Callable[[str, dict[str, Any], RunContext[object]], object]
-    """Is given the key of the call, its validated arguments and its context."""
+    """Takes the key of the call, its validated arguments and its context."""
 
 SECONDS = 60.0
-"""How long a probe may take whose tool has no `timeout`."""
+"""The time limit of a probe whose tool has no `timeout`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class TookEffect:
     """A probe's answer: the call took effect."""
 
     result: object = None
-    """What the model is given as the result of the call."""
+    """The result of the call for the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoEffect:
-    """A probe's answer: the call did not take effect, and no harm is done when it runs now."""
+    """A probe's answer: the call did not take effect, and can safely run now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class OfferedProbe:
 
 
 def named_in(metadata: Mapping[str, object] | None) -> str | None:
-    """The name of the probe in a tool's metadata; None where there is none.
+    """The name of the probe in a tool's metadata, if any.
 
     Raises:
         LlmdoError: It is no text.
@@ -75,7 +75,7 @@ def named_in(metadata: Mapping[str, object] | None) -> str | None:
 
 
 def probe_of(name: str, toolset: AbstractToolset[object], module: ModuleType) -> Probe:
-    """The method `name` of `toolset`, or of what it wraps, else the function of its `module`.
+    """The method `name` of `toolset`, or of a toolset that it wraps, else the function of its `module`.
 
     Raises:
         LlmdoError: There is neither.
@@ -98,9 +98,9 @@ async def answer_of(
     ctx: RunContext[object],
     seconds: float | None,
 ) -> Answer:
-    """What `probe`, by its name, says of the call that services know by `key`.
+    """The answer of `probe`, named `name`, about the call that services know by `key`.
 
-    It does not know where it raises something, or takes longer than `seconds`, or than `SECONDS` where that is None.
+    It is `NotKnown` if the probe raises an error or takes longer than `seconds`, or than `SECONDS` if that is None.
     """
     its, seconds = f"its probe `{name}`", SECONDS if seconds is None else seconds
     try:
@@ -124,7 +124,7 @@ async def answer_of(
 
 
 async def _aside(work: Callable[[], object]) -> object:
-    """What `work` returns, in a thread that no process waits for as it ends: a probe may hang."""
+    """The result of `work`, in a thread that no process waits for as it ends: a probe may hang."""
     outcome: Future[object] = Future()
 
     def run() -> None:

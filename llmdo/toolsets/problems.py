@@ -1,4 +1,4 @@
-"""Several errors as one, where a person should see all of them at once."""
+"""Several errors as one, for a person who should see all of them at once."""
 
 from __future__ import annotations
 

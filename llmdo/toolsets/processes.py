@@ -32,12 +32,12 @@ _SET_LIMITS = (
     "  except (ValueError,OSError):pass\n"
     "os.execv(sys.argv[5],sys.argv[5:])"
 )
-"""For systems without the program `prlimit`: what sets the limits and becomes the program."""
+"""For systems without the program `prlimit`: a script that sets the limits and becomes the program."""
 
 
 @dataclass(slots=True)
 class Captured:
-    """One output of a process: its beginning, and how much more there was."""
+    """One output of a process: its beginning, and the number of bytes dropped after it."""
 
     most: int
     content: bytes = b""
@@ -61,13 +61,13 @@ class Finished:
     timed_out: bool = False
     stopped: bool = False
     left_behind: bool = False
-    """Whether something that it had started still held its output when it had ended."""
+    """Whether a process that it had started still held its output after its end."""
 
 
 def execute(start: Callable[[], Child], *, seconds: float, keep: int, stop: int) -> Finished:
-    """The end of the program that `start` starts; afterwards nothing of it is left that could be ended.
+    """Runs the program that `start` starts until its end; no process of it is left that could be ended.
 
-    Blocks until then. A byte to read from the descriptor `stop` ends it early.
+    A byte to read from the descriptor `stop` ends it early.
 
     Raises:
         OSError: It cannot be started, or was stopped before.
@@ -129,7 +129,7 @@ class _Watch:
             self._read(min(left, POLL_SECONDS))
 
     def drain(self, seconds: float) -> None:
-        """Reads until both outputs are closed, for at most so long."""
+        """Reads until both outputs are closed, for at most `seconds`."""
         deadline = time.monotonic() + seconds
         while self._open and (left := deadline - time.monotonic()) > 0:
             self._read(min(left, POLL_SECONDS))
@@ -152,7 +152,7 @@ class _Watch:
 
 
 def limited(words: Sequence[str], limits: ShellLimits, prlimit: Path | None, processes: int) -> list[str]:
-    """The words that start the program of `words` under `limits`; `processes` counts all that its user has."""
+    """The words that start the program of `words` under `limits`; `processes` counts all of its user's."""
     memory, file = limits.memory_mb * MIB, limits.file_mb * MIB
     if prlimit is None:
         numbers = map(str, (memory, file, limits.files, 0))
@@ -168,7 +168,7 @@ def limited(words: Sequence[str], limits: ShellLimits, prlimit: Path | None, pro
 
 
 def processes_of_user() -> int:
-    """How many processes this user has now; none where the system does not list them."""
+    """The number of this user's processes; 0 if the system does not list them."""
     user = os.geteuid()
     count = 0
     with suppress(OSError), os.scandir("/proc") as entries:
@@ -179,7 +179,7 @@ def processes_of_user() -> int:
 
 
 def hide_from_children() -> None:
-    """Keeps the processes of this user from reading the memory and the environment of this one, where it can.
+    """Keeps this user's other processes from reading the memory and environment of this one, if possible.
 
     It costs core dumps, and debuggers that attach. The superuser still can.
     """

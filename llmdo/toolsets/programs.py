@@ -1,4 +1,4 @@
-"""Where the programs of commands are found, and the environment that they are given."""
+"""The programs of commands: finding them, and their environment."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _GIT_CONFIG = {
     "submodule.recurse": "false",
     "uploadpack.packObjectsHook": "",
 }
-"""What git must not take from the configuration of a repository that a stranger wrote."""
+"""Settings that replace those of an untrusted repository."""
 
 _GIT_PLAIN = frozenset({"diff", "log", "show"})
-"""The subcommands that run programs of a repository to show a difference, unless they are told not to."""
+"""The subcommands that run programs of a repository to show a difference, unless told not to."""
 
 
 @dataclass(slots=True)
 class Programs:
-    """The folders in which a run finds programs, and what it found: each name is looked up once."""
+    """The folders in which a run finds programs, and its findings: each name is looked up once."""
 
     folders: tuple[Path, ...]
     kept_out: tuple[Path, ...]
@@ -51,7 +51,7 @@ class Programs:
 
     @classmethod
     def of(cls, path: str, *kept_out: Path) -> Programs:
-        """Those of a `PATH`, without what others could put a program into: relative, `kept_out`, writable by all."""
+        """The folders of a `PATH`, except relative ones, those in `kept_out`, and those writable by all."""
         folders = dict.fromkeys(Path(folder) for folder in path.split(os.pathsep) if folder)
         real = tuple(folder.resolve() for folder in kept_out)
         return cls(
@@ -98,7 +98,7 @@ def _is_safe(folder: Path, kept_out: Iterable[Path]) -> bool:
 def environment(
     programs: Programs, home: str, declared: Iterable[str], environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """All that a command sees of the environment: nothing of ours but its time zone and what was declared."""
+    """A command's whole environment: of ours only the time zone and the declared variables."""
     built = {
         "PATH": os.pathsep.join(map(str, programs.folders)),
         "HOME": home,
@@ -110,7 +110,7 @@ def environment(
 
 
 def git_environment(root: Path) -> dict[str, str]:
-    """What keeps git from running what a repository or the user configured, and from looking above `root`."""
+    """Variables that keep git from running programs configured by a repository or the user, or looking above `root`."""
     built = {
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
@@ -127,7 +127,7 @@ def git_environment(root: Path) -> dict[str, str]:
 
 
 def git_words(command: tuple[str, ...]) -> tuple[str, ...]:
-    """The command with what git has to be told so that it shows differences itself."""
+    """The command with the options that make git itself show differences."""
     if len(command) < 2 or command[1] not in _GIT_PLAIN:
         return command
     return (*command[:2], "--no-ext-diff", "--no-textconv", *command[2:])

@@ -1,4 +1,4 @@
-"""Python that belongs to a workspace: loading an attribute of a file or a package, and finding the toolsets in it."""
+"""Python of a workspace: loading an attribute of a file or a package, and finding its toolsets."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _PLAIN = "a function without a context is made a tool by `@TOOLSET.tool_plain`"
 
 
 class Modules:
-    """The Python modules of one workspace that one run, or one inspection, has loaded; a context that ends with it."""
+    """The loaded Python modules of one workspace, for one run or one inspection; a context that ends with it."""
 
     def __init__(self, root: Path, files: Root, code: Mapping[str, str]) -> None:
-        """`code` is each file that may be imported, to the digest of its text.
+        """`code` maps each importable file to the digest of its text.
 
-        `files` is the opened `root`, through which alone a file is read.
+        Files are read only through `files`, the opened `root`.
         """
         self._root = root.absolute()
         self._finder = WorkspaceFinder(root, files, code)
@@ -57,7 +57,7 @@ class Modules:
         return self._root
 
     def load(self, reference: str) -> object:
-        """What `FILE.py:NAME` or `package.module:NAME` names.
+        """The attribute named by `FILE.py:NAME` or `package.module:NAME`.
 
         Raises:
             LlmdoError: There is no such module or attribute, or the import raised.
@@ -72,13 +72,13 @@ class Modules:
             ) from None
 
     def module(self, place: str) -> ModuleType:
-        """The module in the file `place`, where that ends in `.py`, else the package module of that name.
+        """The module in the file `place`, if that ends in `.py`, else the package module of that name.
 
-        Imported at most once. It can import whatever the interpreter can, and after that what lies in the
-        workspace, which therefore shadows nothing.
+        Imported at most once. It can import the interpreter's modules, and after them files of the workspace, which
+        therefore shadow nothing.
 
         Raises:
-            LlmdoError: There is no such module, the import raised, or it imports a file that may not be.
+            LlmdoError: There is no such module, the import raised, or it imports a forbidden file.
         """
         if place not in self._loaded:
             work = self._from_file if place.endswith(".py") else importlib.import_module
@@ -87,7 +87,7 @@ class Modules:
         return self._loaded[place]
 
     def imported_outside(self, reference: str) -> object:
-        """What `FILE.py:NAME` is to the program itself, where that imported the file in its own way; else None."""
+        """The attribute `FILE.py:NAME` as the program itself imported the file, if it did."""
         path, _, name = reference.rpartition(":")
         file = os.path.realpath(self._root / path)
         modules: list[object] = [*sys.modules.values()]  # code puts other things there as well
@@ -125,7 +125,7 @@ class Modules:
 
 
 def toolsets_in(module: ModuleType) -> dict[str, object]:
-    """The toolsets that a module offers, by attribute: instances wherever made, and classes that it defines."""
+    """The toolsets of a module, by attribute: instances wherever made, and classes that it defines."""
     return {
         name: value
         for name, value in sorted(vars(module).items())
@@ -140,7 +140,7 @@ def is_toolset_class(value: object) -> TypeIs[type[AbstractToolset[object]]]:
 
 
 def sentence_of(error: BaseException) -> str:
-    """The type of an exception and what it says, on one line."""
+    """The type of an exception and its message, on one line."""
     words = " ".join(str(error).split())
     if len(words) > MAX_SHOWN:
         words = words[:MAX_SHOWN] + "..."
@@ -181,7 +181,7 @@ def _at(place: str) -> Location | None:
 
 
 def _raised_at(root: Path, place: str, error: BaseException) -> Location | None:
-    """The line of the workspace file `place` at which `error` came up; the whole file where that is no line of it.
+    """The line of the workspace file `place` at which `error` came up; the whole file if there is none.
 
     A file of a library may have the same name, and an exception may name any line it likes.
     """
@@ -198,6 +198,6 @@ def _raised_at(root: Path, place: str, error: BaseException) -> Location | None:
 
 
 def _private_name(root: Path, path: str) -> str:
-    """A module name that is nobody's: two workspaces in one process do not meet."""
+    """A unique module name, so that two workspaces in one process do not collide."""
     digest = sha256(f"{root}\0{path}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"_llmdo_workspace_{digest}_{PurePosixPath(path).stem}"

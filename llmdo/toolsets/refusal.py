@@ -1,4 +1,4 @@
-"""Which paths we work with at all, and the error for those that we do not."""
+"""The paths that llmdo works with, and the error for all others."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""The process between llmdo and a local MCP server: passes messages on, and nothing else.
+"""The process between llmdo and a local MCP server, which only relays messages.
 
-Run as a script of its own, without the rest of llmdo, as `python -I -S relay.py`; what to start is in the variable
-`LLMDO_RELAY`. A message that is too large, a flood, or what is no message never reaches llmdo. When llmdo ends in
-whatever way, even by `kill -9`, this process notices and ends the server with all that it started. The last thing
-it writes to stderr is a line of JSON that says why it ended.
+Run as its own script, `python -I -S relay.py`, without the rest of llmdo; the variable `LLMDO_RELAY` holds the
+request. Too large messages, floods and other output never reach llmdo. When llmdo ends in any way, even by `kill -9`,
+this process ends the server with all its processes. Its last line on stderr is JSON with the reason why it ended.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ SET_PDEATHSIG, SET_DUMPABLE, SET_CHILD_SUBREAPER = 1, 4, 36  # from <linux/prctl
 
 
 class Ended(Exception):  # noqa: N818  # not an error
-    """The connection is over; what it says is why, empty where llmdo wanted it."""
+    """The end of the connection; its text is the reason, empty if llmdo wanted it."""
 
 
 class Relay:
@@ -70,7 +69,7 @@ class Relay:
         self.printed = b""
 
     def run(self) -> str:
-        """Passes on what comes until one side ends, and returns why that was."""
+        """Relays until one side ends, and returns the reason."""
         try:
             while True:
                 self._step()
@@ -168,7 +167,7 @@ class Relay:
                 self._take(number)
 
     def _over(self) -> None:
-        """Gives llmdo what is left, and ends."""
+        """Passes the remaining bytes to llmdo, and ends."""
         deadline = time.monotonic() + DRAIN_S
         while self._to_llmdo and time.monotonic() < deadline:
             select.select([], [1], [], 0.05)
@@ -178,7 +177,7 @@ class Relay:
         raise Ended(_ending(self._process.returncode))
 
     def end(self, *, gently: bool) -> None:
-        """Ends the server and all that it started."""
+        """Ends the server and all its processes."""
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             with suppress(OSError):
                 stream.close()  # type: ignore[union-attr]
@@ -202,7 +201,7 @@ class Relay:
 
 
 def _read(number: int) -> bytes | None:
-    """What is there to be read, empty at the end; None where there is nothing yet."""
+    """The bytes that can be read now, empty at the end; None if there are none yet."""
     try:
         return os.read(number, CHUNK)
     except BlockingIOError:
@@ -243,7 +242,7 @@ def _die_with_parent() -> None:
 
 
 def _end_children() -> None:
-    """Ends what the server started in sessions of its own: orphans become children of this process."""
+    """Ends the server's processes in sessions of their own: orphans become children of this process."""
     for _ in range(50):
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
@@ -274,7 +273,7 @@ def _stop(*_: object) -> None:
 
 
 def main() -> int:
-    """Relays until the end; 0 where llmdo wanted it."""
+    """Relays until the end; 0 if llmdo wanted it."""
     request = json.loads(os.environ.pop(VARIABLE))
     _prctl(SET_DUMPABLE, 0)  # what the server is given is in our own environment
     _prctl(SET_CHILD_SUBREAPER, 1)

@@ -1,4 +1,4 @@
-"""What the child process of an inspection tells its parent, one line for each thing."""
+"""The request and the events of an inspection, one line each, between its child process and the parent."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from llmdo.graph.facts import ToolsetFacts  # noqa: TC001  # pydantic reads the 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What the child is asked to do."""
+    """The child's task."""
 
     root: str
     modules: tuple[str, ...]
     """Files of which every toolset is wanted."""
     references: Mapping[str, str]
-    """The names of single toolsets and what they refer to."""
+    """The names of single toolsets and their references."""
     code: Mapping[str, str]
     """Each file that may be imported, to the digest of its text."""
     deps: Mapping[str, str] = field(default_factory=dict)
-    """What refers to an agent, to what makes its deps, where something does."""
+    """The reference of an agent to that of the maker of its deps, if any."""
     families: tuple[str, ...] = ()
     """The capabilities that extensions bring."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """What the child is about to do, so that a hang or an exit has a name."""
+    """The child's next step, so that a hang or an exit has a name."""
 
     work: str
     """To follow "while"."""
@@ -39,7 +39,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectedToolset:
-    """A toolset, and what is known of it."""
+    """A toolset and its facts."""
 
     reference: str
     facts: ToolsetFacts
@@ -48,7 +48,7 @@ class InspectedToolset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """A mistake in the workspace's code; the child goes on with what is left."""
+    """A mistake in the workspace's code; the child continues with the rest."""
 
     message: str
     hint: str | None
@@ -59,7 +59,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectionEnded:
-    """Everything was looked at."""
+    """The inspection is complete."""
 
     kind: Literal["ended"] = "ended"
 

@@ -1,4 +1,4 @@
-"""The toolsets of one run: from a line of a worker's header to something with tools."""
+"""The toolsets of one run: from a line of a worker's header to an object with tools."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class ToolsetResolver:
-    """Makes the toolsets of one run. It wraps none: the gate does, around whatever is made here."""
+    """Makes the toolsets of one run. Wrapping them is left to the gate."""
 
     def __init__(
         self,
@@ -50,9 +50,8 @@ class ToolsetResolver:
     ) -> None:
         """`files` is the opened root of `folders`; `modules` and `servers` are those of the run.
 
-        `governing` are the paths and globs of what governs it, as seen from that root.
-
-        In the file `commands` is kept which commands of the run still run; None where nobody would ask.
+        `governing` are the paths and globs of the files that govern it, as seen from that root. The file `commands`
+        records the running commands of the run; None if nobody would ask.
         """
         self._folders = folders
         self.servers = servers
@@ -66,16 +65,16 @@ class ToolsetResolver:
 
     @property
     def isolation(self) -> Isolation | None:
-        """What isolates the commands of this run; None before `preload`, and where no worker has a shell."""
+        """The isolation of this run's commands; None before `preload`, or if no worker has a shell."""
         return self._machine.isolation if self._machine else None
 
     def preload(self, uses: Iterable[Use]) -> None:
-        """Loads the workspace's code for all of `uses`, so that a run does not begin what it cannot end.
+        """Loads the workspace's code for all of `uses`, so that a run does not begin work that it cannot finish.
 
-        Where one of them is `shell`, what isolates its commands is tried out.
+        If one of them is `shell`, the isolation of its commands is tried out.
 
         Raises:
-            LlmdoError: Some of it cannot be loaded or configured so; all of it is reported at once.
+            LlmdoError: Some of it cannot be loaded or configured; all is reported at once.
         """
         problems: dict[str, LlmdoError] = {}
         for use in uses:
@@ -90,9 +89,9 @@ class ToolsetResolver:
             raise Problems(problems.values())
 
     def make(self, use: Use, authority: Authority) -> AbstractToolset[object]:
-        """The toolset that `use` names: an instance of the workspace is shared, all others are made anew.
+        """The toolset that `use` names: an instance of the workspace is shared, all others are newly made.
 
-        `authority` is what has a say over the worker that uses it, where it is called.
+        `authority` is that over the worker that uses it, at its place of call.
 
         Raises:
             LlmdoError: It cannot be loaded, or does not take this configuration.
@@ -177,4 +176,4 @@ MAKERS: Mapping[str, Callable[[ToolsetResolver, Use, Authority], AbstractToolset
     "filesystem": ToolsetResolver.filesystem,
     "shell": ToolsetResolver.shell,
 }
-"""How each of `builtin.BUILT_IN` is made."""
+"""The maker of each of `builtin.BUILT_IN`."""

@@ -1,4 +1,4 @@
-"""What a model is given of an MCP server's results: no more than it can use, and no file that it cannot take."""
+"""An MCP server's results for a model: no more than it can use, and no file that it cannot take."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_FILE = 10 * 1024 * 1024  # bytes
 
 
 def capped(result: object) -> object:
-    """`result` as far as a model is given it; what is left out is said in its place."""
+    """`result` within the limits for a model; omissions are noted in their place."""
     if isinstance(result, str | BinaryContent):
         return _part(result, MAX_TEXT)
     if not isinstance(result, list) or not any(isinstance(item, BinaryContent) for item in result):

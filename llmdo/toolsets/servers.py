@@ -1,4 +1,4 @@
-"""The MCP servers of one run: each is started once, compared with the lock, and shared by all workers that use it."""
+"""The MCP servers of one run: each is started once, compared with the lock, and shared by its workers."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from llmdo.toolsets.mcp import Connection
 
     Notice = Callable[[str, str], None]
-    """Is told the name of a server and what happened to it."""
+    """Takes the name of a server and the event."""
 
 _ARGUMENTS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema()))
 
 
 class Drifted(ToolFailed):
-    """A tool is not what was locked, so it is not called."""
+    """A tool differs from its locked definition, so it is not called."""
 
 
 class Servers:
@@ -52,14 +52,14 @@ class Servers:
         self._running: dict[str, asyncio.Task[_Running]] = {}
 
     def toolset(self, name: str) -> AbstractToolset[object]:
-        """The tools of one server as they were locked; nothing is started before one of them is called."""
+        """The locked tools of one server, which is not started before one of them is called."""
         return ServerToolset(self._graph.toolsets[name], self)
 
     async def require_locked(self, names: Iterable[str]) -> None:
         """Starts the servers of these names and compares them with the lock.
 
         Raises:
-            LlmdoError: One of them cannot be started, or is not what was locked; all of it is reported at once.
+            LlmdoError: One cannot be started, or differs from the lock; all is reported at once.
         """
         lines: list[str] = []
         for running in await asyncio.gather(*map(self._started, names), return_exceptions=True):
@@ -70,10 +70,10 @@ class Servers:
             raise LlmdoError("; ".join(lines), hint="`llmdo lock` shows and records what changed: review it")
 
     async def call(self, name: str, tool: str, arguments: dict[str, object]) -> object:
-        """What a tool returns.
+        """The result of a tool.
 
         Raises:
-            Drifted: It is not what was locked.
+            Drifted: It differs from the lock.
             ToolFailed: It failed, or its server cannot be used.
         """
         try:
@@ -89,14 +89,14 @@ class Servers:
             running.tell_of_death()
 
     async def close(self) -> None:
-        """Ends all of them, with all that they started."""
+        """Ends all of them, with all their processes."""
         for task in self._running.values():
             task.cancel()
         ended = await asyncio.gather(*self._running.values(), return_exceptions=True)
         await asyncio.gather(*(server.connection.close() for server in ended if isinstance(server, _Running)))
 
     async def _started(self, name: str) -> _Running:
-        """The server of that name, started once: where that failed, it stays failed.
+        """The server of that name, started once: a failure is final.
 
         Raises:
             LlmdoError: It cannot be started.
@@ -110,10 +110,10 @@ class Servers:
 
 
 def servers_of(graph: Graph, uses: Iterable[Use], launcher: Launcher, notice: Notice) -> Servers | None:
-    """The servers of a run with these `uses`; None where none of them is one.
+    """The servers of a run with these `uses`; None if no use is a server.
 
     Raises:
-        LlmdoError: A server was never locked, or is given what it cannot take; all of it is reported at once.
+        LlmdoError: A server was never locked, or has a configuration; all is reported at once.
     """
     problems: dict[str, LlmdoError] = {}
     has_changed = False
@@ -142,7 +142,7 @@ def servers_of(graph: Graph, uses: Iterable[Use], launcher: Launcher, notice: No
 
 
 def require_client() -> None:
-    """Returns where servers can be used at all; what uses them is loaded when the first one is started.
+    """Checks that servers can be used; their client is loaded when the first one is started.
 
     Raises:
         LlmdoError: The client of the protocol is not installed.
@@ -156,12 +156,12 @@ def require_client() -> None:
 
 
 class _Running:
-    """A server that was started, and what of it is not as it was locked."""
+    """A started server, and its differences from the lock."""
 
     def __init__(self, toolset: Toolset, connection: Connection, notice: Notice, users: str) -> None:
         self.connection = connection
         self.drift: Mapping[str, str] = {}
-        """Tool to why it is not called."""
+        """Tool to the reason why it is not called."""
         self._toolset = toolset
         self._notice = notice
         self._users = users
@@ -169,20 +169,20 @@ class _Running:
         self._is_reported = False
 
     def changed(self) -> None:
-        """Its server says that its tools changed: before the next call they are compared again."""
+        """Has the tools compared again before the next call, as the server says that they changed."""
         self._changed = True
 
     async def compare_if_changed(self) -> None:
-        """Compares again where the server said that its tools changed."""
+        """Compares again if the server said that its tools changed."""
         if self._changed:
             self._changed = False
             await self.compare()
 
     async def compare(self) -> None:
-        """Finds out which tools are not what was locked; one that once was another stays refused.
+        """Finds the tools that differ from the lock; a tool that once differed stays refused.
 
         Raises:
-            LlmdoError: The server does not say.
+            LlmdoError: The server does not list its tools.
         """
         live = await self.connection.tools()
         outcomes = {
@@ -196,7 +196,7 @@ class _Running:
         self.drift = {**self.drift, **outcomes}
 
     def tell_of_death(self) -> None:
-        """Says once that the server is dead, where it is."""
+        """Reports once that the server is dead, if it is."""
         if self.connection.is_dead and not self._is_reported:
             self._is_reported = True
             self._notice(self._toolset.name, self.connection.epitaph)
@@ -240,7 +240,7 @@ def _users(graph: Graph, name: str) -> str:
 
 
 class ServerToolset(AbstractToolset[object]):
-    """The tools of an MCP server as they were locked: no other word of the server reaches a model unasked."""
+    """The locked tools of an MCP server: no other word of the server reaches a model unasked."""
 
     def __init__(self, toolset: Toolset, of: Servers) -> None:
         self._toolset = toolset
@@ -252,12 +252,12 @@ class ServerToolset(AbstractToolset[object]):
         return self._toolset.name
 
     async def get_instructions(self, ctx: RunContext[object]) -> str | None:  # noqa: ARG002  # pydantic-ai's signature
-        """What the server said about its use when it was locked, where the manifest asks for that."""
+        """The server's locked instructions, if the manifest asks for them."""
         identity = self._toolset.identity
         return identity.instructions if identity and self._toolset.instructions else None
 
     async def get_tools(self, ctx: RunContext[object]) -> dict[str, ToolsetTool[object]]:
-        """Every tool that was locked."""
+        """Every locked tool."""
         return {
             name: ToolsetTool(
                 toolset=self,
@@ -280,5 +280,5 @@ class ServerToolset(AbstractToolset[object]):
         ctx: RunContext[object],  # noqa: ARG002
         tool: ToolsetTool[object],  # noqa: ARG002
     ) -> object:
-        """What the server returns."""
+        """The server's result."""
         return await self._servers.call(self._toolset.name, name, tool_args)

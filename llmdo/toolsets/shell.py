@@ -40,14 +40,14 @@ Raised = frozenset[Capability]
 
 
 class ShellToolset(AbstractToolset[object]):
-    """The tool that one use of `shell` offers.
+    """The tool of one use of `shell`.
 
-    What a call raises and what it runs follow from one reading of its words. A call that was not decided on, or
-    that would be decided on otherwise by now, is not run.
+    The capabilities of a call and the executed program follow from one reading of its words. A call without a
+    decision, or whose decision would differ by now, is not run.
     """
 
     def __init__(self, machine: Machine, config: Mapping[str, object], authority: Authority) -> None:
-        """`authority` is what has a say over the worker that uses it, where it is called."""
+        """`authority` is that over the worker that uses it, at its place of call."""
         self._machine = machine
         self._vouching = Vouching.of(machine.settings, config)
         self._authority = authority
@@ -69,7 +69,7 @@ class ShellToolset(AbstractToolset[object]):
         ctx: RunContext[object],
         tool: ToolsetTool[object],  # noqa: ARG002
     ) -> str:
-        """What the command did."""
+        """The command's exit code and output."""
         decided = self._decided.pop(ctx.tool_call_id, None)
         try:
             command, raised = self._judged(tool_args)
@@ -86,7 +86,7 @@ class ShellToolset(AbstractToolset[object]):
         ctx: RunContext[object],
         config: Mapping[str, object],  # noqa: ARG002  # the hook of every toolset is called alike
     ) -> Raised:
-        """What this command raises; nothing where it is refused, since nothing is run then."""
+        """The capabilities of this command; none if it is refused, since it is not run then."""
         if name != "shell":
             return frozenset({Capability(UNDECLARED)})
         try:
@@ -108,7 +108,7 @@ class ShellToolset(AbstractToolset[object]):
         raise NotImplementedError  # only its signature counts: `call_tool` runs what was decided on
 
     def _judged(self, arguments: Mapping[str, Any]) -> tuple[tuple[str, ...], Raised]:
-        """The command, and what it raises."""
+        """The command, and its capabilities."""
         text = arguments["command"]
         command = words(text) if isinstance(text, str) else tuple(text)
         program = program_of(command)
@@ -129,7 +129,7 @@ class ShellToolset(AbstractToolset[object]):
         return not scope.endswith(EVERYWHERE) and self._machine.files.is_executable(scope)
 
     def _scope_of(self, word: str) -> str | None:
-        """The scope that a word means as a path of the workspace; None where that is none or leads elsewhere."""
+        """The scope of a word read as a path of the workspace; None if it is none or leads elsewhere."""
         scope = scope_in_text(word)
         if scope is None or scope == EVERYWHERE:
             return scope
@@ -141,7 +141,7 @@ class ShellToolset(AbstractToolset[object]):
         return None if kind == "other" else path if kind == "file" else scope
 
     def _unhidden(self, program: str, raised: Raised) -> Iterator[Capability]:
-        """The folders with secrets that a command reads all of: what is not isolated can be kept from none of them."""
+        """The folders with secrets that an unisolated command reads entirely, as no file can be hidden from it."""
         for scope in _searched(program, raised) if EXEC_READ in raised else ():
             try:
                 if next(secrets_in(self._machine.root, [scope]), None) is None:
@@ -169,7 +169,7 @@ class ShellToolset(AbstractToolset[object]):
         return text
 
     def _granted(self, program: str, decided: Raised) -> Grants:
-        """What this command may do when isolated: one that only reads, nothing; else what it was let do as well."""
+        """The grants of this command when isolated: none for one that only reads, else also those of its decision."""
         if EXEC_READ in decided:
             secrets = tuple(
                 capability.scope or EVERYWHERE for capability in decided if capability.name == PROTECTED_READ
@@ -207,7 +207,7 @@ class ShellToolset(AbstractToolset[object]):
 
 
 def _searched(program: str, raised: Raised) -> tuple[str, ...]:
-    """The folders whose files a command reads; git reads what it keeps of them, whatever lies there."""
+    """The folders whose files a command reads; git reads only its own records of them."""
     if program in SHOWS_NAMES or program in NEEDS_ISOLATION:
         return ()
     read = (capability.scope or EVERYWHERE for capability in raised if capability.name == "fs.read")

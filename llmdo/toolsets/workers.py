@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PythonWorker:
-    """A worker in Python: what a worker file says, as an attribute of a module that the manifest lists.
+    """A worker in Python: the content of a worker file, as an attribute of a module that the manifest lists.
 
     `check` reads it and runs nothing, so all but `instructions` has to be written out in plain values.
     """
@@ -42,7 +42,7 @@ class PythonWorker:
     attachments: AttachmentLimits | None = None
 
     def header(self) -> dict[str, object]:
-        """What the header of a worker file would say."""
+        """The equivalent header of a worker file."""
         arguments: dict[str, object] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -53,7 +53,7 @@ class PythonWorker:
     def as_toolset(self) -> AbstractToolset[object]:
         """The worker as one tool of its name, for code that runs inside a run: an adopted agent, an agent in a tool.
 
-        The call is one of the worker in whose call that code runs, which has to name this one as its delegate.
+        The call belongs to the worker in whose call that code runs, which has to name this one as its delegate.
         """
         from llmdo.toolsets.delegate import DelegateToolset
 

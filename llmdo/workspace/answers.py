@@ -1,4 +1,4 @@
-"""What answers of typed workers may carry, as far as the text of their types says; nothing is imported."""
+"""The possible content of typed workers' answers, read from the text of their types; nothing is imported."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def answer_of(worker: Worker, modules: Mapping[str, Module]) -> Closure | None:
-    """What the type of a worker's answer leaves open; None where it has none, or its file was not read."""
+    """The content that the type of a worker's answer leaves open; None without a type, or if its file was not read."""
     gives = _schema(worker.schema_out, modules)
     return None if gives is None else closure_of(gives, _schema(worker.schema_in, modules))
 
 
 def with_bits(worker: Worker, modules: Mapping[str, Module]) -> Worker:
-    """The worker with the most bits that its answer carries, where that is closed: its type is in another file."""
+    """The worker with the most bits that its answer carries, if that is closed: its type is in another file."""
     closure = answer_of(worker, modules)
     return replace(worker, closed=ceil(closure.bits)) if closure and closure.is_closed else worker
 

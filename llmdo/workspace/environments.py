@@ -1,4 +1,4 @@
-"""The environments in a workspace: folders of installed code, which llmdo itself or what it starts may execute."""
+"""The environments in a workspace: folders of installed code, which llmdo or its child processes may execute."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _PACKAGES = ("node_modules", "__pypackages__")
 
 
 def interpreter_folders() -> frozenset[str]:
-    """The real folders of this interpreter, of what is installed for it, and of llmdo itself."""
+    """The real folders of this interpreter, of its installed packages, and of llmdo itself."""
     interpreter = (sys.prefix, sys.exec_prefix, sys.base_prefix)
     installed = (*site.getsitepackages(), site.getusersitepackages(), str(Path(__file__).parents[1]))
     return frozenset(os.path.realpath(folder) for folder in (*interpreter, *installed))
 
 
 def environments_in(root: Path) -> frozenset[str]:
-    """The environments that lie in the workspace at `root`: those at its top, and the one that runs this.
+    """The environments in the workspace at `root`: those at its top, and the one that runs this.
 
-    No finding depends on them, so what is looked at is noted nowhere.
+    No finding depends on them, so these look-ups are not recorded.
     """
     listed = discovery.names(root, "")
     at_top = {

@@ -1,4 +1,4 @@
-"""The evaluations of a workspace, as far as reading it needs them: which code judges, and what nobody may forge."""
+"""The evaluations of a workspace, as far as reading it needs them: the judging code, and the protected files."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ FOLDER = "evals"
 SUFFIX = ".yaml"
 MAX_FILE = 4 * 1024 * 1024  # bytes of one eval
 RECORDINGS = "recordings"
-"""Where `llmdo test` looks for exported runs."""
+"""The folder in which `llmdo test` looks for exported runs."""
 GOVERNING = frozenset({f"{FOLDER}/*{SUFFIX}", f"{FOLDER}/*.json", f"{RECORDINGS}/**"})
-"""What decides whether a run passes."""
+"""The files that decide whether a run passes."""
 
 
 def path_of(name: str) -> str:
@@ -41,7 +41,7 @@ def names(root: Path, seen: Seen | None = None) -> list[str]:
 
 
 def judging_files(files: SourceFiles) -> tuple[str, ...]:
-    """The Python files that evals name as judges, sorted; what is wrong with an eval is told when it is run."""
+    """The Python files that evals name as judges, sorted; faults of an eval are reported when it is run."""
     if not (listed := names(files.root, files.seen)):
         return ()
     from llmdo.syntax import yaml_file  # which few workspaces need

@@ -1,6 +1,6 @@
-"""The extensions that a manifest names: each is loaded where the person's own policy lists it, and else refused.
+"""The extensions that a manifest names: each is loaded if the person's own policy lists it, else refused.
 
-What is refused is a finding at its place, and nothing of it was imported.
+A refusal is a finding at its place, and nothing of the extension was imported.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ NAMED = ("workspace", "extensions")
 def read_extensions(
     root: Path, document: Document, problems: list[Diagnostic], copy_of: Path | None = None
 ) -> tuple[InstalledExtension, ...]:
-    """The extensions that a manifest names and that may be used, in its order. Notes why others are refused.
+    """The usable extensions that a manifest names, in its order. Notes why others are refused.
 
-    Where `root` is a copy of another workspace, none may lie in that either.
+    If `root` is a copy of another workspace, none may lie in that either.
 
     Raises:
-        LlmdoError: The person's own policy cannot be used, so nobody knows which may be.
+        LlmdoError: The person's own policy cannot be used, so nobody knows which are allowed.
     """
     table = parts.table(document.data, "workspace")
     names = parts.texts(table.get("extensions"))
@@ -83,7 +83,7 @@ def _require_listed(name: str, person: personal.PersonalPolicy) -> None:
 
 
 def used(document: Document, loaded: Iterable[InstalledExtension]) -> dict[str, UsedExtension]:
-    """What a graph and its lock hold of the extensions of a workspace, in name order."""
+    """The extensions of a workspace as a graph and its lock hold them, in name order."""
     return {each.name: each for each in sorted(_used(document, loaded), key=lambda each: each.name)}
 
 

@@ -1,4 +1,4 @@
-"""What the files that cannot be read leave unknown about a workspace: `checks` does not judge it."""
+"""The unknown parts of a workspace with unreadable files, which `checks` does not judge."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
 
 Lack = Literal["names", "aliases", "contents"]
-"""Workers or toolsets; aliases of models; anything else that files say, such as an edge or a rule."""
+"""Workers or toolsets; aliases of models; any other content of files, such as an edge or a rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gaps:
-    """What nobody can know before some files are fixed. About each of them there is an error."""
+    """The unknown parts of a workspace until some files are fixed. Each of these files has an error."""
 
     files: frozenset[str] = frozenset()
-    """Those of which nothing could be used."""
+    """Files of which nothing could be used."""
     names: bool = False
-    """Whether there may be workers and toolsets that the graph lacks."""
+    """Whether the graph may lack workers and toolsets."""
     aliases: bool = False
-    """Whether there may be aliases of models that it lacks."""
+    """Whether it may lack aliases of models."""
     extensions: bool = False
-    """Whether there may be capabilities and checks of extensions that it lacks."""
+    """Whether it may lack capabilities and checks of extensions."""
     contents: bool = False
-    """Whether it may lack anything else that sources say: an entry, an edge, a rule."""
+    """Whether it may lack any other content of sources: an entry, an edge, a rule."""
     toolsets: frozenset[str] = frozenset()
     """The toolsets of the graph whose tools are unknown."""
 
@@ -48,7 +48,7 @@ class Gaps:
 
 
 def lost(stated: Mapping[str, Json], used: Mapping[str, Json]) -> Iterator[Lack]:
-    """What is unknown after faulty parts of a manifest were left out; an unknown key may be a misspelt one."""
+    """The unknown parts after faulty parts of a manifest were left out; an unknown key may be a misspelt one."""
     yield "contents"
     tables = ("toolsets", "workers", "workspace")
     lists = (("workspace", "workers"), ("workspace", "toolset-modules"))

@@ -1,6 +1,6 @@
 """An extension that is an installed distribution of its own, outside every workspace that uses it.
 
-Only the metadata of the distribution that is named is read, and nothing of it is imported before all else is known.
+Only the metadata of the named distribution is read, and nothing is imported before all other checks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FOR_EVERYBODY = frozenset({"name", "checks", "formats", "evaluators", "capabili
 
 @dataclass(frozen=True, slots=True)
 class InstalledExtension:
-    """A distribution that extends llmdo, loaded."""
+    """A loaded distribution that extends llmdo."""
 
     distribution: str
     """As the workspace names it."""
@@ -53,10 +53,10 @@ class _File(NamedTuple):
 
 
 def load(distribution: str, outside: Iterable[Path]) -> InstalledExtension:
-    """The extension that a distribution is; none of its files lies in one of the folders `outside`.
+    """The extension of a distribution; none of its files lies in one of the folders `outside`.
 
     Raises:
-        LlmdoError: There is no such distribution, or it is no extension that can be used.
+        LlmdoError: There is no such distribution, or it is no usable extension.
     """
     try:
         there = metadata.distribution(distribution)
@@ -94,7 +94,7 @@ def load(distribution: str, outside: Iterable[Path]) -> InstalledExtension:
 
 
 def require_apart(loaded: InstalledExtension, others: Iterable[InstalledExtension]) -> None:
-    """Check that an extension adds nothing by a name that one of the `others`, or a part of llmdo, has.
+    """Check that an extension adds no name of one of the `others`, or of a part of llmdo.
 
     Raises:
         LlmdoError: It does.
@@ -110,7 +110,7 @@ def require_apart(loaded: InstalledExtension, others: Iterable[InstalledExtensio
 
 
 def _named(extension: Extension) -> set[tuple[str, str]]:
-    """What an extension adds, each with its kind."""
+    """The additions of an extension, each with its kind."""
     return {
         *(("check", code) for code in extension.checks),
         *(("check", check.name) for check in extension.checks.values()),
@@ -121,7 +121,7 @@ def _named(extension: Extension) -> set[tuple[str, str]]:
 
 
 def _is_in(path: str, folder: Path) -> bool:
-    """Whether a path lies in a folder, by what it says or by where its links lead."""
+    """Whether a path lies in a folder, by its name or by its resolved links."""
     return any(
         f"{way(path)}{os.sep}".startswith(f"{way(folder).rstrip(os.sep)}{os.sep}")
         for way in (os.path.abspath, os.path.realpath)
@@ -133,10 +133,10 @@ def _paths(listed: Iterable[_File]) -> Iterator[str]:
 
 
 def _require_own(distribution: str, module: str, listed: Iterable[_File]) -> None:
-    """Check that what an import of `module` would execute first is a file of the distribution.
+    """Check that the file executed first by an import of `module` belongs to the distribution.
 
     Raises:
-        LlmdoError: It is not.
+        LlmdoError: It does not.
     """
     top = module.partition(".")[0]
     own = {os.path.realpath(file.path) for file in listed if file.name in (f"{top}.py", f"{top}/__init__.py")}
@@ -151,9 +151,9 @@ def _require_own(distribution: str, module: str, listed: Iterable[_File]) -> Non
 
 
 def _executed(listed: Iterable[_File]) -> list[_File]:
-    """The files that decide what the extension does, sorted.
+    """The files that decide the behaviour of the extension, sorted.
 
-    Not those of its builder and its installer, nor what Python makes, which differ between machines.
+    Files of its builder or installer, or made by Python, are left out: they differ between machines.
     """
     return sorted(
         file
@@ -183,7 +183,7 @@ def _imported(distribution: str, load: Callable[[], object]) -> object:
 
 
 def _faults(extension: Extension) -> Iterator[str]:
-    """What is wrong with the value of an extension, as clauses."""
+    """The faults of the value of an extension, as clauses."""
     for stated in fields(Extension):
         if stated.name not in _FOR_EVERYBODY and getattr(extension, stated.name):
             yield f"its `{stated.name}` is for parts of llmdo itself"

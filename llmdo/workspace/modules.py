@@ -1,4 +1,4 @@
-"""The Python files of a workspace: what they import of each other, and the digest that stands for all of it."""
+"""The Python files of a workspace: their imports of each other, and the digests that cover these."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Module:
     source: Source
     outline: Outline
     sources: tuple[str, ...] = ()
-    """The files that it imports without its text saying so, as the manifest has them, sorted."""
+    """The files that it imports without its text saying so, from the manifest, sorted."""
 
     def place(self, name: str) -> Place:
-        """Where the file binds `name`; the file itself where that is not known."""
+        """The place of the binding of `name`; the file itself if that is not known."""
 
         def index() -> dict[Route, tuple[Span, Span]]:
             span = self.outline.spans.get(name)
@@ -37,7 +37,7 @@ class Module:
 
 
 def imports_of(modules: Mapping[str, Module]) -> dict[str, list[str]]:
-    """Path to those of `modules` that the one there imports itself, sorted."""
+    """Path to those of `modules` that the file imports directly, sorted."""
     return {
         path: sorted(
             {
@@ -57,15 +57,14 @@ def text_digests(modules: Mapping[str, Module]) -> dict[str, str]:
 
 
 def importable(modules: Mapping[str, Module]) -> frozenset[str]:
-    """Every path at which an import of `modules` could find one, whether a file lies there or not."""
+    """Every path that an import of `modules` could find, whether a file exists there or not."""
     return frozenset().union(*{import_candidates(path, module.outline) for path, module in modules.items()})
 
 
 def source_digests(modules: Mapping[str, Module]) -> dict[str, str]:
-    """Path to the digest of a Python file of the workspace and of all its files that it imports, near and far.
+    """Path to the digest of a Python file and of all workspace files that it imports, near and far.
 
-    What a file imports stands in its digest by its own digest, so each is read once. Files that import each other
-    share one.
+    Imports enter a digest by their own digests. Files that import each other share one.
     """
     imports = imports_of(modules)
     first = {

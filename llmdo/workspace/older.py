@@ -1,4 +1,4 @@
-"""Headers of llm-do's `.worker` files that run as they are: what they name otherwise, as our headers do."""
+"""Headers of llm-do's `.worker` files that run unchanged: their different names, translated to ours."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _TOOLSETS: Mapping[str, tuple[str, Mapping[str, Json]]] = {
     "llm_do.toolsets.filesystem.FileSystemToolset": ("filesystem", _WRITES),
     "shell_readonly": ("shell", _COMMANDS),
 }
-"""What llm-do has built in, by its name or class there: our toolset, and its configuration."""
+"""The built-in toolsets of llm-do, by name or class: our toolset, and its configuration."""
 
 VOUCHED: Mapping[str, Json] = {"shell": _COMMANDS}
-"""What a manifest has to say about toolsets, so that commands count for what these headers say they are."""
+"""The manifest's toolset tables for these headers, so that commands count as read-only as the headers say."""
 
 
 def translated(document: Document, taken: Collection[str]) -> Document:
-    """A header of llm-do as one of ours, with its places; all that means nothing else here stays as it is.
+    """A header of llm-do as one of ours, with its places; everything with the same meaning here is kept.
 
-    `taken` are the names that something of the workspace has, which then is what a header means.
+    `taken` are names that the workspace itself defines, which a header then means.
     """
     data = dict(document.data)
     routes: dict[tuple[str, str], Route] = {}
@@ -56,13 +56,13 @@ def translated(document: Document, taken: Collection[str]) -> Document:
 
 
 def is_vouched_for(document: Document) -> bool:
-    """Whether the header of `document`, before it was translated, asks for commands that only read."""
+    """Whether the untranslated header of `document` asks for commands that only read."""
     listed = document.data.get("toolsets")
     return isinstance(listed, list | dict) and "shell_readonly" in listed
 
 
 def _toolsets(listed: Json, taken: Collection[str]) -> dict[str, tuple[Json, str | int]] | None:
-    """Our names to their configuration and where it stands; None where nothing is named otherwise, or twice."""
+    """Our names to their configuration and place; None if no name is different, or one occurs twice."""
     if isinstance(listed, list):
         steps: list[tuple[Json, Json, str | int]] = [(name, {}, number) for number, name in enumerate(listed)]
     elif isinstance(listed, dict):
@@ -81,7 +81,7 @@ def _toolsets(listed: Json, taken: Collection[str]) -> dict[str, tuple[Json, str
 
 
 def _native(tools: Json) -> dict[str, tuple[dict[str, Json], int]] | None:
-    """The names of provider-side tools to their options and where they stand; None where it is no list of such."""
+    """The names of provider-side tools to their options and index; None if it is no list of such tools."""
     if not isinstance(tools, list):
         return None
     native: dict[str, tuple[dict[str, Json], int]] = {}
@@ -97,7 +97,7 @@ def _native(tools: Json) -> dict[str, tuple[dict[str, Json], int]] | None:
 def _moved(
     index: Callable[[], Mapping[Route, Spans]], routes: Mapping[tuple[str, str], Route]
 ) -> Callable[[], Mapping[Route, Spans]]:
-    """The places of a document, also by the routes of what was moved in it."""
+    """The places of a document, also by the routes of moved parts."""
 
     def moved() -> Mapping[Route, Spans]:
         places = index()
@@ -113,6 +113,6 @@ def _moved(
 
 
 def _as_key(spans: Spans, route: Route) -> Spans:
-    """The places of what was an item of a list and is a key now."""
+    """The places of a former list item as a key."""
     is_item = len(route) == 2 and isinstance(route[1], int)  # a table and what it holds
     return (spans[1], spans[1]) if is_item else spans

@@ -1,7 +1,7 @@
-"""A person's own `policy.toml`: what they allow less of than any workspace on their machine may say.
+"""A person's own `policy.toml`: limits for every workspace on their machine.
 
-Only a run reads it, and `llmdo doctor`. `check` and the lock do not, as they have to say the same to everybody; but
-where a workspace names extensions, they look whether the person lists these, and refuse if not.
+Only runs and `llmdo doctor` read it. `check` and the lock must say the same to everybody, so they read only whether
+it lists the extensions that a workspace names, and refuse if not.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ MAX_BYTES = 1024 * 1024  # more is not a policy that anybody wrote
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonalPolicy:
-    """What a person has written down for every run on this machine."""
+    """A person's rules for every run on this machine."""
 
     path: Path
-    """Where it is, or would be."""
+    """Its path, whether or not it exists."""
     is_there: bool = False
     rules: tuple[Rule, ...] = ()
     """They only tighten, like those of an entry."""
     approve_all: bool = True
     """Whether `--approve-all` may be used."""
     requires_trust: bool = False
-    """Whether nothing of a workspace is executed that nobody has answered for, where nobody can be asked."""
+    """Whether code of a workspace is refused without an answer for it, if nobody can be asked."""
     extensions: tuple[str, ...] = ()
     """The installed distributions that may extend llmdo."""
 
 
 def path_of(environ: Mapping[str, str]) -> Path:
-    """Where the policy of the person of that environment is, whether or not there is one."""
+    """The path of the policy of the person of that environment, whether or not it exists."""
     home = Path(environ["HOME"]) if environ.get("HOME") else Path("~").expanduser()
     if sys.platform == "win32":
         above = Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
@@ -63,10 +63,10 @@ def path_of(environ: Mapping[str, str]) -> Path:
 
 
 def read(environ: Mapping[str, str]) -> PersonalPolicy:
-    """The policy of the person of that environment; one that forbids nothing where there is none.
+    """The policy of the person of that environment; one that forbids nothing if there is none.
 
     Raises:
-        LlmdoError: It is there and cannot be read or used: nobody knows what it forbids.
+        LlmdoError: It exists but cannot be read or used: nobody knows what it forbids.
     """
     path = path_of(environ)
     text = _text(path)
@@ -100,7 +100,7 @@ def read(environ: Mapping[str, str]) -> PersonalPolicy:
 
 
 def _text(path: Path) -> str | None:
-    """What the file says; None where there is none, not even a link that leads nowhere."""
+    """The content of the file; None if there is none, not even a dangling link."""
     try:
         path.lstat()
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
@@ -136,12 +136,12 @@ def _for_manifests(document: Document) -> Iterator[Diagnostic]:
 
 
 def _may_be_of_extension(unknown: Diagnostic) -> bool:
-    """Whether an unknown capability may be one of an extension: not where it is like one that there is."""
+    """Whether an unknown capability may be one of an extension: not if it resembles a known one."""
     return unknown.hint is None and unknown.capability is not None
 
 
 def unknown_capabilities(document: Document, families: Iterable[str] = ()) -> Iterator[Diagnostic]:
-    """The rules that would never fire. What workspaces call their own is not known here.
+    """The rules that would never fire. Capabilities of workspaces' own are not known here.
 
     `families` are the capabilities that extensions bring.
     """

@@ -1,7 +1,7 @@
 """The policies that a manifest extends, read as data: files of the workspace, and files of installed packages.
 
-A package is found without anything of it being imported. What is wrong with a policy is a finding with its place, in
-the policy or where it is named; until it is right, nothing runs.
+A package is found without importing it. A fault of a policy is a finding with its place, in the policy or in the file
+that names it; until it is fixed, nothing runs.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class PolicyReader:
     """The capabilities that extensions bring."""
     policies: dict[str, SharedPolicy] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)
-    """Those that are being read, each extended by the one before."""
+    """The policies being read, each extended by the one before."""
     asks_packages: bool = False
-    """Whether what is installed has a say in what was read."""
+    """Whether the result depends on installed packages."""
 
     def extend(self, document: Document, route: tuple[str, ...], folder: str) -> None:
-        """Reads what the list at `route` names; `folder` is that of the file, with a slash behind it or empty."""
+        """Reads the policies in the list at `route`; `folder` is that of the file, ending in a slash, or empty."""
         above = parts.table(document.data, *route[:-1])
         for number, text in enumerate(parts.texts(above.get(route[-1]))):
             at = Place(document, (*route, number))
@@ -128,7 +128,7 @@ def read_policies(
     problems: list[Diagnostic],
     extensions: Iterable[InstalledExtension] = (),
 ) -> tuple[tuple[SharedPolicy, ...], bool]:
-    """What a manifest extends, sorted by name; and whether what is installed has a say in it. Notes its problems."""
+    """The policies that a manifest extends, by name, and whether they depend on packages. Notes problems."""
     families = frozenset(name for each in extensions for name in each.extension.capabilities)
     reader = PolicyReader(root, source_of, problems, families)
     reader.extend(document, EXTENDS, "")
@@ -142,9 +142,9 @@ def _is_odd(path: str) -> bool:
 
 
 def _folders(package: str, root: Path) -> Iterator[Path]:
-    """The folders of an installed package, as the metadata of what is installed has it; nothing is imported.
+    """The folders of an installed package, from the metadata of distributions; nothing is imported.
 
-    What lies in the current folder, or in the workspace, is not installed, whatever `sys.path` says.
+    Packages in the current folder or the workspace do not count as installed, whatever `sys.path` says.
     """
     from importlib import metadata  # as slow as all of a small check
 
@@ -161,7 +161,7 @@ def _folders(package: str, root: Path) -> Iterator[Path]:
 
 
 def _is_library(entry: str, root: Path) -> bool:
-    """Whether an entry of `sys.path` may hold what is installed."""
+    """Whether an entry of `sys.path` may hold installed packages."""
     try:
         is_here = os.path.realpath(entry) == os.path.realpath(Path.cwd())
     except OSError:
@@ -170,7 +170,7 @@ def _is_library(entry: str, root: Path) -> bool:
 
 
 def _folders_in(distribution: Distribution, package: str) -> Iterator[Path]:
-    """The folders that a package has by what one distribution brought, or by where it is installed in place."""
+    """The folders of a package from one distribution, by its files or by its in-place installation."""
     import json
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
@@ -191,14 +191,14 @@ def _folders_in(distribution: Distribution, package: str) -> Iterator[Path]:
 
 
 def _brings(distribution: Distribution, package: str) -> bool:
-    """Whether files of a distribution lie in that package; where nothing lists them, whether it says so."""
+    """Whether files of a distribution lie in that package; without a list of files, whether it says so."""
     if (files := distribution.files) is not None:
         return any(len(file.parts) > 1 and file.parts[0] == package for file in files)
     return package in (distribution.read_text("top_level.txt") or "").split()
 
 
 def _is_installed(folder: str, root: Path) -> bool:
-    """Whether a folder is no part of the workspace, unless the interpreter's own packages lie in there."""
+    """Whether a folder is outside the workspace, or among the interpreter's own packages in it."""
     import sysconfig
 
     real, top = os.path.realpath(folder), os.path.realpath(root)

@@ -1,6 +1,6 @@
-"""The files of a workspace that starting a program executes: digests, and the places where another file would be found.
+"""The workspace files that starting a program executes: digests, and places in which another file would be found.
 
-Nothing outside of the workspace is looked at: a link counts as what it leads to, and one that leads out is a problem.
+Nothing outside of the workspace is read: a link counts as its target, and one that leads out is a problem.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SKIPPED = frozenset(
         ".nox", ".direnv", ".yarn", ".bundle", ".git", ".llmdo", "target", "_build",
     }
 )  # fmt: skip
-"""Folders of environments, which are protected as such and hold too much to be read each time, and of build results."""
+"""Folders of environments, protected as such and too large to be read each time, and of build results."""
 _PYTHON = (".py", ".pyw")
 _BINARIES = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 _SUFFIXES = (
@@ -57,17 +57,17 @@ _DEFAULT = re.compile(r"\$\{[A-Za-z_]\w*:-([^}]*)\}")
 
 @dataclass(slots=True)
 class ProgramFiles:
-    """What a look at the words of one server has found so far."""
+    """The findings so far from the words of one server."""
 
     files: SourceFiles
     tools: str
-    """The folder of the workspace that tools work on; empty for itself."""
+    """The folder of the workspace that tools work on; empty for the workspace itself."""
     digests: dict[str, str] = field(default_factory=dict)
     governing: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
 
     def paths(self, text: str, cwd: str) -> Iterator[str]:
-        """The paths of the workspace that a text may be: from the folder `cwd`, or from the workspace."""
+        """The paths of the workspace that a text may mean: from the folder `cwd`, or from the workspace."""
         text = text.removeprefix("file://")
         if not text or text.startswith("-") or "\0" in text or "://" in text:
             return
@@ -95,9 +95,9 @@ class ProgramFiles:
                     yield posixpath.dirname(f"{path}{suffix}")
 
     def program(self, path: str, bases: Iterable[str], *, always: bool = False) -> bool:
-        """Whether `path` is a file of the workspace that is executed; `always` where that needs no look at its kind.
+        """Whether `path` is an executed file of the workspace; `always` skips the check of its kind.
 
-        If it is Python, it looks for what it imports in the folders `bases`.
+        For a Python file, its imports are searched in the folders `bases`.
         """
         if self.kind(path) != "file":
             if always:
@@ -127,13 +127,13 @@ class ProgramFiles:
                 self.content(target)
 
     def settings_above(self, folder: str) -> None:
-        """Adds what interpreters look for in the folders around a program."""
+        """Adds the files that interpreters look for in the folders around a program."""
         while folder:
             folder = posixpath.dirname(folder)
             self.settings(folder, launchers.AROUND)
 
     def closure(self, starts: Iterable[str], bases: Iterable[str]) -> None:
-        """Adds Python files with all that they import from the workspace, looked for in the folders `bases`."""
+        """Adds Python files with all that they import from the workspace, searched in the folders `bases`."""
         waiting, bases = list(starts), {*bases}
         for base in bases if waiting else ():
             self.shadows(base)
@@ -157,12 +157,12 @@ class ProgramFiles:
             self.problems.append(f"it imports more than {MAX_MODULES:,} files of the workspace")
 
     def shadows(self, folder: str) -> None:
-        """Every file in `folder` may be imported before what is installed, also by what is installed."""
+        """Adds every file in `folder` that may be imported before installed modules, also by these."""
         for name in ("*.py", "*/__init__.py", "*.so", "*.pyd", "*.pyc"):
             self.governing.add(joined(folder, name))
 
     def folder(self, folder: str) -> None:
-        """Adds the code in a folder: files of an executable kind, those that may be started, those behind links."""
+        """Adds the code in a folder: files of an executable kind or with a permission to execute, or behind links."""
         key = f"{folder or '.'}/"
         real = self.target(folder) if folder else ""
         if key in self.digests:
@@ -188,7 +188,7 @@ class ProgramFiles:
             self.governing.update(f"**/*{suffix}" for suffix in _SUFFIXES if "/" not in suffix)
 
     def kind(self, path: str) -> str:
-        """`file` or `folder`, links followed; empty where nothing is there."""
+        """`file` or `folder`, links followed; empty if nothing is there."""
         if path:
             discovery.exists(self.files.root, path, self.files.seen)  # which notes what was looked at
         try:
@@ -198,14 +198,14 @@ class ProgramFiles:
         return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else ""
 
     def target(self, path: str) -> str | None:
-        """The file or folder behind `path`, which links may lead to; None where that is not in the workspace."""
+        """The file or folder at `path` with links resolved; None if that is not in the workspace."""
         target = self._within(self.files.root / path)
         if target is not None and target != path:
             self.governing.add(target)
         return target
 
     def content(self, path: str, *, is_listed: bool = True) -> bytes | None:
-        """The content of a file, whose digest is noted unless its folder stands for it."""
+        """The content of a file, whose digest is noted unless its folder covers it."""
         content = discovery.read(self.files.root, path, limit=MAX_PROGRAM, seen=self.files.seen)
         if isinstance(content, discovery.RefusedPath):
             if content.code != "LDO106":
@@ -216,7 +216,7 @@ class ProgramFiles:
         return content
 
     def _within(self, path: os.PathLike[str]) -> str | None:
-        """The real path below the workspace; None where it is outside, or cannot be one."""
+        """The real path below the workspace; None if it is outside, or invalid."""
         try:
             real, root = os.path.realpath(path), os.path.realpath(self.files.root)
         except (OSError, ValueError):
@@ -232,7 +232,7 @@ class ProgramFiles:
             return False
 
     def _code_in(self, key: str, folder: str) -> Iterator[str]:
-        """The files in a folder that may be executed; a folder behind a link counts where it really lies."""
+        """The files in a folder that may be executed; a folder behind a link counts at its real place."""
         waiting, entered, count = [folder], set[str](), 0
         while waiting:
             above = waiting.pop()
@@ -260,7 +260,7 @@ class ProgramFiles:
                     yield path
 
     def _mode(self, path: str) -> int:
-        """The mode of what lies at `path` itself; 0 where nothing does."""
+        """The mode of the entry at `path` itself; 0 if there is none."""
         try:
             return (self.files.root / path).lstat().st_mode
         except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""The programs of MCP servers that lie in a workspace: the files that starting one executes, as far as files tell.
+"""The programs of MCP servers in a workspace: the files that starting one executes, as far as files tell.
 
-Of a Python file that is what it imports; of any other its folder, as nothing here knows what it loads; of a task runner
-the folder that it works in. Nothing is run.
+For a Python file these are its imports; for a task runner its working folder; for any other program its own folder,
+since the files it loads are unknown here. Nothing is run.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Document
 
 _SEARCHED = frozenset({"PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB"})
-"""Variables that name folders in which code is looked for."""
+"""Variables that name folders to search for code."""
 _LOADED = frozenset({"BASH_ENV", "ENV", "PYTHONSTARTUP", "NODE_OPTIONS", "RUBYOPT", "PERL5OPT"})
-"""Variables that name files which are executed."""
+"""Variables that name executed files."""
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _DEFAULT = re.compile(r"\$\{[A-Za-z_]\w*:-([^}]*)\}")
 _NAMING_CODE = re.compile(r"-[bBdEhiIOPqRsStuvVx?]*([cm])(.*)", re.DOTALL)
-"""An option of Python that names a module or is code, perhaps behind others that take nothing: `-Im server`."""
+"""An option of Python that names a module or is code, perhaps after others that take nothing: `-Im server`."""
 _TAKING = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 """Options of Python that take the next word."""
 
@@ -61,7 +61,7 @@ def programs_of(server: Server, files: SourceFiles, tools: str = "") -> ServerPr
 def programs_in(
     document: Document, manifest: Mapping[str, Json], files: SourceFiles
 ) -> tuple[dict[str, ServerPrograms], list[Diagnostic]]:
-    """The programs of each MCP server that a manifest starts, by the names of toolsets, and what cannot be known."""
+    """The programs of each MCP server that a manifest starts, by the names of toolsets, and those that are unknown."""
     stated = posixpath.normpath(parts.text(parts.table(manifest, "workspace").get("root")) or ".")
     tools = "" if stated == "." else stated
     known = {
@@ -83,10 +83,10 @@ def programs_in(
 
 
 def require_same(server: Server, known: Mapping[str, str], root: Path, name: str, tools: str = "") -> None:
-    """Nothing, where the programs of a server are what is `known` of them.
+    """Check that the programs of a server are those `known`.
 
     Raises:
-        LlmdoError: One is not, so that something else would be executed than was reviewed.
+        LlmdoError: One differs, so that unreviewed code would be executed.
     """
     now = programs_of(server, SourceFiles(root), tools).digests
     changed = sorted(path for path in {*known, *now} if known.get(path) != now.get(path))
@@ -103,12 +103,12 @@ class _Words:
 
     program_files: ProgramFiles
     cwd: str
-    """The folder that the program works in."""
+    """The working folder of the program."""
     is_project: bool = False
     """Whether it runs in an environment into which the workspace itself may be installed."""
 
     def started(self, server: Server) -> None:
-        """Adds what starting `server` executes."""
+        """Adds the files executed by starting `server`."""
         program_files, command = self.program_files, server.command or ""
         if "/" in command:
             for path in program_files.paths(command, self.cwd):
@@ -130,7 +130,7 @@ class _Words:
                     program_files.program(path, [self.cwd], always=name in _LOADED)
 
     def executed(self, command: str, args: Sequence[str]) -> None:
-        """Adds what a program executes that is started with these words."""
+        """Adds the files executed by a program started with these words."""
         program_files, name = self.program_files, launchers.plain_name(_expanded(command))
         if (opens := launchers.WRAPPERS.get(name)) and opens in args:
             self._wrapped(args, opens)
@@ -159,7 +159,7 @@ class _Words:
             program_files.folder(self.cwd)  # a script that the project itself installs
 
     def _any_program(self, words: Iterable[str]) -> bool:
-        """Whether one of these words names a file that is executed; all of them are looked at."""
+        """Whether one of these words names an executed file; all of them are checked."""
         named = [
             self.program_files.program(path, [self.cwd]) for word in words for path in self._meanings(word)
         ]
@@ -174,12 +174,12 @@ class _Words:
         return False
 
     def _hosted(self, args: Sequence[str]) -> bool:
-        """Whether a folder that an option names holds what other words name."""
+        """Whether a folder named by an option holds files named by other words."""
         folders = [path for path in self._in_options(args) if self.program_files.kind(path) == "folder"]
         return any([replace(self, cwd=path)._any_program(args) for path in folders])  # noqa: C419, SLF001  # all of them
 
     def _inner(self, args: Sequence[str]) -> bool:
-        """Whether words are a command of their own, as behind `--`, in a word of a shell, or of a program around it."""
+        """Whether words are a command of their own, as after `--`, in a word of a shell, or of a program around it."""
         for number, word in enumerate(args):
             if " " in word and (words := _split(word)):
                 self.executed(words[0], words[1:])
@@ -212,7 +212,7 @@ class _Words:
                 within.executed(rest[0], rest[1:])
 
     def _fetched(self, args: Sequence[str]) -> None:
-        """A package that is fetched unless something here has its name; it may be an interpreter of files here."""
+        """Adds the files for a package, which is fetched unless one here has its name, and may interpret files here."""
         self.program_files.governing.update(joined(self.cwd, name) for name in launchers.OF_FETCHERS)
         packages = [value for option, value in _options(args) if option in launchers.OF_PACKAGES]
         packages += [word for word in args if not word.startswith("-")][:1]
@@ -224,7 +224,7 @@ class _Words:
             self._any_program(args)
 
     def _python(self, args: Sequence[str]) -> None:
-        """Adds what an interpreter of Python with these arguments executes."""
+        """Adds the files that an interpreter of Python with these arguments executes."""
         waiting = iter(args)
         for word in waiting:
             option = _NAMING_CODE.fullmatch(word)
@@ -251,7 +251,7 @@ class _Words:
         self._any_program(waiting)  # a script may execute what else it is given
 
     def _module(self, name: str, args: Sequence[str]) -> None:
-        """Adds what `python -m` executes: it looks in the current folder before everywhere else."""
+        """Adds the files that `python -m` executes: it searches the current folder before all others."""
         program_files = self.program_files
         program_files.shadows(self.cwd)
         if not _DOTTED.fullmatch(name):
@@ -267,7 +267,7 @@ class _Words:
             self._any_program(args)
 
     def _meanings(self, word: str) -> Iterator[str]:
-        """The paths that a word may hold: all of it, behind `=`, before `:`, or as the dotted name of a module."""
+        """The paths that a word may hold: all of it, after `=`, before `:`, or as the dotted name of a module."""
         word = _expanded(word)
         for text in dict.fromkeys((word, word.rpartition("=")[2])):
             for part in dict.fromkeys((text, text.partition(":")[0])):
@@ -278,7 +278,7 @@ class _Words:
                     yield joined(self.cwd, path)
 
     def _in_options(self, args: Sequence[str]) -> Iterator[str]:
-        """The files and folders that options name in which a program is to work."""
+        """The existing files and folders named by options for a program's working place."""
         for option, value in _options(args):
             if option in launchers.IN_FOLDERS:
                 yield from (
@@ -289,7 +289,7 @@ class _Words:
 
 
 def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each option with the value that it may have: behind `=`, the next word, or joined to one letter."""
+    """Each option with its possible value: after `=`, the next word, or joined to one letter."""
     for number, word in enumerate(args):
         if not word.startswith("-"):
             continue
@@ -300,12 +300,12 @@ def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _expanded(word: str) -> str:
-    """A word with what holds where its variables are not set."""
+    """A word with the defaults of its variables."""
     return _DEFAULT.sub(r"\1", word)
 
 
 def _split(word: str) -> list[str]:
-    """The words that a shell would make of one; none where that is not plain."""
+    """The words that a shell would make of one; none if that is not plain."""
     try:
         return shlex.split(word)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A workspace with its graph and its lock: what the checks look at and what a run starts from."""
+"""A workspace with its graph and its lock: the subject of the checks and the start of a run."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """One reading of a workspace: its files, what they mean, and what the lock says they mean."""
+    """One reading of a workspace: its files, their graph, and the graph of the lock."""
 
     workspace: Workspace
     graph: Graph
-    """Of the sources, with what the lock knows of toolsets whose source has not changed."""
+    """Of the sources, with the lock's facts about toolsets whose source has not changed."""
     locked: Locked
     analysis: Analysis = field(compare=False)
     """The graph prepared for questions about reach."""
     locked_analysis: Analysis | None = field(default=None, compare=False)
-    """The same of what the lock says; None where it cannot be read."""
+    """The same for the lock; None if it cannot be read."""
     gaps: Gaps = field(default_factory=Gaps, compare=False)
-    """What is unknown because files could not be read."""
+    """The parts that are unknown because files could not be read."""
     unseen: frozenset[str] = field(default=frozenset(), compare=False)
-    """The toolsets of `graph` of which only an import or a start tells what their tools do."""
+    """The toolsets of `graph` whose tools only an import or a start shows."""
 
     @property
     def is_current(self) -> bool:
-        """Whether the lock says what the sources say."""
+        """Whether the lock matches the sources."""
         return self.locked.graph == self.graph
 
     @property
     def extensions(self) -> tuple[Extension, ...]:
-        """The installed extensions that the manifest names and that may be used, in its order."""
+        """The usable installed extensions that the manifest names, in its order."""
         return tuple(each.extension for each in self.workspace.extensions)
 
     @property
@@ -70,7 +70,7 @@ class Project:
 
     @property
     def prompts(self) -> dict[str, str]:
-        """Each worker's prompt by its name; those that code makes are left out."""
+        """Each worker's prompt by its name, except those made by code."""
         return {
             file.name: file.prompt for file in reversed(self.workspace.workers) if file.prompt is not None
         }
@@ -84,11 +84,10 @@ def read(
     *,
     copy_of: Path | None = None,
 ) -> Project:
-    """The project at `root`. Runs nothing of it; whatever is wrong with its files is left to the checks.
+    """The project at `root`. Runs nothing of it; faults of its files are left to the checks.
 
-    With a `manifest` that text stands for the one in `root`, as `workspace.load` has it; what is looked at is noted
-    in `seen`. What a `memory` knows of files that are the same is taken from it. `copy_of` is the workspace of which
-    `root` holds another revision.
+    A `manifest` replaces the one in `root`, as in `workspace.load`; `seen` collects the examined files. A `memory`
+    has the results of unchanged files. `copy_of` is the workspace of which `root` holds another revision.
     """
     seen = {} if seen is None and memory else seen
     workspace = load(root, manifest, seen, memory, copy_of)
@@ -118,7 +117,7 @@ def read(
 
 
 def _readable(workspace: Workspace) -> frozenset[str]:
-    """The toolsets of the workspace's modules, as `FILE.py:ATTRIBUTE`, of which their text tells all."""
+    """The toolsets of the workspace's modules, as `FILE.py:ATTRIBUTE`, whose text tells all."""
     return frozenset(
         f"{path}:{name}"
         for path, module in workspace.modules.items()
@@ -130,7 +129,7 @@ def _readable(workspace: Workspace) -> frozenset[str]:
 def _locked(
     root: Path, sketch: Sketch | None, graph: Graph, seen: Seen | None, memory: Memory | None
 ) -> Locked:
-    """The lock, which does not say what `graph` does."""
+    """The lock, which differs from `graph`."""
     if sketch is None:
         return lock.read(None)
     known = memory.locked.of(LOCK, sketch.blocks) if memory else None
@@ -142,7 +141,6 @@ def _locked(
 
 
 def _analysis(graph: Graph | None, memory: Memory | None) -> Analysis | None:
-    """The graph of the lock prepared for questions about reach."""
     if graph is None:
         return None
     known = memory.analyses.of(LOCK, graph) if memory else None
@@ -154,7 +152,7 @@ def _analysis(graph: Graph | None, memory: Memory | None) -> Analysis | None:
 
 
 def _gaps(workspace: Workspace, graph: Graph, locked: Locked) -> Gaps:
-    """What is unknown about `graph`, which was made of `workspace` and of what `locked` knows."""
+    """The unknown parts of `graph`, which was made of `workspace` and the facts of `locked`."""
     is_lock_lost = LOCK in workspace.unread or locked.state not in ("missing", "read")
     is_refused = any(problem.code == REFUSED for problem in workspace.problems)
     if not (workspace.unread or workspace.lacks or is_lock_lost or is_refused):
@@ -185,7 +183,6 @@ def _touched(workspace: Workspace, graph: Graph, unread: Set[str]) -> Iterator[s
 
 
 def _imported(imports: Mapping[str, Iterable[str]], starts: Iterable[str]) -> set[str]:
-    """`starts`, and all that they import."""
     reached = set(starts)
     waiting = list(reached)
     while waiting:
@@ -196,7 +193,7 @@ def _imported(imports: Mapping[str, Iterable[str]], starts: Iterable[str]) -> se
 
 
 def _needs_lock(toolset: Toolset) -> bool:
-    """Whether the text of the workspace does not tell what its tools do."""
+    """Whether the capabilities of its tools are missing from the text of the workspace."""
     undeclared = f"x.{toolset.name}.any"
     declared = (capability.name for tool in toolset.tools.values() for capability in tool.capabilities)
     return toolset.dynamic or undeclared in declared

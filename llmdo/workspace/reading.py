@@ -68,11 +68,10 @@ def load(
     memory: Memory | None = None,
     copy_of: Path | None = None,
 ) -> Workspace:
-    """The workspace at `root`, as far as its files can be read; what is wrong with them is in `problems`.
+    """The workspace at `root`, as far as its files can be read; their faults are in `problems`.
 
-    With a `manifest_source` that text is the manifest, whatever `root` holds, and there is no lock. What is looked
-    at is noted in `seen`; what a `memory` knows of files that are the same is not read again. `root` may be a `copy_of`
-    another workspace.
+    A `manifest_source` replaces the manifest of `root`, without a lock. `seen` collects the examined files; unchanged
+    files in `memory` are not read again. `root` may be a `copy_of` another workspace.
     """
     files = SourceFiles(root, seen, memory)
     source = manifest_source
@@ -121,9 +120,9 @@ def _names_in(root: Path, paths: Iterable[str]) -> frozenset[str]:
 
 
 def read_modules(root: Path, paths: Iterable[str], files: SourceFiles | None = None) -> Mapping[str, Module]:
-    """Those Python files, and the workspace's own files that they import; what cannot be read is empty.
+    """Those Python files, and the workspace's own files that they import; unreadable files are empty.
 
-    `files` notes what was looked at, and remembers what is the same; without it each is read anew.
+    `files` notes the examined files, and remembers unchanged ones; without it each is read again.
     """
     nothing = Document(Source(MANIFEST, ""), {}, dict)
     files = files or SourceFiles(root)
@@ -132,7 +131,7 @@ def read_modules(root: Path, paths: Iterable[str], files: SourceFiles | None = N
 
 
 def read_lock(root: Path, seen: Seen | None = None) -> tuple[Source | None, tuple[Diagnostic, ...]]:
-    """`llmdo.lock` as it is now; None where there is none, or beside what keeps it from being read."""
+    """`llmdo.lock` as it is now, or None with the problems that keep it from being read, if it exists."""
     if refused := discovery.exists(root, LOCK, seen):
         is_missing = refused.code == "LDO106"
         problem = finding(refused.code, Location(LOCK), f"`{LOCK}` {refused.reason}")
@@ -156,7 +155,7 @@ class _WorkspaceReader:
     unread: set[str] = field(default_factory=set)
     lacks: set[Lack] = field(default_factory=set)
     is_vouching: bool = False
-    """Whether a header of files alone names commands that only read."""
+    """Whether a header, read without a workspace, names commands that only read."""
     imported: dict[str, bool] = field(default_factory=dict)
     """Whether each file that an import could mean exists."""
 
@@ -186,7 +185,7 @@ class _WorkspaceReader:
         )
 
     def note_unread(self, path: str, *lacks: Lack) -> None:
-        """Takes note of a file that cannot be used, and of what nobody knows without it."""
+        """Notes a file that cannot be used, and what is unknown without it."""
         self.unread.add(path)
         self.lacks.update(lacks)
 
@@ -230,9 +229,10 @@ class _WorkspaceReader:
         return sorted(paths)
 
     def worker(self, path: str, taken: Collection[str] | None) -> WorkerFile | None:
-        """The worker file at `path`; None where its header cannot be used.
+        """The worker file at `path`; None if its header cannot be used.
 
-        Of files alone, it may be one of llm-do: `taken` are the names of what their Python brings; None of a workspace.
+        Without a workspace, it may be one of llm-do: `taken` are the names that their Python files define; None in a
+        workspace.
         """
         state = self.files.state(path, is_walked=True) if taken is None else None
         if known := self.files.known_worker(path, state):
@@ -267,7 +267,7 @@ class _WorkspaceReader:
         listed: list[str],
         ignored: Callable[[str], bool],
     ) -> tuple[tuple[WorkerFile, ...], tuple[ClassPath, ...], Mapping[str, Module]]:
-        """`workers` with those in Python, what all of them name by the path of a class, and all modules."""
+        """`workers` with those in Python, their references to toolsets by the path of a class, and all modules."""
         named = tuple(class_paths(workers))
         sources = self.sources(manifest, ignored)
         first = [*listed, *self.packages(manifest), *chained(*sources.values())]
@@ -345,7 +345,7 @@ class _WorkspaceReader:
         return self.folders[folder]
 
     def report_compiled(self, modules: Iterable[str]) -> None:
-        """A finding about each compiled module in a folder in which an import of `modules` could look."""
+        """Reports each compiled module in a folder that an import of `modules` could search."""
         folders = {path.rpartition("/")[0] for path in modules}
         if folders:
             folders.update(folder for folder, exists in self.folders.items() if exists)
@@ -358,7 +358,7 @@ class _WorkspaceReader:
                     self.problems.append(finding("LDO112", Location(path), message, hint=hint))
 
     def executed(self, manifest: Mapping[str, Json], copy_of: Path | None) -> dict[str, Any]:
-        """The fields of a workspace about what is executed besides its modules."""
+        """The fields of a workspace about executed code other than its modules."""
         programs: Mapping[str, ServerPrograms] = {}
         if any("mcp" in table for table in parts.tables(manifest, "toolsets").values()):
             from llmdo.workspace.programs import programs_in  # few workspaces start a server
@@ -382,7 +382,7 @@ class _WorkspaceReader:
                         yield path
 
     def modules_of_paths(self, named: Iterable[ClassPath]) -> Iterator[tuple[str, Place]]:
-        """The Python files of those classes, and where they are named; a dotted path may name none."""
+        """The Python files of those classes, and the places that name them; a dotted path may name none."""
         for _, reference, place in named:
             if path := python_file(reference):
                 yield path, place
@@ -403,7 +403,7 @@ class _WorkspaceReader:
         }
 
     def recordings(self, models: Iterable[tuple[str, Place]]) -> dict[str, str]:
-        """The digest of each recording that one of `models` plays; one that cannot be read is a finding."""
+        """The digest of each recording that one of `models` plays; an unreadable one is a finding."""
         digests: dict[str, str] = {}
         for model, place in models:
             path = recording_file(model)

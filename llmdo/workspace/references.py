@@ -1,4 +1,4 @@
-"""What the files of a workspace refer to by text: Python files, modules of packages, models, what paths map to."""
+"""References by text in the files of a workspace: Python files, modules of packages, models, targets of paths."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def python_file(reference: str) -> str | None:
 
 
 def package_files(reference: str) -> tuple[str, str]:
-    """Where the module of `package.module:NAME` would be if it were a file of the workspace."""
+    """The possible files of the module of `package.module:NAME` in the workspace."""
     stem = reference.partition(":")[0].replace(".", "/")
     return f"{stem}.py", f"{stem}/__init__.py"
 
 
 def module_files(reference: str) -> tuple[str, ...]:
-    """Where the module of a reference is, if it is a file of the workspace: one of a package has two places."""
+    """The possible files of the module of a reference in the workspace: two for one of a package."""
     path = python_file(reference)
     return (path,) if path else package_files(reference)
 
 
 def located(reference: str, modules: Container[str]) -> str:
-    """The reference as FILE.py:NAME where one of `modules` is its module; otherwise as it is."""
+    """The reference as FILE.py:NAME if its module is one of `modules`; otherwise unchanged."""
     path = next((path for path in module_files(reference) if path in modules), None)
     return f"{path}:{reference.rpartition(':')[2]}" if path else reference
 
@@ -54,7 +54,7 @@ def globs_of(manifest: Mapping[str, Json]) -> frozenset[str]:
 
 
 def class_path(name: str) -> str | None:
-    """FILE.py:NAME or package.module:NAME where a line of a header names a toolset so; None for a plain name.
+    """The FILE.py:NAME or package.module:NAME by which a header's line names a toolset; None for a plain name.
 
     A dotted path may have a dot before the class as well.
     """
@@ -74,7 +74,7 @@ class ClassPath(NamedTuple):
 
 
 def class_paths(workers: Iterable[WorkerFile]) -> Iterator[ClassPath]:
-    """Those lines of the headers of `workers`; hardly any worker has one, so the others cost little."""
+    """Those lines of the headers of `workers`; few workers have one, so the others cost little."""
     for worker in workers:
         listed = worker.header.get("toolsets")
         names = "\n".join(texts(listed) or table(listed))
@@ -85,7 +85,7 @@ def class_paths(workers: Iterable[WorkerFile]) -> Iterator[ClassPath]:
 
 
 def references_of(workers: tuple[WorkerFile, ...]) -> Iterator[tuple[str, Place]]:
-    """The Python files that `workers` name, and where."""
+    """The Python files that `workers` name, with their places."""
     for worker in workers:
         yield from worker.references
     for model, place in models_of(workers):
@@ -93,7 +93,7 @@ def references_of(workers: tuple[WorkerFile, ...]) -> Iterator[tuple[str, Place]
 
 
 def manifest_references(document: Document, manifest: Mapping[str, Json]) -> Iterator[tuple[str, Place]]:
-    """The Python files that the manifest names, and where."""
+    """The Python files that the manifest names, with their places."""
     for name, toolset in tables(manifest, "toolsets").items():
         if path := python_file(text(toolset.get("python"))):
             yield path, Place(document, ("toolsets", name, "python"))
@@ -107,14 +107,14 @@ def manifest_references(document: Document, manifest: Mapping[str, Json]) -> Ite
 
 
 def models_of(workers: Iterable[WorkerFile]) -> Iterator[tuple[str, Place]]:
-    """The models that headers name, and where."""
+    """The models that headers name, with their places."""
     for worker in workers:
         if model := text(worker.header.get("model")):
             yield model, Place(worker.document, ("model",))
 
 
 def named_models(document: Document, manifest: Mapping[str, Json]) -> Iterator[tuple[str, Place]]:
-    """The models that the manifest names, and where."""
+    """The models that the manifest names, with their places."""
     for name, entry in tables(manifest, "entries").items():
         if model := text(entry.get("model")):
             yield model, Place(document, ("entries", name, "model"))
@@ -136,7 +136,7 @@ def _model_file(model: str, place: Place) -> Iterator[tuple[str, Place]]:
 def wrong_targets(
     root: Path, document: Document, manifest: Mapping[str, Json], seen: Seen | None
 ) -> Iterator[Diagnostic]:
-    """Findings about the root, and about targets that are missing, outside, or not of the kind that the alias says."""
+    """Findings about the root, and about targets that are missing, outside, or of another kind than their alias."""
     stated = text(table(manifest, "workspace").get("root")).rstrip("/")
     within: Seen | None = seen
     if stated:

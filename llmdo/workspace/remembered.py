@@ -1,4 +1,4 @@
-"""Values that hold for as long as what they were made of is the same."""
+"""Values that are valid while their sources are the same."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Made = TypeVar("Made")
 
 
 class Remembered(Generic[Made]):
-    """Values by name, each for as long as what it was made of is the same."""
+    """Values by name, each valid while its source is the same."""
 
     __slots__ = ("_values",)
 
@@ -21,7 +21,7 @@ class Remembered(Generic[Made]):
         return value if source is not None and (before is source or before == source) else None
 
     def keep(self, name: str, source: object, value: Made) -> Made:
-        """Takes the value in the place of the one before, and returns it."""
+        """Replaces the value of that name, and returns the new one."""
         if source is not None:
             self._values[name] = (source, value)
         return value

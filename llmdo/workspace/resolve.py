@@ -1,6 +1,6 @@
 """Workspace to `Graph`: names resolved, digests taken, facts about tools put in place. Never fails.
 
-What a name resolves to is a question to the graph, so an unknown one is still an edge; `checks` reports it.
+The target of a name is a question to the graph, so an unknown one is still an edge; `checks` reports it.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 def resolve(
     workspace: Workspace, facts: Facts | None = None, known: Remembered[Worker] | None = None
 ) -> Graph:
-    """The graph of `workspace`. `facts` are what is known of its Python toolsets from importing them.
+    """The graph of `workspace`. `facts` are those found by importing its Python toolsets.
 
-    A toolset that `facts` does not name is described by the outline of its module, as far as that goes. Workers
-    that are `known` are not made again.
+    A toolset without `facts` is described by the outline of its module, as far as that goes. Workers that are `known`
+    are not made again.
     """
     document = workspace.document
     approvals = workspace.table("approvals")
@@ -103,7 +103,7 @@ def _aliases(workspace: Workspace) -> dict[str, tuple[str, ...]]:
 def schedules(
     document: Document, tables: Mapping[str, Mapping[str, Json]], key: str, kind: FileKind
 ) -> dict[str, Schedule]:
-    """When entries are started, by the names of the tables below `key`; those that do not say both are left out."""
+    """The starts of entries, by the names of the tables below `key`; tables without `entry` or `cron` are left out."""
     return {
         name: decoded(
             Schedule,
@@ -119,14 +119,14 @@ def schedules(
 
 
 def notify(table: Mapping[str, Json], kind: FileKind) -> Notify | None:
-    """Who is notified that runs ended; None where a table that lacks one of its variables names nobody."""
+    """The receiver of notices that runs ended; None if the table lacks one of its variables."""
     if not {"url-env", "secret-env"} <= table.keys():
         return None
     return decoded(Notify, kind, table, NOWHERE)
 
 
 def shell(table: Mapping[str, Any]) -> ShellSettings:
-    """What is said about the built-in `shell`, its presets expanded."""
+    """The settings of the built-in `shell`, its presets expanded."""
     limits = {key.replace("-", "_"): value for key, value in table.get("limits", {}).items()}
     return ShellSettings(
         rules=parse_rules(table),
@@ -137,7 +137,7 @@ def shell(table: Mapping[str, Any]) -> ShellSettings:
 
 
 def with_facts(graph: Graph, workspace: Workspace, facts: Facts) -> Graph:
-    """What `resolve` makes of `workspace` and `facts`, given what it made of `workspace` alone."""
+    """The result of `resolve` for `workspace` and `facts`, made from its result for `workspace` alone."""
     return replace(graph, toolsets=_toolsets(workspace, facts))
 
 
@@ -145,7 +145,7 @@ _NOTHING: Mapping[str, Json] = {}
 
 
 def provider_side(tools: Iterable[str], at: Place) -> Use:
-    """The line of a worker's uses for the tools that its model's provider runs: their names, or names to options."""
+    """The line of a worker's uses for its model provider's own tools: their names, or names to options."""
     config: dict[str, Json] = {"tools": tuple(sorted(set(tools)))}
     if isinstance(tools, dict) and (options := {name: table for name, table in tools.items() if table}):
         config["options"] = options
@@ -153,7 +153,7 @@ def provider_side(tools: Iterable[str], at: Place) -> Use:
 
 
 def acceptances(tables: Iterable[Json], origin: ValueOrigin) -> tuple[Acceptance, ...]:
-    """What people have accepted, sorted: their order in the file means nothing."""
+    """The acceptances of people, sorted: their order in the file means nothing."""
     document, route, _ = origin
     read = [
         decoded(Acceptance, "lock", parts.table(table), origin, at=Place(document, (*route, number)))
@@ -192,9 +192,9 @@ def _workers(
 def _worker(
     file: WorkerFile, sources: Mapping[str, str], routes: dict[str, Route], paths: Mapping[str, str]
 ) -> Worker:
-    """A worker; `routes` holds those to lines of `toolsets`, of which many workers have the same.
+    """A worker; `routes` holds those to lines of `toolsets`, which many workers share.
 
-    `paths` are what headers call toolsets by the paths of their classes, to the names of these.
+    `paths` maps the class paths by which headers name toolsets to the names of these.
     """
     header = file.header
     document = file.document
@@ -229,7 +229,7 @@ def _worker(
 def _uses(
     document: Document, listed: Json, routes: dict[str, Route], paths: Mapping[str, str]
 ) -> dict[str, Use]:
-    """The lines of a worker's `toolsets` by what each uses; of several that use the same, the first."""
+    """The lines of a worker's `toolsets` by the name used; of several with the same name, the first."""
     if isinstance(listed, list):
         uses = [
             Use(
@@ -402,7 +402,7 @@ def _mcp_toolset(
 
 
 def _outlined(outline: ToolsetOutline | None) -> ToolsetFacts:
-    """What reading a module, without importing it, tells about one of its toolsets."""
+    """The facts about a toolset from reading its module, without importing it."""
     if outline is None:
         return ToolsetFacts(is_class=False, dynamic=True, tools={})
     return ToolsetFacts(

@@ -1,4 +1,4 @@
-"""Where a workspace is and what its own files are called; the manifest of one that has none."""
+"""The root of a workspace, the names of its own files, and the manifest of one that has none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def find_root(start: Path) -> Path:
     """The nearest folder with an `llmdo.toml`, from `start` upwards.
 
     Raises:
-        LlmdoError: no folder on the way has one.
+        LlmdoError: No folder on the way has one.
     """
     if root := nearest(str(start.absolute()), MANIFEST):
         return Path(root)
@@ -35,7 +35,7 @@ def find_root(start: Path) -> Path:
 
 
 def manifest_of(files: Iterable[str]) -> Source:
-    """The manifest of a workspace that is nothing but `files`: workers, and Python files as toolset modules.
+    """The manifest of a workspace that consists of `files`: workers, and Python files as toolset modules.
 
     It says nothing else, so the built-in rules hold.
     """

@@ -1,4 +1,4 @@
-"""The files of one reading of a workspace: an editor's text before the disk, and what is remembered before both."""
+"""The files of one reading of a workspace: from memory, else from an editor's text, else from the disk."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceFiles:
-    """Where a reading of a workspace gets its files from."""
+    """The source of files for a reading of a workspace."""
 
     root: Path
     seen: Seen | None = None
@@ -34,9 +34,9 @@ class SourceFiles:
         return discovery.read_source(self.root, path, limit=limit, seen=self.seen)
 
     def state(self, path: str, *, is_walked: bool = False) -> State | None:
-        """What the memory knows the file at `path` by; None where nothing is remembered of it.
+        """The state of the file at `path` for the memory; None if nothing is remembered of it.
 
-        `is_walked` says that a walk has just come by the path, so that its folders are no links.
+        `is_walked` says that a walk has just passed the path, so that its folders are no links.
         """
         if self.memory is None or self.seen is None:
             return None
@@ -50,16 +50,16 @@ class SourceFiles:
         return self.seen.get(path) if text is None else text
 
     def known_worker(self, path: str, state: State | None) -> WorkerFile | None:
-        """The worker that is remembered of a file in this state."""
+        """The remembered worker of a file in this state."""
         return self.memory.files.of(path, state) if self.memory else None
 
     def keep_worker(self, path: str, state: State | None, worker: WorkerFile) -> None:
-        """Remembers what the file in this state was read as."""
+        """Remembers the worker read from the file in this state."""
         if self.memory:
             self.memory.keep(self.memory.files, path, state, worker)
 
     def module(self, path: str) -> tuple[Module, tuple[Diagnostic, ...]]:
-        """The Python file at `path`; an empty one, beside what is wrong with it, where it cannot be read."""
+        """The Python file at `path`; an empty one, with the problems, if it cannot be read."""
         state = self.state(path)
         if self.memory and (known := self.memory.modules.of(path, state)):
             return known, ()

@@ -1,4 +1,4 @@
-"""The finding that the lock is out of date for something, as a comparison of graphs or an edit of one file shows it."""
+"""The finding that the lock is out of date for an item, from a comparison of graphs or an edit of one file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TEXTS = tuple(
 
 _SUBJECT = f"`{LOCK}` is out of date for "
 _BEFORE = ("LDO1", "LDO2", "LDO3")
-"""How the codes begin of errors for which no lock can be written."""
+"""The beginnings of the codes of errors that keep a lock from being written."""
 
 
 def stale_item(subject: str, at: Location, changes: Sequence[str], *, is_kept: bool = False) -> Diagnostic:
@@ -37,7 +37,7 @@ def stale_item(subject: str, at: Location, changes: Sequence[str], *, is_kept: b
 
 
 def without_explained(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The findings, without those about a stale lock where an error about files or names stands before a new one."""
+    """The findings, without those about a stale lock if errors about files or names prevent a new one."""
     known = list(findings)
     if any(finding.severity == "error" and finding.code.startswith(_BEFORE) for finding in known):
         return [finding for finding in known if finding.code != "LDO401"]
@@ -45,7 +45,7 @@ def without_explained(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def told_once(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The findings as a person is told them: that the lock is stale is one, after all others, with all its places."""
+    """The findings for a person: those about a stale lock are merged into one, after all others, with all places."""
     known = tuple(findings)
     stale = [finding for finding in known if finding.code == "LDO401"]
     if not stale:
@@ -67,7 +67,7 @@ def told_once(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 
 def is_about_texts(finding: Diagnostic) -> bool:
-    """Whether a finding says that nothing of a worker but texts for models differs from the lock."""
+    """Whether a finding says that only texts for models of a worker differ from the lock."""
     return (
         finding.code == "LDO401"
         and finding.message.startswith(f"{_SUBJECT}worker `")
@@ -76,7 +76,7 @@ def is_about_texts(finding: Diagnostic) -> bool:
 
 
 def relaxed(finding: Diagnostic) -> Diagnostic:
-    """A finding as it counts where the lock need not be current: one that is stale is a warning, none at all a note."""
+    """A finding if the lock need not be current: a stale lock is a warning, a missing one a note."""
     if finding.code == "LDO401":
         return replace(finding, severity="warning")
     return replace(finding, severity="note") if finding.code == "LDO402" else finding

@@ -1,4 +1,4 @@
-"""The files that the `sources` of a toolset name: its module imports them without its text saying so."""
+"""The files named by the `sources` of a toolset: its module imports them without its text saying so."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def with_sources(
     naming: tuple[Iterable[str], Iterable[ClassPath]],
     modules: Mapping[str, Module],
 ) -> tuple[Mapping[str, Module], list[Diagnostic]]:
-    """`modules`, those of toolsets with the `sources` that their tables name; and what is wrong with these.
+    """`modules`, extended by the `sources` that the tables of toolsets name, and the problems of these.
 
     `naming` are the listed modules, and the toolsets that headers name by the path of a class.
     """

@@ -1,7 +1,7 @@
 """The two folders of a workspace: its own, and the root, in which its tools work.
 
-They are one folder, unless `[workspace] root` says otherwise: then files and commands, attachments and the path map
-are about that one, and all else stays where `llmdo.toml` is: workers, code, recordings of models, the lock, journals.
+They differ only by `[workspace] root`: then files and commands, attachments and the path map concern the root, and
+all else stays in the folder of `llmdo.toml`: workers, code, recordings of models, the lock, journals.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Folders:
     workspace: Path
     """With `llmdo.toml` and all that is the workspace's own."""
     stated: Reference | None = None
-    """What `[workspace] root` says; None where tools work on the workspace."""
+    """The value of `[workspace] root`; None if tools work on the workspace."""
 
     @property
     def anchor(self) -> Path:
-        """The folder above the root from which on no link may lead to it."""
+        """The folder above the root below which no link may lead to it."""
         if self.stated is None:
             return self.workspace
         ups = [name for name in self.stated.name.split("/") if name == UP]
@@ -48,17 +48,17 @@ class Folders:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The way from the anchor to the root."""
+        """The names from the anchor to the root."""
         return tuple(name for name in self.stated.name.split("/") if name != UP) if self.stated else ()
 
     @property
     def root(self) -> Path:
-        """The folder that tools, attachments and the path map are about; nobody says that it is there."""
+        """The folder of tools, attachments and the path map; it may not exist."""
         return self.anchor.joinpath(*self.names)
 
     @property
     def all(self) -> tuple[Path, ...]:
-        """Both, or the one that there is."""
+        """Both, or the only one."""
         return (self.workspace,) if self.stated is None else (self.root, self.workspace)
 
     @property
@@ -67,11 +67,11 @@ class Folders:
         return self._refused() is None
 
     def require(self) -> None:
-        """Nothing, where tools can work in the root and may.
+        """Checks that tools can and may work in the root.
 
         Raises:
-            LlmdoError: It is not there, is reached through a link, governs this or another run, or is no project but
-                a person's home or the whole file system.
+            LlmdoError: It is missing, is reached through a link, governs this or another run, or is no project but a
+                person's home or the whole file system.
         """
         if self.stated is not None and (refused := self._refused()):
             raise LlmdoError(f"`{self.stated.name}` {refused.reason}", hint=_HINT, at=self.stated.at.location)
@@ -93,9 +93,9 @@ class Folders:
         return _governing(root.name)
 
     def governed(self, files: frozenset[str]) -> frozenset[str]:
-        """What no tool may write unasked, as seen from the root, where `files` of the workspace govern the run.
+        """The files that no tool may write unasked, as seen from the root; `files` of the workspace govern the run.
 
-        Of a workspace that lies in the root that is all of it: a folder, which ends in `/`.
+        A workspace in the root is protected as a whole: a folder, which ends in `/`.
         """
         if self.stated is None:
             return files
@@ -113,7 +113,7 @@ class Folders:
 
 
 def _seen_from(within: tuple[str, ...], path: str) -> str | None:
-    """A path or glob of the workspace as it is below the folder `within`; None where it names nothing there."""
+    """A path or glob of the workspace relative to the folder `within`; None if it names nothing there."""
     parts = path.split("/")
     for number, name in enumerate(within):
         part = parts[number] if number < len(parts) else ""
@@ -125,9 +125,9 @@ def _seen_from(within: tuple[str, ...], path: str) -> str | None:
 
 
 def examined(workspace: Path | str, stated: str, seen: Seen | None = None) -> RefusedPath | None:
-    """Why the folder `stated`, relative to `workspace`, cannot be its root; None where it can.
+    """Why the folder `stated`, relative to `workspace`, cannot be its root; None if it can.
 
-    What is looked at is noted in `seen`. What only this machine knows, such as where a home is, does not count.
+    Examined folders are noted in `seen`. Facts of this machine only, such as the place of a home, do not count.
     """
     names = stated.split("/")
     if refused := _governing("/".join(name for name in names if name != UP)):

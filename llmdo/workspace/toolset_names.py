@@ -1,4 +1,4 @@
-"""What the toolsets of Python are called in a workspace, and which of them a header means by the path of a class."""
+"""The names of Python toolsets in a workspace, and those that a header names by the path of a class."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def toolset_references(workspace: Workspace) -> Iterator[tuple[str, str, Place]]:
-    """Name, reference and place of every Python toolset that the files name; of one name as often as it is named.
+    """Name, reference and place of every Python toolset that the files name, once for each time it is named.
 
-    The attributes of the listed modules, and those that headers name by a path, go by their own names, unless the
-    manifest gives them another. What is no file of the workspace is a toolset only where the manifest says so.
+    Attributes of listed modules, and those that headers name by a path, keep their own names, unless the manifest
+    gives another. Code outside the workspace is a toolset only if the manifest says so.
     """
     named: set[str] = set()
     for name, table in workspace.tables("toolsets").items():

@@ -1,4 +1,4 @@
-"""A worker as its file says it, whichever kind of file that is: its header, its prompt, and where both stand."""
+"""A worker as read from its file, of any kind: its header, its prompt, and their places."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.workers import WorkerOutline
 
 _OWN = ("python", "capabilities")
-"""What `[workers.NAME]` says beside what a header may say."""
+"""The keys of `[workers.NAME]` that no header has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +33,9 @@ class WorkerFile:
     """The header."""
     header: WorkerHeader
     instructions: str | None = None
-    """What a worker that is written in Python says for its prompt; None where only running it would tell."""
+    """The prompt of a worker written in Python; None if only running it would tell."""
     python: str | None = None
-    """FILE.py:NAME of a worker that is written in Python."""
+    """FILE.py:NAME of a worker written in Python."""
     agent: str | None = None
     """FILE.py:NAME of the pydantic-ai agent that was adopted as this worker."""
 
@@ -46,14 +46,14 @@ class WorkerFile:
 
     @property
     def prompt(self) -> str | None:
-        """With LF line ends; None where only running Python would tell."""
+        """With LF line ends; None if only running Python would tell."""
         if self.python or self.agent:
             return self.instructions
         # Cut out anew each time: kept as well, the prompts of many workers would be the largest thing in memory.
         return frontmatter.prompt(self.document.source)
 
     def prompt_digest(self, sources: Mapping[str, str]) -> str:
-        """Of the prompt; of all the code that makes it, by `sources`, where only running that would tell."""
+        """Of the prompt; if only running code would tell it, of all that code, by `sources`."""
         if (prompt := self.prompt) is not None:
             return digest.of_text(prompt)
         path = (self.python or self.agent or "").rpartition(":")[0]
@@ -61,7 +61,7 @@ class WorkerFile:
 
     @property
     def toolsets(self) -> Iterator[tuple[str, Place]]:
-        """What its header calls the toolsets and workers that it may use, line by line, and where."""
+        """The names of its header for the toolsets and workers that it may use, line by line, with their places."""
         listed = self.header.get("toolsets")
         if isinstance(listed, list):
             for number, name in enumerate(texts(listed)):
@@ -72,14 +72,14 @@ class WorkerFile:
 
     @property
     def references(self) -> Iterator[tuple[str, Place]]:
-        """The Python files of its typed input and output and of its deps, and where it names them."""
+        """The Python files of its typed input and output and of its deps, with their places."""
         for key in ("schema_in_ref", "schema_out_ref", "deps"):
             if reference := self.header.get(key):
                 yield str(reference).rpartition(":")[0], Place(self.document, (key,))
 
 
 def from_python(python: str, outline: WorkerOutline) -> tuple[WorkerFile | None, tuple[Diagnostic, ...]]:
-    """The worker `python`, FILE.py:NAME, and what is wrong with it; None where its header cannot be used."""
+    """The worker `python`, FILE.py:NAME, and its problems; None if its header cannot be used."""
     judged = judge(outline.header, "worker")
     reported = {(problem.code, problem.message.partition(" in ")[0]) for problem in outline.header.problems}
     # What is missing has no place in a header that is not in one piece: the outline gave it that of the call.
@@ -117,7 +117,7 @@ class _Below:
     route: Route
 
     def index(self) -> Mapping[Route, tuple[Span, Span]]:
-        """Route below to places; the name is where the table's own key stands."""
+        """Route below to places; the place of the name is that of the table's own key."""
         depth = len(self.route)
         below = {
             route[depth:]: spans

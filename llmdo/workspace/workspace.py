@@ -1,4 +1,4 @@
-"""What reading the files of a workspace gives, before any name is resolved."""
+"""The result of reading the files of a workspace, before any name is resolved."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ServerPrograms:
-    """What starting one server executes of a workspace."""
+    """The files of a workspace that starting one server executes."""
 
     digests: Mapping[str, str] = field(default_factory=dict)
     """Each file to its digest; a folder, which ends in `/`, to that of the code in it."""
     governing: frozenset[str] = frozenset()
     """Paths and globs at which another file would be executed as well."""
     problems: tuple[str, ...] = ()
-    """Why the digest of something is not known, a sentence each."""
+    """Why a digest is not known, a sentence each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """Everything that the files of a workspace say, each place known, nothing resolved yet."""
+    """The content of all files of a workspace, with all places, not resolved yet."""
 
     root: Path
     document: Document
     """`llmdo.toml` as parsed."""
     manifest: Mapping[str, Json] | None
-    """The valid part of it, a `formats.documents.ManifestFile`; None where nothing can be made of it."""
+    """The valid part of it, a `formats.documents.ManifestFile`; None if it is unusable."""
     workers: tuple[WorkerFile, ...]
     """Those of worker files, sorted by path, then those of Python modules, then adopted agents."""
     toolset_modules: tuple[str, ...]
@@ -56,13 +56,13 @@ class Workspace:
     policies: tuple[SharedPolicy, ...] = ()
     """Those that the manifest extends, as far as they can be read, sorted by name."""
     extensions: tuple[InstalledExtension, ...] = ()
-    """Those that the manifest names and that may be used, in its order."""
+    """The usable ones that the manifest names, in its order."""
     asks_packages: bool = False
-    """Whether what is installed has a say in its policies."""
+    """Whether its policies depend on installed packages."""
     recordings: Mapping[str, str] = field(default_factory=dict)
     """Path to the digest of each recording that a model plays."""
     programs: Mapping[str, ServerPrograms] = field(default_factory=dict)
-    """What each MCP server that is started here executes of the workspace, by the names of toolsets."""
+    """The files of the workspace that each MCP server started here executes, by the names of toolsets."""
     judges: Mapping[str, Module] = field(default_factory=dict)
     """The Python files that judge cases of evaluations, and those that they import."""
     places: frozenset[str] = frozenset()
@@ -70,16 +70,16 @@ class Workspace:
     has_lock: bool
     """Whether it can have a lock; one made of a few files alone cannot."""
     lock: Source | None
-    """`llmdo.lock`, until it was compared with the rest; None where there is none."""
+    """`llmdo.lock`, until it was compared with the rest; None if there is none."""
     problems: tuple[Diagnostic, ...]
     unread: frozenset[str] = frozenset()
-    """Paths of those files of which nothing could be used."""
+    """Paths of the files of which nothing could be used."""
     lacks: frozenset[Lack] = frozenset()
-    """What the files may say besides, where something of them could not be used."""
+    """The possible further content of files that could not be used entirely."""
 
     @property
     def governing(self) -> frozenset[str]:
-        """Where a file would decide what a run does: by an import, by what a server starts, or by its place."""
+        """Paths at which a file would decide a run's behaviour: by an import, by a server's start, or by its place."""
         imported = importable({**self.modules, **self.judges})
         return self.places.union(imported, *(each.governing for each in self.programs.values()))
 
@@ -88,7 +88,7 @@ class Workspace:
         return self.programs[toolset].digests if toolset in self.programs else {}
 
     def table(self, *route: str) -> Mapping[str, Json]:
-        """What the manifest says in the table at `route`; nothing where it has none."""
+        """The table at `route` of the manifest; empty if it has none."""
         return parts.table(self.manifest, *route)
 
     def tables(self, *route: str) -> Mapping[str, Mapping[str, Json]]:

@@ -1,1 +1,1 @@
-"""The terminal of a chat: its lines, and what a line that begins with a slash does."""
+"""The terminal of a chat: its lines, and its commands, which begin with a slash."""

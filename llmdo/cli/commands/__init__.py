@@ -1,5 +1,5 @@
-"""The commands, one module each: what it takes, one call of a service, what it prints, and its exit code.
+"""The commands, one module each: its options, one call of a service, its output, and its exit code.
 
-`add_to(app)` makes a module's commands known, and `PLACE` says where `--help` lists them: from the first file to the
-last run. Nothing else has to know of a new one.
+`add_to(app)` registers a module's commands, and `PLACE` is their place in `--help`: from the first file to the last
+run. Nothing else has to know of a new one.
 """

@@ -65,7 +65,7 @@ def approve(
 
 
 def _asker() -> Asker | None:
-    """Who asks the person at the terminal, where there is one."""
+    """Who asks the person at the terminal, if there is one."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
     from llmdo.runtime.approvals.postponed import question_in
@@ -76,7 +76,7 @@ def _asker() -> Asker | None:
 
 
 def _report(outcome: ApproveOutcome, *, as_json: bool) -> int:
-    """Prints what waits; the exit code says whether anything does."""
+    """Prints the waiting questions; the exit code says whether there are any."""
     from llmdo.render import questions as render
 
     for sentence in outcome.sentences:

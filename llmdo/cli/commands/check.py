@@ -1,4 +1,4 @@
-"""`llmdo check`, where its words need the command-line library."""
+"""`llmdo check`, for words that need the command-line library."""
 
 from __future__ import annotations
 

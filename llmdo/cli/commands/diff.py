@@ -88,7 +88,7 @@ def _compared(
     *,
     verbose: bool,
 ) -> int:
-    """Prints what differs, in one workspace or in several, and returns the exit code."""
+    """Prints the differences, in one workspace or in several, and returns the exit code."""
     from llmdo.cli import workspaces
     from llmdo.render import diff as render
     from llmdo.services import diff as service

@@ -1,4 +1,4 @@
-"""`llmdo add` and `llmdo remove`: edits of the manifest that keep everything else as it is."""
+"""`llmdo add` and `llmdo remove`: edits of the manifest that leave the rest as it is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PLACE = 20
 
 
 class Decision(StrEnum):
-    """What a rule decides."""
+    """The decision of a rule."""
 
     allowed = "allowed"
     needs_approval = "needs_approval"
@@ -40,7 +40,7 @@ remove = typer.Typer(help="Remove something from llmdo.toml, unless a name would
 
 
 def report(change: WorkspaceEdit, root: Path, *, frozen: bool = False) -> None:
-    """Prints what was written and removed, and notes about it; the lock follows, unless it is `frozen`."""
+    """Prints the written and removed parts, and notes about them; the lock follows, unless it is `frozen`."""
     from llmdo.services.relocking import after_edit
 
     for path in change.written:

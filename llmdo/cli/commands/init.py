@@ -45,7 +45,7 @@ def init(
 
 
 def _trust(directory: Path, written: tuple[str, ...]) -> None:
-    """Answers for what was made; where that cannot be kept, a later command asks."""
+    """Answers for the new files; if that cannot be kept, a later command asks."""
     from llmdo.base.diagnostic import LlmdoError
     from llmdo.services.trust import trust_own
 

@@ -57,7 +57,7 @@ def lock(
 
 
 def _report(outcome: LockOutcome, *, verbose: bool) -> int:
-    """Prints what became of the lock, and returns the exit code."""
+    """Prints the result of locking, and returns the exit code."""
     from llmdo.cli.check import show_findings
     from llmdo.render import drift
 

@@ -73,7 +73,7 @@ def _watching(watch: WatchOptions) -> Watching:
 
 
 def _report(replayed: EndedRun, *, as_json: bool) -> int:
-    """Prints how the run ended, and where it did not as it had; returns the exit code."""
+    """Prints how the run ended, and its differences from the recorded end; returns the exit code."""
     from llmdo.cli import outcome
 
     for difference in replayed.differences:

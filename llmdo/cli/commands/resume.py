@@ -77,7 +77,10 @@ def resume(
 
 
 def _later_without_terminal(answers: ApprovalOptions) -> ApprovalOptions:
-    """Who answers: a no that nobody gave would be in the journal for good, and a question can wait there."""
+    """The options, with questions left waiting without a terminal.
+
+    A no that nobody gave would be in the journal for good.
+    """
     has_terminal = sys.stdin.isatty() and sys.stderr.isatty()
     if answers.approve_all or answers.reject_all or has_terminal:
         return answers

@@ -1,4 +1,4 @@
-"""`llmdo runs` and what is below it."""
+"""`llmdo runs` and its subcommands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ShowFormat(StrEnum):
 
 
 class StatsBy(StrEnum):
-    """What runs are added up by."""
+    """The property by which runs are added up."""
 
     entry = "entry"
     worker = "worker"

@@ -1,4 +1,4 @@
-"""`llmdo scan`, where its words need the command-line library."""
+"""`llmdo scan`, for words that need the command-line library."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ PLACE = 170
 
 
 class TestFormat(StrEnum):
-    """How what recordings show is printed."""
+    """The formats of the results of recordings."""
 
     text = "text"
     json = "json"

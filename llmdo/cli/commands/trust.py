@@ -48,7 +48,7 @@ def trust(
 
 
 def _report(outcome: TrustOutcome, *, is_folder: bool, whole: bool) -> None:
-    """Prints what is trusted now."""
+    """Prints the trusted code."""
     from llmdo.render import trust as render
 
     question = outcome.question

@@ -1,4 +1,4 @@
-"""The progress of a batch on a terminal: a bar with what is done, failed, waiting and unsure, and what it cost."""
+"""The progress of a batch on a terminal: a bar with the done, failed, waiting and unsure items, and the cost."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class BatchBar:
-    """A bar that follows a batch while it is worked off."""
+    """A progress bar of a batch."""
 
     def __init__(self, stream: TextIO, store: BatchStore) -> None:
-        """The bar, which appears when it is entered."""
+        """The bar, visible once entered."""
         self._store = store
         self._progress = Progress(
             BarColumn(bar_width=24),
@@ -42,7 +42,7 @@ class BatchBar:
         self._progress.stop()
 
     def refresh(self) -> None:
-        """Shows how the batch stands now."""
+        """Redraws the bar."""
         counts = self._store.counts()
         left = counts.get("queued", 0) + counts.get("running", 0)
         total = sum(counts.values())

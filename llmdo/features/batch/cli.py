@@ -1,4 +1,4 @@
-"""`llmdo batch` and what is below it."""
+"""The commands of `llmdo batch`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ START = "start"
 
 
 class ItemState(StrEnum):
-    """What items can be picked by."""
+    """The states by which items can be picked."""
 
     queued = "queued"
     running = "running"
@@ -36,7 +36,7 @@ class ItemState(StrEnum):
 
 
 class UnsureCalls(StrEnum):
-    """What becomes of calls that did not finish."""
+    """The choices for unfinished calls."""
 
     again = "again"
     give_up = "give-up"
@@ -390,5 +390,5 @@ def _host(
 
 
 def add_to(app: typer.Typer) -> None:
-    """Makes the commands known."""
+    """Adds the commands."""
     app.add_typer(batch, name="batch")

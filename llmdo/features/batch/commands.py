@@ -1,4 +1,4 @@
-"""`batch`: an entry over many inputs, each with a run and a journal of its own; begun, gone on with, tried again."""
+"""`batch`: an entry over many inputs, each with its own run and journal; started, resumed, retried."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
 
 class PuttingHost(Protocol):
-    """The program around what puts a batch in."""
+    """The program that puts a batch in."""
 
     @property
     def consent(self) -> Consent:
-        """What lets code of the workspace be imported."""
+        """The consent to import code of the workspace."""
 
     def tell(self, line: str) -> None:
         """Takes a line for the person who waits."""
@@ -66,16 +66,16 @@ class BatchHost(Protocol):
 
     @property
     def consent(self) -> Consent:
-        """Who answers for what its runs would execute."""
+        """The consent to execute code in its runs."""
 
     def approving(self, graph: Graph) -> Approving:
-        """Who answers the questions of its runs."""
+        """The approver of its runs."""
 
     def following(self, store: BatchStore) -> AbstractContextManager[Callable[[BatchItem, Result], None]]:
-        """Is called with each item once its outcome is on record."""
+        """A callback for each item with its recorded outcome."""
 
     def sharing(self, store: BatchStore, root: Path, bounds: BatchBounds) -> AbstractContextManager[None]:
-        """Has other processes work on the batch until none of it is left, where it wants to."""
+        """Shares the batch with other processes until none of it is left, if the host wants that."""
 
     def wait_for(
         self, work: Coroutine[object, object, None], abandon: Callable[[], None], draining: Draining
@@ -85,21 +85,21 @@ class BatchHost(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Working:
-    """How the items of a batch are worked off now."""
+    """The settings for working off the items of a batch."""
 
     bounds: BatchBounds = field(default_factory=BatchBounds)
     out: str | None = None
-    """The file of the rows; None: as the batch has it, if it has one."""
+    """The file of the rows; None: that of the batch, if it has one."""
     debug: bool = False
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     refused: Mapping[str, ItemRefusal] = field(default_factory=dict)
-    """The key of each item of which some questions are answered with no, to these."""
+    """Refusals by the key of their item."""
 
 
 def bounds(
     jobs: int, limit: int | None = None, max_failures: int | None = None, budget: str | None = None
 ) -> BatchBounds:
-    """What ends a batch early, as the command line says it.
+    """The bounds of a batch from the command line.
 
     Raises:
         LlmdoError: The budget is not a number above 0.
@@ -114,10 +114,10 @@ def bounds(
 
 
 def inputs(file: str | None, key: str | None, template: str | None) -> InputChoice:
-    """What a batch is made of, as the command line says it.
+    """The inputs of a batch from the command line.
 
     Raises:
-        LlmdoError: It does not.
+        LlmdoError: There are none.
     """
     if file is None:
         raise LlmdoError("`--inputs` is missing", hint="--inputs 'in/*.md', a FILE.jsonl or FILE.csv, or -")
@@ -130,57 +130,57 @@ class BatchRequest:
 
     start: EntryRequest
     inputs: InputChoice | tuple[NewItem, ...]
-    """How inputs become items, or the items."""
+    """The choice of inputs, or the items themselves."""
     models: tuple[str, ...] = ()
     """MODEL or WORKER=MODEL each."""
     max_depth: int | None = None
     settings: Mapping[str, Json] = field(default_factory=dict)
-    """What else is kept with it."""
+    """Further settings to keep with the batch."""
     working: Working = field(default_factory=Working)
     id: str | None = None
     """None: a new one."""
     prepared: PreparedRun | None = None
-    """What is run, where it is not what `start` names in the workspace."""
+    """The prepared run, if it is not the entry `start` of the workspace."""
     run: str | None = None
     """The id of the run of its only item; None: new ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContinuedBatch:
-    """A batch to go on with."""
+    """A batch to resume."""
 
     root: Path
     batch: str
     failed: bool = False
-    """Whether items that failed or were refused are taken once more."""
+    """Whether failed and refused items are retried."""
     items: tuple[str, ...] = ()
-    """The keys of those that are; all, where none are named."""
+    """The keys of the items to retry; all if empty."""
     unsure: Unsure | None = None
-    """What becomes of calls that did not finish, so that items go on that are unsure of them; None: they stay so."""
+    """The decision on unfinished calls, by which unsure items resume; None: they stay unsure."""
     rebind: bool = False
-    """Whether what has not begun runs with what the workspace is now."""
+    """Whether items that have not begun run with the current workspace."""
     prepared: PreparedRun | None = None
-    """What is run, where it is not what the workspace is now."""
+    """The prepared run, if it is not the current workspace."""
     working: Working = field(default_factory=Working)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOutcome:
-    """How a batch stands."""
+    """The state of a batch."""
 
     batch: Batch
     counts: Mapping[State, int]
     spent: BatchUsage
     reason: str | None = None
-    """Why nothing more was begun, where items are left."""
+    """Why nothing more was begun, if items are left."""
     interrupted: bool = False
 
 
 def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
-    """How the batch stands after it was put in, all of it or nothing, and worked off.
+    """Puts a batch in, all of it or nothing, and works it off.
 
     Raises:
-        InvalidTeamError: `check` finds errors that stand in the way.
+        InvalidTeamError: `check` finds errors.
         LlmdoError: It cannot be put in, or worked off.
     """
     prepared, store = put_in(request, host)
@@ -190,10 +190,10 @@ def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
 
 
 def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, BatchStore]:
-    """The batch with all its items, or nothing of it, and what they run.
+    """The batch with all its items, or nothing of it, and its prepared run.
 
     Raises:
-        InvalidTeamError: `check` finds errors that stand in the way.
+        InvalidTeamError: `check` finds errors.
         LlmdoError: It cannot be put in.
     """
     prepared = request.prepared or prepare(
@@ -233,7 +233,7 @@ def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, Batch
 
 
 def require_batch_models(request: BatchRequest, prepared: PreparedRun) -> None:
-    """Check the models of the batch, as far as this machine can: the keys of a fleet are with its workers."""
+    """Checks the models of the batch, as far as this machine can: the keys of a fleet are with its workers."""
     environ = request.working.environ
     choice = chosen_models(prepared.graph, request.models, environ)
     is_fleet = bool(request.settings.get("fleet"))
@@ -241,10 +241,10 @@ def require_batch_models(request: BatchRequest, prepared: PreparedRun) -> None:
 
 
 def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
-    """How a batch stands after what is left of it, and what is to be tried again, was worked off.
+    """Works off the rest of a batch, and the items to retry.
 
     Raises:
-        InvalidTeamError: `check` finds errors that stand in the way.
+        InvalidTeamError: `check` finds errors.
         LlmdoError: It cannot go on.
     """
     batches = batches_of(request.root, request.working.environ)
@@ -266,7 +266,7 @@ def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
 
 
 def cancel(root: Path, batch: str) -> BatchOutcome:
-    """How a batch stands from which everything was taken that has not begun or waits; what runs goes on."""
+    """Cancels all items that have not begun or wait; running ones go on."""
     batches = batches_of(root)
     with batches.open(batches.find(batch)) as store:
         cancel_all(store, runs_of(root))
@@ -287,14 +287,14 @@ def outcomes(root: Path) -> Iterator[BatchOutcome]:
 
 
 def show(root: Path, batch: str, state: State | None = None) -> tuple[BatchOutcome, tuple[BatchItem, ...]]:
-    """How a batch stands, and its items: all, or those in one state."""
+    """A batch and its items: all, or those in one state."""
     batches = batches_of(root)
     with batches.open(batches.find(batch)) as store:
         return outcome_of(store, Draining()), tuple(store.items(*([state] if state else [])))
 
 
 def outcome_of(store: BatchStore, draining: Draining) -> BatchOutcome:
-    """How a batch stands by now."""
+    """The current state of a batch."""
     counts = store.counts()
     return BatchOutcome(
         batch=store.batch,
@@ -308,10 +308,10 @@ def outcome_of(store: BatchStore, draining: Draining) -> BatchOutcome:
 def _work(
     store: BatchStore, prepared: PreparedRun, working: Working, host: BatchHost, *, is_bound: bool = True
 ) -> BatchOutcome:
-    """How the batch stands after what is queued was worked off.
+    """Works off the queued items.
 
     Raises:
-        UntrustedError: Its runs would execute what the host does not let through.
+        UntrustedError: The host refuses code that its runs would execute.
     """
     from llmdo.features.batch.item_run import basis_of, execute
 
@@ -359,7 +359,7 @@ def _work(
 def _put_down(
     rows: Rows | None, tell: Callable[[BatchItem, Result], None], item: BatchItem, result: Result
 ) -> None:
-    """Writes the row of an item, where there are rows, and tells of it."""
+    """Writes the row of an item, if there are rows, and reports it."""
     if rows is not None:
         rows.add(item, result)
     tell(item, result)
@@ -373,10 +373,10 @@ def _given(inputs: InputChoice | tuple[NewItem, ...], *, attaches: bool) -> Iter
 def require_consent(
     prepared: PreparedRun, models: Mapping[str, str], consent: Consent, *, is_fleet: bool = False
 ) -> None:
-    """Nothing, where what the runs would execute may be.
+    """Requires consent to the code that the runs would execute.
 
     Raises:
-        UntrustedError: It may not.
+        UntrustedError: It is refused.
         LlmdoError: A row of a fleet names a model that the lock does not.
     """
     from llmdo.runtime import ModelChoice
@@ -386,7 +386,7 @@ def require_consent(
 
 
 def _takes_files(graph: Graph, entry: Entry) -> bool:
-    """Whether the worker of the entry says which files it is handed."""
+    """Whether the worker of the entry declares its files."""
     worker = graph.workers[entry.worker.name] if entry.worker else None
     return worker is not None and worker.attachments != Attachments() and worker.attachments.max != 0
 
@@ -394,10 +394,10 @@ def _takes_files(graph: Graph, entry: Entry) -> bool:
 def _placed(
     items: Iterable[NewItem], root: Path, default: str | None, environ: Mapping[str, str]
 ) -> Iterator[NewItem]:
-    """The items, their files by the names that they have as seen from `root`, on which tools work.
+    """The items, their files by their names relative to `root`, as tools use them.
 
     Raises:
-        LlmdoError: One has no input, or one that holds a secret of the environment: a batch keeps its inputs.
+        LlmdoError: An input is missing, or holds a secret of the environment: a batch keeps its inputs.
     """
     known = Known.of(environ)
     for item in items:
@@ -415,7 +415,7 @@ def _placed(
 
 
 def _references(prepared: PreparedRun, models: tuple[str, ...], environ: Mapping[str, str]) -> dict[str, str]:
-    """Each worker that the entry reaches to the model that it asks, whatever the environment says later."""
+    """The model of each worker that the entry reaches, fixed against later changes of the environment."""
     from llmdo.runtime.models.choice import choose
 
     graph, entry = prepared.graph, prepared.graph.entries[prepared.entry]
@@ -425,13 +425,13 @@ def _references(prepared: PreparedRun, models: tuple[str, ...], environ: Mapping
 
 
 def lock_of(graph: Graph, entry: str, references: Mapping[str, str]) -> str:
-    """The digest of what an entry runs with these models."""
+    """The digest of an entry with these models."""
     return digest.of_text(lock.dump(reached(graph, entry, references)))
 
 
 @contextmanager
 def rows_of(store: BatchStore, out: str | None) -> Iterator[Rows | None]:
-    """The file of the rows, complete but for what is not over yet; None where none is wanted."""
+    """The file of the rows, complete but for unfinished items; None if none is wanted."""
     if out is None:
         yield None
         return

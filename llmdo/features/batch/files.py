@@ -1,4 +1,4 @@
-"""What the run of an item is handed: files as they were when the item was put in, whatever they are by now."""
+"""The files of an item: as they were when the item was put in, whatever they are by now."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class KeptFiles:
 
 
 def name_of(path: str, root: Path) -> str:
-    """What a file goes by in its batch: its path in the workspace, or where it lies outside, its absolute one."""
+    """The name of a file in its batch: its path in the workspace, or its absolute path if it is outside."""
     absolute = str(Path(path).absolute())
     try:
         return in_workspace(absolute, root)

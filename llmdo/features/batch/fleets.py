@@ -1,4 +1,4 @@
-"""Batches that workers elsewhere carry out, as far as a batch knows of them."""
+"""The interface to batches that workers of a fleet work off."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ PRIORITY = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handing:
-    """How a batch is handed to workers."""
+    """The terms on which a batch goes to workers."""
 
     approvals: Json = None
-    """How the questions of its runs are answered."""
+    """The approvals for its runs."""
     priority: int = PRIORITY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebindOutcome:
-    """What became of a batch that was moved to another lock."""
+    """The result of moving a batch to another lock."""
 
     batch: str
     moved: int
     started: int
-    """Runs that have started and are not over: those go on with what they began with."""
+    """Unfinished runs that have started: those keep the lock they began with."""
 
 
 class FleetQueue(Protocol):
     """The queue of a fleet, as a module of an extension."""
 
     def require(self, address: str | None) -> str:
-        """The address of the fleet; an `LlmdoError` where none is named, or a library is missing."""
+        """The address of the fleet; an `LlmdoError` if none is named, or a library is missing."""
 
     def begin(self, request: BatchRequest, handing: Handing, host: BatchHost) -> BatchOutcome:
-        """How a batch stands after it was put in, all of it or nothing, and followed."""
+        """Puts a batch in, all of it or nothing, and follows it."""
 
     def go_on(self, request: ContinuedBatch, approvals: Json, host: BatchHost) -> BatchOutcome:
-        """How a batch stands after what is left of it was put in again, and followed."""
+        """Puts the rest of a batch in again, and follows it."""
 
     def cancel(self, root: Path, batch: str, environ: Mapping[str, str]) -> BatchOutcome:
-        """How a batch stands from which everything was taken that has not begun or waits."""
+        """Cancels all items that have not begun or wait."""
 
     def rebind(
         self,
@@ -62,10 +62,10 @@ class FleetQueue(Protocol):
         host: BatchHost,
         allow_drift: tuple[str, ...],
     ) -> RebindOutcome:
-        """What became of a batch of which all that has not started runs with what is here now."""
+        """Moves all that has not started to the current workspace."""
 
     def forget(self, address: str, runs: list[str]) -> None:
-        """Removes what the queue holds of these runs."""
+        """Removes the queue's records of these runs."""
 
 
 def fleet_queue() -> FleetQueue:
@@ -78,7 +78,7 @@ def fleet_queue() -> FleetQueue:
 
 
 def _of_fleet(address: str | None) -> str | None:
-    """Has everything that this command opens look for journals in the database of the fleet."""
+    """Makes this command look for journals in the database of the fleet."""
     if address is None:
         return None
     named = fleet_queue().require(None if address == "-" else address)

@@ -1,4 +1,4 @@
-"""From what a person names as inputs to items: files, JSON Lines or CSV."""
+"""From the inputs that a person names to items: files, JSON Lines or CSV."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_KEY = 200  # characters
 SHOWN = 5  # mistakes of one kind in a message
 
 RECORDS = (".jsonl", ".ndjson", ".csv")
-"""The endings of files that hold an item a line."""
+"""The endings of files with one item per line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,18 +36,18 @@ class InputChoice:
     inputs: str
     """A glob or a path of files, a file of records, or `-`: JSON Lines on standard input."""
     key: str | None = None
-    """The field of a record that is its key; else the number of its line is."""
+    """The field of a record that is its key; by default the number of its line."""
     template: str | None = None
     """The text of each input, with `{FIELD}` for a field of its record; of a file `path`, `name`, `stem`, `text`."""
     attaches: bool = False
-    """Whether files are handed to the entry, and are not its input themselves."""
+    """Whether files are attached instead of being the input themselves."""
 
 
 def items_of(choice: InputChoice, stdin: TextIO) -> Iterator[NewItem]:
     """The items, in the order of the input; files in the order of their paths.
 
     Raises:
-        LlmdoError: Something of it cannot be an input.
+        LlmdoError: A part of it cannot be an input.
     """
     path = Path(choice.inputs)
     if choice.inputs == "-":
@@ -172,7 +172,7 @@ def filled(template: str, fields: Mapping[str, Json], place: str) -> str:
     """`template` with the values of its fields.
 
     Raises:
-        LlmdoError: It names a field that is not there, or is no template.
+        LlmdoError: It names a missing field, or is no template.
     """
     parts = []
     try:
@@ -196,7 +196,7 @@ def filled(template: str, fields: Mapping[str, Json], place: str) -> str:
 
 
 def _files(pattern: str) -> list[str]:
-    """The files that a glob or a path names, sorted; hidden ones only where the glob says so."""
+    """The files that match a glob or a path, sorted; hidden ones only if the glob says so."""
     if not is_pattern(pattern):
         if Path(pattern).is_dir():
             raise LlmdoError(f"`{pattern}` is a folder", hint=f"name its files: '{pattern.rstrip('/')}/*'")

@@ -1,4 +1,4 @@
-"""The run of one item of a batch: begun, gone on with, or only looked at where it is over."""
+"""The run of one item of a batch: started, resumed, or only read if it is over."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ if TYPE_CHECKING:
 
 
 class _LostError(Exception):
-    """Another process has taken an item since this one did: how it goes on is up to that one."""
+    """Another process has taken an item since this one did, and decides about it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemRefusal:
-    """What questions of one item are answered with no, whatever else answers."""
+    """The questions of one item that are refused, whatever else answers."""
 
     by: str
-    """Who says so, in words for the user."""
+    """The source of the refusal, in words for the user."""
     capabilities: tuple[Capability, ...]
 
     def before(self, answering: Approving) -> Approving:
-        """Who answers the questions of the item, where `answering` does those of all."""
+        """The approver of the item, before `answering`, that of all."""
         named = ", ".join(map(str, self.capabilities))
         approver = RefuseSome(self.capabilities, self.by, answering.approver)
         return replace(answering, approver=approver, mode=f"refuse {named}, else {answering.mode}")
@@ -78,26 +78,26 @@ class ItemRefusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchBasis:
-    """What all items of a batch run with."""
+    """The basis of all items of a batch."""
 
     plan: RunPlan
-    """One that begins, without what is an item's own."""
+    """A new run, without the parts that are an item's own."""
     store: BatchStore
     files: AttachmentResolver
-    """Where files come from that no item brings."""
+    """The source of files that no item brings."""
     answering: Approving
     environ: Mapping[str, str]
     redaction: Redaction
     sources: Origin
-    """What runs are resumed with that stopped."""
+    """The origin with which stopped runs resume."""
     is_bound: bool = True
-    """Whether what begins now runs with what the batch was put in with."""
+    """Whether new runs use the lock of the batch."""
     is_fleet: bool = False
-    """Whether a worker of a fleet takes the items: then a record of the database says which models."""
+    """Whether a worker of a fleet takes the items: then a record of the database names the models."""
     allow_drift: tuple[str, ...] = ()
-    """What may have changed since runs began that go on."""
+    """The parts that may have changed since resumed runs began."""
     refused: Mapping[str, ItemRefusal] = field(default_factory=dict)
-    """The key of each item of which some questions are answered with no, to these."""
+    """Refusals by the key of their item."""
 
 
 @contextmanager
@@ -113,7 +113,7 @@ def basis_of(
     debug: bool = False,
     refused: Mapping[str, ItemRefusal] = MappingProxyType({}),
 ) -> Iterator[BatchBasis]:
-    """What all items of the batch in `store` run with."""
+    """The basis of all items of the batch in `store`."""
     settings = store.batch.settings
     choice = ModelChoice(by_worker=settings["models"], source="fleet" if is_fleet else "person")
     with closing(Root.of(prepared.folders)) as confined:
@@ -132,10 +132,10 @@ def basis_of(
 
 
 async def execute(basis: BatchBasis, item: BatchItem) -> Result | None:
-    """What became of an item that was taken; None where another process works on it.
+    """Runs a taken item; None if another process works on it.
 
-    Its journal decides: what is over is only read, what stopped goes on, and nothing is done twice. Only where a person
-    has it tried again, and its run cannot go on, is a run begun in its place.
+    Its journal decides: a finished run is only read, a stopped one resumes, and nothing is done twice. A run is started
+    in its place only if a person has it retried, and it cannot resume.
     """
     runs = await asyncio.to_thread(runs_of, basis.plan.root, basis.environ)
     try:
@@ -152,11 +152,11 @@ async def execute(basis: BatchBasis, item: BatchItem) -> Result | None:
 
 
 async def _carried_out(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> Result | None:
-    """What became of an item whose run begins or goes on.
+    """Starts or resumes the run of an item.
 
     Raises:
-        ClaimedError: Another process works on its run.
-        _LostError: Another process has taken the item since.
+        ClaimedError: Another process has its run.
+        _LostError: Another process took the item.
         StuckRunError: Its run has begun, and cannot go on.
     """
     if item.has_begun or await asyncio.to_thread(runs.has, item.run):
@@ -178,7 +178,7 @@ async def _carried_out(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> Re
 
 
 def result_of(outcome: RunOutcome, redaction: Redaction) -> Result:
-    """What became of the item whose run ended so; secrets of the environment are in none of it."""
+    """The result of an item from the outcome of its run, without secrets of the environment."""
     state = outcome.status if outcome.status in ("completed", "failed", "waiting", "cancelled") else "queued"
     output: object = None
     if outcome.output is not None:
@@ -199,13 +199,13 @@ def result_of(outcome: RunOutcome, redaction: Redaction) -> Result:
 
 
 async def _continued(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> RunOutcome | Result | None:
-    """What became of an item whose run may have begun; None where it has not, and nothing is left of it.
+    """Resumes the run of an item if it may have begun; None if it has not, and nothing is left of it.
 
     Raises:
-        ClaimedError: Another process works on its run.
-        _LostError: Another process has taken the item since.
+        ClaimedError: Another process has its run.
+        _LostError: Another process took the item.
         StuckRunError: It cannot go on.
-        StoreError: Nobody knows now how it stands.
+        StoreError: Its state is unknown.
     """
     held, journal = ExitStack(), None
     try:
@@ -241,8 +241,8 @@ def _discarded(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> None:
     """Removes the journal of an item's run that never began.
 
     Raises:
-        _LostError: Another process has taken the item since.
-        StuckRunError: It may have begun after what the journal says.
+        _LostError: Another process took the item.
+        StuckRunError: It may have begun later than its journal says.
     """
     if item.is_behind:
         raise StuckRunError(LlmdoError(f"run `{item.run}` has begun: {BEHIND}"), None)
@@ -251,23 +251,23 @@ def _discarded(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> None:
 
 
 def _noted(basis: BatchBasis, item: BatchItem, *, has_begun: bool = True) -> None:
-    """Keeps whether the run of an item may have begun, which this process has: so it works on both, or on neither.
+    """Keeps whether the run of an item may have begun; this process holds the run, so it has both or neither.
 
     Raises:
-        _LostError: Another process has taken the item since.
+        _LostError: Another process took the item.
     """
     if not basis.store.note_begun(item, has_begun=has_begun):
         raise _LostError
 
 
 def _taken(held: ExitStack, runs: RunIndex, item: BatchItem) -> JournalStore | None:
-    """The journal of an item's run, which this process has for as long as `held` is open; None where it has none yet.
+    """The journal of an item's run, held by this process as long as `held` is open; None if it has none yet.
 
-    Only whoever has the run knows: another process takes a journal away again that it made, and lost the item.
+    Only the holder of the run knows: another process that lost the item removes the journal that it made.
 
     Raises:
-        StuckRunError: It has none any more.
-        ClaimedError: Another process works on it.
+        StuckRunError: Its journal is gone.
+        ClaimedError: Another process has it.
         NotOpenError: It does not go on by itself, and no person has decided that it does.
     """
     held.enter_context(runs.claim(item.run, by="person" if item.retry else "worker"))
@@ -279,12 +279,12 @@ def _taken(held: ExitStack, runs: RunIndex, item: BatchItem) -> JournalStore | N
 
 
 def _standing(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result | None:
-    """What is said of an item whose run is over, or a person has to decide about; None where it goes on."""
+    """The result of an item whose run is over, or needs a person's decision; None if it goes on."""
     return _ended(basis, item, journal) or unsettled_result(item, journal)
 
 
 def _ended(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result | None:
-    """What became of an item whose run is over; None where it goes on."""
+    """The result of an item whose run is over; None if it goes on."""
     last = ending(journal)
     if last is not None and last.outcome == "waiting" and not waiting(journal):
         return None  # its answers are there
@@ -302,10 +302,10 @@ def _ended(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result 
 
 
 async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome:
-    """How the run of an item ended that begins now.
+    """Starts the run of an item.
 
     Raises:
-        _LostError: Another process has taken the item since.
+        _LostError: Another process took the item.
     """
     plan = _of_item(basis.plan.saying(run=item.run, input=item.input), basis, item)
     async with aside(_kept(basis, item, plan)) as kept:
@@ -314,12 +314,12 @@ async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome:
 
 @contextmanager
 def _kept(basis: BatchBasis, item: BatchItem, plan: RunPlan) -> Iterator[RunPlan]:
-    """`plan` with the journal of an item's new run, whose item says from then on that it may have begun.
+    """`plan` with the journal of an item's new run, whose item is marked as possibly begun from then on.
 
-    Where it did not begin, both are as they were before.
+    If it did not begin, both are restored.
 
     Raises:
-        _LostError: Another process has taken the item since.
+        _LostError: Another process took the item.
     """
     with plan.kept(basis.environ) as kept:
         _noted(basis, item)
@@ -331,10 +331,10 @@ def _kept(basis: BatchBasis, item: BatchItem, plan: RunPlan) -> Iterator[RunPlan
 
 
 async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> RunOutcome | Result:
-    """How the run of an item ended that goes on where it stopped, or what only a person can say how to go on with.
+    """Resumes the stopped run of an item, or gives the result that a person has to decide about.
 
     Raises:
-        StuckRunError: It did something else than its journal says.
+        StuckRunError: It deviated from its journal.
     """
     open_calls, crashed = tuple(unsettled(journal)), tuple(failed(journal)) if item.retry else ()
     doubted = (*open_calls, *(path for path in crashed if path not in probing(journal)))
@@ -363,7 +363,7 @@ async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) ->
 
 
 def _of_item(plan: RunPlan, basis: BatchBasis, item: BatchItem) -> RunPlan:
-    """`plan` with what holds for every run of the batch, and with the files of the item."""
+    """`plan` with the common parts of the batch, and with the files of the item."""
     attached, files = attached_of(item, basis.store)
     refusal, answering = basis.refused.get(item.key), basis.answering
     if refusal is not None:

@@ -1,4 +1,4 @@
-"""`batch prune`: batches of which nothing is open are removed, with what the queue of a fleet holds of them."""
+"""`batch prune`: removes batches without open items, together with the queue records of a fleet."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPruneRequest:
-    """Which batches are removed: some, or all of which nothing is open but for the last ones."""
+    """The batches to remove: some, or all without open items except the last ones."""
 
     root: Path
     batches: tuple[str, ...] = ()
     keep: int | None = None
     older_than: int | None = None
-    """Days since they were put in; where both are None, the manifest says what is kept."""
+    """Days since they were put in; if both are None, the manifest decides."""
     dry_run: bool = False
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
 def prune(request: BatchPruneRequest, tell: Tell, forget: Forget | None = None) -> list[str]:
-    """The ids of the batches that were removed, or would be. The journals of their runs stay.
+    """Removes batches, or only names them; gives their ids. The journals of their runs stay.
 
-    `forget` removes what the queue of a fleet holds of runs; where it is None, a connection to it is made.
+    `forget` removes the queue records of runs in a fleet; if it is None, a connection to it is made.
 
     Raises:
-        LlmdoError: One that was named does not exist, or items of it are open; or the manifest has errors.
+        LlmdoError: A named one does not exist, or has open items; or the manifest has errors.
     """
     batches = batches_of(request.root, request.environ)
     if request.batches:
@@ -74,9 +74,9 @@ def _require_over(batches: Batches, name: str) -> None:
 
 
 def _over(batches: Batches, request: BatchPruneRequest) -> Iterator[str]:
-    """The batches of which nothing is open, without the last ones, and without the last of each schedule.
+    """The batches without open items, except the last ones, and the last of each schedule.
 
-    That one says up to which time its schedule was seen to.
+    That one says up to which time its schedule was processed.
     """
     retained, scheduled = retention(request.root, "batches", request.keep, request.older_than), set()
     for number, name in enumerate(reversed(batches.names())):
@@ -91,7 +91,7 @@ def _over(batches: Batches, request: BatchPruneRequest) -> Iterator[str]:
 
 
 def _forget(request: BatchPruneRequest, runs: list[str], tell: Tell, forget: Forget | None) -> None:
-    """Removes what the queue holds of these runs; what cannot be removed is told of, as it does no harm."""
+    """Removes the queue's records of these runs; reports those that it cannot remove, as they do no harm."""
     address = address_of(request.root, request.environ)
     if not runs or not address:
         return

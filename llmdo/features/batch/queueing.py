@@ -1,4 +1,4 @@
-"""Which items are taken once more: what a person names, what has its answers by now, and what nobody works on."""
+"""The items to retry: those a person names, those with new answers, and those nobody works on."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from llmdo.journal.stored import RunIndex
 
 Unsure = Literal["again", "give-up"]
-"""What becomes of calls that may have taken effect."""
+"""The choices for calls that may have taken effect."""
 
 
 def take_up(store: BatchStore, runs: RunIndex, items: Iterable[BatchItem] | None = None) -> None:
-    """Queues what goes on by itself, of these items or of all of a batch.
+    """Queues the items, of these or of all of a batch, that resume by themselves.
 
-    That is what was at work in a process that is gone, and what waited for answers that are there. What a person said
-    of its calls held for the attempt that was cut off, and not for calls of that attempt; that it is tried again stays.
+    Those are items of a process that is gone, and waiting ones whose answers are there. A person's decision on calls
+    held for the interrupted attempt only; the decision to retry stays.
     """
     for item in (*store.items("running", "waiting"),) if items is None else items:
         if item.state == "running" and not runs.is_claimed(item.run):
@@ -46,12 +46,12 @@ def has(store: BatchStore, item: BatchItem) -> bool:
 def queue_again(
     store: BatchStore, runs: RunIndex, *, failed: bool, unsure: Unsure | None, items: Sequence[str] = ()
 ) -> None:
-    """Queues what a person has tried again: with `failed` what failed, with `unsure` what is unsure.
+    """Queues the items that a person has retried: with `failed` the failed, with `unsure` the unsure ones.
 
-    Of those that failed only `items`, by their keys, where some are named; without, also what probes can settle.
+    Of the failed only `items`, by their keys, if some are named; otherwise also those that probes can settle.
 
     Raises:
-        LlmdoError: One of these has not failed, or is not there.
+        LlmdoError: One of these has not failed, or does not exist.
     """
     if items:
         require_failed(store.items(), items)
@@ -65,9 +65,9 @@ def queue_again(
 
 
 def cancel_all(store: BatchStore, runs: RunIndex) -> None:
-    """Takes what is queued or waits out of a batch; then its runs that have begun are called off.
+    """Cancels the queued and waiting items of a batch, then its runs that have begun.
 
-    In that order nothing is taken up in between; where this process is killed there, cancelling again does the rest.
+    In that order nothing is taken up in between; if this process is killed there, cancelling again does the rest.
     A run that a process works on at that moment goes on to its end.
     """
     store.cancel()
@@ -97,10 +97,10 @@ def _is_answered(runs: RunIndex, item: BatchItem) -> bool:
 
 
 def require_failed(items: Iterable[BatchItem], keys: Sequence[str]) -> None:
-    """Nothing, where those of these keys may be taken once more.
+    """Requires that the items of these keys may be retried.
 
     Raises:
-        LlmdoError: One has not failed, or is not there.
+        LlmdoError: One has not failed, or does not exist.
     """
     states = {item.key: item.state for item in items}
     for key in keys:

@@ -42,7 +42,7 @@ def states(counts: Mapping[State, int]) -> str:
 
 
 def used(spent: BatchUsage) -> str:
-    """What a batch has used."""
+    """The usage of a batch."""
     parts = [counted(spent.requests, "request")]
     if spent.tokens:
         parts.append(f"{spent.tokens:,} tokens")
@@ -52,14 +52,14 @@ def used(spent: BatchUsage) -> str:
 
 
 def item_line(item: BatchItem, result: Result, done: int, total: int) -> str:
-    """What became of an item, in a line for a log."""
+    """The result of an item, as a line of a log."""
     cost = f", {money(result.cost_usd)}" if result.cost_usd else ""
     why = f": {_quoted(result.error)}" if result.error else ""
     return f"{done}/{total} {result.state} {shown(item.key)}{cost}{why}"
 
 
 def ending(outcome: BatchOutcome) -> list[str]:
-    """How a batch stands, and what a person can do next, a line each."""
+    """The state of a batch and the possible next steps, a line each."""
     batch, counts = outcome.batch, outcome.counts
     lines = [f"batch {batch.id}: {states(counts)}; {used(outcome.spent)}"]
     if outcome.reason:
@@ -84,7 +84,7 @@ def ending(outcome: BatchOutcome) -> list[str]:
 
 
 def rebound(outcome: RebindOutcome) -> str:
-    """What became of a batch that was moved to another lock."""
+    """The result of moving a batch to another lock."""
     moved = f"batch {outcome.batch}: {counted(outcome.moved, 'item')} moved to the lock of this checkout"
     if not outcome.started:
         return moved
@@ -119,7 +119,7 @@ def shown_items(outcome: BatchOutcome, items: Iterable[BatchItem], screen: Scree
 
 
 def outcome_record(outcome: BatchOutcome) -> dict[str, object]:
-    """How a batch stands, as plain data; times in ISO 8601."""
+    """The state of a batch as plain data; times in ISO 8601."""
     spent = outcome.spent
     return {
         "batch": outcome.batch.id,
@@ -135,7 +135,7 @@ def outcome_record(outcome: BatchOutcome) -> dict[str, object]:
 
 
 def as_json(outcome: BatchOutcome, items: Iterable[BatchItem] | None = None) -> str:
-    """The document `llmdo.batch/1`, with `items` where they are asked for."""
+    """The document `llmdo.batch/1`, with `items` if given."""
     document: dict[str, object] = {"schema": "llmdo.batch/1", **outcome_record(outcome)}
     if items is not None:
         document["rows"] = [{**row(item, item.result), "hint": item.result.hint} for item in items]

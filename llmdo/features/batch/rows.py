@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def row(item: BatchItem, result: Result) -> dict[str, Json]:
-    """What is said of an item that is over."""
+    """The row of a finished item."""
     return {
         "key": item.key,
         "number": item.number,
@@ -36,10 +36,10 @@ def row(item: BatchItem, result: Result) -> dict[str, Json]:
 
 
 class Rows:
-    """The file of the rows. Of an item that was tried again, the last row counts."""
+    """The file of the rows. For a retried item, the last row counts."""
 
     def __init__(self, path: Path) -> None:
-        """Opens it to add to what is there; a row that was cut short by a crash is taken out.
+        """Opens it to append; removes a row that a crash cut short.
 
         Raises:
             LlmdoError: It cannot be written, or holds something else.
@@ -62,7 +62,7 @@ class Rows:
         self._file.close()
 
     def _written(self) -> dict[str, tuple[str, str, int]]:
-        """Of each key that has a row, the run, the state and the number of tries of the last."""
+        """The run, the state and the number of tries in the last row of each key."""
         whole, states = 0, {}
         for line in self._file:
             if not line.endswith(b"\n"):
@@ -86,6 +86,6 @@ class Rows:
             raise LlmdoError(f"cannot write `{self._path}`: {error.strerror}") from error
 
     def complete(self, items: Iterable[BatchItem]) -> None:
-        """Writes what is lacking of items that were over before."""
+        """Writes the missing rows of items that were over before."""
         for item in items:
             self.add(item, item.result)

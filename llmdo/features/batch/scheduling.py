@@ -1,4 +1,4 @@
-"""The items of a batch one after the other, so many at a time, until there are no more or something says to stop."""
+"""The items of a batch one after the other, so many at a time, until none is left or a bound is reached."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from llmdo.journal.items import BatchItem
 
     Work = Callable[[BatchItem], Awaitable[Result | None]]
-    """What becomes of an item that was taken; None where another process has it by now, or its run."""
+    """The work on a taken item; None if another process has it by now, or its run."""
     OnResult = Callable[[BatchItem, Result], None]
 
 
@@ -33,16 +33,16 @@ UNPRICED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchBounds:
-    """What ends a batch early; what has begun by then is finished."""
+    """The bounds that end a batch early; items that have begun are finished."""
 
     jobs: int = 8
     """Items that are worked on at a time."""
     items: int | None = None
     """Items that are begun."""
     failures: int | None = None
-    """Items of the batch that may have failed before nothing more begins."""
+    """Failed items of the batch before nothing more begins."""
     budget_usd: Decimal | None = None
-    """What the batch may have cost before nothing more begins."""
+    """The cost of the batch before nothing more begins."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class Draining:
     interrupted: bool = False
 
     def __call__(self, reason: str) -> bool:
-        """Has nothing more begin; whether that was news."""
+        """Lets nothing more begin; whether that was news."""
         is_first = self.reason is None
         self.reason = self.reason or reason
         return is_first
@@ -69,10 +69,10 @@ class _AtWork:
     tasks: dict[asyncio.Task[Result | None], BatchItem] = field(default_factory=dict)
     begun: int = 0
     failure: Exception | None = None
-    """The first of what went wrong, because of which nothing more is begun."""
+    """The first error because of which nothing more is begun."""
 
     def fail(self, error: Exception, draining: Draining) -> None:
-        """Has nothing more begin; what others have begun is not cut off within their calls."""
+        """Lets nothing more begin; items of others are not cut off within their calls."""
         self.failure = self.failure or error
         draining(str(error))
 
@@ -87,11 +87,11 @@ async def work_off(
 ) -> None:
     """Returns when no item is queued any more, or `draining` says why nothing more begins and all that had is over.
 
-    `on_result` is called with each item once its outcome is on record. `look` queues what others have left, where
-    nothing else is to be done.
+    `on_result` is called with each item once its outcome is on record. `look` queues the items that others have left,
+    when there is nothing else to do.
 
     Raises:
-        Exception: What the store or `work` raises, once what had begun by then is over.
+        Exception: An error of the store or of `work`, once all begun items are over.
     """
     running, has_looked = _AtWork(), False
     try:
@@ -136,9 +136,9 @@ def _begin(store: BatchStore, work: Work, bounds: BatchBounds, draining: Drainin
 
 
 async def _worked(store: BatchStore, work: Work, item: BatchItem, draining: Draining) -> Result | None:
-    """What becomes of an item; None where another process has taken it since.
+    """Works on an item; None if another process has taken it since.
 
-    One whose run another process has is looked at until that one is through with it.
+    An item whose run another process has is polled until that process is through with it.
     """
     while (result := await work(item)) is None and await asyncio.to_thread(has, store, item):
         if draining.reason is not None:
@@ -150,7 +150,7 @@ async def _worked(store: BatchStore, work: Work, item: BatchItem, draining: Drai
 def _end(
     store: BatchStore, item: BatchItem, result: Result | None, draining: Draining, on_result: OnResult
 ) -> None:
-    """Keeps what became of an item, and has nothing more begin where that says so."""
+    """Keeps the result of an item, and lets nothing more begin if it says so."""
     if result is None:
         return
     if ended := store.end(item, result):
@@ -160,7 +160,7 @@ def _end(
 
 
 def reached(store: BatchStore, bounds: BatchBounds, begun: int = 0) -> str | None:
-    """Which of the bounds is reached, in a sentence; None where none is."""
+    """The bound that is reached, in a sentence; None if none is."""
     if bounds.items is not None and begun >= bounds.items and store.counts().get("queued"):
         return f"{begun} items were begun, as `--limit` says"
     if bounds.failures is not None:

@@ -1,4 +1,4 @@
-"""The terminal that a batch was started from, as what the batch needs of its host."""
+"""The terminal that a batch was started from, as the host of the batch."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ LONGEST = 2000  # bytes of what another process said
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTerminal:
-    """A `BatchHost`: it shows progress on stderr, and Ctrl-C has nothing more begin."""
+    """A `BatchHost`: it shows progress on stderr, and on Ctrl-C nothing more begins."""
 
     approvals: ApprovalOptions = field(default_factory=ApprovalOptions)
     processes: int = 1
-    """How many work on the batch, this one included."""
+    """The number of processes on the batch, including this one."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     consent: Consent = field(default_factory=consent_here)
-    """Who answers for what its runs would execute."""
+    """The consent to execute code in its runs."""
 
     def tell(self, line: str) -> None:
         """Tells the person."""
         say(line)
 
     def approving(self, graph: Graph) -> Approving:
-        """Who answers: whoever the options name, else nobody now; the questions wait."""
+        """The approver that the options name, else nobody now; the questions wait."""
         options = self.approvals
         if not (options.approve_all or options.reject_all):
             options = ApprovalOptions(approve=options.approve, later=True)
@@ -81,7 +81,7 @@ class BatchTerminal:
 
     @contextmanager
     def sharing(self, store: BatchStore, root: Path, bounds: BatchBounds) -> Iterator[None]:
-        """Has other processes work on the batch as well; waits for them, and says what one of them could not do."""
+        """Starts other processes on the batch as well; waits for them, and reports their errors."""
         if self.processes > 1 and bounds.items is not None:
             raise LlmdoError("`--limit` counts the items of one process", hint="leave out `--processes`")
         words = [sys.executable, "-m", "llmdo", "batch", "resume", store.batch.id, "--project", str(root)]
@@ -102,7 +102,7 @@ class BatchTerminal:
     def wait_for(
         self, work: Coroutine[object, object, None], abandon: Callable[[], None], draining: Draining
     ) -> None:
-        """Returns when `work` does. The first Ctrl-C lets finish what has begun, the second ends the program."""
+        """Returns when `work` does. The first Ctrl-C lets begun items finish, the second ends the program."""
         run_interruptibly(work, abandon, draining.by_person)
 
 
@@ -124,7 +124,7 @@ def _approval_words(approvals: ApprovalOptions) -> Iterator[str]:
 
 
 def report(outcome: BatchOutcome, *, as_json: bool) -> int:
-    """Prints how a batch stands, and returns the exit code."""
+    """Prints the state of a batch, and returns the exit code."""
     if as_json:
         put(render.as_json(outcome), end="", as_json=True)
     else:
@@ -139,7 +139,7 @@ def report(outcome: BatchOutcome, *, as_json: bool) -> int:
 
 
 def begin(request: BatchRequest, host: BatchTerminal, *, fleet: str | None, priority: int) -> BatchOutcome:
-    """How a batch stands after it was put in and worked off, here or by the workers of a fleet."""
+    """Puts a batch in and works it off, here or by the workers of a fleet."""
     from llmdo.features.batch import commands as service
 
     if fleet is None:
@@ -150,7 +150,7 @@ def begin(request: BatchRequest, host: BatchTerminal, *, fleet: str | None, prio
 
 
 def go_on(request: ContinuedBatch, host: BatchTerminal, *, fleet: str | None) -> BatchOutcome:
-    """How a batch stands after what is left of it was worked off, here or by the workers of a fleet."""
+    """Works off the rest of a batch, here or by the workers of a fleet."""
     from llmdo.features.batch import commands as service
 
     if fleet is None:
@@ -165,7 +165,7 @@ def go_on(request: ContinuedBatch, host: BatchTerminal, *, fleet: str | None) ->
 
 
 def cancel(root: Path, batch: str, *, fleet: str | None) -> BatchOutcome:
-    """How a batch stands from which everything was taken that has not begun."""
+    """Cancels all items that have not begun."""
     from llmdo.features.batch import commands as service
 
     if fleet is None:
@@ -174,14 +174,14 @@ def cancel(root: Path, batch: str, *, fleet: str | None) -> BatchOutcome:
 
 
 def rebind(root: Path, batch: str, *, fleet: str | None, allow_drift: tuple[str, ...]) -> str:
-    """What became of a batch that was moved to the lock of this checkout, in a sentence."""
+    """Moves a batch to the lock of this checkout; gives the result in a sentence."""
     queue = fleet_queue()
     queue.require(fleet)
     return render.rebound(queue.rebind(root, batch, os.environ, BatchTerminal(), allow_drift))
 
 
 def _kept(approvals: ApprovalOptions) -> dict[str, Json]:
-    """How workers answer questions."""
+    """The approvals for workers."""
     return {
         "approve": list(approvals.approve),
         "approve_all": approvals.approve_all,
@@ -190,10 +190,10 @@ def _kept(approvals: ApprovalOptions) -> dict[str, Json]:
 
 
 def _require_of_workers(working: Working, host: BatchTerminal) -> None:
-    """Nothing, where all that was said can be kept by workers.
+    """Requires that workers can keep all of these settings.
 
     Raises:
-        LlmdoError: It is about processes of this machine.
+        LlmdoError: One is about processes of this machine.
     """
     if host.processes > 1 or working.bounds.jobs != 8:
         raise LlmdoError(

@@ -1,4 +1,4 @@
-"""What only a person can decide about an item: calls that may have taken effect, and runs that cannot go on."""
+"""The decisions on an item that only a person can make: calls that may have taken effect, and stuck runs."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class StuckRunError(LlmdoError):
     """A run that has begun cannot go on."""
 
     def __init__(self, why: LlmdoError, effects: tuple[str, ...] | None) -> None:
-        """`effects` are the calls that have taken effect in it; None where its journal cannot say."""
+        """`effects` are the calls that have taken effect in it; None if its journal cannot say."""
         super().__init__(why.message, hint=why.hint)
         self.result = Result(
             state="refused" if isinstance(why, DriftError) else "failed", error=why.message, hint=why.hint
         )
-        """What is said of its item where it is left at that."""
+        """The result of its item if no decision follows."""
         self.effects = ("it is not known which calls",) if effects is None else effects
 
 
@@ -47,7 +47,7 @@ def effects_of(journal: JournalStore) -> tuple[str, ...]:
 
 
 def asked_before(stuck: StuckRunError, run: str) -> Result:
-    """What is said of an item before `run` is begun in the place of a run that cannot go on, but had effects."""
+    """The result of an item before `run` is started in place of a stuck run that had effects."""
     return Result(
         state="unsure",
         error=f"its run cannot go on: {stuck.message}; it has taken effect by {_listed(stuck.effects)}, and a run "
@@ -57,15 +57,15 @@ def asked_before(stuck: StuckRunError, run: str) -> Result:
 
 
 def elsewhere(error: ElsewhereError) -> Result:
-    """What is said of an item whose run has written files on another machine."""
+    """The result of an item whose run has written files on another machine."""
     hint = "`llmdo batch retry BATCH --unsure again` there, or say that all machines see one folder"
     return Result(state="unsure", error=error.message, hint=f"{hint}: `[workspace] shared = true`")
 
 
 def unsettled_result(item: BatchItem, journal: JournalStore, *, were_asked: bool = False) -> Result | None:
-    """What is said of an item with calls that may have taken effect, where no person has decided about them.
+    """The result of an item with undecided calls that may have taken effect.
 
-    Nothing, as long as probes can settle them: `were_asked` says that these were asked just now.
+    None as long as probes can settle them: `were_asked` says that these were asked just now.
     """
     if item.retry != "again" and (item.is_behind or journal.last("imported") is not None):
         return _earlier(journal, is_behind=item.is_behind, is_given_up=item.retry == "give-up")
@@ -96,7 +96,7 @@ def unsettled_result(item: BatchItem, journal: JournalStore, *, were_asked: bool
 
 
 def _earlier(journal: JournalStore, *, is_behind: bool, is_given_up: bool) -> Result:
-    """What is said of an item whose journal may be an earlier state of it: the run may have gone on from there."""
+    """The result of an item whose journal may be an earlier state: the run may have gone on from there."""
     from_file = (
         f"run `{journal.run}` came from a file, and what it did after that file was written is not in it"
     )

@@ -1,4 +1,4 @@
-"""Batches: how each stands, its items, and some of them taken once more."""
+"""Batches: the state of each, its items, and retries."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _item(item: BatchItem) -> dict[str, Json]:
 
 
 def retried(subject: Subject, inquiry: Inquiry) -> Json:
-    """Has items that failed be taken once more, some by their keys or all, in a process of their own."""
+    """Retries failed items, some by their keys or all, in a process of their own."""
     body = inquiry.body
     if (
         not isinstance(body, dict)

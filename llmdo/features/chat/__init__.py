@@ -1,4 +1,4 @@
-"""Conversations with an entry at a terminal: each turn is a run, and a line that begins with a slash is a command."""
+"""Conversations with an entry at a terminal: each turn is a run; lines with a slash in front are commands."""
 
 from __future__ import annotations
 

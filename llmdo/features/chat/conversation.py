@@ -39,7 +39,7 @@ def hold(request: ChatRequest, host: Terminal) -> int:
 
 
 def _line(lines: Lines) -> str | None:
-    """The next line; None where the person ends the chat."""
+    """The next line; None at the end of the chat."""
     while True:
         try:
             return lines.next().strip()
@@ -50,7 +50,7 @@ def _line(lines: Lines) -> str | None:
 
 
 def _answer(line: str, chat: Chat, host: Terminal) -> None:
-    """Does what a line says, or has it answered; what goes wrong with it ends no chat."""
+    """Obeys a line, or has it answered; its failure ends no chat."""
     try:
         if line.startswith("/"):
             obey(line, chat)

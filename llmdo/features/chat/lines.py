@@ -1,4 +1,4 @@
-"""The lines that a person types in a chat, with editing and the earlier ones at hand."""
+"""The lines that a person types in a chat, with editing and a history."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 MARK = "> "
-"""What stands before a line."""
+"""The prompt before a line."""
 
 
 class Lines(Protocol):
-    """Where the lines come from."""
+    """A source of lines."""
 
     def next(self) -> str:
         """The next line.
@@ -27,7 +27,7 @@ class Lines(Protocol):
 
 
 def lines_at_terminal(before: Iterable[str], words: Iterable[str]) -> Lines:
-    """The lines of the person at this terminal; `before` are those of earlier turns, `words` what a tab completes.
+    """The lines of the person at this terminal; `before` are earlier ones, `words` the tab completions.
 
     Raises:
         LlmdoError: There is no terminal, or the library is not installed.

@@ -1,4 +1,4 @@
-"""`chat`: a conversation with an entry, turn by turn; each turn is a run that goes on from the one before."""
+"""`chat`: a conversation with an entry; each turn is a run that continues the one before."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
-    """With which entry a conversation is held, and how it begins."""
+    """The entry of a conversation, and how it begins."""
 
     start: EntryRequest
     models: tuple[str, ...] = ()
     """MODEL or WORKER=MODEL each."""
     continues: str | None = None
-    """The run that it goes on from."""
+    """The run that it continues."""
     debug: bool = False
 
 
 class Chat:
-    """A conversation as it stands."""
+    """A conversation in progress."""
 
     def __init__(self, prepared: PreparedRun, request: ChatRequest) -> None:
         self.prepared = prepared
         self.entry = prepared.graph.entries[prepared.entry]
         self.models = chosen_models(prepared.graph, request.models, request.start.environ)
         self.turns: list[Turn] = []
-        """Those that the model sees."""
+        """The turns that the model sees."""
         self.runs: list[str] = []
-        """The runs of all turns, also of those that the model does not see."""
+        """The runs of all turns, also those hidden from the model."""
         self.resumed: EndedRun | None = None
-        """How the last turn of an earlier chat ended, which had not."""
+        """The end of an earlier chat's last turn, if it was still open."""
         self._environ = request.start.environ
         self._is_debugged = request.debug
         self._before: tuple[ModelMessage, ...] = ()
-        """What was said before the first turn."""
+        """The messages before the first turn."""
 
     @property
     def messages(self) -> tuple[ModelMessage, ...]:
@@ -65,7 +65,7 @@ class Chat:
         return (*self._before, *(message for turn in self.turns for message in turn.messages))
 
     def say(self, text: str, host: Host) -> EndedRun:
-        """How the run of the next turn ended, whose input is `text`.
+        """The end of the next turn's run, with the input `text`.
 
         Raises:
             LlmdoError: It cannot be started.
@@ -95,11 +95,11 @@ class Chat:
         return ended
 
     def undo(self) -> Turn | None:
-        """The last turn, which the model does not see any more; None where there is none. What it did stays done."""
+        """Hides the last turn from the model and returns it, if any. Its effects stay."""
         return self.turns.pop() if self.turns else None
 
     def use_model(self, text: str) -> None:
-        """Has the next turns ask the model that `text` names, MODEL or WORKER=MODEL.
+        """Uses the model of `text`, MODEL or WORKER=MODEL, from the next turn on.
 
         Raises:
             LlmdoError: It is none, or one that a worker does not work with.
@@ -118,7 +118,7 @@ class Chat:
         self.models = models
 
     def model_names(self) -> dict[str, str]:
-        """Each worker that the entry reaches to the model that it asks."""
+        """The model of each worker that the entry reaches."""
         from llmdo.runtime.models.choice import choose
 
         graph = self.prepared.graph
@@ -130,7 +130,7 @@ class Chat:
         return offers.list_tools(self.prepared.graph, self.entry)
 
     def costs(self) -> Iterator[Summary]:
-        """What the run of each turn took."""
+        """The summary of each turn's run, with its costs."""
         runs = runs_of(self.prepared.root)
         for run in self.runs:
             with runs.read(run) as journal:
@@ -138,10 +138,10 @@ class Chat:
                     yield line
 
     def go_on_from(self, run: str, host: Host) -> None:
-        """Makes the turns of an earlier conversation those of this one; its last run is ended first, if it is not.
+        """Takes over the turns of an earlier conversation; an open last run is ended first.
 
         Raises:
-            LlmdoError: It is of another entry, is not over, or something of it is not here any more.
+            LlmdoError: It is of another entry, is not over, or a part of it is missing.
         """
         from llmdo.runtime.recording.history import earlier_turns
 
@@ -164,11 +164,11 @@ class Chat:
 
 
 def open_chat(request: ChatRequest, host: Host) -> Chat:
-    """A conversation that may begin, or goes on.
+    """A new or continued conversation.
 
     Raises:
-        InvalidTeamError: `check` finds errors that stand in the way.
-        LlmdoError: There is no such entry, it is code, or what it goes on from is not over.
+        InvalidTeamError: `check` finds errors that prevent it.
+        LlmdoError: There is no such entry, it is code, or the run to continue is not over.
     """
     start = request.start
     if request.continues is not None and start.entry is None and not start.words:

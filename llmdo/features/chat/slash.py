@@ -1,4 +1,4 @@
-"""What a line that begins with a slash does in a chat."""
+"""The commands of a chat: lines that begin with a slash."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def obey(line: str, chat: Chat) -> None:
-    """Does what a line says that begins with a slash.
+    """Executes the command in `line`.
 
     Raises:
         LlmdoError: There is no such command, or it cannot be done.
@@ -104,4 +104,4 @@ COMMANDS: Mapping[str, tuple[Callable[[Chat, str], None], str]] = {
     "save": (_save, "FILE: write what was said, as Markdown"),
     "model": (_model, "[WORKER=]MODEL: ask another model from now on; alone, say which are asked"),
 }
-"""The name of each command to what it does and how it is described."""
+"""The function and the description of each command by its name."""

@@ -1,4 +1,4 @@
-"""One agent file: what its header gives the agent, and what of it does nothing."""
+"""One agent file: the effect of its header, and its ineffective parts."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ KEYS = frozenset(
 """The keys of an agent file."""
 
 _FOR_TOOLS = frozenset({"allowed-tools", "allowedTools", "allowed_tools", "permissions", "tool"})
-"""Keys that other files have for what an agent file calls `tools`."""
+"""Keys for tools in other files, called `tools` in an agent file."""
 _NOT_IN_PLUGINS = ("hooks", "mcpServers", "permissionMode")
 _MEMORIES = frozenset({"local", "project", "user"})
 _REMEMBERING = ("Read", "Write", "Edit")
 """The tools that an agent gets with a memory, so that it can keep it."""
 _ELSEWHERE = ("claude-in-chrome", "claude_ai_", "computer-use", "ide")
-"""How servers are called that no file declares: they come with Claude Code, or with a person's account."""
+"""The names of undeclared servers: they come with Claude Code, or with a person's account."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentContext:
-    """What an agent file stands in."""
+    """The context of an agent file."""
 
     identities: Mapping[str, None]
     """The agents of the project, in the order of the files."""
@@ -73,7 +73,7 @@ class AgentReader:
 
     @property
     def header(self) -> Mapping[str, object]:
-        """What the file says before its prompt."""
+        """The header of the file."""
         return self.text.document.data
 
     def agent(self) -> Agent:
@@ -141,7 +141,7 @@ class AgentReader:
         return settings.with_hooks(own)
 
     def _approved(self, tool_items: Sequence[Item] | None, taken: frozenset[str]) -> tuple[ClaudeRule, ...]:
-        """What commands and skills allow, where the agent can run them."""
+        """The rules of commands and skills, if the agent can run them."""
         runs = (
             tool_items is None
             or self.header.get("skills")
@@ -192,7 +192,7 @@ class AgentReader:
         return servers
 
     def _judge_servers(self, named: Iterable[tuple[str, Place]], servers: Collection[str]) -> None:
-        """Notes the servers that nothing declares, each once."""
+        """Notes the undeclared servers, each once."""
         first: dict[str, Place] = {}
         for server, at in named:
             if server not in servers and server != "*" and not server.startswith(_ELSEWHERE):
@@ -214,7 +214,7 @@ class AgentReader:
                 yield tool if tool == EVERY_SERVER else tool.removesuffix("__*")
 
     def _given(self) -> list[Item] | None:
-        """The tools that the file names; None where it names none, and the agent has them all."""
+        """The tools that the file names; None if it names none, and the agent has them all."""
         value = self.header.get("tools", "*")
         if value in ("*", ["*"]):
             return None
@@ -225,7 +225,7 @@ class AgentReader:
         return list(items_in(self.text.document, "tools"))
 
     def _named(self, tool_items: Sequence[Item], tools: SessionTools) -> Iterator[Grant]:
-        """What the tools can do that the file names."""
+        """The grants of the tools that the file names."""
         for tool, _, place in tool_items:
             if tool.startswith("mcp__"):
                 yield from tools.of_server(tool, place)
@@ -241,7 +241,7 @@ class AgentReader:
             yield from tools.of_server(f"mcp__{server}", place)
 
     def _remembering(self, tool_items: Sequence[Item] | None, tools: SessionTools) -> Iterator[Grant]:
-        """The tools that come with a memory, where the file does not name them itself."""
+        """The tools that come with a memory, unless the file names them itself."""
         if tool_items is None or str(self.header.get("memory")) not in _MEMORIES:
             return
         for tool in _REMEMBERING:
@@ -251,7 +251,7 @@ class AgentReader:
     def _called(
         self, tool_items: Sequence[Item] | None, tools: SessionTools, at: Place
     ) -> tuple[list[AgentCall], Place | None]:
-        """The agents that it may call by name, and what lets it call them all."""
+        """The agents that it may call by name, and the place that lets it call them all."""
         calls: list[AgentCall] = []
         everyone = None
         if CALLING & {*tools.taken} or tools.settings.denies_call():

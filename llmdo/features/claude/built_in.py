@@ -1,4 +1,4 @@
-"""The agents that Claude Code brings along: whoever may call any agent may call them, though no file names them."""
+"""The built-in agents of Claude Code: agents that may call any agent may call them, though no file names them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Place
 
 ANY = "general-purpose"
-"""Has every tool, so it stands for all of them where nobody says which one."""
+"""It has every tool, so it represents all of them if none is named."""
 
 _READING = tuple(tool for tool in INHERITED if tool not in ("Edit", "NotebookEdit", "Write"))
 
@@ -32,14 +32,14 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
 
 
 def any_with(plugin: str) -> str:
-    """What `ANY` is called in a session with a plugin, whose servers it then has."""
+    """The name of `ANY` in a session with a plugin, whose servers it then has."""
     return f"{ANY} with {plugin}"
 
 
 def built_in_agents(
     agents: Iterable[Agent], tools: SessionTools, brought: Mapping[str, SessionTools]
 ) -> Iterator[Agent]:
-    """Those that some of `agents` may call; one that a project has an agent of that name for is not built in.
+    """Those that some of `agents` may call, except those that an agent of the project replaces by its name.
 
     `brought` are the tools of sessions with a plugin, by its name.
     """

@@ -26,7 +26,7 @@ ALLOWED = "allowed-tools"
 
 
 def approvals_in(files: Files, paths: Iterable[str]) -> Iterator[ClaudeRule]:
-    """What commands and skills allow without a question, by the rules that say so; one of each."""
+    """The rules by which commands and skills allow calls without a question; one of each."""
     seen: set[tuple[str, str | None]] = set()
     for path in paths:
         header = files.header(path, KEYS)

@@ -29,27 +29,27 @@ if TYPE_CHECKING:
 OWN = ".claude/"
 SERVERS = ".mcp.json"
 USER_SETTINGS = "settings.json"
-"""Where the folder that is read is a person's `~/.claude` itself."""
+"""The settings if the folder that is read is a person's `~/.claude` itself."""
 MANAGED_SETTINGS = "managed-settings.json"
-"""Where it is what an organisation hands out: this holds over all others."""
+"""The settings of an organisation, which hold over all others."""
 _TELLING = frozenset({"enabledPlugins", "hooks", "permissions", "sandbox"})
-"""Keys of which the settings of a person have one, and other files called so have none."""
+"""Keys of which a person's settings have one; other files of the same name have none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaudeHome:
-    """What holds for a session that is started in a folder, and for the agents in it."""
+    """The configuration of sessions in a folder, and of the agents in it."""
 
     folder: str
     """Empty for the project's own."""
     settings: ClaudeSettings
     servers: Mapping[str, tuple[Server, Place]]
     approved: tuple[ClaudeRule, ...]
-    """What its commands and skills allow while they run."""
+    """The rules of its commands and skills while they run."""
     at: Place | None
-    """What shows that sessions are started here; None where nothing does."""
+    """The evidence that sessions are started here, or None."""
     plugin: str | None = None
-    """The plugin that brings more into such a session than the project has: servers, or what does not ask."""
+    """The plugin that adds servers or unasked calls to such a session."""
 
     def tools(self) -> SessionTools:
         """The tools of the session itself."""
@@ -57,7 +57,7 @@ class ClaudeHome:
 
 
 def above_own(path: str) -> str:
-    """The folder whose `.claude` a file lies in; the project's own where it lies in none."""
+    """The folder whose `.claude` contains a file; the project's own if none does."""
     above, own, _ = f"/{path}".rpartition(f"/{OWN}")
     return above.removeprefix("/") if own else ""
 
@@ -75,7 +75,7 @@ def homes_of(files: Files, plugins: Sequence[ClaudePlugin], agents: Iterable[str
 
 
 def with_plugin(files: Files, home: ClaudeHome, plugin: ClaudePlugin) -> ClaudeHome:
-    """What holds for the agents of a plugin: which others a person enables is up to that person."""
+    """The configuration of a plugin's agents: the other plugins are up to each person."""
     hooks = tuple(hooks_in(files, plugin.hooks, plugin.root))
     settings = home.settings.with_hooks(hooks)
     judge_hooks(files, hooks if settings.hooks and settings.asks else ())
@@ -106,7 +106,7 @@ class _HomeReader:
     plugins: Sequence[ClaudePlugin]
 
     def home(self, folder: str, commands: Sequence[str]) -> ClaudeHome:
-        """What holds for sessions in a folder."""
+        """The configuration of sessions in a folder."""
         documents = self._documents(folder)
         tables = [Place(document, ("hooks",)) for document in documents]
         hooks = [*hooks_in(self.files, tables, "")]
@@ -159,7 +159,7 @@ class _HomeReader:
         return documents
 
     def _telling(self, path: str) -> Iterator[Document]:
-        """The settings at `path`, where they are those of Claude Code."""
+        """The settings at `path`, if they are those of Claude Code."""
         read = self.files.tree.read(path)
         if read and not read[1] and any(f'"{key}"' in read[0].text for key in _TELLING):
             document = self.files.json(path)
@@ -191,7 +191,7 @@ class _HomeReader:
             self.files.note("LDO554", place, message, "name the servers in `enabledMcpjsonServers`")
 
     def _judge_questions(self, settings: ClaudeSettings) -> None:
-        """Notes what switches questions off, or may do so."""
+        """Notes settings that switch questions off, or may do so."""
         mode = settings.mode
         if mode.name == "bypassPermissions" and mode.at:
             message = "mode `bypassPermissions` never asks for approval"

@@ -1,4 +1,4 @@
-"""Hooks that answer in place of a person: what runs before a tool, or where a question would be asked."""
+"""Hooks that answer in place of a person: those before a tool, and those in place of a question."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from llmdo.foreign.files import Files
 
 ASKED = "PermissionRequest"
-"""Where a question would be asked, be it by a rule."""
+"""The event of a question, also of one by a rule."""
 EVENTS = ("PreToolUse", ASKED)
-"""What hooks hear of that may answer `allow`."""
+"""The events whose hooks may answer `allow`."""
 
 MANY = 100  # words of one command: nobody names more scripts in it
 
 _ALLOWS = re.compile(r"""\\?["'](?:allow|approve)\\?["']|(?:permissionDecision|behavior)\W{1,8}allow""")
 _PLAIN = re.compile(r"[\w\s,|-]*")
 _SIMPLE = re.compile(r"\^?(?:[\w-]|\.\*)*\$?(?:\|\^?(?:[\w-]|\.\*)*\$?)*")
-"""Of regular expressions, those that are names in which anything may be left out."""
+"""Regular expressions that are names with any part left out."""
 _WORD = re.compile(r"[^\s\"'`;|&<>()]+")
 _SCRIPT = re.compile(r".*\.(?:bash|cjs|js|mjs|ps1|py|rb|sh|ts|zsh)")
 _VARIABLE = re.compile(r"\$\{?CLAUDE_(?P<which>PROJECT_DIR|PLUGIN_ROOT)\}?/?")
@@ -49,7 +49,7 @@ class ClaudeHook:
     matcher: str
     at: Place
     is_certain: bool
-    """Whether its text says so; else it is not known what it answers."""
+    """Whether its text says so; else its answer is unknown."""
 
     def names(self, tool: str) -> bool:
         """Whether it is asked about a tool, or about a tool of this server."""
@@ -70,7 +70,7 @@ def _is_server(tool: str) -> bool:
 
 
 def _fits(expression: str, tool: str) -> bool:
-    """Whether an expression that only leaves things out is found in a tool's name, or in one of this server's."""
+    """Whether an expression that only leaves parts out is found in a tool's name, or in one of this server's."""
     glob = expression.strip("^$").replace(".*", "*")
     start = glob.partition("*")[0]
     if _is_server(tool) and (start.startswith(f"{tool}__") or f"{tool}__".startswith(start or "-")):
@@ -80,7 +80,7 @@ def _fits(expression: str, tool: str) -> bool:
 
 
 def hooks_in(files: Files, tables: Iterable[Place], root: str) -> Iterator[ClaudeHook]:
-    """The hooks of these tables that may answer `allow`; `root` is the folder of the plugin that they come with."""
+    """The hooks of these tables that may answer `allow`; `root` is the folder of their plugin."""
     for place in tables:
         for event in EVENTS:
             for number, group in enumerate(items(table(place.data).get(event))):
@@ -102,7 +102,7 @@ def judge_hooks(files: Files, hooks: Iterable[ClaudeHook]) -> None:
 
 
 def _allows(files: Files, event: str, handler: Mapping[str, object], root: str) -> bool | None:
-    """Whether a handler says that it allows; False where that is not known, None where it does not."""
+    """Whether a handler says that it allows; False if that is unknown, None if it does not."""
     kind = handler.get("type", "command")
     if handler.get("async") is True or (event == "PreToolUse" and kind in ("agent", "prompt")):
         return None  # nobody waits for its answer, or it can only forbid
@@ -116,7 +116,7 @@ def _allows(files: Files, event: str, handler: Mapping[str, object], root: str) 
 
 
 def _scripts(files: Files, command: str, root: str) -> Iterator[str]:
-    """The texts of those of the project's own scripts that a command names."""
+    """The texts of the project's own scripts that a command names."""
     prefix = f"{root}/" if root else ""
     plain = _VARIABLE.sub(
         lambda variable: prefix if variable["which"] == "PLUGIN_ROOT" else "", command.replace('"', "")

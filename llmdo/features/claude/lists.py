@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Document
 
 _ITEM = re.compile(r"[^\s,()\"'\[\]]+(?:\((?:[^()]|\([^()]*\))*\))?")
-"""A tool in a text that lists several by commas or blanks, with what stands in its parentheses."""
+"""A tool in a text that separates several by commas or blanks, with its parentheses."""
 
 Item = tuple[str, str | None, Place]
-"""A tool, what stands in its parentheses, and where."""
+"""A tool, the text in its parentheses, and its place."""
 
 
 def items_in(document: Document, key: str) -> Iterator[Item]:

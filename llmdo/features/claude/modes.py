@@ -1,4 +1,4 @@
-"""Permission modes: what is decided where no rule decides, in a session and in the agents below it."""
+"""Permission modes: the decision if no rule decides, in a session and in the agents below it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Place
 
 MODES = frozenset({"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"})
-"""The permission modes; `manual` is what the interface calls `default`."""
+"""The permission modes; `manual` is the interface's name of `default`."""
 _HOLDS_BELOW = frozenset({"acceptEdits", "auto", "bypassPermissions"})
 """The modes of a session that no agent below it changes, whatever its file says."""
 _UNASKED = frozenset({"auto", "bypassPermissions"})
@@ -20,10 +20,10 @@ _UNASKED = frozenset({"auto", "bypassPermissions"})
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """What is decided where no rule decides.
+    """The decision if no rule decides.
 
-    Where no file says one it is `auto`, the mildest of those that a session then starts in: which of them it is depends
-    on the plan of the person who starts it.
+    If no file names a mode it is `auto`, the mildest of those that a session then starts in: the actual one depends on
+    the plan of the person who starts it.
     """
 
     name: str = "auto"
@@ -31,7 +31,7 @@ class Mode:
 
     @property
     def origin(self) -> str:
-        """Who decides so."""
+        """The source of the decision."""
         return f"Claude Code, mode {self.name}" + ("" if self.at else ": no file sets another")
 
     @property
@@ -40,7 +40,7 @@ class Mode:
         return self.name in _UNASKED
 
     def decision(self, line: Line) -> Decision:
-        """What it decides about a tool."""
+        """Its decision about a tool."""
         if line.decision == "allowed" or self.never_asks:
             return "allowed"
         if self.name == "acceptEdits" and writes(line):
@@ -49,7 +49,7 @@ class Mode:
         return "blocked" if self.name == "dontAsk" else line.decision
 
     def below(self, own: Mode | None) -> Mode:
-        """That of an agent that a session in this mode calls, and whose file says `own`."""
+        """The mode of an agent whose file says `own` below a session in this mode."""
         return self if own is None or self.name in _HOLDS_BELOW else own
 
 

@@ -1,4 +1,4 @@
-"""Plugins: what `plugin.json` and the entries of a marketplace list, and else the folders where such files lie."""
+"""Plugins: the files listed in `plugin.json` and in marketplace entries, or by default those in their folders."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ _MANY = 5  # names of plugins in one sentence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaudePlugin:
-    """A plugin whose files lie in the project."""
+    """A plugin whose files are in the project."""
 
     name: str
     root: str
     """Its folder; empty for the project's own."""
     agents: Mapping[str, str]
-    """Their files, each with what stands before the agent's own name."""
+    """Their files, each with the prefix of the agent's own name."""
     commands: tuple[str, ...]
     """Files of commands and skills."""
     servers: Mapping[str, tuple[Server, Place]]
-    """By the names that Claude Code gives them."""
+    """By Claude Code's names for them."""
     hooks: tuple[Place, ...]
     """The tables of hooks."""
     at: Place
-    """What declares it."""
+    """Its declaration."""
 
 
 def plugins_in(files: Files) -> tuple[ClaudePlugin, ...]:
-    """The plugins of a project, in the order of their manifests; what comes from elsewhere is noted."""
+    """The plugins of a project, in the order of their manifests; external ones are noted."""
     tables: dict[str, list[Place]] = {}
     entries: dict[str, list[Place]] = {}
     for path in _manifests(files):
@@ -61,7 +61,7 @@ def plugins_in(files: Files) -> tuple[ClaudePlugin, ...]:
 
 
 def _manifests(files: Files) -> tuple[str, ...]:
-    """The files that declare plugins; of one agent that is given alone, that of its plugin."""
+    """The files that declare plugins; for a single agent, that of its plugin."""
     paths = files.named(PLUGINS)
     if paths or files.tree.only is None:
         return paths
@@ -87,7 +87,7 @@ def _plugins(
 
 
 def _entries(files: Files, marketplace: Place, base: str) -> Iterator[tuple[str, Place]]:
-    """The plugins that a marketplace lists and that lie in the project, each with its folder."""
+    """The plugins of a marketplace that are in the project, each with its folder."""
     document = marketplace.document
     prefix = text(table(document.data, "metadata").get("pluginRoot"))
     elsewhere: list[str] = []
@@ -113,7 +113,7 @@ def _entries(files: Files, marketplace: Place, base: str) -> Iterator[tuple[str,
 
 
 def _within(base: str, path: str) -> str | None:
-    """A path from a folder, as one from the project; None where it leads out of that."""
+    """A path relative to a folder, as one of the project; None if it is outside."""
     if path.startswith(("/", "~")) or "\\" in path:
         return None
     whole = posixpath.normpath(posixpath.join(base or ".", path))
@@ -127,12 +127,12 @@ class _PluginReader:
     files: Files
     root: str
     declared: Sequence[Place]
-    """The tables that speak of it."""
+    """The tables about it."""
     shares: bool
-    """Whether what lies in its folder is another plugin's already."""
+    """Whether the files in its folder are another plugin's already."""
 
     def plugin(self, *, is_alone: bool) -> ClaudePlugin:
-        """What the plugin brings along."""
+        """The plugin with all its parts."""
         name = self._name(is_alone=is_alone)
         plugin = ClaudePlugin(
             name=name,
@@ -162,7 +162,7 @@ class _PluginReader:
         return f"{globs.escape(self.root)}/{pattern}" if self.root else pattern
 
     def _values(self, key: str) -> Iterator[Place]:
-        """What is said at a key, one by one where it is a list."""
+        """The values at a key, one by one if it is a list."""
         for place in self.declared:
             at = Place(place.document, (*place.route, key))
             if isinstance(at.data, list):
@@ -171,7 +171,7 @@ class _PluginReader:
                 yield at
 
     def _listed(self, key: str) -> Iterator[tuple[Place, str]]:
-        """The paths that are said at a key, as paths of the project."""
+        """The paths at a key, as paths of the project."""
         for at in self._values(key):
             sources = [text(table(each).get("source")) for each in table(at.data).values()]
             for path in [at.data] if isinstance(at.data, str) else filter(None, sources):
@@ -182,7 +182,7 @@ class _PluginReader:
                     yield at, whole
 
     def _markdown(self, key: str, pattern: str) -> Iterator[str]:
-        """The Markdown files that are listed at a key, of folders those that fit the pattern."""
+        """The Markdown files at a key, of folders those that fit the pattern."""
         for at, path in self._listed(key):
             if path.endswith(".md"):
                 names = [path] if self.files.source(path) is not None else []
@@ -249,7 +249,7 @@ class _PluginReader:
                 yield place
 
     def _top(self, path: str, key: str) -> Place | None:
-        """The table at a key of a file, or the whole file where it has no such key."""
+        """The table at a key of a file, or the whole file if it has no such key."""
         document = self.files.json(path)
         if document is None:
             return None

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Tree
 
 COPILOT = ".agent.md"
-"""How the names of GitHub Copilot's agents end, which lie in `agents` as well; not in a folder of Claude Code."""
+"""The ending of GitHub Copilot's agents, which are in `agents` as well; not in a folder of Claude Code."""
 MAX_DEPTH = 10  # five calls, each over the worker that stands for every agent
 
 IDENTIFYING = frozenset({"description", "name", "tools"})
@@ -89,7 +89,7 @@ def _sessions(homes: Iterable[ClaudeHome], files: Sequence[_AgentFile]) -> Itera
 
 
 def _sessions_with(homes: Mapping[str, ClaudeHome]) -> Iterator[Agent]:
-    """A session with each plugin that brings more along than others have."""
+    """A session with each plugin that adds more than others have."""
     for name, home in homes.items():
         if home.plugin and home.at:
             yield main_session(f"{MAIN} with {name}", home.tools(), home.at, [any_with(name)])
@@ -103,11 +103,11 @@ class _AgentFile:
     text: reading.Text
     plugin: str | None
     name: str
-    """What Claude Code calls it: its own name, after the plugin that it comes with."""
+    """Its name in Claude Code: its own, after that of its plugin."""
 
 
 def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlugin]) -> list[_AgentFile]:
-    """The agents among the files at `paths` and of the plugins; of the others, why they are none."""
+    """The agents among the files at `paths` and of the plugins; notes why others are none."""
     plugins = tuple(plugins)
     prefixes = {path: (plugin.name, prefix) for plugin in plugins for path, prefix in plugin.agents.items()}
     names = {plugin.root: plugin.name for plugin in plugins}
@@ -155,7 +155,7 @@ def _start(files: Files, path: str) -> Location:
 
 
 def _lacking(text: reading.Text | None, *, is_own: bool, is_listed: bool) -> str | None:
-    """What a file lacks to be an agent; None where it is one."""
+    """The missing part of a file that is no agent; None for an agent."""
     if text is None:
         return "no header"
     header = text.document.data
@@ -171,7 +171,7 @@ def _lacking(text: reading.Text | None, *, is_own: bool, is_listed: bool) -> str
 
 
 def _is_of_gemini(text: reading.Text) -> bool:
-    """Whether a file, in a folder that may be anybody's, names nothing but tools of Gemini CLI."""
+    """Whether a file, in a folder of no particular tool, names only tools of Gemini CLI."""
     tools = {tool for tool, _, _ in items_in(text.document, "tools")}
     return tools <= tools_of("gemini") and any("_" in tool for tool in tools)
 

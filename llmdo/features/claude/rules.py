@@ -1,4 +1,4 @@
-"""The lines of `allow`, `ask` and `deny`: which tools each is about, and which part of what a tool can do."""
+"""The lines of `allow`, `ask` and `deny`: the tools of each, and the part of a tool."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ _ALIKE = {
     "Bash": ("Monitor",),
     "Task": ("Agent",),
 }
-"""The tools that every rule for another one is about as well."""
+"""Tools to which every rule for another one applies."""
 _BY_PATH = {
     "Edit": ("MultiEdit", "NotebookEdit", "Write"),
     "Read": ("Glob", "Grep", "LS", "NotebookRead"),
 }
-"""Those whose paths such a rule is about; one that denies or asks without a path is about its own tool for certain."""
+"""Tools whose paths such a rule covers; one that denies or asks without a path surely covers its own tool only."""
 _WITHOUT_PATHS = {
     "Glob": "Read",
     "MultiEdit": "Edit",
     "NotebookEdit": "Edit",
     "Write": "Edit",
 }
-"""Tools whose rules are about the whole tool alone, and the rules that are about their paths."""
+"""Tools whose rules cover the whole tool only, and the rules for their paths."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeRule:
-    """A line of `permissions`: a tool, perhaps only part of what it can do."""
+    """A line of `permissions`: a tool, perhaps only a part of it."""
 
     tool: str
     pattern: str | None
@@ -57,7 +57,7 @@ class ClaudeRule:
     at: Place
 
     def names(self, tool: str) -> bool:
-        """Whether it is about this tool, or about a tool of this server."""
+        """Whether it covers this tool, or one of this server."""
         if self.tool == tool or tool in _ALIKE.get(self.tool, ()):
             return True
         if tool in _BY_PATH.get(self.tool, ()):
@@ -71,17 +71,17 @@ class ClaudeRule:
         return self._is_of_server(tool) or fnmatchcase(tool, self.tool)
 
     def is_whole(self, tool: str) -> bool:
-        """Whether it is about all that the tool can do."""
+        """Whether it covers the whole tool."""
         return (self.pattern is None or self.pattern in _EVERYTHING) and not self._is_of_server(tool)
 
     def _is_of_server(self, tool: str) -> bool:
-        """Whether it is about some of the tools of a server that stands for all of them."""
+        """Whether it covers some of the tools of a server, which represents all of them."""
         is_server = tool.startswith("mcp__") and tool.count("__") == 1
         return is_server and self.tool.startswith(f"{tool}__") and self.tool != f"{tool}__*"
 
     @property
     def flaw(self) -> str | None:
-        """Why Claude Code does not heed it; None where it does."""
+        """Why Claude Code ignores it, or None."""
         if self.pattern is not None and self.tool in _WITHOUT_PATHS:
             return f"paths are only looked up in rules for `{_WITHOUT_PATHS[self.tool]}`"
         if self.decision == "allowed" and "*" in self.tool and not _AFTER_A_SERVER.match(self.tool):
@@ -90,11 +90,11 @@ class ClaudeRule:
 
     @property
     def origin(self) -> str:
-        """Who decides so."""
+        """The source of the decision."""
         return self.at.document.source.path
 
     def part(self, capability: Capability) -> Capability:
-        """The part of a capability that a rule such as `Bash(git log:*)` or `Edit(docs/**)` speaks of."""
+        """The part of a capability for a rule such as `Bash(git log:*)` or `Edit(docs/**)`."""
         pattern = self.pattern or ""
         if capability == UNLISTED:
             return commands(pattern)
@@ -105,7 +105,7 @@ class ClaudeRule:
 
 
 def rule_of(text: object, decision: Decision, at: Place) -> ClaudeRule | None:
-    """What a text such as `Bash(git log:*)` says; None where it is no rule."""
+    """The rule of a text such as `Bash(git log:*)`, or None."""
     parts = _RULE.fullmatch(text.strip()) if isinstance(text, str) else None
     return ClaudeRule(parts["tool"], parts["what"], decision, at) if parts else None
 

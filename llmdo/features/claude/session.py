@@ -1,4 +1,4 @@
-"""The main session: what a person has who starts Claude Code in the project, and no file declares."""
+"""The main session, for a person who starts Claude Code in the project: no file declares it."""
 
 from __future__ import annotations
 

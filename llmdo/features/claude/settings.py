@@ -1,4 +1,4 @@
-"""The permissions of Claude Code: what its settings and a permission mode decide about a tool."""
+"""The permissions of Claude Code: the decisions of its settings and of a permission mode about a tool."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ SHELLS = frozenset({"Bash", "Monitor", "PowerShell"})
 
 @dataclass(frozen=True, slots=True)
 class PermissionRuling:
-    """What is decided about all that a tool can do, or about part of it."""
+    """The decision about a tool, or a part of it."""
 
     capabilities: tuple[Capability, ...]
     decision: Decision
     rule: ClaudeRule | None = None
     origin: str = ""
-    """Who decides so, where that is neither the rule nor the mode."""
+    """The source of the decision, if that is neither the rule nor the mode."""
     at: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeSettings:
-    """What the settings of a session say about permissions."""
+    """The permissions in the settings of a session."""
 
     rules: tuple[ClaudeRule, ...] = ()
     mode: Mode = Mode()
@@ -58,7 +58,7 @@ class ClaudeSettings:
     asks_in_plan: bool = False
     """Whether a person is asked about commands while a plan is made; else a classifier decides."""
     sandbox: Place | None = None
-    """What lets commands run without a question because a sandbox confines them."""
+    """The setting that lets commands run without a question because a sandbox confines them."""
     is_sandboxed: bool = False
     """Whether a sandbox confines commands, asked about or not."""
     refused_servers: frozenset[str] = frozenset()
@@ -69,7 +69,7 @@ class ClaudeSettings:
     """Whether they are switched off."""
 
     def with_hooks(self, hooks: Iterable[ClaudeHook]) -> ClaudeSettings:
-        """The same where these hooks run as well."""
+        """The settings with these hooks added."""
         return self if self.no_hooks else replace(self, hooks=(*self.hooks, *hooks))
 
     @property
@@ -86,12 +86,12 @@ class ClaudeSettings:
         )
 
     def mode_of(self, own: Mode | None) -> Mode:
-        """That of an agent whose file says `own`."""
+        """The mode of an agent whose file says `own`."""
         is_refused = own is not None and own.name == "bypassPermissions" and self.no_bypass
         return self.mode.below(None if is_refused else own)
 
     def denies_call(self, agent: str | None = None) -> bool:
-        """Whether an agent may not be called; without its name: any of them."""
+        """Whether an agent may not be called; without a name: any of them."""
         denying = [rule for rule in self.rules if rule.decision == "blocked" and rule.names("Agent")]
         return any(
             rule.is_whole("Agent") or (agent is not None and rule.pattern == agent) for rule in denying
@@ -100,9 +100,9 @@ class ClaudeSettings:
     def grants(
         self, line: Line, at: Place, mode: Mode, approved: Sequence[ClaudeRule] = ()
     ) -> Iterator[Grant]:
-        """What is decided about one tool: about all of it, and about parts of it that are milder.
+        """The decisions about one tool: about all of it, and about milder parts.
 
-        `approved` are rules that commands and skills bring along.
+        `approved` are the rules of commands and skills.
         """
         for verdict in self._verdicts(line, mode, approved):
             rule = verdict.rule
@@ -154,7 +154,7 @@ class ClaudeSettings:
         whole: dict[Decision, ClaudeRule],
         mode: Mode,
     ) -> PermissionRuling:
-        """The decision over all that a tool can do."""
+        """The decision about the whole tool."""
         if "blocked" in whole:
             return PermissionRuling(capabilities, "blocked", whole["blocked"])
         if self.sandbox and line.tool in SHELLS and mode.name != "plan":
@@ -176,7 +176,7 @@ class ClaudeSettings:
 
 
 def is_broken(document: Document) -> bool:
-    """Whether Claude Code may skip the whole file, rules that deny included: a value is wrong, or it is no JSON."""
+    """Whether Claude Code may skip the whole file, deny rules included: a value is wrong, or it is no JSON."""
     mode = Place(document, ("permissions", "defaultMode")).data
     return bool(document.problems) or (mode is not None and str(mode) not in MODES)
 
@@ -186,7 +186,7 @@ def _of(line: Line) -> tuple[Capability, ...]:
 
 
 def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
-    """What these files say together, the later ones over the earlier: rules add up, of the rest the last holds."""
+    """The settings of these files together: rules add up, for all else the last file holds."""
     documents = tuple(document for document in documents if not is_broken(document))
     no_auto = _place(documents, "disableAutoMode", "permissions", wanted="disable")
     no_bypass = _place(documents, "disableBypassPermissionsMode", "permissions", wanted="disable")
@@ -226,7 +226,7 @@ def _sandbox(documents: Sequence[Document]) -> Place | None:
 
 
 def _place(documents: Sequence[Document], key: str, table: str, wanted: object = None) -> Place | None:
-    """The last place in a table, or at the top of a file, that says `key`; only where it says what is `wanted`."""
+    """The last place in a table, or at the top of a file, with `key`; only with the value `wanted`, if given."""
     at = None
     for document in documents:
         for route in ((key,), (table, key)) if wanted else ((table, key),):

@@ -1,4 +1,4 @@
-"""What the tools of Claude Code can do."""
+"""The capabilities of Claude Code's tools."""
 
 from __future__ import annotations
 
@@ -59,4 +59,4 @@ LINES = {line.tool: line for line in TABLE}
 INHERITED = (
     "Bash", "Edit", "Glob", "Grep", "Monitor", "NotebookEdit", "Read", "WebFetch", "WebSearch", "Write",
 )  # fmt: skip
-"""The built-in tools with a capability that an agent has whose file names no tools."""
+"""The built-in tools with a capability, which an agent has if its file names no tools."""

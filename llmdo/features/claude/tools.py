@@ -1,4 +1,4 @@
-"""What of Claude Code's tools and of MCP servers an agent has: one by its name, or all that there are."""
+"""The tools of Claude Code and of MCP servers that an agent has: by name, or all."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 
 EVERY_TOOL = "every tool"
 EVERY_OTHER_TOOL = "every other tool"
-"""Of an agent that names the tools that it does not have."""
+"""The rest of the tools, for an agent that names only those it does not have."""
 EVERY_SERVER = "mcp__*"
 
 
 @dataclass(frozen=True, slots=True)
 class SessionTools:
-    """The tools of one session, and what is decided about them in one mode."""
+    """The tools of one session, and the decisions on them in one mode."""
 
     settings: ClaudeSettings
     servers: Mapping[str, tuple[Server, Place]]
     mode: Mode
     approved: tuple[ClaudeRule, ...] = ()
-    """What commands and skills allow."""
+    """The rules of commands and skills."""
     taken: Collection[str] = ()
     """Tools, and servers as `mcp__SERVER`, that the agent does not have."""
 
     def named(self, tool: str, at: Place) -> Iterator[Grant]:
-        """What a built-in tool can do; nothing where that is nothing to anybody."""
+        """The grants of a built-in tool; none if it has no capability for anybody."""
         line = LINES[tool]
         if line.capabilities and tool not in self.taken:
             yield from self.settings.grants(line, at, self.mode, self.approved)
 
     def unknown(self, tool: str, at: Place) -> Iterator[Grant]:
-        """A tool of which nothing is known, so it may do anything."""
+        """An unknown tool, which may do anything."""
         line = Line(tool, (capability_of(tool),), "needs_approval", "open", "")
         yield from self.settings.grants(line, at, self.mode, self.approved)
 
@@ -62,7 +62,7 @@ class SessionTools:
             yield replace(grant, server=known)
 
     def inherited(self, at: Place) -> Iterator[Grant]:
-        """All that an agent has whose file names no tools."""
+        """The grants of an agent whose file names no tools."""
         toolset = EVERY_OTHER_TOOL if self.taken else EVERY_TOOL
         for tool in INHERITED:
             for grant in self.named(tool, at):
@@ -72,5 +72,5 @@ class SessionTools:
 
 
 def server_name(tool: str) -> str:
-    """The server of a tool that is called `mcp__SERVER__TOOL`."""
+    """The server of a tool `mcp__SERVER__TOOL`."""
     return tool.removeprefix("mcp__").partition("__")[0]

@@ -1,4 +1,4 @@
-"""Settings of Codex in layers: what an agent or a profile says, and below it what holds for the project."""
+"""Settings of Codex in layers: those of an agent or a profile, and below them those of the project."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ class ConfigLayer:
     route: Route = ()
 
     def place(self, *route: str | int, of_key: bool = False) -> Place:
-        """Where it says what it has at `route`."""
+        """The place of its value at `route`."""
         return Place(self.document, (*self.route, *route), of_key)
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigLayers:
-    """The layers that hold for one agent, the uppermost first."""
+    """The layers of one agent, the uppermost first."""
 
     layers: tuple[ConfigLayer, ...]
 
     def over(self, layer: ConfigLayer) -> ConfigLayers:
-        """These, with another one on top."""
+        """The layers, with another one on top."""
         return ConfigLayers((layer, *self.layers))
 
     def get(self, *route: str) -> tuple[object, Place | None]:
-        """The uppermost value at `route`, and its place; None where no layer has one."""
+        """The uppermost value at `route`, and its place; None if no layer has one."""
         for layer in self.layers:
             place = layer.place(*route)
             if place.data is not None:
@@ -45,7 +45,7 @@ class ConfigLayers:
         return None, None
 
     def text(self, *route: str) -> tuple[str | None, Place | None]:
-        """The uppermost value at `route` where that is a text."""
+        """The uppermost value at `route` if that is a text."""
         value, place = self.get(*route)
         return (value, place) if isinstance(value, str) else (None, None)
 
@@ -54,7 +54,7 @@ class ConfigLayers:
         return self.get(*route)[0] is True
 
     def tables(self, *route: str) -> Iterator[tuple[str, Mapping[str, object], Place]]:
-        """The tables in the table at `route`, by their names, those of all layers put together."""
+        """The tables in the table at `route`, by their names, merged over all layers."""
         merged: dict[str, dict[str, object]] = {}
         places: dict[str, Place] = {}
         for layer in reversed(self.layers):

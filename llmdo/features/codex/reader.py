@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Tree
 
 SESSION = "codex"
-"""What the session of a project is called here."""
+"""The name of a project's session here."""
 
 KEYS = frozenset(
     {
@@ -54,7 +54,7 @@ _ELSEWHERE = {
     "sandbox": "did you mean `sandbox_mode`?",
     "writable_roots": "it belongs in `[sandbox_workspace_write]`",
 }
-"""Keys that do nothing where they stand, and what would."""
+"""Keys without effect in their place, and the effective alternatives."""
 _SANDBOX_KEYS = frozenset({"exclude_slash_tmp", "exclude_tmpdir_env_var", "network_access", "writable_roots"})
 _OF_AGENTS = frozenset({"interrupt_message", "job_max_runtime_seconds", "max_depth", "max_threads"})
 """Keys of `[agents]` that are no agents."""
@@ -228,7 +228,7 @@ class _CodexProject:
         judge_servers(self.files, ConfigLayers((layer,)))
 
     def _note_unasked(self, layers: ConfigLayers, only: ConfigLayer | None = None) -> None:
-        """Notes what lets commands leave the sandbox, or be without one, and asks nobody."""
+        """Notes settings that let commands leave the sandbox, or be without one, unasked."""
         sandbox = sandbox_of(self.files, layers)
         approvals = approvals_of(self.files, layers, sandbox)
         if approvals.outside != "allowed":

@@ -1,4 +1,4 @@
-"""Rules of Codex about the beginnings of commands: what one allows runs outside the sandbox, and nobody is asked."""
+"""Rules of Codex about the beginnings of commands: allowed ones run outside the sandbox, unasked."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _ALLOW = "allow"
 
 @dataclass(frozen=True, slots=True)
 class AllowedCommands:
-    """What a rule allows."""
+    """The commands that a rule allows."""
 
     capability: Capability
     at: Place
 
 
 def allowed(files: Files, source: Source) -> Iterator[AllowedCommands]:
-    """What the rules in a file allow; a file that cannot be read as rules is noted."""
+    """The commands that the rules in a file allow; a file that cannot be read as rules is noted."""
     calls = _calls(source)
     if calls is None:
         message = f"`{source.path}` is not written as rules of Codex are, so what it allows is not known"
@@ -60,7 +60,7 @@ def allowed(files: Files, source: Source) -> Iterator[AllowedCommands]:
 
 
 def _calls(source: Source) -> list[ast.Call] | None:
-    """The rules of a file, which is Starlark, whose calls are those of Python; None where it is not."""
+    """The rules of a file, which is Starlark, whose calls are those of Python; None if it is not."""
     try:
         tree = parse(source.text)
     except (MemoryError, RecursionError, SyntaxError, ValueError):
@@ -76,7 +76,7 @@ def _calls(source: Source) -> list[ast.Call] | None:
 
 
 def _words(pattern: ast.expr | None) -> list[list[str]]:
-    """The alternatives for each word of a pattern; none where it is not written out."""
+    """The alternatives for each word of a pattern; none if it is not written out."""
     words = []
     for each in pattern.elts if isinstance(pattern, ast.List | ast.Tuple) else ():
         parts = each.elts if isinstance(each, ast.List | ast.Tuple) else [each]

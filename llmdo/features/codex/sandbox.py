@@ -1,4 +1,4 @@
-"""What confines the commands of Codex, and whether anybody is asked about those that leave that."""
+"""The sandbox of Codex's commands, and whether anybody is asked about those that leave it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Place
 
 MODELS = frozenset({"auto_review", "guardian_subagent"})
-"""Who answers in place of a person, by `approvals_reviewer`."""
+"""The values of `approvals_reviewer` by which a model answers in place of a person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """What commands may do by themselves."""
+    """The limits of commands that run by themselves."""
 
     name: str
     writes: bool = False
@@ -37,19 +37,19 @@ SANDBOXES = {
     "workspace-write": Sandbox("workspace-write", writes=True),
 }
 DEFAULT = "workspace-write"
-"""In a project that somebody trusts, as Codex asks for before it heeds the project's files."""
+"""The sandbox in a trusted project: Codex asks for trust before it heeds the project's files."""
 _BUILT_IN = {
     ":danger-full-access": "danger-full-access",
     ":danger-no-sandbox": "danger-full-access",
     ":read-only": "read-only",
     ":workspace": "workspace-write",
 }
-"""The permission profiles that need no table, and the sandbox that each stands for."""
+"""The permission profiles that need no table, and the sandbox of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodexApprovals:
-    """Who is asked: about commands in the sandbox, and about what leaves it."""
+    """The reviewers of commands in the sandbox, and of those that leave it."""
 
     inside: Decision = "allowed"
     outside: Decision = "needs_approval"
@@ -66,7 +66,7 @@ _POLICIES = {
 
 
 def sandbox_of(files: Files, layers: ConfigLayers) -> Sandbox:
-    """The sandbox that holds for an agent."""
+    """The sandbox of an agent."""
     profile, at = layers.text("default_permissions")
     if profile is not None and at is not None:
         return replace(_profile(files, layers, profile, at, ()), at=at)
@@ -81,7 +81,7 @@ def sandbox_of(files: Files, layers: ConfigLayers) -> Sandbox:
 
 
 def _profile(files: Files, layers: ConfigLayers, name: str, at: Place, seen: tuple[str, ...]) -> Sandbox:
-    """What a permission profile lets commands do, those that it extends included."""
+    """The sandbox of a permission profile, those that it extends included."""
     if name in _BUILT_IN:
         return SANDBOXES[_BUILT_IN[name]]
     profile = table(layers.get("permissions", name)[0])
@@ -103,7 +103,7 @@ def _profile(files: Files, layers: ConfigLayers, name: str, at: Place, seen: tup
 
 
 def _values(value: object) -> Iterator[object]:
-    """All that stands in a table and in those in it."""
+    """All values in a table and its subtables."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -114,7 +114,7 @@ def _values(value: object) -> Iterator[object]:
 
 
 def approvals_of(files: Files, layers: ConfigLayers, sandbox: Sandbox) -> CodexApprovals:
-    """Who is asked about the calls of an agent; what a model answers in place of a person counts as allowed."""
+    """The reviewers of an agent's calls; a model's answer in place of a person counts as allowed."""
     value, at = layers.get("approval_policy")
     approvals = CodexApprovals()
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What the tools of Codex can do."""
+"""The capabilities of Codex's tools."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ TABLE = (
         for name in ("close_agent", "request_user_input", "send_input", "update_plan", "wait_agent")
     ),
 )
-"""Where nothing is said: the sandbox `workspace-write`, and `on-request`, by which the model asks to leave it.
+"""The defaults: the sandbox `workspace-write`, and `on-request`, by which the model asks to leave it.
 
-A server says of its own tools which ones only read, and these are not asked about: so `approval_mode = "auto"` allows.
+A server says which of its own tools only read, and these are not asked about: so `approval_mode = "auto"` allows.
 Commands in the sandbox cannot send unless it has `network_access`.
 """

@@ -45,7 +45,7 @@ _MODES = ("approve", "auto", "prompt", "writes")
 
 @dataclass(frozen=True, slots=True)
 class CodexTools:
-    """What the tools of one agent follow from."""
+    """The sources of one agent's tools."""
 
     files: Files
     layers: ConfigLayers
@@ -53,7 +53,7 @@ class CodexTools:
     at: Place
 
     def grants(self) -> Iterator[Grant]:
-        """Every tool, with what is decided about it."""
+        """Every tool, with the decision about it."""
         sandbox = sandbox_of(self.files, self.layers)
         approvals = approvals_of(self.files, self.layers, sandbox)
         if self.layers.get("features", "shell_tool")[0] is not False:
@@ -135,7 +135,7 @@ class CodexTools:
 
 
 def judge_servers(files: Files, layers: ConfigLayers) -> None:
-    """Notes what the uppermost layer says of servers and Codex does not know."""
+    """Notes the unknown keys of servers in the uppermost layer."""
     layer = layers.layers[0]
     for name, server in table(layer.place("mcp_servers").data).items():
         files.misspelt_keys(layer.document, _SERVER_KEYS, *layer.route, "mcp_servers", name)

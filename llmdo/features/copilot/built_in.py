@@ -1,4 +1,4 @@
-"""The agents that GitHub Copilot brings along, for those who call them or hand over to them."""
+"""The built-in agents of GitHub Copilot, for those who call them or hand over to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Place
 
 GENERAL = "general-purpose"
-"""Has every tool; whoever may call any agent where Copilot's command line runs may call it."""
+"""It has every tool; agents that may call any agent may call it in Copilot's command line."""
 
 _ANYWHERE = Where(cloud=True, editor=False)
 _READING = ("read", "search")
@@ -27,7 +27,7 @@ class BuiltInAgent:
     name: str
     where: Where
     tools: tuple[str, ...] | None
-    """What it has; None for everything."""
+    """Its tools; None for all."""
 
 
 BUILT_IN: Mapping[str, BuiltInAgent] = {
@@ -49,7 +49,7 @@ https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-command-r
 
 
 def built_in_agents(agents: Sequence[Agent]) -> Iterator[Agent]:
-    """Those that some of `agents` may call; one that a project has an agent of that name for is not built in."""
+    """Those that some of `agents` may call, except those that an agent of the project replaces by its name."""
     own = {agent.name for agent in agents}
     wanted: dict[str, Place] = {}
     for agent in agents:

@@ -1,4 +1,4 @@
-"""Agents that run only in VS Code call the others there, without what these have in the cloud."""
+"""Agents that run only in VS Code call the others there, without their tools in the cloud."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def in_editor(
 ) -> Iterator[Agent]:
     """The agents; those in `only`, which run in VS Code alone, call the variants of the others in `in_editor_by_name`.
 
-    An agent that is called so stands beside itself, with all that it calls from there.
+    The variant of a called agent is added to the agent itself, with all that it calls from there.
     """
     callable_ = [agent for agent in agents if agent.is_callable and agent.name in {*in_editor_by_name, *only}]
     called = {call.name for agent in agents if agent.name not in only for call in agent.calls}
@@ -66,7 +66,7 @@ def _there(name: str, in_editor_by_name: Mapping[str, Agent]) -> str:
 
 
 def _moved(agent: Agent, in_editor_by_name: Mapping[str, Agent], callable_: Sequence[Agent]) -> Agent:
-    """The agent, with calls of what the others are there."""
+    """The agent, with calls of the variants there."""
     names = {each.name for each in callable_} if agent.everyone else set()
     calls = [
         replace(call, name=_there(call.name, in_editor_by_name))

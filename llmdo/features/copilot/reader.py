@@ -47,7 +47,7 @@ TARGETS = ("github-copilot", "vscode")
 _FOR_TOOLS = frozenset(
     {"allowed-tools", "allowedTools", "allowed_tools", "disallowedTools", "permissions", "tool"}
 )
-"""Keys that other formats have for tools."""
+"""Keys for tools in other formats."""
 _ITEM = re.compile(r"[^,\s\"'\[\]][^,\"'\[\]]*")
 
 
@@ -77,7 +77,7 @@ def read(tree: Tree) -> Team:
 
 
 def _names(texts: Iterable[tuple[str, reading.Text]]) -> Mapping[str, str]:
-    """The names of agents, by what others may call them."""
+    """The names of agents, by the names others may use."""
     names: dict[str, str] = {}
     for path, text in texts:
         name = _name_of(path, text.document)
@@ -87,7 +87,7 @@ def _names(texts: Iterable[tuple[str, reading.Text]]) -> Mapping[str, str]:
 
 
 def _starts_unasked(agent: Agent) -> bool:
-    """Whether it has a server where nobody is asked before it starts."""
+    """Whether it has a server that starts unasked."""
     return any(grant.server is not None and grant.decision == "allowed" for grant in agent.grants)
 
 
@@ -97,7 +97,7 @@ def _stem(path: str) -> str:
 
 
 def _name_of(path: str, document: Document) -> str:
-    """What an agent is called: by its header, else by its file; a prompt as people type it."""
+    """The name of an agent: by its header, else by its file; a prompt as people type it."""
     name = document.data.get("name")
     own = name.strip() if isinstance(name, str) and name.strip() else _stem(path)
     return excerpt(f"/{own}" if path.endswith(PROMPT) else own, MAX_NAME)
@@ -105,7 +105,7 @@ def _name_of(path: str, document: Document) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _CopilotProject:
-    """What holds for all agents of a project."""
+    """The common data of all agents of a project."""
 
     servers: Mapping[str, KnownServer]
     names: Mapping[str, str]
@@ -120,7 +120,7 @@ class _CopilotReader:
     unknown: UnknownNames = field(default_factory=UnknownNames)
 
     def text(self, path: str) -> reading.Text | None:
-        """The header and the prompt of a file; None where it is neither an agent nor a prompt with a header."""
+        """The header and the prompt of a file; None if it is neither an agent nor a prompt with a header."""
         is_prompt = path.endswith(PROMPT)
         if not is_prompt and PurePosixPath(path).stem.lower() != "readme":
             return self.files.text_or_prompt(path, KEYS)  # as VS Code takes it
@@ -129,7 +129,7 @@ class _CopilotReader:
         return text
 
     def elsewhere(self, paths: Sequence[str]) -> None:
-        """Notes the files that look like Copilot's and lie where it does not look."""
+        """Notes the files that look like Copilot's in places that it ignores."""
         others = sorted(set(self.files.tree.find(FILES)[0]) - set(paths))
         if others:
             more = f" and {len(others) - 1} more like it lie" if len(others) > 1 else " lies"
@@ -163,14 +163,14 @@ class _CopilotFileReader:
         return self.path.endswith(PROMPT)
 
     def judge(self) -> None:
-        """Notes what is odd about the file."""
+        """Notes the oddities of the file."""
         self._judge_keys()
         if self._is_prompt:
             self._judge_base()
         self.reader.unknown.add(Tools(self.where, self._servers()), self._given() or ())
 
     def agent(self, where: Where) -> Agent | None:
-        """What the file declares, as it runs there; None for a prompt, which then has the tools of its agent."""
+        """The agent in the file, as it runs there; None for a prompt, which then has the tools of its agent."""
         header = self.header
         key = next((each for each in ("name", "description") if each in header), None)
         at = self._place(key, of_key=True) if key else self._place(of_key=True)
@@ -211,14 +211,14 @@ class _CopilotFileReader:
 
     @property
     def where(self) -> Where:
-        """Where it can run."""
+        """The environments in which it can run."""
         if self.path.endswith((MODE, PROMPT)) or not self.header:  # GitHub requires a description
             return IN_EDITOR
         target = self.header.get("target")
         return Where(cloud=target != "vscode", editor=target != "github-copilot")
 
     def _servers(self) -> Mapping[str, KnownServer]:
-        """The servers of the project, and those of the file itself, which editors do not heed."""
+        """The servers of the project, and those of the file itself, which editors ignore."""
         own = self.header.get("mcp-servers")
         servers = dict(self.project.servers)
         if isinstance(own, dict):
@@ -245,7 +245,7 @@ class _CopilotFileReader:
             self.reader.files.note("LDO151", self._place("target"), message, hint)
 
     def _given(self) -> list[tuple[str, Place]] | None:
-        """The tools that the file names; None where it names none, and there are all of them."""
+        """The tools that the file names; None if it names none, and there are all of them."""
         value = self.header.get("tools", "*")
         if value in ("*", ["*"]) or (isinstance(value, list) and "*" in value):
             return None
@@ -264,7 +264,7 @@ class _CopilotFileReader:
         ]
 
     def _judge_base(self) -> None:
-        """Says where the agent that a prompt runs in does not exist."""
+        """Notes a prompt whose agent does not exist."""
         for key in ("agent", "mode"):
             if isinstance(name := self.header.get(key), str):
                 self._resolved(name, self._place(key))
@@ -272,7 +272,7 @@ class _CopilotFileReader:
     def _calls(
         self, tools: Tools, tool_names: Sequence[tuple[str, Place]] | None, at: Place
     ) -> tuple[list[AgentCall], Place | None]:
-        """The agents that it may call by name, and what lets it call them all."""
+        """The agents that it may call by name, and the place that lets it call them all."""
         by = (
             at
             if tool_names is None

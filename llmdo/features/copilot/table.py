@@ -1,4 +1,4 @@
-"""What the tools of GitHub Copilot can do."""
+"""The capabilities of GitHub Copilot's tools."""
 
 from __future__ import annotations
 

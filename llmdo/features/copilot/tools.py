@@ -25,10 +25,10 @@ DELEGATES = ("agent.delegate",)
 UNATTENDED = "Copilot's cloud agent runs unattended"
 ASKS = "VS Code, where no setting says anything"
 CLOUD, EDITOR = "cloud", "editor"
-"""Where a tool is there: what an agent reads in one of them steers no run in the other."""
+"""The environments of a tool: text that an agent reads in one of them steers no run in the other."""
 
 SERVERS = ("github", "playwright")
-"""The MCP servers that the cloud agent brings along."""
+"""The built-in MCP servers of the cloud agent."""
 
 _OTHER_NAMES = {
     "bash": "execute",
@@ -58,9 +58,9 @@ _OTHER_NAMES = {
     "websearch": "web",
     "write": "edit",
 }
-"""What aliases, the command line and older versions of VS Code call tools, in lower case."""
+"""The names of tools as aliases, in the command line and in older versions of VS Code, in lower case."""
 _EXTENSION = re.compile(r"[\w-]+\.[\w-]+")
-"""A publisher and its extension of VS Code, of whose tools nothing is known."""
+"""A publisher and its extension of VS Code, whose tools are unknown."""
 _OLD_SETS = frozenset({"new", "runcommands", "runnotebooks", "runtasks"})
 
 _BY_SET: dict[str, list[Line]] = {}
@@ -73,29 +73,29 @@ for _line in TABLE:
 _OF_SERVERS = {line.tool.partition("/")[0]: line for line in TABLE if line.tool.endswith("/TOOL")}
 
 NAMES = frozenset({*_BY_SET, *_BY_NAME, *(line.tool for line in TABLE if "TOOL" not in line.tool)})
-"""What a tool may be called in a file, for suggestions."""
+"""The possible names of tools in a file, for suggestions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where an agent can run: unattended in GitHub's cloud, and in an editor that asks."""
+    """The environments of an agent: unattended in GitHub's cloud, and in an editor that asks."""
 
     cloud: bool
     editor: bool
 
     @property
     def unknown(self) -> Decision:
-        """The decision about what comes from elsewhere: the mildest of those places."""
+        """The decision about external tools: the mildest of those environments."""
         return "allowed" if self.cloud else "needs_approval"
 
     @property
     def runs_in(self) -> str:
-        """The place that this decision is of."""
+        """The environment of this decision."""
         return CLOUD if self.cloud else EDITOR
 
     @property
     def origin(self) -> str:
-        """Who decides about what comes from elsewhere."""
+        """The source of the decision about external tools."""
         return UNATTENDED if self.cloud else ASKS
 
 
@@ -104,7 +104,7 @@ IN_EDITOR = Where(cloud=False, editor=True)
 
 @dataclass(frozen=True, slots=True)
 class KnownServer:
-    """An MCP server that a file declares, and where agents have it."""
+    """An MCP server that a file declares, and the environments in which agents have it."""
 
     server: Server
     in_cloud: bool
@@ -113,13 +113,13 @@ class KnownServer:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What the tools of one agent are looked up in."""
+    """The tables for the tools of one agent."""
 
     where: Where
     servers: Mapping[str, KnownServer]
 
     def every(self, at: Place) -> Iterator[Grant]:
-        """All that an agent has that names no tools."""
+        """The grants of an agent that names no tools."""
         for line in TABLE:
             if "TOOL" not in line.tool:
                 yield from self._grant(line, at, EVERY_TOOL)
@@ -129,7 +129,7 @@ class Tools:
             yield from self._of_server(name, at)
 
     def lines(self, name: str) -> tuple[Line, ...]:
-        """The lines of the table that a name stands for; none for what Copilot does not have itself."""
+        """The lines of the table for a name; none for tools that are not Copilot's."""
         key = _OTHER_NAMES.get(name.casefold(), name).casefold()
         if key in _BY_SET:
             return tuple(_BY_SET[key])
@@ -144,7 +144,7 @@ class Tools:
         return () if slash else tuple(_BY_NAME.get(key, ()))
 
     def server_of(self, name: str) -> str | None:
-        """The server or extension that stands before a tool's name; a server alone stands for all of its tools."""
+        """The server or extension before a tool's name; a server alone means all of its tools."""
         server, slash, _ = name.rpartition("/")
         if server.casefold() in _BY_SET:
             return None
@@ -154,7 +154,7 @@ class Tools:
         return same or (server if slash else None)
 
     def of(self, name: str, at: Place) -> Iterator[Grant]:
-        """What a name in `tools` gives an agent."""
+        """The grants of a name in `tools`."""
         lines = self.lines(name)
         server = None if lines else self.server_of(name)
         if lines:
@@ -182,15 +182,15 @@ class Tools:
             )
 
     def delegates(self, name: str) -> bool:
-        """Whether the name stands for the tool that calls other agents."""
+        """Whether the name means the tool that calls other agents."""
         return any(line.capabilities == DELEGATES for line in self.lines(name))
 
     def delegates_in_cloud(self, name: str) -> bool:
-        """Whether the name stands for that tool of the cloud agent and of the command line."""
+        """Whether the name means that tool of the cloud agent and of the command line."""
         return self.where.cloud and any(line.tool == "agent" for line in self.lines(name))
 
     def knows(self, name: str) -> bool:
-        """Whether Copilot has what the name stands for, or a file declares it."""
+        """Whether the name is a tool of Copilot, or declared by a file."""
         server = self.server_of(name)
         return bool(self.lines(name)) or server in self.servers or server in SERVERS
 

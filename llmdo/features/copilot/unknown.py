@@ -1,4 +1,4 @@
-"""Names in `tools` of which nothing is known: each reported once for a project, with how many files have it."""
+"""Unknown names in `tools`: each reported once for a project, with the number of files that have it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ELSEWHERE = (
 
 @dataclass(slots=True)
 class UnknownNames:
-    """What the files of a project name and nothing declares."""
+    """The undeclared names in the files of a project."""
 
     _servers: dict[str, list[Place]] = field(default_factory=dict)
     _tools: dict[str, list[Place]] = field(default_factory=dict)
     _near: dict[str, str | None] = field(default_factory=dict)
 
     def add(self, tools: Tools, named: Iterable[tuple[str, Place]]) -> None:
-        """Adds what is unknown of the tools that one file names."""
+        """Adds the unknown names among the tools of one file."""
         seen: set[str] = set()
         for name, place in named:
             server = tools.server_of(name)

@@ -1,4 +1,4 @@
-"""What the files of a project say Cursor may do unasked, and what not at all."""
+"""The calls that the files of a project let Cursor make unasked, and those they deny."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OF_A_PERSON = frozenset({
     "approvalMode", "attribution", "autoAcceptWebSearch", "editor", "hasChangedDefaultModel", "maxMode", "model",
     "network", "sandbox",
 })  # fmt: skip
-"""Those that count in a person's own `cli-config.json` alone."""
+"""Keys that count only in a person's own `cli-config.json`."""
 EDITOR_KEYS = frozenset({"autoRun", "mcpAllowlist", "terminalAllowlist"})
 _NAMED = ("Mcp", "Read", "Shell", "WebFetch", "Write")
 """The tools that a permission can name."""
@@ -41,7 +41,7 @@ UNASKED = frozenset({"Edit", "Read", "Search", "Write"})
 """Tools that no run mode asks about."""
 _TOKEN = re.compile(r"(?P<tool>[A-Za-z_]\w*)(?:\((?P<what>.*)\))?", re.DOTALL)
 _GROUPS = {"Delete": "Write", "Edit": "Write", "Search": "Read"}
-"""Tools that the permission of another one is about."""
+"""Tools covered by the permission of another one."""
 _ALL = frozenset({"", "*", "**", "**/*", "*:*", "*, *", "*,*", "/**"})
 
 
@@ -54,7 +54,7 @@ class Permission:
     at: Place
 
     def names(self, tool: str) -> bool:
-        """Whether it is about this tool."""
+        """Whether it covers this tool."""
         return self.tool == _GROUPS.get(tool, tool)
 
     @property
@@ -75,17 +75,17 @@ class Permission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CursorPermissions:
-    """What the project allows and denies, in the order of the files."""
+    """The allowed and denied calls of the project, in the order of the files."""
 
     allow: tuple[Permission, ...] = ()
     deny: tuple[Permission, ...] = ()
     asks: bool = False
-    """Whether what `allow` does not name asks: so it does on the command line."""
+    """Whether calls that `allow` does not name ask: so they do on the command line."""
     hook: Place | None = None
-    """What may answer in place of a person, with `allow` as well."""
+    """The hook that may answer in place of a person, even with `allow`."""
 
     def grants(self, line: Line, at: Place, toolset: str | None = None) -> Iterator[Grant]:
-        """What is decided about one tool: about all of it, and about parts of it that are milder."""
+        """The decisions about one tool: about all of it, and about milder parts."""
         if any(each.names(line.tool) and each.is_whole for each in self.deny):
             return
         allowing = [each for each in self.allow if each.names(line.tool)]
@@ -111,7 +111,7 @@ class CursorPermissions:
             )
 
     def server(self, name: str, server: Server, at: Place) -> Iterator[Grant]:
-        """What is decided about the tools of a server: one that goes unasked is enough for all."""
+        """The decision about the tools of a server: one that goes unasked is enough for all."""
         denied = (each for each in self.deny if each.tool == "Mcp" and each.names_server(name))
         if any(each.is_whole_server for each in denied):
             return
@@ -134,7 +134,7 @@ class CursorPermissions:
 def permissions_of(
     files: Files, command_line: Document | None, editor: Document | None, hooks: Document | None
 ) -> CursorPermissions:
-    """What `cli.json` and `permissions.json` of a project say, with what they say in vain noted."""
+    """The permissions in `cli.json` and `permissions.json` of a project, with ineffective settings noted."""
     allow: list[Permission] = []
     deny: list[Permission] = []
     if document := command_line:
@@ -161,7 +161,7 @@ def permissions_of(
 
 
 def _hook(files: Files, document: Document) -> Place | None:
-    """The first hook that is asked before a call, noted: what it answers is in its program."""
+    """The first hook that is asked before a call, noted: its answer depends on its program."""
     for event in _DECIDING:
         place = Place(document, ("hooks", event), of_key=True)
         if place.data:
@@ -186,7 +186,7 @@ def _permission(files: Files, text: str, at: Place) -> Iterator[Permission]:
 
 
 def _part(capability: Capability, pattern: str) -> Capability:
-    """The part of a capability that `Shell(git)`, `Shell(curl:*)` or `Write(docs/**)` speaks of."""
+    """The part of a capability for `Shell(git)`, `Shell(curl:*)` or `Write(docs/**)`."""
     if capability == UNLISTED:
         program, _, arguments = pattern.partition(":")
         words = f"{program} {arguments}".strip()

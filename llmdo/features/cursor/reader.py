@@ -38,7 +38,7 @@ _FOR_TOOLS = frozenset({
 })  # fmt: skip
 """Keys with which the agents of other tools have fewer tools."""
 SESSION = "main-session"
-"""What the session of a project is called here."""
+"""The name of a project's session here."""
 EVERY_TOOL = "every tool"
 NARROWER = "Cursor has no list of an agent's tools; `readonly: true` leaves those that read"
 MAX_DEPTH = 4  # an agent and a child of it, each over the worker that stands for every agent
@@ -67,7 +67,7 @@ def read(tree: Tree) -> Team:
 
 @dataclass(frozen=True, slots=True)
 class _Home:
-    """What holds for the session and for every agent that it calls."""
+    """The common data of the session and of every agent that it calls."""
 
     settings: tuple[Document, ...]
     """The files of the project that are about its session."""
@@ -91,7 +91,7 @@ class _Home:
             yield from self.permissions.grants(_READS_BY_COMMANDS, at, shell.tool)
 
     def sessions(self) -> Iterator[Agent]:
-        """The session that a person starts, where a file of the project is about it."""
+        """The session that a person starts, if a file of the project is about it."""
         for document in self.settings[:1]:
             at = Place(document, ())
             yield Agent(
@@ -109,7 +109,7 @@ class _Home:
 
 
 def _home(files: Files) -> _Home:
-    """What the JSON files of the project say, with what they say in vain noted."""
+    """The data in the JSON files of the project, with ineffective settings noted."""
     command_line, editor, servers, sandbox, hooks = (
         files.json(_path(files.tree, path)) for path in (COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS)
     )
@@ -127,12 +127,12 @@ def _home(files: Files) -> _Home:
 
 
 def _path(tree: Tree, path: str) -> str:
-    """Where a file of this name lies: where it was given alone, else where Cursor looks for it."""
+    """The path of a file of this name: its own if it was given alone, else Cursor's location for it."""
     return tree.only if tree.only and PurePosixPath(tree.only).name == PurePosixPath(path).name else path
 
 
 def _text(files: Files, path: str) -> Text | None:
-    """The agent file at `path`: of a header it needs nothing, so perhaps none at all."""
+    """The agent file at `path`: it needs no header."""
     source = files.source(path)
     content = reading.text(source, KEYS) if source else None
     if content:
@@ -146,7 +146,7 @@ def _text(files: Files, path: str) -> Text | None:
 
 
 def _agent(files: Files, home: _Home, path: str, content: Text) -> Agent:
-    """The agent in a file; it has no key that Cursor needs."""
+    """The agent in a file; Cursor requires no key."""
     header = content.document.data
     for key in header:
         place = Place(content.document, (key,), of_key=True)

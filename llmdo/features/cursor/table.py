@@ -1,4 +1,4 @@
-"""What the tools of Cursor can do."""
+"""The capabilities of Cursor's tools."""
 
 from __future__ import annotations
 
@@ -24,4 +24,4 @@ TABLE = (
     Line("Mcp", SERVES, "allowed", "open", _MCP),
     Line("Task", ("agent.delegate",), "allowed", "declared", _AGENTS),
 )
-"""Tools as permissions name them, and what is decided in Auto-review, the editor's first run mode."""
+"""Tools as permissions name them, with the decisions of Auto-review, the editor's first run mode."""

@@ -38,7 +38,7 @@ class PermissionLine:
     at: Place
 
     def names(self, tool: str) -> bool:
-        """Whether it is about this tool."""
+        """Whether it covers this tool."""
         return _glob(self.tool.lower()).fullmatch(tool.lower()) is not None
 
     @property
@@ -49,14 +49,14 @@ class PermissionLine:
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What the permissions of a file say."""
+    """The permissions of a file."""
 
     patterns: tuple[PermissionLine, ...] = ()
     mode: str | None = None
     mode_at: Place | None = None
 
     def grants(self, line: Line, tool: str, at: Place) -> Iterator[Grant]:
-        """What is decided about one tool, called `tool`: about all of it, and about parts of it that are milder."""
+        """The decisions about one tool, called `tool`: about all of it, and about milder parts."""
         mine = [permission for permission in self.patterns if permission.names(tool)]
         whole = {
             permission.decision: permission for permission in reversed(mine) if permission.argument is None
@@ -98,7 +98,7 @@ class Permissions:
 
 
 def permissions_of(document: Document, files: Files) -> Permissions:
-    """The permissions of a file; what is odd about them is noted."""
+    """The permissions of a file; oddities are noted."""
     table: object = document.data.get("permissions")
     patterns = tuple(_patterns(document, table)) if isinstance(table, dict) else ()
     for key in table if isinstance(table, dict) else ():
@@ -140,7 +140,7 @@ def _mode(document: Document, files: Files) -> tuple[str | None, Place | None]:
 
 
 def _part(capabilities: tuple[Capability, ...], tool: str, pattern: PermissionLine) -> tuple[Capability, ...]:
-    """The part of what a tool can do that a pattern for its arguments speaks of."""
+    """The part of a tool's capabilities for a pattern of its arguments."""
     if tool in _RUNNING and not pattern.is_loose:
         return (Capability("proc.exec"),)
     return capabilities

@@ -75,7 +75,7 @@ def read(tree: Tree) -> Team:
 
 
 def _lacking(document: Document) -> str | None:
-    """Why a file is no team; None where it is one."""
+    """Why a file is no team; None for a team."""
     agents = document.data.get("agents")
     tables = agents.values() if isinstance(agents, dict) else agents
     if not isinstance(tables, Iterable) or isinstance(tables, str) or not tables:
@@ -96,7 +96,7 @@ class _FileReader:
     document: Document
     files: Files
     prefix: str
-    """What stands before the names of its agents."""
+    """The prefix of its agents' names."""
 
     @property
     def data(self) -> Mapping[str, object]:
@@ -106,7 +106,7 @@ class _FileReader:
         return Place(self.document, route, of_key)
 
     def agents(self) -> Iterator[Agent]:
-        """The agents of the team, once more where they run in the background."""
+        """The agents of the team, with variants for those that run in the background."""
         tables = self._tables()
         agents = tuple(self._agents(tables))
         starts = {
@@ -117,7 +117,7 @@ class _FileReader:
         yield from in_background(agents, starts)
 
     def _background(self, table: Mapping[str, object], route: tuple[str | int, ...]) -> Place | None:
-        """The toolset with which an agent runs others in the background; None where it has none."""
+        """The toolset with which an agent runs others in the background, or None."""
         toolsets = table.get("toolsets")
         for number, toolset in enumerate(toolsets if isinstance(toolsets, list) else ()):
             if toolset == BACKGROUND or (isinstance(toolset, dict) and toolset.get("type") == BACKGROUND):
@@ -185,7 +185,7 @@ class _FileReader:
         names: Mapping[str, str],
         permissions: Permissions,
     ) -> Iterator[Grant]:
-        """The agents that it calls and that are in no file here."""
+        """The called agents that are in no file here."""
         for key, number, name in _named(table):
             if name in names:
                 continue
@@ -275,7 +275,7 @@ class _FileReader:
 
 
 def _named(table: Mapping[str, object]) -> Iterator[tuple[str, int, str]]:
-    """Key, number and name of each agent that one names as its own."""
+    """Key, number and name of each agent that an agent names as its own."""
     for key in ("sub_agents", "handoffs"):
         listed = table.get(key)
         for number, name in enumerate(listed if isinstance(listed, list) else ()):
@@ -284,13 +284,13 @@ def _named(table: Mapping[str, object]) -> Iterator[tuple[str, int, str]]:
 
 
 def _own_name(toolset: Mapping[str, object]) -> str | None:
-    """What a file calls the one tool of a toolset."""
+    """The file's name for the one tool of a toolset."""
     config = toolset.get("api_config")
     return _text(toolset.get("name")) or (_text(config.get("name")) if isinstance(config, dict) else None)
 
 
 def _server(table: object) -> Server:
-    """How a server is reached: a command, an address, or a container by its name."""
+    """The connection of a server: a command, an address, or a container by its name."""
     remote = table.get("remote") if isinstance(table, dict) else None
     if isinstance(remote, dict):
         return mcp.server_of(remote)

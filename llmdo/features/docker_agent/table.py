@@ -1,4 +1,4 @@
-"""What the toolsets of docker-agent can do."""
+"""The capabilities of docker-agent's toolsets."""
 
 from __future__ import annotations
 
@@ -48,5 +48,6 @@ TABLE = (
         )
     ),
 )  # fmt: skip
-"""Each tool after the `type` of its toolset; in capitals what a file names. Tools that say that they only read are not
-asked about, and a server says so of its own."""
+"""Each tool after the `type` of its toolset; in capitals a name from the file. Tools that say that they only read are
+not asked about, and a server says so of its own.
+"""

@@ -1,4 +1,4 @@
-"""What docker-agent runs without a question although its rules ask: agents in the background, and what hooks allow."""
+"""The calls that docker-agent runs unasked despite its rules: by agents in the background, and allowed by hooks."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _ALLOWS = re.compile(r'permission_decision\\*"?\s*[:=]\s*\\*"?allow')
 def in_background(agents: Sequence[Agent], starts: Mapping[str, Place]) -> Iterator[Agent]:
     """The agents of a file; those in `starts` call others in the background too, which then are never asked about.
 
-    `starts` gives for the name of such an agent the place of its toolset. An agent that runs so stands beside itself,
-    with all that it calls from there.
+    `starts` gives for the name of such an agent the place of its toolset. A variant for the background is added to the
+    agent itself, with all that it calls from there.
     """
     by_name = {agent.name: agent for agent in agents}
     for agent in agents:
@@ -68,7 +68,7 @@ def allowed_by_hooks(
     grants: Sequence[Grant],
     files: Files,
 ) -> Iterator[Grant]:
-    """The grants of an agent: what a hook in its file answers `allow` about is not asked about, and that is noted."""
+    """The grants of an agent: calls that a hook in its file answers with `allow` are unasked, and that is noted."""
     listed = hooks.get("pre_tool_use") if isinstance(hooks, dict) else None
     allowing: list[tuple[re.Pattern[str], Place]] = []
     for number, entry in enumerate(listed if isinstance(listed, list) else ()):
@@ -87,7 +87,7 @@ def allowed_by_hooks(
 
 
 def _commands(entry: Mapping[str, object]) -> Iterator[str]:
-    """What the hooks of an entry run."""
+    """The commands in the hooks of an entry."""
     hooks = entry.get("hooks")
     for hook in hooks if isinstance(hooks, list) else ():
         command = hook.get("command") if isinstance(hook, dict) else None

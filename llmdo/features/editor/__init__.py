@@ -1,4 +1,4 @@
-"""What an editor shows of a workspace while people type in it: the same findings as `check`, and what names mean.
+"""The language server of workspaces: the findings of `check` while people type, and the meaning of names.
 
 `session` reads the workspace as the editor has it, `text` counts columns as the editor does; `symbols`, `hovering`,
 `completing`, `lenses` and `actions` answer its questions from one reading, and `server` speaks its protocol. Nothing

@@ -1,4 +1,4 @@
-"""What an editor offers to do about findings and entries: edits that somebody chooses."""
+"""The actions that an editor offers on findings and entries: edits that a person chooses."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 class Edit(NamedTuple):
-    """A text in the place of another one."""
+    """A replacement of text."""
 
     at: Location
     text: str
 
 
 class Action(NamedTuple):
-    """Something that can be done."""
+    """An action."""
 
     title: str
     edits: tuple[Edit, ...]
     finding: Diagnostic | None = None
-    """What it is the answer to."""
+    """The finding that it solves."""
     is_preferred: bool = False
 
 
@@ -44,7 +44,7 @@ def fixes(findings: Iterable[Diagnostic]) -> Iterator[Action]:
 
 
 def all_fixes(findings: Iterable[Diagnostic]) -> tuple[Edit, ...]:
-    """The edits that `check --fix` would make in one file, none of which overlaps another."""
+    """The edits that `check --fix` would make in one file, without overlaps."""
     edits: list[Edit] = []
     safe = [finding.fix for finding in findings if finding.fix and finding.fix.safe]
     for fix in sorted(safe, key=lambda fix: (fix.at.path, fix.at.span or Span(0, 0, 0, 0))):
@@ -56,7 +56,7 @@ def all_fixes(findings: Iterable[Diagnostic]) -> tuple[Edit, ...]:
 
 
 def acceptances(project: Project, findings: Iterable[Diagnostic]) -> Iterator[Action]:
-    """For each finding that people may accept, the lines that say so; a person has to give the reason."""
+    """The manifest lines that accept a finding, for each that people may accept; a person has to give the reason."""
     source = project.workspace.document.source
     if project.workspace.manifest is None or (
         "accept" in project.workspace.table("check") and "[[check.accept]]" not in source.text
@@ -79,7 +79,7 @@ def acceptances(project: Project, findings: Iterable[Diagnostic]) -> Iterator[Ac
 
 
 def suggestions(project: Project, path: str, line: int) -> Iterator[Action]:
-    """For the entry at a line of the manifest, the smallest ceiling that admits all that it can reach."""
+    """The smallest ceiling that admits the whole reach of the entry at a line of the manifest."""
     if path != MANIFEST:
         return
     for entry in project.graph.entries.values():

@@ -1,4 +1,4 @@
-"""`llmdo lsp`."""
+"""The command `llmdo lsp`."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def lsp() -> int:
 
 
 def add_to(app: typer.Typer) -> None:
-    """Makes the command known."""
+    """Adds the command."""
     app.command()(lsp)

@@ -1,4 +1,4 @@
-"""What may stand where somebody types: keys and their meaning, names, capabilities and scopes."""
+"""Completion: keys and their meaning, names, capabilities and scopes."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ MOST_FOLDERS = 200
 
 
 class Completion(NamedTuple):
-    """Something that may stand there."""
+    """One proposal."""
 
     label: str
     kind: Literal["key", "worker", "toolset", "capability", "scope", "value"]
     detail: str = ""
     text: str = ""
-    """What is written, where that is not the label."""
+    """The inserted text, if it is not the label."""
 
 
 class Completions(NamedTuple):
-    """What may stand in the place of the characters before the cursor."""
+    """The proposals for the characters before the cursor."""
 
     replaced: int
-    """How many characters before the cursor each of them replaces."""
+    """The number of characters before the cursor that each of them replaces."""
     items: tuple[Completion, ...]
 
 
@@ -49,7 +49,7 @@ NOTHING = Completions(0, ())
 
 
 def completions(project: Project, path: str, lines: Sequence[str], line: int, column: int) -> Completions:
-    """What may stand at a place of a file, line and column from 1."""
+    """The proposals at a place of a file, line and column from 1."""
     form: Form
     if path == MANIFEST:
         form, cursor = "manifest", context.in_manifest(lines, line, column)
@@ -64,7 +64,7 @@ def completions(project: Project, path: str, lines: Sequence[str], line: int, co
 
 
 def _quoted(item: Completion, form: Form, cursor: Cursor) -> Completion:
-    """With the quotes that it needs where it stands."""
+    """The proposal with the quotes that its place needs."""
     is_bare = item.label.replace("_", "").replace("-", "").isalnum()
     if cursor.quote or item.text or (form == "worker" and not _needs_quotes(item.label)):
         return item
@@ -124,7 +124,7 @@ def _workers(project: Project) -> Iterator[Completion]:
 
 
 def _usable(project: Project) -> Iterator[Completion]:
-    """What a worker may name among its toolsets."""
+    """The names that a worker may list among its toolsets."""
     yield from _workers(project)
     for name in sorted({*project.graph.toolsets, *builtin.NAMES}):
         toolset = project.graph.toolsets.get(name)
@@ -148,7 +148,7 @@ def _capabilities(project: Project, word: str) -> Iterator[Completion]:
 
 
 def _scopes(project: Project) -> set[str]:
-    """The scopes that the workspace names, what its path map means, and its folders."""
+    """The scopes that the workspace names, those of its path map, and its folders."""
     named = {str(capability.scope) for capability in project.analysis.written if capability.scope is not None}
     targets = {f"{target}**" if target.endswith("/") else target for target in project.graph.paths.values()}
     return {*named, *targets, *_folders(project), "**"}
@@ -187,7 +187,7 @@ def _resolved(form: Form, part: Schema) -> Schema:
 
 
 def _schema_at(form: Form, route: Sequence[str]) -> Schema:
-    """What may stand at a route; nothing known where the format says nothing of it."""
+    """The schema at a route; empty if the format says nothing of it."""
     at: Schema = _schema(form)
     for key in route:
         at = _resolved(form, at["items"]) if "items" in at and "properties" not in at else at
@@ -201,7 +201,7 @@ def _schema_at(form: Form, route: Sequence[str]) -> Schema:
 
 
 def about_key(path: str, lines: Sequence[str], line: int, column: int) -> str | None:
-    """What the format says of the key that ends at a place; None where it says nothing, or no key does."""
+    """The description of the key that ends at a place; None if there is no key, or no description."""
     is_manifest = path == MANIFEST
     if not is_manifest and not path.endswith(WORKER_ENDINGS):
         return None

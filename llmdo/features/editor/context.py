@@ -1,6 +1,6 @@
-"""Where in a file somebody types: the route of keys to the cursor, as far as the lines above it tell.
+"""The place of the cursor in a file: the route of keys to it, as far as the lines above it tell.
 
-A file in which somebody types is mostly not one that a parser takes, so its lines are looked at one by one.
+A file during typing mostly does not parse, so its lines are read one by one.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ MOST_LINES = 200  # above the cursor, of one value
 
 
 class Cursor(NamedTuple):
-    """Where somebody types."""
+    """The place of the cursor."""
 
     route: tuple[str, ...]
-    """The keys that lead there; that of the value that is typed, where it is one."""
+    """The keys to it, including that of the value being typed."""
     is_key: bool
     """Whether a key is typed, in the table at `route`."""
     word: str
-    """What stands there already, before the cursor."""
+    """The text before the cursor."""
     quote: str
-    """The quotes in which it stands."""
+    """The quotes around it."""
     in_list: bool = False
 
 
 def in_manifest(lines: Sequence[str], line: int, column: int) -> Cursor | None:
-    """Where in `llmdo.toml` a place is, both from 1; None in a comment."""
+    """The cursor at a place in `llmdo.toml`, both from 1; None in a comment."""
     before = lines[line - 1][: column - 1]
     table: tuple[str, ...] = ()
     if re.match(r"^\s*\[", before) and "]" not in before and "=" not in before:
@@ -52,7 +52,7 @@ def in_manifest(lines: Sequence[str], line: int, column: int) -> Cursor | None:
 
 
 def in_header(lines: Sequence[str], line: int, column: int) -> Cursor | None:
-    """Where in the header of a worker file a place is; None outside of it, and in a comment."""
+    """The cursor at a place in the header of a worker file; None outside of it, and in a comment."""
     if not lines or lines[0] != FENCE or line < 2 or FENCE in lines[1 : line - 1]:
         return None
     before = lines[line - 1][: column - 1]
@@ -85,7 +85,7 @@ def _word(text: str) -> str:
 
 
 def _unfinished(lines: Sequence[str], table: tuple[str, ...]) -> str:
-    """The last statement of these lines of TOML, if its value has brackets that are open still."""
+    """The last statement of these lines of TOML, if its value has open brackets."""
     for number in range(len(lines) - 1, -1, -1):
         if _HEADER.match(lines[number]):
             break
@@ -97,7 +97,7 @@ def _unfinished(lines: Sequence[str], table: tuple[str, ...]) -> str:
 
 
 def _within(text: str, table: tuple[str, ...], equals: str) -> Cursor | None:
-    """Where the end of a statement in a table is; None in a comment."""
+    """The cursor at the end of a statement in a table; None in a comment."""
     *above, last = _COMMENT.sub("", text).split("\n") if "\n" in text else [text]
     if _COMMENT.search(last):
         return None
@@ -112,14 +112,14 @@ def _read(text: str, table: tuple[str, ...], equals: str) -> _Statement:
 
 
 class _Statement:
-    """Keys, values and brackets, as far as somebody has typed them."""
+    """Keys, values and brackets typed so far."""
 
     def __init__(self, table: tuple[str, ...], equals: str) -> None:
         self._equals = equals
         self._open = [("{", table)]
         self._key: tuple[str, ...] = ()
         self._before = ""
-        """What stands where a key or a value is typed."""
+        """The text of the key or value being typed."""
         self._raw = ""
         """The same with its quotes."""
         self._in_value = False
@@ -152,12 +152,12 @@ class _Statement:
 
     @property
     def is_open(self) -> bool:
-        """Whether it goes on with the next line."""
+        """Whether it continues on the next line."""
         return len(self._open) > 1
 
     @property
     def cursor(self) -> Cursor:
-        """Where all of that leads."""
+        """The cursor after all parts."""
         bracket, route = self._open[-1]
         is_value = self._in_value and bracket == "{"
         return Cursor(

@@ -1,4 +1,4 @@
-"""The page about a code that an editor opens: what `llmdo explain` prints, as a file of the person's own."""
+"""The page about a code that an editor opens: the output of `llmdo explain`, as a file of the person's own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from llmdo.version import __version__
 
 @cache
 def page(code: str) -> Path | None:
-    """The file that explains `code`; None where the person has no folder to keep it in."""
+    """The file that explains `code`; None if the person has no folder to keep it in."""
     try:
         if memory.is_off(os.environ):
             return None

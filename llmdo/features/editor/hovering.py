@@ -1,4 +1,4 @@
-"""What a name means: what a worker or an entry reaches, by which path and behind which gate; what a capability is."""
+"""The meaning of names: the reach of a worker or an entry, its paths and gates, and the meaning of a capability."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+.!|~&-])")
 
 
 def capability_at(line: str, column: int) -> str | None:
-    """The name of a capability at a column, from 1, of a line; None where there is none."""
+    """The name of a capability at a column, from 1, of a line, or None."""
     for match in _CAPABILITY.finditer(line):
         if match.start() < column <= match.end() + 1:
             return match[0]
@@ -35,7 +35,7 @@ def capability_at(line: str, column: int) -> str | None:
 
 
 def about(project: Project, mention: Mention) -> str | None:
-    """What is named, in Markdown; None where there is nothing to say."""
+    """The description of a name, in Markdown, or None."""
     match mention.kind:
         case "worker":
             return _worker(project, mention.name)
@@ -51,7 +51,7 @@ def about(project: Project, mention: Mention) -> str | None:
 
 
 def about_capability(project: Project, name: str) -> str | None:
-    """What a capability means, and what the rules of the workspace say of it; None where there is none of that name."""
+    """The meaning of a capability and the workspace's rules for it; None if there is none of that name."""
     own = _own_capability(project, name)
     below = [
         f"* {code(each)}: {plain(VOCABULARY[each])}" for each in VOCABULARY if each.startswith(f"{name}.")
@@ -104,7 +104,7 @@ def _entry(project: Project, name: str) -> str | None:
 
 
 def _after_strangers(project: Project, entry: Entry) -> Iterator[str]:
-    """What it can do once something below it has read a stranger's words, where flows are stated."""
+    """The reach after something below it has read a stranger's words, if flows are stated."""
     if not project.graph.all_flows:
         return
     from llmdo.reach.flows import after_strangers  # what only flow rules need
@@ -153,7 +153,7 @@ def _model(project: Project, alias: str) -> str | None:
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
-    """What can be reached, by which path, and what is asked or blocked on it."""
+    """The reach, by path, with the questions and blocks on it."""
     if not rows:
         yield "It reaches nothing."
         return
@@ -182,5 +182,5 @@ def plain(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """A name as Markdown shows code."""
+    """A name as Markdown code."""
     return f"`{shown(text).replace('`', chr(0x2CB)).replace('|', chr(0x2223))}`"

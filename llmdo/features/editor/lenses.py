@@ -1,4 +1,4 @@
-"""What stands above a worker and an entry: how much it reaches, and how much of that without a question."""
+"""The lines above workers and entries: how much each reaches, and how much of that without a question."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Lens(NamedTuple):
 
 
 def lenses(project: Project, path: str) -> Iterator[Lens]:
-    """What is shown in a file."""
+    """The lenses of a file."""
     graph, analysis = project.graph, project.analysis
     for name, worker in graph.workers.items():
         if worker.at.document.source.path == path and (span := worker.at.location.span):
@@ -31,7 +31,7 @@ def lenses(project: Project, path: str) -> Iterator[Lens]:
 
 
 def title(rows: Iterable[Row]) -> str:
-    """How many capabilities are reached, and how many without approval."""
+    """The number of reached capabilities, and of those without approval."""
     reached = [row for row in rows if row.decision != "blocked"]
     unasked = sum(row.decision == "allowed" for row in reached)
     noun = "capability" if len(reached) == 1 else "capabilities"

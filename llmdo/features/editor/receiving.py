@@ -1,4 +1,4 @@
-"""Messages of an editor as the protocol library reads them, and an answer to each request that it cannot read."""
+"""Messages of an editor as the protocol library reads them, and an answer to each unreadable request."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol
 
 LAST = 2**31 - 1
-"""The greatest line and column that the protocol knows; editors say more where they mean the end."""
+"""The greatest line and column of the protocol; editors send more for the end."""
 
 
 class EditorProtocol(LanguageServerProtocol):
-    """The protocol, which answers every request: the library drops one that it cannot read."""
+    """The protocol, which answers every request: the library drops unreadable ones."""
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """An object of a message, and at last the message; a line and a column as near as the protocol has them.
+        """An object of a message, and at last the message; lines and columns are cut to the protocol's range.
 
         Raises:
-            JsonRpcException: It is none; where it asks for an answer, the editor has that.
+            JsonRpcException: It is none; if it asks for an answer, the editor has that.
         """
         if data.keys() == {"line", "character"}:
             return {name: _within(number) for name, number in data.items()}

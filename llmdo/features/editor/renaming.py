@@ -17,10 +17,10 @@ _YAML_WORDS = frozenset({"null", "true", "false"})
 
 
 def rename(project: Project, mention: Mention, name: str) -> list[Fix]:
-    """The edits that call a worker `name` from now on: all of them, or none.
+    """The edits that rename a worker to `name`: all of them, or none.
 
     Raises:
-        LlmdoError: It is no worker, the name is taken or cannot be one, or a place cannot surely be rewritten.
+        LlmdoError: It is no worker, the name is taken or invalid, or a place cannot surely be rewritten.
     """
     if mention.kind != "worker" or mention.name not in project.graph.workers:
         raise LlmdoError("only workers are renamed here")

@@ -1,4 +1,4 @@
-"""The questions of an editor: each is answered from one reading of the workspace that the file belongs to."""
+"""The requests of an editor: each is answered from one reading of the workspace that the file belongs to."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PlaceAsked(NamedTuple):
 
     @property
     def mention(self) -> Mention | None:
-        """What is named there."""
+        """The name at the place."""
         return symbols.mention_at(self.project, self.path, self.line, self.column)
 
 
@@ -58,7 +58,7 @@ _KINDS = {
 
 
 def question(server: EditorServer, params: Asked | Renaming) -> PlaceAsked | None:
-    """The place that is asked about; None where it is in no workspace."""
+    """The place in question; None if it is in no workspace."""
     placed = server.session_of(params.text_document.uri)
     if placed is None:
         return None
@@ -68,7 +68,7 @@ def question(server: EditorServer, params: Asked | Renaming) -> PlaceAsked | Non
 
 
 def hover(server: EditorServer, params: types.HoverParams) -> types.Hover | None:
-    """What is meant at a place."""
+    """The description of the name or key at a place."""
     place = question(server, params)
     if place is None:
         return None
@@ -81,7 +81,7 @@ def hover(server: EditorServer, params: types.HoverParams) -> types.Hover | None
 
 
 def _of_key(place: PlaceAsked) -> str | None:
-    """What the format says of the key at a place."""
+    """The format's description of the key at a place."""
     line = place.text.lines[place.line - 1]
     end = place.column - 1
     while end < len(line) and (line[end].isalnum() or line[end] in "_-"):
@@ -90,7 +90,7 @@ def _of_key(place: PlaceAsked) -> str | None:
 
 
 def definition(server: EditorServer, params: types.DefinitionParams) -> list[types.Location]:
-    """Where that which is named at a place is declared."""
+    """The declarations of the name at a place."""
     place = question(server, params)
     mention = place.mention if place else None
     if place is None or mention is None:
@@ -99,7 +99,7 @@ def definition(server: EditorServer, params: types.DefinitionParams) -> list[typ
 
 
 def references(server: EditorServer, params: types.ReferenceParams) -> list[types.Location]:
-    """Everywhere that what is named at a place is named."""
+    """All mentions of the name at a place."""
     place = question(server, params)
     mention = place.mention if place else None
     if place is None or mention is None:
@@ -115,7 +115,7 @@ def _locations(server: EditorServer, session: Session, places: Iterable[Location
 
 
 def completion(server: EditorServer, params: types.CompletionParams) -> list[types.CompletionItem]:
-    """What may stand at a place."""
+    """The proposals at a place."""
     place = question(server, params)
     if place is None:
         return []
@@ -145,7 +145,7 @@ def prepare_rename(server: EditorServer, params: types.PrepareRenameParams) -> t
 
 
 def rename(server: EditorServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
-    """The edits that give the worker at a place another name."""
+    """The edits that rename the worker at a place."""
     place = question(server, params)
     mention = place.mention if place else None
     if place is None or mention is None:
@@ -170,7 +170,7 @@ def _edit(server: EditorServer, session: Session, edits: Sequence[actions.Edit])
 
 
 def code_actions(server: EditorServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """What can be done about the findings of a stretch of text, and about an entry there."""
+    """The actions for the findings and the entry in a stretch of text."""
     placed = server.session_of(params.text_document.uri)
     if placed is None:
         return []
@@ -237,7 +237,7 @@ def code_lenses(server: EditorServer, params: types.CodeLensParams) -> list[type
 
 
 def add_to(server: EditorServer) -> None:
-    """Makes the server answer these."""
+    """Registers the requests."""
 
     def answers(method: str, answer: Callable[[EditorServer, Sent], object], options: object = None) -> None:
         server.feature(method, options)(lambda sent: answer(server, sent))

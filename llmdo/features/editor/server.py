@@ -1,4 +1,4 @@
-"""The workspaces that an editor shows, and what it is sent about them."""
+"""The workspaces that an editor shows, and the findings sent to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llmdo.features.editor.text import Encoding
 
 PAUSE = 0.02
-"""Seconds from a key to the check that it asks for: of several keys at once only the last is checked."""
+"""Seconds from a key to its check: of several keys at once only the last is checked."""
 
 ENCODINGS: dict[types.PositionEncodingKind, Encoding] = {
     types.PositionEncodingKind.Utf8: "utf-8",
@@ -38,13 +38,13 @@ class EditorServer(LanguageServer):
         super().__init__("llmdo", __version__, types.TextDocumentSyncKind.Full, protocol_cls=EditorProtocol)
         self._sessions: dict[Path, Session] = {}
         self._uris: dict[Path, str] = {}
-        """What the editor calls the files that it has open."""
+        """The editor's URIs of its open files."""
         self._shown: dict[Path, dict[str, list[types.Diagnostic]]] = {}
-        """What was sent last about the files of each workspace."""
+        """The diagnostics sent last for the files of each workspace."""
         self._waiting: asyncio.TimerHandle | None = None
 
     def begin(self, folders: Iterator[Path]) -> None:
-        """Opens the workspaces that the editor's folders are in, or are."""
+        """Opens the workspaces that contain the editor's folders."""
         for folder in folders:
             self._session_at(folder)
         self.check_soon()
@@ -66,18 +66,18 @@ class EditorServer(LanguageServer):
             self.check_soon()
 
     def look_again(self) -> None:
-        """Has every workspace read anew."""
+        """Lets every workspace be read again."""
         for session in self._sessions.values():
             session.forget()
         self.check_soon()
 
     def check_soon(self) -> None:
-        """Sees to it that the editor hears what is wrong now."""
+        """Schedules a check whose findings the editor receives."""
         if self._waiting is None:
             self._waiting = asyncio.get_running_loop().call_later(PAUSE, self._check)
 
     def uri_of(self, session: Session, path: str) -> str:
-        """What the editor calls a file of a workspace."""
+        """The editor's URI of a file of a workspace."""
         file = session.root / path
         return self._uris.get(file) or uris.from_fs_path(str(file)) or ""
 
@@ -101,7 +101,7 @@ class EditorServer(LanguageServer):
         }
 
     def _show(self, session: Session, diagnostics: dict[str, list[types.Diagnostic]]) -> None:
-        """Sends what changed: of a file without findings, that there are none any more."""
+        """Sends the changes: an empty list for a file that has no findings any more."""
         before = self._shown.get(session.root, {})
         for uri in sorted({*before, *diagnostics}):
             now = diagnostics.get(uri, [])
@@ -110,7 +110,7 @@ class EditorServer(LanguageServer):
         self._shown[session.root] = diagnostics
 
     def session_of(self, uri: str) -> tuple[Session, str] | None:
-        """The workspace that a file belongs to, and its path there; None where it is in none."""
+        """The workspace of a file, and its path there; None if it is in none."""
         if not (name := uris.to_fs_path(uri)):
             return None
         file = Path(name)

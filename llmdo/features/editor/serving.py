@@ -20,7 +20,7 @@ WATCHED = ("**/llmdo.toml", "**/llmdo.lock", "**/*.worker", "**/*.worker.md", "*
 
 
 def make() -> EditorServer:
-    """A server that knows all requests."""
+    """A server with all requests."""
     server = EditorServer()
 
     @server.feature(types.INITIALIZED)
@@ -69,7 +69,7 @@ def _folders(server: EditorServer) -> Iterator[Path]:
 
 
 def serve() -> None:
-    """Serves until the editor ends it. What anything prints goes to stderr: stdout is the editor's."""
+    """Serves until the editor ends it. Prints go to stderr: stdout is the editor's."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     sys.stdout.flush()
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""One workspace as an editor has it: what is on the disk, with the texts that were not saved yet in its place."""
+"""One workspace as an editor has it: the files on disk, replaced by texts that are not saved yet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A workspace as it was read once, and what is wrong with it."""
+    """One reading of a workspace, and its findings."""
 
     project: Project
     findings: tuple[Diagnostic, ...]
@@ -47,10 +47,10 @@ class Session:
     _memory: Memory = field(default_factory=Memory)
     _reading: Reading | None = None
     _sound: Reading | None = None
-    """The last one that knows all names: while somebody types, a file often cannot be read."""
+    """The last one that knows all names: during typing, a file often cannot be read."""
 
     def edit(self, path: str, text: str) -> None:
-        """Takes the editor's text of a file, which stands for that on the disk from now on."""
+        """Takes the editor's text of a file, which replaces that on disk from now on."""
         self._memory.buffers[path] = text
         self._reading = None
 
@@ -60,7 +60,7 @@ class Session:
         self._reading = None
 
     def forget(self) -> None:
-        """Has the workspace read anew: something on the disk may have changed."""
+        """Lets the workspace be read again, as the disk may have changed."""
         self._reading = None
 
     @property
@@ -69,7 +69,7 @@ class Session:
         return self._reading is not None
 
     def reading(self) -> Reading:
-        """The workspace with its findings; files that are the same are not read again."""
+        """The workspace with its findings; unchanged files are not read again."""
         if self._reading is None:
             project = projects.read(self.root, memory=self._memory)
             self._reading = Reading(project, checks.reported(project, checks.check(project)))
@@ -78,12 +78,12 @@ class Session:
         return self._reading
 
     def sound(self) -> Reading:
-        """The last reading that knows all names of the workspace; the last one of all where none does."""
+        """The last reading that knows all names of the workspace, or else the last one."""
         now = self.reading()
         return self._sound or now
 
     def text(self, path: str) -> EditorText:
-        """A file as the editor shows it; an empty text where it cannot be read."""
+        """A file as the editor shows it; empty if it cannot be read."""
         return EditorText(self._shown(path), self.encoding)
 
     def texts(self) -> Callable[[str], EditorText]:
@@ -91,7 +91,7 @@ class Session:
         return cache(self.text)
 
     def with_line_ends(self, path: str, text: str) -> str:
-        """`text`, of lines that end in LF, as it is written into a file."""
+        """`text`, whose lines end in LF, with the line ends of the file."""
         return text.replace("\n", "\r\n") if "\r\n" in self._shown(path) else text
 
     def _shown(self, path: str) -> str:

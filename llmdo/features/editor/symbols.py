@@ -1,4 +1,4 @@
-"""Where names stand: what declares a worker, a toolset, a model, an entry or Python, and who names it."""
+"""The places of names: declarations and mentions of workers, toolsets, models, entries and Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Kind = Literal["worker", "toolset", "model", "entry", "tool", "python"]
 
 
 class Mention(NamedTuple):
-    """A place where something is named."""
+    """One declaration or mention of a name."""
 
     kind: Kind
     name: str
@@ -40,7 +40,7 @@ class Mention(NamedTuple):
 
 
 def mentions(project: Project) -> Iterator[Mention]:
-    """Everywhere that something of the workspace is declared or named."""
+    """All declarations and mentions in the workspace."""
     yield from _of_workers(project)
     yield from _of_entries(project)
     yield from _of_models(project)
@@ -48,7 +48,7 @@ def mentions(project: Project) -> Iterator[Mention]:
 
 
 def mention_at(project: Project, path: str, line: int, column: int) -> Mention | None:
-    """What is named at a place of a file; None where nothing is."""
+    """The mention at a place of a file, or None."""
     for mention in mentions(project):
         if mention.path == path and (span := mention.location.span) and _holds(span, line, column):
             return mention
@@ -56,12 +56,12 @@ def mention_at(project: Project, path: str, line: int, column: int) -> Mention |
 
 
 def declarations(project: Project, mention: Mention) -> list[Location]:
-    """Where that which is named is declared; in Python as well, where the manifest only names it."""
+    """The declarations of the mentioned name; those in Python as well if the manifest only names it."""
     return _places(_alike(project, mention), only_declaring=True)
 
 
 def references(project: Project, mention: Mention, *, with_declaration: bool) -> list[Location]:
-    """Everywhere that it is named."""
+    """All mentions of the name."""
     alike = [each for each in _alike(project, mention) if with_declaration or not each.declares]
     return _places(alike, only_declaring=False)
 

@@ -30,15 +30,15 @@ class EditorText:
 
     @property
     def lines(self) -> Sequence[str]:
-        """The lines to us."""
+        """Our lines."""
         return self._lines
 
     def range(self, span: Span) -> tuple[At, At]:
-        """Where the editor has a span; what lies behind the end of a line is at its end."""
+        """The editor's range of a span; columns behind the end of a line become its end."""
         return self.at(span.line, span.column), self.at(span.end_line, span.end_column)
 
     def at(self, line: int, column: int) -> At:
-        """Where the editor has a line and column of ours."""
+        """The editor's place of our line and column."""
         if line > len(self._lines):
             line, column = len(self._lines), len(self._lines[-1]) + 1
         before = self._lines[line - 1][: max(column - 1, 0)]
@@ -46,7 +46,7 @@ class EditorText:
         return At(self._first_lines[line - 1] + returns, self._units(before.rpartition("\r")[2]))
 
     def place(self, at: At) -> tuple[int, int]:
-        """Our line and column of a place of the editor; what it has behind the end of a line is at that."""
+        """Our line and column of an editor's place; columns behind the end of a line become its end."""
         firsts = self._first_lines
         if at.line < 0 or at.line > firsts[-1] + self._lines[-1].count("\r"):
             return len(self._lines), len(self._lines[-1]) + 1
@@ -58,7 +58,7 @@ class EditorText:
 
     @property
     def _first_lines(self) -> Sequence[int]:
-        """The number that the editor gives to the first of its lines in each of ours."""
+        """The editor's number of the first of its lines in each of ours."""
         if self._firsts is None:
             count = 0
             firsts = []
@@ -76,7 +76,7 @@ class EditorText:
         return len(text) + sum(character > "\uffff" for character in text)
 
     def _points(self, text: str, column: int) -> int:
-        """How many characters of `text` lie before a column in units; one that the column would split counts not."""
+        """The number of characters of `text` before a column in units, without one that the column would split."""
         column = max(column, 0)
         if text.isascii() or self._encoding == "utf-32":
             return min(column, len(text))

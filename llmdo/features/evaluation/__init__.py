@@ -1,8 +1,9 @@
-"""Better or worse: an eval runs an entry over cases, judges each run, and compares models and revisions.
+"""Evals: an entry run over cases, each run judged, and models and revisions compared.
 
-`suite` reads `evals/NAME.yaml`; its cases run through `batch`, so that they resume, retry and share limits. `facts`
-says what a run did, by its journal; `evaluators` judge that and the output with pydantic-evals, which nothing else
-imports. What comes out is an `Evaluated`, which `render` shows and which a later evaluation is held against.
+`suite` reads `evals/NAME.yaml`; its cases run through `batch`, so that they resume, retry and share limits.
+`run_facts` reads from the journal of a run which calls it made; `evaluators` judge that and the output with
+pydantic-evals, which nothing else imports. The result is an `Evaluated`, which `rendering` shows and with which a later
+evaluation is compared.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`llmdo eval` and what is below it."""
+"""The commands of `llmdo eval`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ START = "start"
 
 
 class EvalFormat(StrEnum):
-    """How an evaluation is printed."""
+    """The formats of a printed evaluation."""
 
     text = "text"
     json = "json"
@@ -30,7 +30,7 @@ class EvalFormat(StrEnum):
 
 
 class EvalFailOn(StrEnum):
-    """What a gate fails on."""
+    """The conditions on which a gate fails."""
 
     worse = "worse"
 

@@ -1,4 +1,4 @@
-"""`eval`: cases run through `batch`, judged, and kept as an evaluation that can be shown and compared with."""
+"""`eval`: cases run through `batch`, judged, and kept as an evaluation that can be shown and compared."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
 
 LIBRARY = "pydantic_evals"
 UNCHANGED = "workspace"
-"""The label of the variant that is run as the files say."""
+"""The label of the variant that runs as the files say."""
 RECORDED = "recorded"
-"""That of the one whose models do not answer, but their recording."""
+"""The label of the variant whose models answer from a recording."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalWorking:
-    """How the runs of an evaluation are worked off now."""
+    """The settings for working off the runs of an evaluation."""
 
     bounds: BatchBounds = field(default_factory=BatchBounds)
-    """Of all of them together."""
+    """Bounds of all runs together."""
     locked: bool = False
     debug: bool = False
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -61,21 +61,21 @@ class EvalWorking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalVariants:
-    """What is compared: every revision with every model."""
+    """The variants to compare: every revision with every model."""
 
     models: tuple[str, ...] = ()
-    """MODEL or WORKER=MODEL each, or several of them with commas between; none: as the files say."""
+    """MODEL or WORKER=MODEL each, or several of them separated by commas; none: as the files say."""
     revisions: str | None = None
     """`A..B`: workers and manifest of these revisions."""
     sources: tuple[str, ...] = ()
-    """Those of them whose Python is run."""
+    """The revisions whose Python is run."""
     recorded: bool = False
-    """Whether the answers of models are those that were recorded."""
+    """Whether models answer from the recording."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalTerms:
-    """On which terms an evaluation begins or goes on."""
+    """The terms on which an evaluation begins or resumes."""
 
     project: str | None = None
     gate: EvalGate = field(default_factory=EvalGate)
@@ -84,7 +84,7 @@ class EvalTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalRequest:
-    """What is evaluated, and how."""
+    """A new evaluation."""
 
     name: str | None = None
     """None: the only eval there is."""
@@ -92,13 +92,13 @@ class EvalRequest:
     variants: EvalVariants = field(default_factory=EvalVariants)
     repeat: int = 1
     cases: tuple[str, ...] = ()
-    """Patterns of the names of its cases; none: all of them."""
+    """Patterns of case names; none: all cases."""
     records: bool = False
-    """Whether what models answer is recorded."""
+    """Whether the answers of models are recorded."""
 
 
 def start(request: EvalRequest, host: BatchHost) -> Evaluated:
-    """How a new evaluation stands after its cases were run, as far as its bounds allow, and judged.
+    """Starts an evaluation: its cases run, as far as its bounds allow, and are judged.
 
     Raises:
         InvalidTeamError: The eval or the workspace has mistakes.
@@ -130,11 +130,11 @@ def start(request: EvalRequest, host: BatchHost) -> Evaluated:
 
 
 def resume(reference: str, terms: EvalTerms, host: BatchHost) -> Evaluated:
-    """How the evaluation that `reference` names stands after what was left of it was run; nothing is run twice.
+    """Resumes the evaluation that `reference` names; nothing is run twice.
 
     Raises:
         InvalidTeamError: The eval or the workspace has mistakes.
-        LlmdoError: It cannot go on.
+        LlmdoError: It cannot resume.
     """
     root, project = _opened(terms.project, host)
     evaluations = Evaluations(root)
@@ -150,7 +150,7 @@ def resume(reference: str, terms: EvalTerms, host: BatchHost) -> Evaluated:
 
 
 def show(root: Path, reference: str, gate: EvalGate) -> Evaluated:
-    """An evaluation as it was left, held against something else where `gate` says so."""
+    """A kept evaluation, compared with the baseline of `gate` if that has one."""
     evaluations = Evaluations(root)
     evaluated = evaluations.read(evaluations.find(reference))
     return replace(evaluated, held=held(evaluated, opened(gate, root)) or evaluated.held)
@@ -162,7 +162,7 @@ def listed(root: Path) -> Iterator[Evaluated]:
 
 
 def _opened(folder: str | None, host: BatchHost) -> tuple[Path, Project]:
-    """The workspace, which is sound."""
+    """The workspace, free of errors."""
     if find_spec(LIBRARY) is None:
         raise LlmdoError(
             "an evaluation needs the library `pydantic-evals`", hint="pip install 'llmdo-workspace[eval]'"
@@ -174,10 +174,10 @@ def _opened(folder: str | None, host: BatchHost) -> tuple[Path, Project]:
 
 
 def _require_alone(request: EvalRequest) -> None:
-    """Nothing, where a recording is of one variant that is run once.
+    """Requires that a recording is of one variant, run once.
 
     Raises:
-        LlmdoError: Something is asked for that a recording cannot have, or gives.
+        LlmdoError: The request combines a recording with an option that excludes it.
     """
     variants, option = request.variants, "--recorded" if request.variants.recorded else "--record"
     if not (variants.recorded or request.records):
@@ -197,10 +197,10 @@ def _require_alone(request: EvalRequest) -> None:
 def _variants(
     request: EvalVariants, project: Project, suite: Suite, environ: Mapping[str, str]
 ) -> Iterator[Variant]:
-    """What is compared: every revision with every model.
+    """The variants to compare: every revision with every model.
 
     Raises:
-        LlmdoError: A model or a revision cannot be one, or two variants are the same; or there is no recording.
+        LlmdoError: A model or a revision is unusable, two variants are the same, or there is no recording.
     """
     if request.recorded:
         root = project.workspace.root
@@ -237,7 +237,7 @@ def _worked(
     gate: OpenedEvalGate,
     host: BatchHost,
 ) -> Evaluated:
-    """How an evaluation stands after what is left of it was run, and all that is over was judged."""
+    """The evaluation after the rest of it was run and all finished trials were judged."""
     from llmdo.features.evaluation.functions import loaded
     from llmdo.features.evaluation.judging import judged
 
@@ -281,10 +281,10 @@ def _worked(
 
 
 def _require_keys(variants: tuple[Variant, ...], suite: Suite, graph: Graph, how: Conditions) -> None:
-    """Nothing, where the models of all variants and judges have keys: a lack is no failure of a model.
+    """Requires keys for the models of all variants and judges: a missing key is no failure of a model.
 
     Raises:
-        LlmdoError: Some has none.
+        LlmdoError: A key is missing.
     """
     asking = [variant for variant in variants if not variant.recording]
     graphs = {label: prepared.graph for label, prepared in how.prepared.items()}
@@ -316,7 +316,7 @@ def _record(
 
 
 def _could_not_begin(variants: tuple[Variant, ...], root: Path) -> bool:
-    """Whether a run never began that models were to answer, as for lack of a key: it left no journal."""
+    """Whether a run that models were to answer never began, as for lack of a key: it left no journal."""
     runs = runs_of(root)
     failed = (trial for variant in variants if not variant.recording for trial in variant.trials)
     return any(trial.state == "failed" and not runs.has(trial.run) for trial in failed)
@@ -330,7 +330,7 @@ def _prepared(
     stack: ExitStack,
     host: BatchHost,
 ) -> dict[str, PreparedRun]:
-    """What the variants of other revisions run, for as long as `stack` is open, by their labels."""
+    """The prepared runs of the variants of other revisions, by label, valid as long as `stack` is open."""
     by_commit: dict[str, PreparedRun] = {}
     labelled = {}
     for variant in variants:
@@ -354,7 +354,7 @@ def _prepared(
 
 
 def _with_free_batches(variant: Variant, root: Path) -> Variant:
-    """A variant whose batches are there or have new ids: one that was only begun has left its id behind."""
+    """The variant, with new ids for batches that do not exist yet: an interrupted start leaves its id behind."""
     from llmdo.runtime import new_run
 
     def free(batch: str) -> str:

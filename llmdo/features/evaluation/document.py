@@ -1,4 +1,4 @@
-"""An evaluation as the document `llmdo.evaluation/1`, and read from it: what is kept, printed and compared with."""
+"""An evaluation as the document `llmdo.evaluation/1`, and the way back: the kept, printed and compared form."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEMA = "llmdo.evaluation/1"
 
 
 def document(evaluated: Evaluated) -> dict[str, object]:
-    """The document, with what can be computed of it for those who only show it."""
+    """The document, with computed figures for programs that only show it."""
     return {
         "schema": SCHEMA,
         "id": evaluated.id,
@@ -68,7 +68,7 @@ def _regression(regression: Regression) -> dict[str, object]:
 
 
 def _case(evaluated: Evaluated, case: str) -> dict[str, object]:
-    """A case by its variants: what passed, and what differs between them."""
+    """One case by variant: the passed trials, and the differences."""
     return {
         "name": case,
         "passed": {variant.label: variant.share(case) for variant in evaluated.variants},
@@ -81,13 +81,13 @@ def _case(evaluated: Evaluated, case: str) -> dict[str, object]:
 
 
 def differing(evaluated: Evaluated, case: str) -> list[str]:
-    """The labels of the variants that came to something else in a case than the first."""
+    """The labels of the variants whose result in a case differs from that of the first."""
     first, *others = evaluated.variants
     return [variant.label for variant in others if _shown(variant, case) != _shown(first, case)]
 
 
 def _shown(variant: Variant, case: str) -> list[object]:
-    """What of a case can differ: how its trials ended, what they said and what was said about them."""
+    """The comparable parts of a case: the ends of its trials, their outputs and judgements."""
     return [
         (trial.state, json.dumps(trial.output), [(each.evaluator, each.value) for each in trial.judgements])
         for trial in variant.trials
@@ -136,7 +136,7 @@ def parse(text: str, name: str) -> Evaluated:
     """The evaluation in the text of a document.
 
     Raises:
-        LlmdoError: `name` holds something else.
+        LlmdoError: `name` is no such document.
     """
     try:
         data = json.loads(text)

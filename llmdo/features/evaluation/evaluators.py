@@ -1,4 +1,4 @@
-"""What judges a trial: the evaluators of an eval, as those of pydantic-evals."""
+"""The evaluators of an eval, as those of pydantic-evals."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ if TYPE_CHECKING:
 
 Context = EvaluatorContext[object, object, object]
 Functions = Mapping[str, Callable[[Context], Any]]
-"""FILE.py:NAME to the function that it names, and the name of an evaluator of an extension to its function."""
+"""The functions by FILE.py:NAME, those of extensions by the name of their evaluator."""
 
 RUN = "run"
 FACTS = "facts"
-"""Among the attributes of a trial, what its run did; beside it its id and `state`, how it ended."""
+"""The attribute of a trial with the facts of its run; others are its id and `state`, its end."""
 ANY = "*"
 NOT_ASKED = "not asked"
 """The label of a judge that is skipped: whether a run may wait is for `ends` to say."""
 SHOWN = 3  # calls in a reason
 UNASKED = frozenset({"rules", "policy", "lock"})
-"""Who can have the last word on a call although nobody was asked about it."""
+"""The deciders of a call about which nobody was asked."""
 
 
 @dataclasses.dataclass(repr=False)
 class Criterion(Evaluator[object, object, object]):
-    """An evaluator of an eval's file, by the name that it has in reports."""
+    """An evaluator of an eval's file, by its name in reports."""
 
     label: str
     test: Callable[[Context], EvaluatorOutput]
 
     def evaluate(self, ctx: Context) -> EvaluatorOutput:
-        """What the test says about a trial."""
+        """The result of the test for a trial."""
         return self.test(ctx)
 
     def get_default_evaluation_name(self) -> str:
@@ -59,7 +59,7 @@ class Criterion(Evaluator[object, object, object]):
         return self.label
 
     def build_serialization_arguments(self) -> dict[str, Any]:
-        """Nothing: the eval's file says what it is."""
+        """Nothing: the eval's file defines it."""
         return {}
 
 
@@ -90,7 +90,7 @@ def evaluators_of(
 
 
 def ending(state: Json) -> Evaluator[object, object, object]:
-    """What judges how the run ended."""
+    """The evaluator of a run's end."""
     return Criterion(f"ends {state}", partial(_ends, state))
 
 
@@ -113,7 +113,7 @@ def _on_facts(test: Callable[[RunFacts], EvaluatorOutput]) -> Callable[[Context]
 
 
 def deeds_in(ctx: Context) -> RunFacts:
-    """What the run of a trial did."""
+    """The facts of a trial's run."""
     facts: RunFacts = ctx.attributes[FACTS]
     return facts
 
@@ -155,7 +155,7 @@ def _fits(schema: Mapping[str, Json], ctx: Context) -> EvaluationReason:
 
 
 def _ruled(label: str, rulings: Mapping[tuple[str, str], JudgeRuling], ctx: Context) -> EvaluatorOutput:
-    """What a judge answered about a trial: a verdict, a score, or both."""
+    """The answer of a judge about a trial: a verdict, a score, or both."""
     ruling = rulings.get((ctx.attributes[RUN], label))
     if ruling is None and ctx.attributes["state"] == "waiting":
         return EvaluationReason(value=NOT_ASKED, reason="the run waits for an answer")
@@ -223,7 +223,7 @@ _COUNTS: Mapping[str, Callable[[RunFacts], tuple[float, str]]] = {
 
 
 def _without_price(number: int) -> str:
-    """That so many requests have no known price; nothing where all have one."""
+    """The note that so many requests have no known price; empty for 0."""
     counted = "1 request has" if number == 1 else f"{number} requests have"
     return f"{counted} no known price" if number else ""
 
@@ -246,7 +246,7 @@ def _sequence(wanted: Sequence[str], facts: RunFacts) -> EvaluationReason:
 
 
 def _follows(called: Sequence[tuple[str, str]], wanted: Sequence[str]) -> bool:
-    """Whether the calls are those that are wanted. All places in `wanted` are followed at once, none of them twice."""
+    """Whether the calls match the wanted ones. All places in `wanted` are followed at once, none of them twice."""
     places = {0}
     for names in (*called, None):
         open_places = set(places)

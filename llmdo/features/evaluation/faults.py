@@ -1,4 +1,4 @@
-"""What is wrong with an eval that its schema cannot say: what it names has to be there, or would judge nothing."""
+"""The faults of an eval that its schema cannot express: names of things that do not exist or would judge nothing."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _of_case(
 def _of_table(
     document: Document, at: Route, table: Mapping[str, Json], project: Project, entry: str
 ) -> Iterator[Diagnostic]:
-    """What is wrong with a table of evaluators."""
+    """The faults of a table of evaluators."""
     graph = project.graph
     for key in CAPABILITIES:
         yield from _of_capabilities(document, (*at, key), table.get(key), graph)
@@ -125,7 +125,7 @@ def _of_judge(document: Document, at: Route, worker: str, graph: Graph) -> Itera
 
 
 def judging_entry(graph: Graph, worker: str) -> str | None:
-    """The entry by which a worker judges; None where there is none."""
+    """The entry by which a worker judges, or None."""
     starting = [name for name, entry in graph.entries.items() if entry.worker and entry.worker.name == worker]
     return worker if worker in starting else next(iter(sorted(starting)), None)
 

@@ -1,4 +1,4 @@
-"""The evaluations of a workspace: one file each, written before anything is run, and again with what came of it."""
+"""The evaluations of a workspace: one file each, written before anything is run, and again with the results."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ EVALUATIONS = Named(
 
 @dataclass(frozen=True, slots=True)
 class Evaluations:
-    """Those of one workspace."""
+    """The evaluations of one workspace."""
 
     root: Path
 
     @property
     def folder(self) -> Path:
-        """Where they are."""
+        """Their folder."""
         return self.root.joinpath(*PLACE)
 
     def names(self) -> list[str]:
@@ -44,10 +44,10 @@ class Evaluations:
         return sorted(path.name.removesuffix(SUFFIX) for path in self.folder.glob(f"*{SUFFIX}"))
 
     def find(self, reference: str) -> str:
-        """The id that `reference` is, ends with or begins, where only one does; `last` is the latest.
+        """The only id that equals, ends or begins with `reference`; `last` is the latest.
 
         Raises:
-            LlmdoError: None is, or several are.
+            LlmdoError: No id matches, or several do.
         """
         return match(reference, self.names(), EVALUATIONS)
 
@@ -68,7 +68,7 @@ class Evaluations:
         yield from (self.read(name) for name in reversed(self.names()))
 
     def keep(self, evaluated: Evaluated) -> None:
-        """Returns when the evaluation is on disk, in the place of what was known of it before.
+        """Writes the evaluation to disk, in place of its earlier state.
 
         Raises:
             LlmdoError: It cannot be written.

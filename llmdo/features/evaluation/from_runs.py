@@ -1,4 +1,4 @@
-"""Cases made of runs of the past, without secrets, for a person to review before they judge anything."""
+"""Cases made of past runs, without secrets, for a person to review before they judge anything."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class _PastCase:
 
 
 def write_new(root: Path, name: str, entry: str, most: int, tell: Tell) -> PastCases:
-    """Writes `evals/NAME.yaml` with a case for each of the last runs of an entry that completed.
+    """Writes `evals/NAME.yaml` with a case for each of the last completed runs of an entry.
 
     Raises:
-        LlmdoError: It is there already, the entry is not, or no run of it completed.
+        LlmdoError: The file exists, the entry does not, or no run of it completed.
     """
     if not _NAME.fullmatch(name):
         raise LlmdoError(
@@ -91,7 +91,7 @@ def write_new(root: Path, name: str, entry: str, most: int, tell: Tell) -> PastC
 
 
 def _cases(root: Path, entry: str, tell: Tell) -> Iterator[_PastCase]:
-    """The cases, the last run first; an input that came before makes no second one."""
+    """The cases, the last run first, one for each distinct input."""
     from llmdo.runtime.telemetry.redaction import Redaction  # which takes a second
 
     redaction = Redaction.of(os.environ)
@@ -110,7 +110,7 @@ def _cases(root: Path, entry: str, tell: Tell) -> Iterator[_PastCase]:
 
 
 def _case(journal: JournalStore, entry: str, redaction: Redaction) -> _PastCase | None:
-    """The case that a run makes; None where it is of another entry, did not complete, or goes on from another."""
+    """The case of a run; None if it is of another entry, did not complete, or continues another."""
     first, last = next(journal.entries("run"), None), ending(journal)
     if first is None or first.path != entry or last is None or last.outcome != "completed":
         return None

@@ -1,4 +1,4 @@
-"""The functions of a workspace that judge cases, loaded for as long as they do."""
+"""The functions of a workspace that judge cases, loaded for the time of judging."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def loaded(project: Project, references: tuple[str, ...], consent: Consent) -> Iterator[Functions]:
-    """The functions that are named, each as FILE.py:NAME; nothing but what the lock holds is executed for them.
+    """The functions, by FILE.py:NAME; only code that the lock holds is executed for them.
 
     Raises:
-        UntrustedError: Nobody has answered for the code, and `consent` does not let it through.
+        UntrustedError: The code is not trusted, and `consent` refuses it.
         LlmdoError: One differs from the lock, cannot be loaded, or is no function.
     """
     root, locked = project.workspace.root, project.locked.graph
@@ -57,10 +57,10 @@ def own_evaluators(project: Project) -> dict[str, Callable[[Context], Any]]:
 
 
 def _require_locked(project: Project, judges: Mapping[str, str], references: tuple[str, ...]) -> None:
-    """Check that the files of the functions, and all that these import, are what the lock holds.
+    """Requires that the files of the functions, and all their imports, match the lock.
 
     Raises:
-        LlmdoError: One is not.
+        LlmdoError: One does not.
     """
     differing = {path for path, source in project.graph.judges.items() if judges.get(path) != source}
     leading = topology.leading_to(imports_of(project.workspace.judges), differing)

@@ -1,4 +1,4 @@
-"""What an evaluation is held against: an earlier one, and how much has to pass."""
+"""The gate of an evaluation: comparison with an earlier one, and the share that has to pass."""
 
 from __future__ import annotations
 
@@ -30,40 +30,40 @@ if TYPE_CHECKING:
 
 HALF = 0.5
 SMALLEST = 0.1
-"""The smallest loss that matters, where nobody says another one."""
+"""The default of the smallest loss that matters."""
 WORSE = "worse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalGate:
-    """What has to hold."""
+    """The requirements of a gate."""
 
     baseline: str | None = None
-    """A file with an evaluation as JSON, or the id of one that is kept."""
+    """A file with an evaluation as JSON, or the id of a kept one."""
     fail_on: Literal["worse"] | None = None
-    """Whether a variant may be worse than the baseline, or than the first variant where there is none."""
+    """Whether a variant may be worse than the baseline, or without one, than the first variant."""
     by: float | None = None
     """The smallest loss that matters, above 0 and up to 1."""
     fail_under: float | None = None
-    """The part that has to pass, from 0 to 1."""
+    """The share that has to pass, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedEvalGate:
-    """The same, its baseline read."""
+    """The gate with its baseline read."""
 
     baseline: Evaluated | None
     compares: bool
-    """Whether variants are held against something."""
+    """Whether variants are compared with something."""
     by: float
     fail_under: float | None
 
 
 def opened(gate: EvalGate, root: Path) -> OpenedEvalGate:
-    """The gate with its baseline: read before anything is paid for.
+    """The gate with its baseline, read before anything is paid for.
 
     Raises:
-        LlmdoError: There is no such baseline, or it cannot be read; or a number is none that can be.
+        LlmdoError: There is no such baseline, it cannot be read, or a number is out of range.
     """
     if gate.fail_under is not None and not 0 <= gate.fail_under <= 1:
         raise LlmdoError(f"`--fail-under {gate.fail_under:g}` is not between 0 and 1")
@@ -99,7 +99,7 @@ def _baseline(reference: str, root: Path) -> Evaluated:
 
 
 def plans(evaluated: Evaluated, gate: OpenedEvalGate) -> Iterator[str]:
-    """What the gate can tell, a line for each variant that it holds against another one: before anything is run.
+    """The power of the gate, a line for each compared variant, before anything is run.
 
     Raises:
         LlmdoError: There is nothing to compare with, or nothing that could get worse.
@@ -124,7 +124,7 @@ def plans(evaluated: Evaluated, gate: OpenedEvalGate) -> Iterator[str]:
 
 
 def _plan(before: Variant | None, common: list[str], repeat: int, comparisons: int) -> GatePlan:
-    """What is to be compared. Where nothing is known yet: as if one half passed, which is the hardest to tell."""
+    """The plan of a comparison. Without data, half of the trials are assumed to pass, the hardest case."""
     if before is None:
         return GatePlan(
             cases=len(common), before_of=repeat, after_of=repeat, passed=HALF, level=LEVEL / comparisons
@@ -157,10 +157,10 @@ def _planned(plan: GatePlan, names: tuple[str, str], by: float) -> str:
 
 
 def held(evaluated: Evaluated, gate: OpenedEvalGate) -> Held | None:
-    """What was missed; None where nothing is asked for.
+    """The result of the gate; None if it requires nothing.
 
     Raises:
-        LlmdoError: The baseline is of another eval, or it is not clear with which of its variants to compare.
+        LlmdoError: The baseline is of another eval, or the variant of it to compare with is ambiguous.
     """
     if not gate.compares and gate.fail_under is None:
         return None
@@ -193,7 +193,7 @@ def held(evaluated: Evaluated, gate: OpenedEvalGate) -> Held | None:
 
 
 def _is_by_case(now: Variant, gate: OpenedEvalGate) -> bool:
-    """Whether each case counts for itself: no model answers, so that nothing is chance."""
+    """Whether each case counts for itself: no model answers, so nothing is chance."""
     return gate.baseline is not None and now.recording is not None
 
 
@@ -215,7 +215,7 @@ def _regression(
 
 
 def _pairs(evaluated: Evaluated, gate: OpenedEvalGate) -> list[tuple[Variant, Variant, tuple[str, str]]]:
-    """What is held against what, with what the two are called.
+    """The pairs of variants to compare, with their names.
 
     Raises:
         LlmdoError: There is nothing to compare with.
@@ -242,7 +242,7 @@ def _pairs(evaluated: Evaluated, gate: OpenedEvalGate) -> list[tuple[Variant, Va
 
 
 def _counterpart(baseline: Evaluated, variant: Variant) -> Variant:
-    """The variant of the baseline that this one is held against: of the same label, or the only one."""
+    """The counterpart of a variant in the baseline: of the same label, or the only one."""
     same = [before for before in baseline.variants if before.label == variant.label]
     if same or len(baseline.variants) == 1:
         return (same or list(baseline.variants))[0]
@@ -251,7 +251,7 @@ def _counterpart(baseline: Evaluated, variant: Variant) -> Variant:
 
 
 def _missed(before: Variant, now: Variant) -> Iterator[Missed]:
-    """The cases that passed, in most of their trials, and that fail in most now."""
+    """The cases that passed in most of their trials before, and fail in most now."""
     for case in before.cases:
         then, share = before.share(case), now.share(case)
         if then is not None and share is not None and then > HALF > share:

@@ -1,4 +1,4 @@
-"""Judges: workers of the workspace that answer a question about an output, each by a run of its own in a batch."""
+"""Judges: workers of the workspace that answer a question about an output, each by its own run in a batch."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ the question asks for one."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeQuestion:
-    """What a judge is asked about every trial of a case."""
+    """The question to a judge about every trial of a case."""
 
     worker: str
     text: str
@@ -52,7 +52,7 @@ class JudgeQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRuling:
-    """What a judge answered."""
+    """The answer of a judge."""
 
     run: str
     """The id of its run."""
@@ -64,11 +64,11 @@ class JudgeRuling:
 
 
 JudgeRulings = dict[tuple[str, str], JudgeRuling]
-"""The id of the run that was judged, and the label of the question, to what was answered."""
+"""The answers, by the id of the judged run and the label of the question."""
 
 
 def questions_of(table: Mapping[str, Json]) -> tuple[JudgeQuestion, ...]:
-    """What a table of evaluators asks judges."""
+    """The questions to judges in a table of evaluators."""
     return tuple(
         JudgeQuestion(worker=worker, text=text)
         for worker, value in parts.table(table, "judge").items()
@@ -83,7 +83,7 @@ def judges_of(suite: Suite) -> tuple[str, ...]:
 
 
 def items_for(worker: str, suite: Suite, trials: Iterable[Trial]) -> tuple[NewItem, ...]:
-    """What a judge is asked: a question about each trial that has an output."""
+    """The questions to a judge, one about each trial that has an output."""
     cases = {case.name: case for case in suite.cases}
     return tuple(
         NewItem(
@@ -98,7 +98,7 @@ def items_for(worker: str, suite: Suite, trials: Iterable[Trial]) -> tuple[NewIt
 
 
 def _numbered(worker: str, suite: Suite, case: EvalCase) -> Iterator[tuple[int, JudgeQuestion]]:
-    """What this judge is asked about a case, numbered over all of its questions."""
+    """The questions to this judge about a case, numbered over all of its questions."""
     questions = (*questions_of(suite.criteria), *questions_of(case.criteria))
     for number, question in enumerate(dict.fromkeys(questions)):
         if question.worker == worker:
@@ -116,7 +116,7 @@ def _asked(question: JudgeQuestion, case: EvalCase, trial: Trial) -> str:
 def rulings_of(
     worker: str, suite: Suite, trials: Iterable[Trial], items: Iterable[BatchItem]
 ) -> Iterator[tuple[tuple[str, str], JudgeRuling]]:
-    """What a judge answered, by the run that it judged and the label of the question."""
+    """The answers of a judge, by the judged run and the label of the question."""
     cases = {case.name: case for case in suite.cases}
     labels = {
         f"{trial.run}#{number}": (trial.run, question.label)
@@ -130,7 +130,7 @@ def rulings_of(
 
 
 def ruling_of(item: BatchItem) -> JudgeRuling:
-    """What the run of a judge came to."""
+    """The answer in a judge's run."""
     if item.state != "completed":
         why = f": {item.result.error}" if item.result.error else ""
         return JudgeRuling(run=item.run, problem=f"its run is {item.state}{why}")
@@ -149,7 +149,7 @@ def ruling_of(item: BatchItem) -> JudgeRuling:
 
 
 def _answer(output: Json) -> Mapping[str, Json] | None:
-    """The object that an output is or holds, where it is a verdict: nothing is guessed of what it says otherwise."""
+    """The object that an output is or holds, if it is a verdict; other text is not interpreted."""
     if isinstance(output, str) and (match := _OBJECT.search(output)):
         try:
             output = json.loads(match[0])

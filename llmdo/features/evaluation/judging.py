@@ -1,4 +1,4 @@
-"""From trials that ran to trials that were judged: the dataset of pydantic-evals, and its report."""
+"""The judging of trials: the dataset of pydantic-evals, and its report."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def judged(
     ran: Ran,
     functions: Functions,
 ) -> tuple[Trial, ...]:
-    """The trials, each with what its evaluators say; those that are not over as they are."""
+    """The trials with the results of their evaluators; unfinished ones unchanged."""
     of_case: dict[str, list[Trial]] = {}
     for trial in trials:
         if trial.is_judged:
@@ -65,11 +65,11 @@ def judged(
 
 
 async def _ran_already(_: object) -> None:
-    """The task of the dataset, whose runs are over: what came of them is shown to the evaluators."""
+    """The task of the dataset: its runs are over, and evaluators see their results."""
 
 
 class _ShownTrial(CaseLifecycle[object, object, object]):
-    """One trial, shown to the evaluators in the place of what the task returned."""
+    """One trial, shown to the evaluators in place of the task's return value."""
 
     def __init__(self, case: Case[object, object, object], trial: Trial, facts: RunFacts) -> None:
         super().__init__(case)
@@ -77,7 +77,7 @@ class _ShownTrial(CaseLifecycle[object, object, object]):
         self._facts = facts
 
     async def prepare_context(self, ctx: Context) -> Context:
-        """The context with the output of the trial, and with what its run did."""
+        """The context with the output of the trial and the facts of its run."""
         trial = self._trial
         metrics: dict[str, int | float] = {"requests": trial.requests}
         if trial.cost_usd is not None:
@@ -99,7 +99,7 @@ class _ShownTrial(CaseLifecycle[object, object, object]):
 def _shown(
     left: Mapping[str, Iterator[Trial]], facts: Mapping[str, RunFacts], case: Case[object, object, object]
 ) -> _ShownTrial:
-    """What shows the next trial of a case that is left."""
+    """The next remaining trial of a case."""
     trial = next(left[case.name or ""])
     return _ShownTrial(case, trial, facts[trial.run])
 
@@ -125,7 +125,7 @@ def _case(
 def _judgements(
     reported: ReportCase[object, object, object], rulings: Mapping[tuple[str, str], JudgeRuling]
 ) -> Iterator[Judgement]:
-    """What came of each evaluator: first of those that say yes or no, last of those that failed."""
+    """The results of the evaluators: first those that say yes or no, last those that failed."""
 
     def judge_of(name: str) -> str | None:
         ruling = rulings.get((reported.attributes[RUN], name))

@@ -1,4 +1,4 @@
-"""What an evaluation came to: trials of cases by variants, and what is said about all of them together."""
+"""The outcome of an evaluation: trials of cases by variants, and judgements over all of them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from llmdo.journal.items import State
 
 JUDGED: frozenset[State] = frozenset({"completed", "failed", "waiting"})
-"""The states of runs that are judged: of all others nobody knows how they end."""
+"""The states of runs that are judged: the end of all others is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What came of one evaluator for one trial."""
+    """The result of one evaluator for one trial."""
 
     evaluator: str
     value: bool | float | str | None
-    """Whether it holds, a score, or a label; None where the evaluator failed."""
+    """Whether it holds, a score, or a label; None if the evaluator failed."""
     reason: str | None = None
     run: str | None = None
-    """The id of the run of the judge whose word it is."""
+    """The id of the judge's run."""
 
     @property
     def passed(self) -> bool:
@@ -53,9 +53,9 @@ class Trial:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
-    """None where a request has no known price."""
+    """None if a request has no known price."""
     recorded_usd: float | None = None
-    """What the answers had cost that a recording gave; None where nobody knew, or nothing was recorded."""
+    """The original cost of answers from a recording; None if unknown or nothing was recorded."""
     seconds: float | None = None
 
     @property
@@ -71,19 +71,19 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """What the cases were run with, and what came of it."""
+    """The setting in which the cases were run, and the trials."""
 
     label: str
     models: tuple[str, ...] = ()
     """As `--model` named them."""
     revision: str | None = None
-    """The commit of which workers and manifest are; None: the workspace as it is."""
+    """The commit of workers and manifest; None: the workspace as it is."""
     runs_code: bool = False
     """Whether its Python is of that commit as well."""
     batch: str = ""
     """The id of the batch."""
     recording: str | None = None
-    """The file that answered instead of models; None where models did."""
+    """The file that answered instead of models; None if models did."""
     judges: Mapping[str, str] = field(default_factory=dict)
     """Judge to the id of the batch of its runs."""
     trials: tuple[Trial, ...] = ()
@@ -93,29 +93,29 @@ class Variant:
         return tuple(trial for trial in self.trials if trial.case == case and trial.is_judged)
 
     def share(self, case: str) -> float | None:
-        """The part of the trials of a case that passed, from 0 to 1; None where none was judged."""
+        """The share of a case's trials that passed, from 0 to 1; None if none was judged."""
         trials = self.of(case)
         return sum(trial.passed for trial in trials) / len(trials) if trials else None
 
     @property
     def repeat(self) -> int:
-        """How often each case was judged at least; 0 where one never was."""
+        """How often each case was judged at least; 0 if one never was."""
         return min((len(self.of(case)) for case in self.cases), default=0)
 
     @property
     def passed(self) -> float | None:
-        """The part that passed: the mean over the cases."""
+        """The share that passed: the mean over the cases."""
         shares = [share for case in self.cases if (share := self.share(case)) is not None]
         return sum(shares) / len(shares) if shares else None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Between which the part that passes lies with 95 %; None where nothing was judged."""
+        """The 95 % interval of the share that passes; None if nothing was judged."""
         trials = sum(trial.is_judged for trial in self.trials)
         return None if self.passed is None else score_interval(self.passed, trials)
 
     def all_passed(self, times: int) -> float | None:
-        """How likely so many trials of a case all pass, the mean over the cases; None where one has fewer."""
+        """The probability that so many trials of a case all pass, the mean over the cases; None if one has fewer."""
         judged = [trials for case in self.cases if (trials := self.of(case))]
         if not judged or self.repeat < times:
             return None
@@ -129,49 +129,49 @@ class Variant:
 
     @property
     def recorded_usd(self) -> float | None:
-        """What all answers had cost that a recording gave; None where that is not known, or none did."""
+        """The original cost of all answers from a recording; None if that is unknown, or there were none."""
         costs = [trial.recorded_usd for trial in self.trials if trial.is_judged]
         return None if self.recording is None or None in costs else sum(filter(None, costs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missed:
-    """A case that passed in the baseline, and that fails in a variant whose answers are recorded."""
+    """A case that passed in the baseline and fails in a variant with recorded answers."""
 
     variant: str
     case: str
     before: float
-    """The part that passed, from 0 to 1."""
+    """The share that passed, from 0 to 1."""
     now: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """How an evaluation stands against what was asked of it."""
+    """The result of a gate."""
 
     baseline: str | None = None
-    """The id of the evaluation that it was held against."""
+    """The id of the evaluation compared with."""
     missed: tuple[Missed, ...] = ()
-    """Of variants that are recorded: of these, nothing is chance."""
+    """Of recorded variants, in which nothing is chance."""
     regressions: tuple[Regression, ...] = ()
-    """Of each other variant with what came before it."""
+    """Each other variant compared with its predecessor."""
     lacking: tuple[str, ...] = ()
-    """The cases of the baseline that are not there any more, or were not judged."""
+    """The cases of the baseline that no longer exist, or were not judged."""
     comparisons: tuple[VariantComparison, ...] = ()
-    """Of each variant that is recorded with that of the baseline."""
+    """Each recorded variant compared with that of the baseline."""
     fail_under: float | None = None
     below: tuple[str, ...] = ()
-    """The variants of which less passed."""
+    """The variants below the share that has to pass."""
 
     @property
     def is_missed(self) -> bool:
-        """Whether something that was asked for does not hold."""
+        """Whether a requirement does not hold."""
         is_worse = any(regression.is_worse for regression in self.regressions)
         return bool(self.missed or self.below or is_worse or self.is_empty)
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is a baseline, and nothing could be held against it."""
+        """Whether there is a baseline, and nothing could be compared with it."""
         return self.baseline is not None and not (self.comparisons or self.regressions)
 
     @property
@@ -183,7 +183,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """How an evaluation stands."""
+    """An evaluation."""
 
     id: str
     name: str
@@ -195,14 +195,14 @@ class Evaluated:
     """Of the file of the eval."""
     repeat: int
     records: bool = False
-    """Whether a recording of it is written once all is run."""
+    """Whether a recording is written once all is run."""
     cases: tuple[str, ...]
     variants: tuple[Variant, ...]
     reason: str | None = None
     """Why not everything was run."""
     interrupted: bool = False
     held: Held | None = None
-    """None where nothing was asked of it."""
+    """None if there is no gate."""
 
     @property
     def comparisons(self) -> tuple[VariantComparison, ...]:
@@ -212,5 +212,5 @@ class Evaluated:
 
     @property
     def unfinished(self) -> int:
-        """How many trials are not over."""
+        """The number of unfinished trials."""
         return sum(not trial.is_judged for variant in self.variants for trial in variant.trials)

@@ -22,7 +22,7 @@ table { border-collapse: collapse; } th, td { border: 1px solid #8886; padding: 
 
 
 def as_markdown(evaluated: Evaluated) -> str:
-    """A table of cases by variants, what was compared, and what failed."""
+    """A table of cases by variants, the comparisons, and the failures."""
     labels = [escaped(variant.label) for variant in evaluated.variants]
     lines = [f"**{escaped(title(evaluated))}**", ""]
     lines += [f"| case | {' | '.join(labels)} |", f"| --- |{' --- |' * len(labels)}"]
@@ -46,7 +46,7 @@ def _listed(lines: Iterator[str]) -> list[str]:
 
 
 def as_html(evaluated: Evaluated) -> str:
-    """A page that needs nothing else: no script, nothing from anywhere."""
+    """A self-contained page: no script, no external resources."""
     name = _text(title(evaluated))
     several = len(evaluated.variants) > 1
     failing = "".join(

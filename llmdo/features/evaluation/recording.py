@@ -1,4 +1,4 @@
-"""The recording of an eval: what models answered in its runs, written beside it, and played without a key."""
+"""The recording of an eval: the answers of models in its runs, written next to it, and replayed without a key."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ENDING = f".recorded{recorded.SUFFIX}"
 KEPT = ("parts", "usage", "model_name", "provider_name", "finish_reason", "kind")
-"""What of an answer is kept: not when it was given, nor by which id the provider knows it."""
+"""The kept parts of an answer: without its time and the provider's id of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class WrittenRecording:
     file: str
     requests: int
     lacking: tuple[str, ...]
-    """The cases of which an answer cannot be given again, and why."""
+    """The cases with an answer that cannot be replayed, and why."""
 
 
 def file_of(name: str) -> str:
@@ -53,7 +53,7 @@ def is_there(root: Path, name: str) -> bool:
 
 
 def models_of(root: Path, name: str, entry: str, graph: Graph) -> tuple[str, ...]:
-    """What has every worker answer as it is recorded, as `--model` says it.
+    """The values of `--model` by which every worker answers from the recording.
 
     Raises:
         LlmdoError: There is no recording, or it is of another entry.
@@ -71,7 +71,7 @@ def models_of(root: Path, name: str, entry: str, graph: Graph) -> tuple[str, ...
 
 
 def write(root: Path, suite: Suite, variant: Variant, environ: Mapping[str, str]) -> WrittenRecording:
-    """Writes what models answered in the runs of a variant and of its judges, without secrets.
+    """Writes the answers of models in the runs of a variant and of its judges, without secrets.
 
     Raises:
         LlmdoError: A run cannot be read, or the file not be written.
@@ -133,7 +133,7 @@ def _run(journal: JournalStore, case: str, redaction: Redaction) -> recorded.Rec
 
 
 def _request(entry: JournalEntry, journal: JournalStore, encoding: Encoding) -> recorded.RecordedRequest:
-    """A request with its answer, from which known secrets and what looks like a token are taken out."""
+    """A request with its answer, without known secrets and apparent tokens."""
     whole = _kept(journal.whole(entry)["response"])
     text = json.dumps(_kept(entry.data["response"]), ensure_ascii=False)
     clean = json.loads(encoding.without_secrets(text.encode("utf-8", "surrogatepass")))

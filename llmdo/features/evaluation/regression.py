@@ -1,6 +1,6 @@
 """The test of a gate: whether fewer trials of the same cases pass than before, and how many trials it takes to show it.
 
-Under "nothing changed" the trials of one case are exchangeable: which of them came before and which after is chance.
+If nothing changed, the trials of one case are exchangeable: which of them came before and which after is chance.
 So each case is a table of two rows, before and after, with its sums fixed, and the number of trials that pass after
 is compared with its exact distribution over all ways to deal them out: the one-sided exact conditional test of
 several 2 x 2 tables (Mehta, Patel and Gray, "Computing an exact confidence interval for the common odds ratio in
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 LEVEL = TWO_SIDED / 2
-"""False alarms are rarer than that: it is as strict in one direction as a comparison of variants in each of two."""
+"""The bound of false alarms: as strict in one direction as a comparison of variants in each of two."""
 NEGLIGIBLE = 1e-18
-"""A probability that is left out of the exact distribution; all of them together stay below 1e-12."""
+"""Smaller probabilities are left out of the exact distribution; all of them together stay below 1e-12."""
 ENOUGH = 0.8
-"""A plan is enough where it finds the loss so often."""
+"""The power from which a plan is enough."""
 MOST = 100_000
-"""No plan is looked for beyond so many cases or repeats."""
+"""The most cases or repeats that a plan may take."""
 NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseTally:
-    """The trials of one case on both sides that were judged, and how many of them passed."""
+    """The judged trials of one case on both sides, and the number that passed."""
 
     case: str
     before: int
@@ -44,31 +44,31 @@ class CaseTally:
 
     @property
     def loss(self) -> float:
-        """How much less passes, from -1 to 1."""
+        """The drop of the share that passes, from -1 to 1."""
         return self.before / self.before_of - self.after / self.after_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regression:
-    """What the gate holds of one variant against what came before it."""
+    """The comparison of one variant with its predecessor in a gate."""
 
     before: str
     after: str
     cases: int
-    """That both sides have."""
+    """The number of cases on both sides."""
     loss: float
-    """How much less passes, the mean over the cases, from -1 to 1."""
+    """The drop of the share that passes, the mean over the cases, from -1 to 1."""
     low: float
     high: float
-    """Between which the loss lies with 95 %."""
+    """The upper end of the 95 % interval of the loss; `low` is the lower."""
     p: float
-    """How likely so few pass where nothing changed."""
+    """The probability that so few pass if nothing changed."""
     level: float
-    """Below which `p` shows that it is worse."""
+    """`p` below this shows a loss."""
     by: float
     """The smallest loss that matters."""
     lost: tuple[str, ...] = ()
-    """The cases that passed in most of their trials and fail in most now."""
+    """The cases that passed in most of their trials before and fail in most now."""
 
     @property
     def is_shown(self) -> bool:
@@ -87,7 +87,7 @@ class Regression:
 
     @property
     def sentence(self) -> str:
-        """It in plain words."""
+        """A sentence in plain words."""
         by = f"`--by {self.by:g}`"
         if self.is_worse:
             verdict = "worse, shown"
@@ -111,11 +111,11 @@ class Regression:
 def regression(
     tallies: Sequence[CaseTally], names: tuple[str, str], by: float, *, comparisons: int = 1
 ) -> Regression | None:
-    """What the trials show; None where no case was judged on both sides.
+    """The result of the test; None if no case was judged on both sides.
 
     Args:
         tallies: The cases that both sides have.
-        names: What the two sides are called.
+        names: The names of the two sides.
         by: The smallest loss that matters.
         comparisons: How many variants the same gate compares: a false alarm over all of them is as rare as that of a
             single one (Bonferroni).
@@ -143,7 +143,7 @@ def regression(
 
 
 def p_worse(tallies: Sequence[CaseTally]) -> float:
-    """How likely so few trials pass after, or fewer, where before and after are the same: exact, and one-sided."""
+    """The probability that so few trials or fewer pass after if before and after are the same: exact, one-sided."""
     chances = {0: 1.0}  # how many pass after over the cases so far, to how likely that is
     for tally in tallies:
         passed, trials = tally.before + tally.after, tally.before_of + tally.after_of
@@ -163,11 +163,11 @@ def p_worse(tallies: Sequence[CaseTally]) -> float:
 
 
 def interval(tallies: Sequence[CaseTally]) -> tuple[float, float]:
-    """Between which the loss lies with 95 %, from -1 to 1.
+    """The 95 % interval of the loss, from -1 to 1.
 
     The adjusted interval for matched pairs (Agresti and Min, "Simple improved confidence intervals for comparing
     matched proportions", Statistics in Medicine 24, 2005): two pairs are added, one of them a half lost and a half
-    won, so that it has a width where no case differs. The pair weighs less the more often each case is run.
+    won, so that it has a width even if no case differs. The pair weighs less the more often each case is run.
     """
     losses = [tally.loss for tally in tallies]
     repeats = min(min(tally.before_of, tally.after_of) for tally in tallies)
@@ -180,7 +180,7 @@ def interval(tallies: Sequence[CaseTally]) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatePlan:
-    """An evaluation that is to be held against another one."""
+    """The plan of a comparison with another evaluation."""
 
     cases: int
     before_of: int
@@ -188,17 +188,17 @@ class GatePlan:
     after_of: int
     """How often each is run now."""
     passed: float
-    """The part that passed before: of every case the same, which is the hardest to tell from chance."""
+    """The share that passed before, the same for every case: the hardest to tell from chance."""
     level: float = LEVEL
-    """Below which `p` shows that it is worse."""
+    """`p` below this shows a loss."""
 
 
 def power(plan: GatePlan, loss: float) -> float:
-    """How often `p_worse` shows a loss that is really there, from 0 to 1.
+    """The probability that `p_worse` shows a real loss, from 0 to 1.
 
-    The statistic is taken as normal with a correction for its steps (Cochran, "Some methods for strengthening the
-    common chi-squared tests", Biometrics 10, 1954): its spread is that of dealing out where nothing changed, and that
-    of two binomials where the loss is there. `python -m bench.gate` prints it with what simulations find.
+    The statistic is taken as normal with a continuity correction (Cochran, "Some methods for strengthening the
+    common chi-squared tests", Biometrics 10, 1954): its spread is that of dealing out if nothing changed, and that
+    of two binomials if the loss is real. `python -m bench.gate` prints it next to the results of simulations.
     """
     before, after = plan.before_of, plan.after_of
     trials, now = before + after, max(0.0, plan.passed - loss)
@@ -215,7 +215,7 @@ def power(plan: GatePlan, loss: float) -> float:
 
 
 def repeats_needed(plan: GatePlan, loss: float) -> int | None:
-    """How often each case has to be run on both sides, so that such a loss is mostly found; None: absurdly often."""
+    """How often each case has to run on both sides to find such a loss mostly; None: absurdly often."""
     return _least(
         lambda number: GatePlan(
             cases=plan.cases, before_of=number, after_of=number, passed=plan.passed, level=plan.level
@@ -225,7 +225,7 @@ def repeats_needed(plan: GatePlan, loss: float) -> int | None:
 
 
 def cases_needed(plan: GatePlan, loss: float) -> int | None:
-    """How many cases it takes, each run as often as planned, so that such a loss is mostly found."""
+    """How many cases, each run as often as planned, find such a loss mostly."""
     return _least(
         lambda number: GatePlan(
             cases=number,
@@ -239,7 +239,7 @@ def cases_needed(plan: GatePlan, loss: float) -> int | None:
 
 
 def _least(plan: Callable[[int], GatePlan], loss: float) -> int | None:
-    """The least number of which the plan is enough: power grows with it."""
+    """The least number for which the plan is enough: power grows with it."""
     low, high = 0, 1
     while power(plan(high), loss) < ENOUGH:
         low, high = high, high * 2

@@ -29,7 +29,7 @@ def as_json(evaluated: Evaluated) -> str:
 
 
 def as_text(evaluated: Evaluated, screen: Screen = PAPER) -> str:
-    """A table of cases by variants, and below it what failed and why."""
+    """A table of cases by variants, and below it the failures with their reasons."""
     lines = [title(evaluated), "", *_table(evaluated, screen)]
     if sentences := list(verdicts(evaluated)):
         lines += ["", *map(shown, sentences)]
@@ -39,7 +39,7 @@ def as_text(evaluated: Evaluated, screen: Screen = PAPER) -> str:
 
 
 def title(evaluated: Evaluated) -> str:
-    """What it is, in a line."""
+    """The title line."""
     parts = [counted(len(evaluated.cases), "case")]
     if len(evaluated.variants) > 1:
         parts.append(counted(len(evaluated.variants), "variant"))
@@ -63,7 +63,7 @@ def _table(evaluated: Evaluated, screen: Screen) -> Iterator[str]:
 
 
 def cell(variant: Variant, case: str, repeat: int) -> tuple[str, Shade]:
-    """What came of a case, and how it looks."""
+    """The cell of a case, and its shade."""
     trials = variant.of(case)
     if not trials:
         return "not run", "note"
@@ -75,7 +75,7 @@ def cell(variant: Variant, case: str, repeat: int) -> tuple[str, Shade]:
 
 
 def totals(evaluated: Evaluated) -> Iterator[tuple[str, Callable[[Variant], str]]]:
-    """The rows below the cases: what each is called, and what it says of a variant."""
+    """The rows below the cases: the name of each, and the function for its value of a variant."""
     yield "passed", passed
     yield "95 % of it", likely
     if evaluated.repeat > 1:
@@ -85,7 +85,7 @@ def totals(evaluated: Evaluated) -> Iterator[tuple[str, Callable[[Variant], str]
 
 
 def likely(variant: Variant) -> str:
-    """Between which the part lies that passes, with 95 %."""
+    """The 95 % interval of the share that passes."""
     return (
         "-"
         if variant.interval is None
@@ -94,30 +94,30 @@ def likely(variant: Variant) -> str:
 
 
 def all_passed(times: int, variant: Variant) -> str:
-    """How likely so many runs of a case all pass; unknown where some were not run."""
+    """The probability that so many runs of a case all pass; unknown if some were not run."""
     share = variant.all_passed(times)
     return "-" if share is None else f"{share:.0%}"
 
 
 def passed(variant: Variant) -> str:
-    """The part of a variant that passed."""
+    """The share of a variant that passed."""
     return "-" if variant.passed is None else f"{variant.passed:.0%}"
 
 
 def requests(variant: Variant) -> str:
-    """How many requests its runs made."""
+    """The number of requests of its runs."""
     return f"{sum(trial.requests for trial in variant.trials):,}"
 
 
 def cost(variant: Variant) -> str:
-    """What its runs cost; with a `+` where some of them have no known price."""
+    """The cost of its runs; with a `+` if some of them have no known price."""
     costs = [trial.cost_usd for trial in variant.trials if trial.is_judged]
     known = [cost for cost in costs if cost is not None]
     return f"${sum(known):.4f}{'+' * (None in costs)}" if known or not costs else "unknown"
 
 
 def verdicts(evaluated: Evaluated) -> Iterator[str]:
-    """A sentence for each recording and comparison, and for all that was asked for and does not hold."""
+    """A sentence for each recording and comparison, and for each requirement that does not hold."""
     for variant in filter(lambda variant: variant.recording, evaluated.variants):
         before = variant.recorded_usd
         had = "nobody knows what" if before is None else f"${before:.4f} is what"
@@ -144,7 +144,7 @@ def verdicts(evaluated: Evaluated) -> Iterator[str]:
 
 
 def failures(evaluated: Evaluated) -> Iterator[tuple[Variant, str]]:
-    """A line for each case that failed, with why and in which runs; and for those that were not judged."""
+    """A line for each failed case, with the reasons and runs; and for those that were not judged."""
     for variant in evaluated.variants:
         for case in evaluated.cases:
             trials = [trial for trial in variant.trials if trial.case == case]

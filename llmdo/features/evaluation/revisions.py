@@ -43,7 +43,7 @@ def both(text: str) -> tuple[str, str]:
 
 
 def commit_of(root: Path, revision: str) -> str | None:
-    """The commit that a revision is now; None for what lies in the folder.
+    """The commit of a revision; None for the files in the folder.
 
     Raises:
         LlmdoError: There is no such revision.
@@ -61,7 +61,7 @@ def prepared(
 
     Raises:
         InvalidTeamError: The workspace had mistakes then.
-        UntrustedError: Its Python would be imported, and the host's consent does not let it through.
+        UntrustedError: Its Python would be imported, and the host's consent refuses it.
         LlmdoError: It cannot be read, or its Python differs and was not asked for.
     """
     root = now.workspace.root

@@ -34,11 +34,11 @@ COLUMNS = (
     "seconds",
 )
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""With what a cell begins that a spreadsheet would compute."""
+"""The beginnings of cells that a spreadsheet would compute."""
 
 
 def as_csv(evaluated: Evaluated) -> str:
-    """A line of names, then one for each trial; data as JSON, and what is not known left empty.
+    """A header line, then one line for each trial; data as JSON, unknown values empty.
 
     A text of others that a spreadsheet would take for a formula begins with an apostrophe.
     """
@@ -50,12 +50,12 @@ def as_csv(evaluated: Evaluated) -> str:
 
 
 def as_jsonl(evaluated: Evaluated) -> str:
-    """A JSON object for each trial, with what each of its evaluators says."""
+    """A JSON object for each trial, with the result of each of its evaluators."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows(evaluated))
 
 
 def rows(evaluated: Evaluated) -> Iterator[dict[str, Json]]:
-    """What is known of each trial, by column; beside them `judgements`."""
+    """The facts of each trial, by column, and its `judgements`."""
     for variant in evaluated.variants:
         for trial in variant.trials:
             yield {

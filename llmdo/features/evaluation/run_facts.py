@@ -1,4 +1,4 @@
-"""What a run did, by its journal: which calls were decided how, who was asked, what it used."""
+"""The facts of a run, read from its journal: the decisions on calls, the people asked, the usage."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What a run did."""
+    """The facts of a run."""
 
     calls: tuple[DecidedCall, ...] = ()
-    """What was decided on, without the arguments; not the attachments that whoever started it handed over."""
+    """The decided calls, without arguments and without attachments given at the start."""
     own: tuple[DecidedCall, ...] = ()
     """The calls of the entry itself, in the order in which its model made them."""
     delegates: int = 0
-    """How often a worker was called by another one, or by code."""
+    """The number of calls of a worker by another one, or by code."""
     requests: int = 0
     unpriced: int = 0
-    """The requests of which no price is known."""
+    """The number of requests without a known price."""
     cost_usd: Decimal = Decimal(0)
     recorded_usd: Decimal = Decimal(0)
-    """What the answers had cost that recordings gave."""
+    """The original cost of answers from recordings."""
     recorded_unpriced: int = 0
-    """Those of them of which nobody knew."""
+    """The number of recorded answers without a known cost."""
     input_tokens: int = 0
     output_tokens: int = 0
     unmeasured: int = 0
-    """The requests whose tokens nobody measured."""
+    """The number of requests without a token count."""
     seconds: float = 0.0
-    """From its beginning to the last thing that happened."""
+    """From its beginning to its last event."""
 
 
 def run_facts_of(journal: JournalStore) -> RunFacts:
-    """What the run of `journal` did so far."""
+    """The facts of the run of `journal` so far."""
     calls: dict[tuple[str, int], DecidedCall] = {}
     prefixes: list[str] = []
     roots: set[str] = set()
@@ -93,7 +93,7 @@ def run_facts_of(journal: JournalStore) -> RunFacts:
 
 
 def _own(calls: tuple[DecidedCall, ...], prefixes: list[str], roots: set[str]) -> tuple[DecidedCall, ...]:
-    """The calls of the entry itself, each as it was decided on last: as its model made them, or as code did."""
+    """The calls of the entry itself, each with its last decision: as its model made them, or as code did."""
     last = {call.path: call for call in calls}
     if not prefixes:
         direct = {*roots} or {call.path.partition("/")[0] for call in calls}

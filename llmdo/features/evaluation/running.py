@@ -1,4 +1,4 @@
-"""The cases of an evaluation, run: a batch for each variant, begun or gone on with, and what its runs did."""
+"""The cases of an evaluation, run: a batch for each variant, started or resumed, and the facts of its runs."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """How the runs of an evaluation are worked off now."""
+    """The conditions under which the runs of an evaluation are worked off."""
 
     root: Path
     bounds: BatchBounds
-    """Of all of them together."""
+    """Bounds of all runs together."""
     locked: bool
     debug: bool
     environ: Mapping[str, str]
     judging: Mapping[str, str] = field(default_factory=dict)
-    """Judge to the entry by which it is asked."""
+    """The entry of each judge."""
     prepared: Mapping[str, PreparedRun] = field(default_factory=dict)
-    """The label of each variant of another revision to what it runs."""
+    """The prepared run of each variant of another revision, by label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """The variants of an evaluation with their trials, not judged yet."""
+    """The variants of an evaluation with their unjudged trials."""
 
     variants: tuple[Variant, ...]
     facts: Mapping[str, RunFacts]
-    """Of each run that is over, by its id."""
+    """The facts of each finished run, by its id."""
     rulings: Mapping[tuple[str, str], JudgeRuling]
-    """What judges answered, by the run that they judged and the label of the question."""
+    """The answers of judges, by the judged run and the label of the question."""
     reason: str | None = None
     """Why not all was run."""
     interrupted: bool = False
@@ -63,12 +63,12 @@ class Ran:
 
 @dataclass(slots=True)
 class _Spending:
-    """What all batches have used so far, and why no other one is begun."""
+    """The usage of all batches so far, and the reason why no other one is begun."""
 
     bounds: BatchBounds
     spent: Decimal = Decimal(0)
     is_unpriced: bool = False
-    """Whether more was spent, and nobody knows how much."""
+    """Whether more was spent at an unknown price."""
     reason: str | None = None
     interrupted: bool = False
 
@@ -89,17 +89,17 @@ class _Spending:
         return self.reason is None
 
     def add(self, outcome: BatchOutcome) -> None:
-        """Takes in how a batch stands."""
+        """Adds the usage of a batch."""
         self.spent += Decimal(str(outcome.spent.cost_usd))
         self.is_unpriced = self.is_unpriced or outcome.spent.unpriced > 0
         self.reason, self.interrupted = outcome.reason, outcome.interrupted
 
 
 def run_all(planned: tuple[Variant, ...], suite: Suite, repeat: int, how: Conditions, host: BatchHost) -> Ran:
-    """What became of the cases of `suite` with every variant, as far as the bounds allow.
+    """Runs the cases of `suite` with every variant, as far as the bounds allow.
 
     Raises:
-        InvalidTeamError: `check` finds errors that stand in the way.
+        InvalidTeamError: `check` finds errors.
         LlmdoError: A batch cannot be put in, or worked off.
     """
     items = tuple(_items(suite, how.root, repeat))
@@ -135,7 +135,7 @@ def run_all(planned: tuple[Variant, ...], suite: Suite, repeat: int, how: Condit
 def _judged(
     variant: Variant, suite: Suite, how: Conditions, spending: _Spending, host: BatchHost
 ) -> Iterator[tuple[tuple[str, str], JudgeRuling]]:
-    """What the judges of a variant answered, once all of its runs are over: what they are asked is known then."""
+    """The answers of a variant's judges, asked once all of its runs are over."""
     if not all(trial.is_judged for trial in variant.trials):
         return
     for worker, batch in variant.judges.items():
@@ -162,7 +162,7 @@ def _working(how: Conditions, spending: _Spending) -> batches.Working:
 
 
 def _worked_off(request: batches.BatchRequest, how: Conditions, host: BatchHost) -> BatchOutcome:
-    """How a batch stands after it was begun, or gone on with."""
+    """The batch after it was started or resumed."""
     if request.id and batches.is_there(how.root, request.id):
         continued = batches.ContinuedBatch(
             root=how.root, batch=request.id, prepared=request.prepared, working=request.working
@@ -172,7 +172,7 @@ def _worked_off(request: batches.BatchRequest, how: Conditions, host: BatchHost)
 
 
 def _items(suite: Suite, root: Path, repeat: int) -> Iterator[NewItem]:
-    """What is run with each variant: all cases once before any is repeated."""
+    """The items of each variant: all cases once before any is repeated."""
     paths = dict.fromkeys(path for case in suite.cases for path in case.attachments)
     files = {path: (root / path).read_bytes() for path in paths}
     for number in range(1, repeat + 1):
@@ -186,7 +186,7 @@ def _items(suite: Suite, root: Path, repeat: int) -> Iterator[NewItem]:
 
 
 def _refused(suite: Suite, repeat: int) -> Iterator[tuple[str, ItemRefusal]]:
-    """The key of each item of a case that refuses something, to that."""
+    """The refusals, by the key of each item whose case has some."""
     for number in range(1, repeat + 1):
         for case in suite.cases:
             if case.refused:
@@ -197,7 +197,7 @@ def _refused(suite: Suite, repeat: int) -> Iterator[tuple[str, ItemRefusal]]:
 def _trials(
     variant: Variant, items: tuple[NewItem, ...], root: Path
 ) -> tuple[tuple[Trial, ...], dict[str, RunFacts]]:
-    """The trials of a variant, those that never began as queued; and what the runs did that are over."""
+    """The trials of a variant, those that never began as queued, and the facts of the finished runs."""
     if not batches.is_there(root, variant.batch):
         return tuple(_trial(item.key, "", "queued") for item in items), {}
     runs = runs_of(root)
@@ -219,7 +219,7 @@ def _trial(key: str, run: str, state: State) -> Trial:
 
 
 def _over(trial: Trial, item: BatchItem, facts: RunFacts) -> Trial:
-    """The trial whose run is over, or waits."""
+    """The trial of a run that is over or waits."""
     return replace(
         trial,
         output=item.result.output,
@@ -234,7 +234,7 @@ def _over(trial: Trial, item: BatchItem, facts: RunFacts) -> Trial:
 
 
 def _facts(runs: RunIndex, run: str) -> RunFacts:
-    """What the run did; nothing, where it could not begin."""
+    """The facts of a run; empty if it could not begin."""
     if not runs.has(run):
         return RunFacts()
     with runs.read(run) as journal:

@@ -1,4 +1,4 @@
-"""The statistics of variants: how sure a share is, how often all repeats pass, and what may be chance."""
+"""The statistics of variants: the certainty of a share, the probability that all repeats pass, and possible chance."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Shares(Protocol):
-        """What of each case passed."""
+        """The shares of each case that passed."""
 
         @property
         def label(self) -> str:
-            """What it is called."""
+            """Their name."""
 
         @property
         def cases(self) -> tuple[str, ...]:
             """The cases."""
 
         def share(self, case: str) -> float | None:
-            """The part of its trials that passed; None where none was judged."""
+            """The share of its trials that passed; None if none was judged."""
 
 
 SEED = 0
 RESAMPLES = 2_000
 LEVEL = 0.05
-"""Chance would show a difference that is not there so often; one that it shows less often is shown."""
+"""The significance level: a difference is shown if chance would show it less often."""
 PERCENT = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantComparison:
-    """Two variants, case by case: of each case the part of its trials that passed counts."""
+    """Two variants compared case by case, by the share of each case's trials that passed."""
 
     before: str
     after: str
@@ -45,12 +45,12 @@ class VariantComparison:
     worse: int
     same: int
     p: float
-    """How likely so uneven a split is where every difference is chance."""
+    """The probability of so uneven a split if every difference is chance."""
     mean: float
-    """The mean difference of what passed, from -1 to 1."""
+    """The mean difference of the shares, from -1 to 1."""
     low: float
     high: float
-    """Between which 95 % of the means of resampled cases lie."""
+    """The upper end of the 95 % interval of the means of resampled cases; `low` is the lower."""
 
     @property
     def is_shown(self) -> bool:
@@ -59,7 +59,7 @@ class VariantComparison:
 
     @property
     def sentence(self) -> str:
-        """It in plain words."""
+        """A sentence in plain words."""
         cases = "case" if self.better == 1 else "cases"
         return (
             f"{self.after} is better in {self.better} {cases}, worse in {self.worse}, p = {self.p:.2g}: "
@@ -70,7 +70,7 @@ class VariantComparison:
 
 
 def compare(before: Shares, after: Shares, names: tuple[str, str] | None = None) -> VariantComparison | None:
-    """The cases that both were judged by; None where there are none. `names` are what they are called, if not so."""
+    """The comparison over the cases judged in both; None if there are none. `names` replace their labels."""
     pairs = [
         (earlier, later)
         for case in after.cases
@@ -96,10 +96,10 @@ def compare(before: Shares, after: Shares, names: tuple[str, str] | None = None)
 
 
 def score_interval(passed: float, trials: int) -> tuple[float, float]:
-    """Between which the part that passes lies with 95 %: these cases, run again and again.
+    """The 95 % interval of the share that passes, for these cases, run again and again.
 
     The score interval (Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22,
-    1927) of as many trials; a little too wide where some cases pass more often than others.
+    1927) of as many trials; a little too wide if some cases pass more often than others.
     """
     z = NormalDist().inv_cdf(1 - LEVEL / 2)
     shrunk = 1 + z**2 / trials
@@ -109,7 +109,7 @@ def score_interval(passed: float, trials: int) -> tuple[float, float]:
 
 
 def pass_hat(passed: int, trials: int, times: int) -> float:
-    """How likely `times` trials of a case all pass, of as many that were run or more: pass^k, without bias.
+    """The probability that `times` trials of a case, at most `trials`, all pass: pass^k, without bias.
 
     As in "tau-bench: A Benchmark for Tool-Agent-User Interaction in Real-World Domains" (Yao et al., 2024).
     """
@@ -117,13 +117,13 @@ def pass_hat(passed: int, trials: int, times: int) -> float:
 
 
 def sign_test(better: int, worse: int) -> float:
-    """How likely a split at least so uneven is, in either direction, where both are equally likely in every case."""
+    """The probability of a split at least so uneven, in either direction, if both are equally likely in every case."""
     cases, most = better + worse, max(better, worse)
     return min(1.0, 2 * sum(comb(cases, number) for number in range(most, cases + 1)) / float(2**cases))
 
 
 def _resampled(differences: Sequence[float]) -> tuple[float, float]:
-    """Between which 95 % of the means lie of as many cases drawn again and again; the same each time."""
+    """The 95 % interval of the means of as many cases drawn again and again; deterministic."""
     chance = Random(SEED)  # noqa: S311  # which has to be the same each time
     means = sorted(fmean(chance.choices(differences, k=len(differences))) for _ in range(RESAMPLES))
     cut = int(RESAMPLES * LEVEL / 2)

@@ -1,4 +1,4 @@
-"""An eval as its file says it: the entry, the cases, and what judges them."""
+"""An eval as its file says it: the entry, the cases, and the evaluators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalCase:
-    """What the entry is run with once, and what is expected of that."""
+    """One input of the entry, and its expectations."""
 
     name: str
     input: str | None = None
@@ -34,11 +34,11 @@ class EvalCase:
     attachments: tuple[str, ...] = ()
     """Paths of the workspace."""
     refused: tuple[Capability, ...] = ()
-    """Of questions about these the answer is no, whatever the flags approve: a file approves nothing."""
+    """Questions about these are refused, whatever the flags approve: a file approves nothing."""
     expected: Json = None
     metadata: Mapping[str, Json] | None = None
     criteria: Mapping[str, Json]
-    """What judges it beside what judges all: the name of each evaluator to what it is given."""
+    """The evaluators of this case besides the common ones: name to argument."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,18 +50,18 @@ class Suite:
     description: str
     cases: tuple[EvalCase, ...]
     criteria: Mapping[str, Json]
-    """What judges every case."""
+    """The evaluators of every case."""
     digest: str
-    """Of the text of its file."""
+    """Digest of the text of its file."""
 
     def texts(self, evaluator: str) -> tuple[str, ...]:
-        """What this evaluator is given as a text or several, once each, wherever it stands."""
+        """The distinct texts given to this evaluator anywhere in the suite."""
         tables = (self.criteria, *(case.criteria for case in self.cases))
         return tuple(dict.fromkeys(text for table in tables for text in texts_of(table.get(evaluator))))
 
 
 def matching(suite: Suite, patterns: Sequence[str]) -> Suite:
-    """The suite with those of its cases whose name one of the patterns matches, `*` for any text; all without any.
+    """The suite with the cases whose name matches one of the patterns, `*` for any text; all without patterns.
 
     Raises:
         LlmdoError: A pattern matches no case.
@@ -89,7 +89,7 @@ def chosen(root: Path, name: str | None) -> str:
     """The eval of that name, or the only one.
 
     Raises:
-        LlmdoError: There is none, or it is not clear which is meant.
+        LlmdoError: There is none, or it is ambiguous.
     """
     known = names(root)
     if name is None and len(known) == 1:

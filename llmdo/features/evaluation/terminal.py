@@ -1,4 +1,4 @@
-"""The terminal that an evaluation was started from: the host of its batches, and where it is reported."""
+"""The terminal that an evaluation was started from: the host of its batches, and the output of its report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def terms(
     locked: bool,
     debug: bool,
 ) -> EvalTerms:
-    """What the options say about how an evaluation begins or goes on.
+    """The terms of an evaluation, from the options.
 
     Raises:
         LlmdoError: The budget is not a number above 0.
@@ -41,7 +41,7 @@ def terms(
 
 
 def host(approve: options.Texts, *, approve_all: bool, reject_all: bool) -> BatchTerminal:
-    """The host of the batches: where nobody is named who answers, questions wait and their cases fail."""
+    """The host of the batches: if the options name no approver, questions wait and their cases fail."""
     answers = options.answered(
         options.Approvals.prompt, approve, approve_all=approve_all, reject_all=reject_all
     )
@@ -65,7 +65,7 @@ def show(evaluated: Evaluated, form: str) -> None:
 
 
 def report(evaluated: Evaluated, form: str) -> int:
-    """Prints an evaluation and what keeps it from being whole, and returns the exit code."""
+    """Prints an evaluation and the reasons why it is incomplete, and returns the exit code."""
     show(evaluated, form)
     if evaluated.reason:
         say(

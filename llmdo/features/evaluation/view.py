@@ -1,4 +1,4 @@
-"""Evaluations: what came of each, and one as a table of its cases by variants."""
+"""Evaluations: the result of each, and one as a table of its cases by variants."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ CARDS = tuple(
 )
 FILES = (*CARDS, *(f"{folder}/{name}" for folder in (HOME, "**") for name in CONFIGURATIONS))
 BESIDE = tuple(f"agents/*{suffix}" for suffix in SUFFIXES)
-"""Where cards lie as well, of a folder with a configuration: a run has to be told."""
+"""Further places of cards, in a folder with a configuration: a run has to name them."""
 
 EXTENSION = Extension(
     name="fast-agent",

@@ -1,4 +1,4 @@
-"""One agent card of fast-agent: what its keys give the agent, and whom it calls."""
+"""One agent card of fast-agent: the grants of its keys, and the agents it calls."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SMART = "smart"
 """An older type: an agent with harness tools."""
 KEYS = frozenset(key for keys in TYPES.values() for key in keys)
 OF_CARDS_ALONE = KEYS - {"description", "instruction", "model", "name", "prompts", "skills", "tools"}
-"""Keys by which a card is told from an agent file of another tool."""
+"""Keys that tell a card from an agent file of another tool."""
 _CALLING = ("agents", "sequence", "fan_out", "fan_in", "generator", "evaluator", "worker")
 _LINES = {line.tool: line for line in TABLE}
 _WEB = re.compile(r"[?&](web_search|web_fetch|x_search)=(?!off|false|0)")
@@ -70,11 +70,11 @@ class Card:
     document: Document
     prompt: str
     is_tool: bool
-    """Whether it lies among the cards that another agent is given as tools."""
+    """Whether it is among the cards that another agent is given as tools."""
 
     @property
     def name(self) -> str:
-        """What others call the agent by."""
+        """The agent's name for others."""
         named = text(self.document.data.get("name")).strip() or PurePosixPath(self.path).stem
         return excerpt(named.replace(" ", "_"), MAX_NAME)
 
@@ -94,21 +94,21 @@ class Card:
         return key in TYPES.get("agent" if self.kind == SMART else self.kind, KEYS)
 
     def place(self, *route: str | int, of_key: bool = False) -> Place:
-        """The place of what it says there."""
+        """The place of a value in the card."""
         return Place(self.document, route, of_key)
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a card gets from outside of it."""
+    """The data of a card from outside of it."""
 
     servers: Mapping[str, tuple[Server, Place]]
     """Those of the configuration that governs it."""
     web: Place | None
-    """What switches the model's own search on, for every agent."""
+    """The setting that switches the model's own search on, for every agent."""
     has_skills: bool
     cards: Mapping[str, str]
-    """The identities of the cards beside it and of itself, by their names."""
+    """The identities of the cards in its folder and of itself, by their names."""
     tools: Sequence[str]
     """The identities of those that a run gives to the agent that it starts."""
 
@@ -177,7 +177,7 @@ class CardReader:
             yield _grant(name, _LINES[name], place)
 
     def _shell(self) -> Place | None:
-        """What gives the agent a shell: the card, or skills, which are run by one."""
+        """The source of the agent's shell: the card, or skills, which need one to run."""
         data = self.card.document.data
         if not self.card.takes("shell"):
             return None
@@ -262,7 +262,7 @@ _ORIGIN = "fast-agent, which does not ask"
 
 
 def server_at(entry: object) -> Server:
-    """How a server is reached that is declared by its `target`, or as others are."""
+    """The connection of a server that is declared by its `target`, or as others are."""
     target = text(table(entry).get("target")).strip()
     if not target:
         return servers.server_of(entry)

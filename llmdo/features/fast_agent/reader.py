@@ -71,7 +71,7 @@ def read(tree: Tree) -> Team:
 
 
 def _cards(files: Files, paths: Iterable[str]) -> Iterator[Card]:
-    """The cards at these paths, and those beside a configuration."""
+    """The cards at these paths, and those next to a configuration."""
     for path in paths:
         if not _is_configuration(path) and (card := _card(files, path)):
             yield card
@@ -88,7 +88,7 @@ def _is_configuration(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Configuration:
-    """What a configuration says for the cards below it."""
+    """The configuration of the cards below it."""
 
     servers: Mapping[str, tuple[Server, Place]]
     web: Place | None = None
@@ -100,7 +100,7 @@ class _Configurations:
 
     files: Files
     known: dict[str, _Configuration | None]
-    """By path; None where there is no file."""
+    """By path; None if there is no file."""
 
     def of(self, card: str) -> _Configuration:
         """The nearest one above a card."""
@@ -145,7 +145,7 @@ class _Configurations:
 
 
 def _card(files: Files, path: str, *, is_sure: bool = True) -> Card | None:
-    """The card at `path`; None where it is none. Where others keep agents too, its keys have to be those of a card."""
+    """The card at `path`, or None. In folders of other tools' agents too, its keys have to be those of a card."""
     name = PurePosixPath(path)
     if name.stem.lower() in ("readme", "skill"):
         return None

@@ -1,4 +1,4 @@
-"""What the tools of fast-agent can do."""
+"""The capabilities of fast-agent's tools."""
 
 from __future__ import annotations
 
@@ -29,4 +29,4 @@ TABLE = (
     Line("agents", ("agent.delegate",), "allowed", "declared", _CARDS),
     Line("human_input", (), "allowed", "declared", _CARDS),
 )
-"""What a card gives by its keys. Its command line asks about none of it."""
+"""The grants of a card by its keys. Its command line asks about none of them."""

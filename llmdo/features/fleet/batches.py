@@ -1,4 +1,4 @@
-"""Batches that workers carry out: put in, followed, gone on with, and moved to another lock."""
+"""Batches that workers execute: put in, followed, resumed, and moved to another lock."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ LOOK = 0.5  # seconds between two looks at a batch that is followed
 
 
 def begin(request: BatchRequest, handing: Handing, host: BatchHost) -> BatchOutcome:
-    """How the batch stands after it was put in, all of it or nothing, and followed.
+    """Puts a batch in, all of it or nothing, and follows it.
 
     Raises:
-        InvalidTeamError: `check` finds errors that stand in the way, or the lock is not current.
+        InvalidTeamError: `check` finds errors, or the lock is not current.
         LlmdoError: It cannot be put in.
     """
     working = request.working
@@ -88,10 +88,10 @@ def begin(request: BatchRequest, handing: Handing, host: BatchHost) -> BatchOutc
 
 
 def _bounds_kept(bounds: BatchBounds) -> dict[str, Json]:
-    """What has nothing more begin, which each worker looks at.
+    """The bounds after which nothing more begins, checked by each worker.
 
     Raises:
-        LlmdoError: It counts what one process does.
+        LlmdoError: A bound counts the work of one process.
     """
     if bounds.items is not None:
         raise LlmdoError("`--limit` counts the items of one process", hint="leave it out with `--fleet`")
@@ -100,7 +100,7 @@ def _bounds_kept(bounds: BatchBounds) -> dict[str, Json]:
 
 
 def go_on(request: ContinuedBatch, approvals: Json, host: BatchHost) -> BatchOutcome:
-    """How a batch stands after what is left of it, and what is to be tried again, was put in again and followed.
+    """Puts the rest of a batch, and the items to retry, in again and follows it.
 
     Earlier settings for its questions and bounds no longer hold.
 
@@ -125,14 +125,14 @@ def go_on(request: ContinuedBatch, approvals: Json, host: BatchHost) -> BatchOut
 def follow(
     root: Path, batch: str, out: str | None, environ: Mapping[str, str], host: BatchHost
 ) -> BatchOutcome:
-    """How a batch stands after it was followed to its end, or left."""
+    """Follows a batch to its end, or until a person leaves it."""
     batches = batches_of(root, environ)
     with batches.open(batches.find(batch)) as store:
         return _followed(store, out, environ, host)
 
 
 def cancel(root: Path, batch: str, environ: Mapping[str, str]) -> BatchOutcome:
-    """How a batch stands from which everything was taken that has not begun or waits; what is at work goes on."""
+    """Cancels all items that have not begun or wait; running ones go on."""
     batches = batches_of(root, environ)
     with closing(Queue(environ[STORE])) as queue, batches.open(batches.find(batch)) as store:
         cancel_all(store, runs_of(root, environ))
@@ -144,13 +144,13 @@ def cancel(root: Path, batch: str, environ: Mapping[str, str]) -> BatchOutcome:
 def rebind(
     root: Path, batch: str, environ: Mapping[str, str], host: BatchHost, allow_drift: tuple[str, ...] = ()
 ) -> RebindOutcome:
-    """What became of a batch of which all that has not started runs with what is here now.
+    """Moves all of a batch that has not started to the current workspace.
 
-    What has started does so where `allow_drift` names all that changed since it began.
+    Started runs move too if `allow_drift` names all that changed since they began.
 
     Raises:
-        InvalidTeamError: `check` finds errors that stand in the way, or the lock is not current.
-        DriftError: Something changed that is not named; nothing was moved.
+        InvalidTeamError: `check` finds errors, or the lock is not current.
+        DriftError: A change is not named; nothing was moved.
         LlmdoError: There is no such batch, or something is named that has not changed.
     """
     batches = batches_of(root, environ)
@@ -187,7 +187,7 @@ def _require_accepted(
     environ: Mapping[str, str],
     accepted: tuple[str, ...],
 ) -> None:
-    """Nothing, where all that changed since these runs began was accepted, and nothing else."""
+    """Requires that exactly the changes since these runs began were accepted."""
     changed: dict[str, str] = {}
     known = Known.of(environ)
     for run in started:
@@ -200,7 +200,7 @@ def _require_accepted(
 
 
 def put_in_answered(store: BatchStore, root: Path, run: str, environ: Mapping[str, str]) -> None:
-    """Puts a run of a batch in again that waited for answers which are there."""
+    """Puts a waiting run of a batch in again, once its answers are there."""
     items = [item for item in store.items("queued", "running", "waiting") if item.run == run]
     take_up(store, runs_of(root, environ), items)
     with closing(Queue(environ[STORE])) as queue:
@@ -219,7 +219,7 @@ def _require_handed(store: BatchStore) -> None:
 def _followed(
     store: BatchStore, out: str | None, environ: Mapping[str, str], host: BatchHost
 ) -> BatchOutcome:
-    """How the batch stands after nothing of it was queued or at work any more, or a person left it."""
+    """Follows the batch until nothing of it is queued or at work, or a person leaves it."""
     draining = Draining()
     with ExitStack() as stack:
         workers = stack.enter_context(closing(workers_of(environ[STORE])))
@@ -259,6 +259,6 @@ def make_tables(address: str) -> None:
 
 
 def forget(address: str, runs: list[str]) -> None:
-    """Removes what the queue of the database at `address` holds of these runs."""
+    """Removes the records of these runs from the queue of the database at `address`."""
     with closing(Queue(address)) as queue:
         queue.forget(runs)

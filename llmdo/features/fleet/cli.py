@@ -1,4 +1,4 @@
-"""`llmdo fleet`: the workers that share a store."""
+"""The commands of `llmdo fleet`: the workers that share a store."""
 
 from __future__ import annotations
 
@@ -60,5 +60,5 @@ def restored(
 
 
 def add_to(app: typer.Typer) -> None:
-    """Makes the commands known."""
+    """Adds the commands."""
     app.add_typer(fleet, name="fleet")

@@ -1,4 +1,4 @@
-"""The code that a worker runs: what its machine has was reviewed, and stays what it was when the worker began."""
+"""The code that a worker runs: reviewed, and unchanged since the worker began."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def lock_digest(root: Path) -> str:
-    """The digest of the lock of a workspace, by which workers and what waits for them find each other.
+    """The digest of the lock of a workspace, by which workers and queued runs find each other.
 
     Raises:
         LlmdoError: There is none.
@@ -35,7 +35,7 @@ class ReviewedCode:
     """A workspace whose lock is current, watched."""
 
     def __init__(self, root: Path, tell: Tell) -> None:
-        """Looks at all of it, as `check --locked` does.
+        """Checks all of it, as `check --locked` does.
 
         Raises:
             InvalidTeamError: There are errors, or the lock is not current.
@@ -51,7 +51,7 @@ class ReviewedCode:
         return seen
 
     def change(self) -> str | None:
-        """What is not as it was any more; None where nothing is. Costs a look at the times of files."""
+        """The change since the beginning, or None. Costs a look at the times of files."""
         if self._seen.holds(str(self.root)):
             return None
         try:

@@ -1,4 +1,4 @@
-"""Runs and batches that are over, removed at the age that the manifest names, once a day by one worker of a fleet."""
+"""Removal of finished runs and batches at the age in the manifest, once a day by one worker of a fleet."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ LONGEST = 5.0  # seconds that a worker waits for it as it ends: what it leaves, 
 
 
 class KeptRequest(Protocol):
-    """Whose past is removed."""
+    """The subject of the removal."""
 
     @property
     def root(self) -> Path:
-        """Of the workspace."""
+        """The root of the workspace."""
 
     @property
     def environ(self) -> Mapping[str, str]:
-        """Names the store."""
+        """The environment, which names the store."""
 
 
 class Housekeeper:
-    """The removal of what is old, in a thread of its own for as long as the block runs."""
+    """The removal of old runs, in its own thread for as long as the block runs."""
 
     def __init__(self, request: KeptRequest, workers: FleetWorkers, queue: Queue, tell: Tell) -> None:
         """`workers` is used by nothing else."""
@@ -65,7 +65,7 @@ class Housekeeper:
 
 
 def remove_old(request: KeptRequest, queue: Queue, tell: Tell) -> None:
-    """Removes the batches and runs that are older than the manifest keeps them; none where it does not say.
+    """Removes the batches and runs older than the manifest keeps them; none if it does not say.
 
     Raises:
         LlmdoError: The manifest has errors, or the store cannot be used.

@@ -1,4 +1,4 @@
-"""The items of batches as a worker carries them out: taken by their runs, each as on one machine."""
+"""The items of batches as a worker executes them: taken by their runs, each as on one machine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from llmdo.workspace.trust import Consent
 
     Answering = Callable[[Graph, Json], Approving]
-    """Who answers the questions of a batch that was put in with these approvals."""
+    """The approver of a batch that was put in with these approvals."""
 
 LATER = 10.0  # seconds until a run is looked at again that another process has
 STORE = 5.0  # seconds until a run goes on that the store interrupted
@@ -42,24 +42,24 @@ QUOTA = 60.0  # seconds until a run goes on whose provider had enough
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CarriedOut:
-    """What a worker did about an item that it was handed."""
+    """The result of a worker's attempt at an item."""
 
     batch: str = ""
     item: BatchItem | None = None
     result: Result | None = None
-    """None: nothing was to be done."""
+    """None: there was nothing to do."""
     again: float | None = None
     """Seconds after which it is to be taken once more; None: it is over, or waits for a person."""
 
 
 def bounds_of(batch: Batch) -> BatchBounds:
-    """What has nothing more of a batch begin, as it was put in."""
+    """The bounds with which a batch was put in."""
     failures, budget = batch.settings.get("max_failures"), batch.settings.get("budget_usd")
     return BatchBounds(failures=failures, budget_usd=None if budget is None else Decimal(budget))
 
 
 class FleetItems:
-    """What a worker knows of the batches whose items it was handed."""
+    """A worker's batches and their items."""
 
     def __init__(
         self, root: Path, answering: Answering, consent: Consent, environ: Mapping[str, str]
@@ -67,7 +67,7 @@ class FleetItems:
         """`environ` names the store.
 
         Raises:
-            LlmdoError: The store cannot be used.
+            LlmdoError: The store is unusable.
         """
         self._root, self._answering, self._consent, self._environ = root, answering, consent, environ
         self.batches, self.runs = batches_of(root, environ), runs_of(root, environ)
@@ -78,14 +78,14 @@ class FleetItems:
         self._opened = ExitStack()
 
     def close(self) -> None:
-        """Closes what was opened for them."""
+        """Closes their stores."""
         self._opened.close()
 
     async def execute(self, run: str) -> CarriedOut:
-        """What became of the item with that run; what is over, or another process has, is left alone.
+        """Executes the item with that run; one that is over, or that another process has, is left alone.
 
         Raises:
-            JournalError: The store cannot be used now.
+            JournalError: The store is unusable now.
         """
         # A run may be in the queue twice. Until the first one has claimed it, the second would take it for one that a
         # dead process had, and what a person has said about its calls would be lost.
@@ -159,7 +159,7 @@ class FleetItems:
         )
 
     def _taken(self, store: BatchStore, run: str) -> tuple[BatchItem | None, bool]:
-        """The item, which is taken now, or None and whether another process has it."""
+        """The item, taken now, or None and whether another process has it."""
         if (item := store.take(run)) is None:
             open_items = (each for each in store.items("running", "waiting") if each.first == run)
             take_up(store, self.runs, open_items)

@@ -1,4 +1,4 @@
-"""Which fleet a command is about: that of the database it names, or of the one that `LLMDO_STORE` names."""
+"""The fleet of a command: that of the database it names, or of the one that `LLMDO_STORE` names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""That a worker is there: its row, and the beat by which all others know that it is alive."""
+"""The presence of a worker: its row, and the heartbeat by which all others know that it is alive."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Presence:
     """This process as a worker of a fleet.
 
-    A worker that cannot say for two thirds of the time that it is alive ends itself: when others take it for dead, and
-    what it had is taken by them, it is.
+    A worker whose heartbeat fails for two thirds of the time ends itself: when others take it for dead, and take its
+    runs, it is.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Presence:
         self.id = f"{socket.gethostname()}:{os.getpid()}:{token_hex(4)}"
         self.state = "working"
         self.ended = 0
-        """How many items it is through with."""
+        """The number of finished items."""
         self._workers, self._end, self._seconds = workers, end, seconds
         self._lock, self._jobs = lock, jobs
         self._beaten = time.monotonic()
@@ -48,10 +48,10 @@ class Presence:
         self._beats = Thread(target=self._beating, name=f"llmdo worker {self.id}", daemon=True)
 
     def __enter__(self) -> Self:
-        """Makes it known, before it takes anything.
+        """Registers the worker, before it takes anything.
 
         Raises:
-            LlmdoError: It cannot be.
+            LlmdoError: It cannot.
         """
         self._beaten = time.monotonic()
         self._workers.register(self.id, lock=self._lock, jobs=self._jobs)

@@ -1,4 +1,4 @@
-"""What of a batch goes on and is in no queue is put in, by who goes on with the batch or by a worker that is idle."""
+"""Unfinished items of batches that are in no queue, put in by whoever resumes the batch or by an idle worker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def put_in_lost(queue: Queue, batches: Batches, runs: RunIndex) -> None:
-    """Puts in what of all batches for workers goes on, and is in no queue: whoever was to do that died before."""
+    """Puts in the unfinished items of all fleet batches that are in no queue because their process died."""
     for name in batches.unfinished():
         with batches.open(name) as store:
             batch = store.batch
@@ -27,10 +27,10 @@ def put_in_lost(queue: Queue, batches: Batches, runs: RunIndex) -> None:
 
 
 def put_in_left(queue: Queue, store: BatchStore, runs: RunIndex, lock: str | None = None) -> None:
-    """Puts in what of a batch goes on, and is in no queue.
+    """Puts in the unfinished items of a batch that are in no queue.
 
-    For the lock that it was in for last, or moved to; what never was in, for that with which the batch was put in, or
-    for `lock` where nobody kept that.
+    The lock is that of their last entry, or the one they moved to; for items never put in that of the batch, or
+    `lock` if that is unknown.
     """
     batch = store.batch
     open_runs = {item.first for item in store.items("queued", "running")}
@@ -48,7 +48,7 @@ def put_in_left(queue: Queue, store: BatchStore, runs: RunIndex, lock: str | Non
 
 
 def enqueue_again(queue: Queue, batch: Batch, item: BatchItem, lock: str) -> None:
-    """Puts an item in once more; one that has begun, for the lock to which `rebind` moved it, where it did."""
+    """Puts an item in once more; a begun one for the lock to which `rebind` moved it, if it did."""
     moved = batch.settings.get("moved") if item.has_begun else None
     queue.enqueue_again(item.first, entry=batch.entry, lock=lock, moved=moved, priority=priority_of(batch))
 

@@ -1,9 +1,9 @@
 """The queue of a fleet: whole runs by their ids, each taken by one worker at a time. DBOS keeps it in PostgreSQL.
 
-Workers take what was put in under the digest of their own lock. An entry of the queue is `RUN@n`: what ends without the
-run being over, as one that waits for an answer does, is put in again under the next number.
+Workers take the entries with the digest of their own lock. An entry of the queue is `RUN@n`: one that ends before its
+run is over, as when that waits for an answer, is put in again under the next number.
 
-Only texts in JSON come out of it. DBOS reads whatever a row says that it was pickled, whichever serializer is
+Only JSON texts come out of it. DBOS unpickles every value whose row says that it is pickled, whichever serializer is
 configured, so that who can write rows could run code on every worker: here nothing is ever unpickled.
 """
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 SCHEMA = "llmdo_queue"
-"""Of the tables of DBOS, in the database of the journals."""
+"""The schema of the tables of DBOS, in the database of the journals."""
 POLL = 1.0  # seconds between two looks for something to do
 LOOKING, TAKING = 2, 3
-"""Connections of who puts in and looks, and of a worker that takes, of which one listens."""
+"""The connections of a process that puts in and looks, and of a worker that takes, one of which listens."""
 AT_ONCE = 500  # runs that are looked for in one statement
-"""Of what is put in without one; what has a lower number is taken first."""
+"""The default priority; lower numbers are taken first."""
 
 LEAST = 8
 """Connections that a worker needs, with those of its journals and its lease."""
@@ -41,7 +41,7 @@ PATIENCE = 15.0  # seconds for which whoever connects tries again where a connec
 _PAUSE = 0.2  # seconds between two attempts
 
 _NO_MORE = ("too many connections", "too many clients", "connection slots")
-"""What a server says that gives no further connection."""
+"""Messages of a server that refuses further connections."""
 _APPLICATION = "llmdo"
 _WORKFLOW = "llmdo_item"
 _QUEUES = "llmdo."
@@ -55,7 +55,7 @@ _CONNECTION = {
     "keepalives_count": 2,
     "tcp_user_timeout": 20_000,
 }
-"""No statement waits for ever on a network that is gone."""
+"""Settings by which no statement waits for ever on a network that is gone."""
 
 
 def _refuse(_serializer: object, _data: str) -> NoReturn:
@@ -72,11 +72,11 @@ class QueuedRun(NamedTuple):
     """`RUN@n`."""
     entry: str
     lock: str
-    """The digest of the lock that a worker has to have which takes it."""
+    """The digest of the lock that its worker has to have."""
     worker: str | None
-    """Who has it; None where it waits."""
+    """Its worker; None if it waits."""
     since: float
-    """Seconds since 1970: when it was put in, or taken."""
+    """The time it was put in, or taken, in seconds since 1970."""
     priority: int = PRIORITY
 
     @property
@@ -86,27 +86,27 @@ class QueuedRun(NamedTuple):
 
 
 def run_of(name: str) -> str:
-    """The id of the run that an entry of the queue is for."""
+    """The id of the run of a queue entry."""
     return name.rpartition("@")[0]
 
 
 def number_of(name: str) -> int:
-    """How often the run of an entry of the queue was put in by then."""
+    """How often the run of a queue entry was put in by then."""
     return int(name.rpartition("@")[2])
 
 
 def first_name(run: str) -> str:
-    """The name under which a run is put in for the first time."""
+    """The first queue entry of a run."""
     return f"{run}@1"
 
 
 def next_name(name: str) -> str:
-    """The name under which the run of an entry of the queue is put in after that."""
+    """The entry after this one of the same run."""
     return f"{run_of(name)}@{number_of(name) + 1}"
 
 
 def _url(address: str) -> str:
-    """The address as SQLAlchemy has it, which knows one scheme alone."""
+    """The address in the scheme of SQLAlchemy."""
     return f"postgresql://{address.partition('://')[2]}"
 
 
@@ -122,7 +122,7 @@ def make_tables(address: str) -> None:
 
 
 class Queue:
-    """The queue as whoever puts in and looks at it sees it."""
+    """The queue for processes that put in and look."""
 
     def __init__(self, address: str) -> None:
         """Connects.
@@ -154,9 +154,9 @@ class Queue:
     def enqueue(
         self, name: str, *, entry: str, lock: str, priority: int = PRIORITY, is_later: bool = False
     ) -> None:
-        """Puts a run in under the name `RUN@n`, for workers with that lock; twice is once.
+        """Puts a run in under the name `RUN@n`, for workers with that lock; idempotent.
 
-        One that `is_later` is taken when `release` says so: the engine would go by the clock of a worker.
+        One that `is_later` is taken after `release`: the engine would go by the clock of a worker.
         """
         options: dbos.EnqueueOptions = {
             "workflow_name": _WORKFLOW,
@@ -172,9 +172,9 @@ class Queue:
     def enqueue_again(
         self, run: str, *, entry: str, lock: str, moved: str | None = None, priority: int = PRIORITY
     ) -> None:
-        """Puts a run in once more, whatever became of it before: for workers with the lock that it was in for last.
+        """Puts a run in once more, whatever its earlier result: for workers with its last lock.
 
-        `moved` is the lock that it was moved to since, where it was; `lock` and `priority` count where it never was in.
+        `moved` is the lock that it was moved to since, if any; `lock` and `priority` count if it was never in.
         """
         known = self._found(workflow_id_prefix=f"{run}@")
         last = max(known, key=lambda each: number_of(each.workflow_id), default=None)
@@ -186,9 +186,9 @@ class Queue:
         )
 
     def follow(self, name: str, *, is_later: bool = False) -> None:
-        """Puts the run of this entry in once more under the next number; twice is once.
+        """Puts the run of this entry in once more under the next number; idempotent.
 
-        Nothing of one that was forgotten: all of its batch is over.
+        Does nothing for a forgotten one: all of its batch is over.
         """
         for known in self._found(workflow_ids=[name]):
             self.enqueue(
@@ -200,7 +200,7 @@ class Queue:
             )
 
     def release(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Has these be taken now that were put in for later; those of them that have been put in by now."""
+        """Releases these entries that were put in for later; gives those of them that were found."""
         if not names:
             return ()
         known = tuple(each.workflow_id for each in self._found(workflow_ids=[*names]))
@@ -209,32 +209,32 @@ class Queue:
         return known
 
     def rebind(self, waiting: QueuedRun, lock: str) -> None:
-        """Has what waits be taken by workers with another lock."""
+        """Moves a waiting entry to workers with another lock."""
         name = next_name(waiting.name)
         self.enqueue(name, entry=waiting.entry, lock=lock, priority=waiting.priority)
         self.cancel([waiting.name])  # last: whoever is killed in between has lost nothing
 
     def cancel(self, names: Sequence[str]) -> None:
-        """Takes these out; what a worker has of them it goes on with."""
+        """Cancels these entries; a worker finishes those it has."""
         _patiently(lambda: self._client.cancel_workflows([*names]))
 
     def forget(self, runs: Iterable[str]) -> None:
-        """Removes what is held of these runs, all of which are over."""
+        """Removes the records of these runs, all of which are over."""
         for run in runs:
             names = [each.workflow_id for each in self._found(workflow_id_prefix=f"{run}@")]
             _patiently(partial(self._client.delete_workflows, names))
 
     def reap(self, alive: Collection[str]) -> tuple[QueuedRun, ...]:
-        """Has what workers had that are not among those `alive` be taken by others, and returns it.
+        """Gives the entries of workers not in `alive` to others, and returns them.
 
-        Whoever calls this is the only one: what was taken meanwhile would be given to a second worker.
+        Only one process may call this at a time: an entry taken meanwhile would go to a second worker.
         """
         left = tuple(each for each in self.at_work() if each.worker not in alive)
         self.give_back(left)
         return left
 
     def give_back(self, taken: Iterable[QueuedRun]) -> None:
-        """Has others take these."""
+        """Gives these to other workers."""
         by_entry: dict[str, list[str]] = {}
         for each in taken:
             by_entry.setdefault(each.entry, []).append(each.name)
@@ -242,11 +242,11 @@ class Queue:
             _patiently(partial(self._client.resume_workflows, names, queue_name=f"{_QUEUES}{entry}"))
 
     def at_work(self) -> tuple[QueuedRun, ...]:
-        """What workers have."""
+        """The entries that workers have."""
         return self._listed(_AT_WORK)
 
     def waiting(self) -> tuple[QueuedRun, ...]:
-        """What no worker has taken yet, in the order in which it was put in."""
+        """The entries not yet taken, in the order in which they were put in."""
         return self._listed(*_WAITING)
 
     def runs(self) -> frozenset[str]:
@@ -254,7 +254,7 @@ class Queue:
         return frozenset(each.run for each in self._listed(*_WAITING, _AT_WORK))
 
     def earlier(self, runs: Sequence[str]) -> frozenset[str]:
-        """Those of these runs that were put in before, whatever became of that."""
+        """The runs among these that were put in before, whatever their result."""
         names = [*map(first_name, runs)]
         parts = (names[at : at + AT_ONCE] for at in range(0, len(names), AT_ONCE))
         return frozenset(run_of(row.workflow_id) for part in parts for row in self._found(workflow_ids=part))
@@ -277,7 +277,7 @@ class Queue:
         )
 
     def _found(self, **wanted: Any) -> list[dbos.WorkflowStatus]:
-        """The rows that are so, without what they hold."""
+        """The matching rows, without their content."""
         return _patiently(lambda: self._client.list_workflows(load_input=False, load_output=False, **wanted))
 
 
@@ -291,11 +291,11 @@ def work(
     entries: Iterable[tuple[str, int | None]],
     execute: Callable[[str], None],
 ) -> Iterator[Callable[[], None]]:
-    """Takes runs for as long as the block runs, and calls `execute` with the name of each, in a thread of its own.
+    """Takes runs for as long as the block runs, and calls `execute` with the name of each, in its own thread.
 
-    The block is given a function that takes nothing more, and returns when what was taken is over.
+    The block gets a function that stops taking, and returns when all taken runs are over.
 
-    `entries` are those that are taken, with how many runs of each the whole fleet may have at work; of each at most
+    `entries` are those to take, with how many runs of each the whole fleet may have at work; of each at most
     `jobs` are taken here at a time.
 
     Raises:
@@ -312,7 +312,7 @@ def work(
 
 
 def _patiently(work: Callable[[], Result], clean_up: Callable[[], None] = lambda: None) -> Result:
-    """What `work` returns, which is done again after `clean_up` where a connection broke: twice is once of all of it.
+    """The result of `work`, which is repeated after `clean_up` if a connection broke: all of it is idempotent.
 
     Raises:
         LlmdoError: The queue is not there, or not in time.
@@ -352,7 +352,7 @@ def _launch(
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Has the engine write no trace of what is raised anyway."""
+    """Keeps the engine from writing traces of errors that are raised anyway."""
     logger = logging.getLogger("dbos")
     level = logger.level
     logger.setLevel("CRITICAL")
@@ -378,7 +378,7 @@ def _configuration(address: str, worker: str, lock: str) -> DBOSConfig:
 
 
 def _named(execute: Callable[[str], None]) -> Callable[[str], None]:
-    """What the engine calls with what a row holds, which may be anything."""
+    """The function that the engine calls with the content of a row, which may be anything."""
 
     def item(name: str) -> None:
         if name != DBOS.workflow_id:
@@ -397,7 +397,7 @@ def _translated() -> Iterator[None]:
 
 
 def _failure(error: Exception) -> LlmdoError:
-    """What went wrong, in a line that repeats no address."""
+    """The error in a line that repeats no address."""
     if isinstance(error, LlmdoError):
         return error
     text = str(getattr(error, "orig", None) or error)

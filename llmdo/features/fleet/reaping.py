@@ -1,4 +1,4 @@
-"""What dead workers had is taken by others, and what nobody put in is put in: each worker looks for it now and then."""
+"""The entries of dead workers go to others, and unqueued items are put in: each worker looks for them now and then."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ IDLE = 60.0  # seconds between two looks for what is in no queue, where nothing 
 
 
 def reap(queue: Queue, workers: FleetWorkers) -> tuple[QueuedRun, ...]:
-    """What was taken from workers that are dead; nothing, where another process is doing that.
+    """The entries taken from dead workers; nothing if another process is doing that.
 
-    A run is taken by who has it, never by how old a beat is: what a worker that is alive has stays its own.
+    A run is taken by its owner, never by the age of a heartbeat: a worker that is alive keeps its own.
     """
     with workers.reaping() as is_alone:
         if not is_alone:
@@ -34,7 +34,7 @@ def reap(queue: Queue, workers: FleetWorkers) -> tuple[QueuedRun, ...]:
 
 
 class Reaper:
-    """Reaps every few seconds for as long as the block runs, in a thread of its own."""
+    """Reaps every few seconds during the block, in its own thread."""
 
     def __init__(
         self,
@@ -45,9 +45,9 @@ class Reaper:
         delays: FleetWorkers,
         put_in_lost: Callable[[], None],
     ) -> None:
-        """`on_reaped` is given each run that was taken from a dead worker; `own` picks what this worker gives back.
+        """`on_reaped` gets each run taken from a dead worker; `own` picks the entries that this worker gives back.
 
-        `delays` says what is due of what was put in for later, by the clock of the store; `put_in_lost` puts in what is
+        `delays` says which delayed entries are due, by the clock of the store; `put_in_lost` puts in the items that are
         in no queue.
         """
         self._delays, self._put_in_lost = delays, put_in_lost

@@ -1,4 +1,4 @@
-"""How a fleet stands, as text and JSON."""
+"""The status of a fleet, as text and JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def as_text(status: FleetStatus, screen: Screen = PAPER) -> str:
-    """The workers with what each has, what waits, and what stands in the way."""
+    """The workers with their runs, the waiting entries, and the obstacles."""
     alive = status.alive
     waiting = sum(each.runs for each in status.waiting)
     at_work = counted(len(status.at_work), "item")
@@ -64,7 +64,7 @@ def _worker(status: FleetStatus, worker: FleetWorker, screen: Screen) -> Iterato
 
 
 def short(lock: str) -> str:
-    """The digest of a lock, as far as a person tells it from others."""
+    """The digest of a lock, shortened for people."""
     return shown(lock.rpartition(":")[2][:12])
 
 
@@ -125,7 +125,7 @@ def _span(seconds: float) -> str:
 
 
 def item_line(batch: str, item: BatchItem, result: Result) -> str:
-    """What became of an item, in a line for the log of a worker."""
+    """The result of an item, as a line for the log of a worker."""
     why = f": {shown(result.error)}" if result.error else ""
     return f"{result.state} {shown(item.key)}, run {item.run} of batch {shown(batch)}{why}"
 

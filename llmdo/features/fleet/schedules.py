@@ -1,9 +1,9 @@
 """Entries that workers start by themselves: each at its times, once over all workers, whoever dies in between.
 
 A time that comes is a batch with one item, and the ids of both say which time of which schedule it is: all workers put
-it in, and one of them does. The last time that passed while no worker looked is made up for within the window that the
-schedule states, or a line says that it was not. What was put in for workers with a lock that none has any more is moved
-to this one, as long as nothing of it began.
+it in, and one of them does. The last time that passed without a worker is made up for within the window that the
+schedule states, or a line says that it was not. Entries put in for a lock that no worker has any more are moved to this
+one, as long as nothing of them began.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 LONGEST = 30.0  # seconds until the clock is looked at again, which somebody may have set
 RETRY = timedelta(seconds=5)
-"""After so long, what could not be put in is tried again."""
+"""The delay of another attempt after putting in failed."""
 LATE = timedelta(minutes=10)
-"""For so long a time is still put in that nobody put in when it came."""
+"""The least period in which a time that nobody put in when it came is still put in."""
 MINUTE = timedelta(minutes=1)
 
 
@@ -48,13 +48,13 @@ def now() -> datetime:
 
 
 def next_time(cron: str, after: datetime) -> datetime:
-    """The next time that an expression stands for."""
+    """The next time of an expression."""
     upcoming: datetime = croniter(cron, after, max_years_between_matches=30).get_next(datetime)
     return upcoming
 
 
 def last_time(cron: str, before: datetime) -> datetime:
-    """The last time that an expression stood for; that moment itself, where it does."""
+    """The last time of an expression, that moment included."""
     past: datetime = croniter(
         cron, before + timedelta(milliseconds=1), max_years_between_matches=30
     ).get_prev(datetime)
@@ -62,24 +62,24 @@ def last_time(cron: str, before: datetime) -> datetime:
 
 
 def id_of(schedule: str, at: datetime) -> str:
-    """The id of the batch, and of its run, that this time of the schedule is: `weekly-20260302T0600Z`."""
+    """The id of the batch, and of its run, for this time of the schedule: `weekly-20260302T0600Z`."""
     return f"{schedule}-{at:%Y%m%dT%H%MZ}"
 
 
 class ScheduledRequest(Protocol):
-    """Whose schedules are gone by."""
+    """The workspace and store of the schedules."""
 
     @property
     def root(self) -> Path:
-        """Of the workspace."""
+        """The root of the workspace."""
 
     @property
     def environ(self) -> Mapping[str, str]:
-        """Names the store."""
+        """The environment, which names the store."""
 
 
 class Timetable:
-    """Puts in what is due, for as long as the block runs, in a thread of its own."""
+    """Puts in the due times, during the block, in its own thread."""
 
     def __init__(
         self,
@@ -94,17 +94,17 @@ class Timetable:
     ) -> None:
         """`lock` is the digest of the lock of the workspace, whose graph is `graph`; `workers` is used by nothing else.
 
-        Who `is_leaving`, or has other code by now, puts in nothing: nobody with its lock would take it.
+        A worker that `is_leaving`, or has other code by now, puts in nothing: nobody with its lock would take it.
         """
         self._root, self._environ, self._host = request.root, request.environ, host
         self._queue, self._lock, self._workers, self._is_leaving = queue, lock, workers, is_leaving
         self._skew = timedelta()
-        """By how much the clock of the store is ahead of that of this machine."""
+        """How far the clock of the store is ahead of that of this machine."""
         self._measure()
         began = self._now()
         self._due = {schedule: next_time(schedule.cron, began) for schedule in graph.schedules.values()}
         self._looked_at = dict(self._due)
-        """When each is looked at: at its time, or later where it could not be put in, so that it holds up no other."""
+        """The next look at each: at its time, or later if it could not be put in, so that it holds up no other."""
         self._others: set[tuple[Schedule, datetime]] = set()
         """The times that are in for workers with another lock, and of which nothing began so far."""
         self._began = began
@@ -121,7 +121,7 @@ class Timetable:
 
     @property
     def is_due(self) -> bool:
-        """Whether a time has come that was not seen to yet."""
+        """Whether a time has come that is not processed."""
         return any(at <= self._now() for at in self._due.values())
 
     def _looking(self) -> None:
@@ -170,7 +170,7 @@ class Timetable:
             self._skew = datetime.fromtimestamp(self._workers.now(), UTC) - here
 
     def _is_done(self, work: Callable[[], None]) -> bool:
-        """Whether `work` was done; where the store fails, it is tried again later."""
+        """Whether `work` was done; if the store fails, it is tried again later."""
         try:
             work()
         except Exception:  # nor must a mistake of llmdo's own end the thread
@@ -178,9 +178,9 @@ class Timetable:
         return True
 
     def _look_back(self) -> None:
-        """Sees to the last time of each schedule that passed before this worker looked.
+        """Processes the last time of each schedule that passed before this worker looked.
 
-        Of a schedule of which no time is in the store, nobody knows since when it is there: nothing is made up for.
+        A schedule without a time in the store has an unknown age: nothing is made up for.
         """
         names = batches_of(self._root, self._environ).names()
         for schedule in self._due:
@@ -201,7 +201,7 @@ class Timetable:
                 )
 
     def _move(self) -> None:
-        """Has this worker's lock take the times that are in for one that no worker has, and that did not begin."""
+        """Moves to this worker's lock the times that are in for one that no worker has, and that did not begin."""
         if not self._others:
             return
         alive = {worker.lock for worker in self._workers.all() if worker.is_alive}
@@ -242,7 +242,7 @@ class Timetable:
         """Returns when the run of that time is in the queue, whoever of the workers put it in.
 
         Raises:
-            LlmdoError: The store cannot be used.
+            LlmdoError: The store is unusable.
         """
         name = id_of(schedule.name, at)
         batches = batches_of(self._root, self._environ)
@@ -276,5 +276,5 @@ class Timetable:
 
 
 def _window(schedule: Schedule) -> timedelta:
-    """For how long a time is made up for that passed while no worker looked."""
+    """How long after a time without a worker it is made up for."""
     return timedelta(minutes=schedule.catch_up_minutes or 0)

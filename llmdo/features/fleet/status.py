@@ -1,4 +1,4 @@
-"""How a fleet stands: its workers, what waits and since when, who has what, and what nobody can take."""
+"""The status of a fleet: its workers and their runs, the waiting entries and their age, and those nobody can take."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingRuns:
-    """What waits of one entry, for workers with one lock."""
+    """The waiting runs of one entry, for workers with one lock."""
 
     entry: str
     lock: str
@@ -31,7 +31,7 @@ class WaitingRuns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetStatus:
-    """How a fleet stands now."""
+    """The current status of a fleet."""
 
     workers: tuple[FleetWorker, ...]
     waiting: tuple[WaitingRuns, ...]
@@ -41,37 +41,37 @@ class FleetStatus:
 
     @property
     def alive(self) -> tuple[FleetWorker, ...]:
-        """The workers that were heard from lately."""
+        """The workers heard from lately."""
         return tuple(worker for worker in self.workers if worker.is_alive)
 
     @property
     def per_minute(self) -> float:
-        """How many items a minute the workers that are alive are through with, each since it began."""
+        """The items a minute that the live workers finish, each since it began."""
         return sum(worker.per_minute for worker in self.alive)
 
     @property
     def unclaimed(self) -> tuple[WaitingRuns, ...]:
-        """What waits for a lock that no worker has which is alive."""
+        """The waiting runs for a lock that no live worker has."""
         locks = {worker.lock for worker in self.alive}
         return tuple(each for each in self.waiting if each.lock not in locks)
 
     def takes_nothing(self, worker: FleetWorker) -> bool:
-        """Whether things wait, and none of them for the lock that this worker has."""
+        """Whether runs wait, none of them for the lock of this worker."""
         return bool(self.waiting) and all(each.lock != worker.lock for each in self.waiting)
 
     def has(self, worker: FleetWorker) -> tuple[QueuedRun, ...]:
-        """What a worker has."""
+        """The runs of a worker."""
         return tuple(each for each in self.at_work if each.worker == worker.id)
 
     @property
     def orphans(self) -> tuple[QueuedRun, ...]:
-        """What workers had that are dead or gone; a worker that is alive takes it up soon."""
+        """The runs of dead workers; a live worker takes them up soon."""
         alive = {worker.id for worker in self.alive}
         return tuple(each for each in self.at_work if each.worker not in alive)
 
 
 def status(address: str) -> FleetStatus:
-    """How the fleet stands that has the store at `address`.
+    """The status of the fleet with the store at `address`.
 
     Raises:
         LlmdoError: It cannot be asked.

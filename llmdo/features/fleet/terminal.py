@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WorkerTerminal:
-    """A `WorkerHost`: a line on stderr for each item; Ctrl-C and SIGTERM have it take nothing more."""
+    """A `WorkerHost`: a line on stderr for each item; on Ctrl-C and SIGTERM it takes nothing more."""
 
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     consent: Consent = field(default_factory=consent_here)
@@ -38,7 +38,7 @@ class WorkerTerminal:
         say(line)
 
     def approving(self, graph: Graph, stored: Json) -> Approving:
-        """Who answers: whom the batch was put in with, as far as this machine allows it; else its questions wait."""
+        """The approver that the batch was put in with, as far as this machine allows it; else its questions wait."""
         fields = stored if isinstance(stored, dict) else {}
         approve = fields.get("approve")
         options = ApprovalOptions(
@@ -50,13 +50,13 @@ class WorkerTerminal:
         return approving(options, graph, self.environ)
 
     def ended(self, batch: str, item: BatchItem, result: Result) -> None:
-        """Tells the person of an item."""
+        """Reports an item."""
         say(render.item_line(batch, item, result))
 
     def wait_for(
         self, work: Coroutine[object, object, None], abandon: Callable[[], None], draining: Draining
     ) -> None:
-        """Returns when `work` does. The first signal has nothing more taken, the second ends the program."""
+        """Returns when `work` does. After the first signal nothing more is taken, the second ends the program."""
         if threading.current_thread() is not threading.main_thread():
             return run_interruptibly(work, abandon, draining.by_person)
         before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))

@@ -1,4 +1,4 @@
-"""The fleet: its workers, what each has, and what waits, where runs are kept in a database."""
+"""The fleet: its workers, their runs, and the waiting ones, if runs are kept in a database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def answer(subject: Subject, inquiry: Inquiry) -> Json:
-    """How the fleet stands that shares the store."""
+    """The status of the fleet that shares the store."""
     del inquiry
     if subject.store is None:
         raise RequestError(

@@ -1,4 +1,4 @@
-"""A worker: a process that takes items for as long as its code is what was reviewed."""
+"""A worker: a process that takes items for as long as its code is the reviewed one."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ class WorkerHost(Protocol):
 
     @property
     def consent(self) -> Consent:
-        """Whether what the workspace would have executed was answered for."""
+        """The consent to execute code of the workspace."""
 
     def tell(self, line: str) -> None:
         """Takes a line for the person who waits."""
 
     def approving(self, graph: Graph, stored: Json) -> Approving:
-        """Who answers the questions of a batch that was put in with these approvals."""
+        """The approver of a batch that was put in with these approvals."""
 
     def ended(self, batch: str, item: BatchItem, result: Result) -> None:
-        """Is called with each item once its outcome is on record."""
+        """Called with each item once its outcome is on record."""
 
     def wait_for(
         self, work: Coroutine[object, object, None], abandon: Callable[[], None], draining: Draining
@@ -68,13 +68,13 @@ class WorkerHost(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerRequest:
-    """Whose items are taken, and how many at a time."""
+    """The workspace of a worker, and how many items it takes at a time."""
 
     root: Path
     address: str
     jobs: int = 8
     schedules: bool = False
-    """Whether it starts entries at the times of `[schedules]`, and removes what is older than is kept."""
+    """Whether it starts entries at the times of `[schedules]`, and removes runs older than is kept."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
@@ -84,17 +84,17 @@ class WorkerOutcome:
 
     reason: str
     interrupted: bool
-    """Whether a person or the system said so."""
+    """Whether a person or the system stopped it."""
     ended: int
-    """How many items it was through with."""
+    """The number of finished items."""
 
 
 def work(request: WorkerRequest, host: WorkerHost) -> WorkerOutcome:
-    """Takes items until somebody says to stop or the code changes, and returns when all it has is over.
+    """Takes items until it is stopped or the code changes, and returns when all its items are over.
 
     Raises:
         InvalidTeamError: There are errors in the workspace, or its lock is not current.
-        UntrustedError: Its runs would execute what the host does not let through.
+        UntrustedError: The host refuses code that its runs would execute.
         LlmdoError: There is no such fleet.
     """
     personal.read(request.environ)  # first: what it might forbid must not begin
@@ -142,7 +142,7 @@ def _entries(graph: Graph) -> list[tuple[str, int | None]]:
 
 
 class _Serving:
-    """What one process does as a worker."""
+    """One process as a worker."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class _Serving:
         self._strays: frozenset[str] = frozenset()
 
     async def serve(self, engine_of: Callable[..., AbstractContextManager[Callable[[], None]]]) -> None:
-        """Takes items until `draining` says why no longer, and returns when what was taken is over."""
+        """Takes items until `draining` says why no longer, and returns when all taken ones are over."""
         loop = asyncio.get_running_loop()
 
         def execute(name: str) -> None:
@@ -225,7 +225,7 @@ class _Serving:
         return done.again
 
     async def _put_back(self, error: PutBackError) -> float | None:
-        """Has what is open be unsure, once, and this worker take nothing more; as `_carried_out`."""
+        """Marks open items as unsure, once, and takes nothing more; as `_carried_out`."""
         self._draining(error.message)
         async with self._looking:
             if not self._has_declared:
@@ -258,13 +258,13 @@ class _Serving:
         self._queue.follow(name, is_later=bool(delay))
 
     def report_taken(self, taken: QueuedRun) -> None:
-        """Tells the person of a run that was taken from a dead worker."""
+        """Reports a run that was taken from a dead worker."""
         self._host.tell(f"run {taken.run} is taken up, which worker {taken.worker} left")
 
     def strays(self, taken: tuple[QueuedRun, ...]) -> tuple[QueuedRun, ...]:
-        """What the queue says that this worker has, and it has not, at two looks in a row.
+        """The entries that this worker has by the queue only, at two looks in a row.
 
-        The engine gives up what it took where the database fails it at that moment.
+        The engine gives up entries if the database fails while it takes them.
         """
         missing = {
             each.name for each in taken if each.worker == self._presence.id and each.name not in self._at_work

@@ -1,4 +1,4 @@
-"""`llmdo worker`: a process of a fleet."""
+"""The command `llmdo worker`: a process of a fleet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents of Gemini CLI in Markdown: which of them it loads, and what the tools that they name come to."""
+"""Agents of Gemini CLI in Markdown: which of them it loads, and the meaning of the tools that they name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REMOTE = frozenset(
 )
 EVERY_TOOL = "every tool"
 DISCOVERED = Line("discovered_tool_*", (capability_of("discovered"),), "needs_approval", "open", "")
-"""What `tools.discoveryCommand` prints as tools: nobody knows before it runs."""
+"""The tools that `tools.discoveryCommand` prints: unknown before it runs."""
 _NAME = re.compile(r"[a-z0-9_-]+")
 
 
@@ -43,7 +43,7 @@ class Declared:
     server: Server
     at: Place
     trust: Place | None = None
-    """What lets all of its tools go unasked."""
+    """The setting that lets all of its tools go unasked."""
 
 
 def servers_of(document: Document, key: str) -> dict[str, Declared]:
@@ -58,7 +58,7 @@ def servers_of(document: Document, key: str) -> dict[str, Declared]:
 
 
 def note_trust(files: Files, declared: Mapping[str, Declared]) -> None:
-    """Notes the servers of which nothing asks."""
+    """Notes the servers whose tools go unasked."""
     for name, each in declared.items():
         if each.trust:
             message = f"nothing asks before a call of the MCP server `{excerpt(name)}`, because it is trusted"
@@ -67,12 +67,12 @@ def note_trust(files: Files, declared: Mapping[str, Declared]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """What holds for a session and for all agents that it calls."""
+    """The common data of a session and of all agents that it calls."""
 
     rules: GeminiRules
     servers: Mapping[str, Declared]
     discovers: Place | None = None
-    """What makes tools of a command's output."""
+    """The setting that makes tools of a command's output."""
 
     def everything(self, at: Place) -> Iterator[Grant]:
         """Every tool that is not taken away."""
@@ -110,7 +110,7 @@ class AgentFile:
         return Place(self.text.document, route, of_key)
 
     def agent(self, *, is_entry: bool) -> Agent | None:
-        """The agent that the file declares; None, with the reason noted, where Gemini CLI does not load it."""
+        """The agent that the file declares; None, with the reason noted, if Gemini CLI does not load it."""
         if self._is_refused():
             return None
         header = self.header
@@ -167,7 +167,7 @@ class AgentFile:
         return False
 
     def _listed(self) -> list[tuple[str, Place]] | None:
-        """The tools that it names; None where it has those of the session."""
+        """The tools that it names; None if it has those of the session."""
         tools = self.header.get("tools")
         if isinstance(tools, list):
             return [(str(tool), self._place("tools", number)) for number, tool in enumerate(tools)]

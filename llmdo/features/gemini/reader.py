@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Document
 
 SESSION = "main-session"
-"""What the session of a project is called here."""
+"""The name of a project's session here."""
 BROWSER = "browser_agent"
 _BROWSER_LINE = next(line for line in TABLE if line.tool == BROWSER)
 _EXTENSION_KEYS = frozenset({
@@ -56,7 +56,7 @@ def read(tree: Tree) -> Team:
 
 
 def _project(files: Files, settings: str, paths: Iterable[str]) -> Iterator[Agent]:
-    """The session of a project, where it has settings, and its agents."""
+    """The session of a project, if it has settings, and its agents."""
     document = files.json(settings)
     home = Home(GeminiRules(), {})
     overrides = table(document.data, "agents", "overrides") if document else {}
@@ -135,7 +135,7 @@ def _session(name: str, document: Document, home: Home, agents: Iterable[Agent])
 
 
 def _browser(at: Place) -> Agent:
-    """The agent with a browser, which Gemini CLI brings along switched off."""
+    """The built-in agent of Gemini CLI with a browser, off by default."""
     grant = Grant(
         toolset="a browser",
         tool=BROWSER,

@@ -1,4 +1,4 @@
-"""What the settings of Gemini CLI decide about a tool: the lists of `tools`, trusted servers, the approval mode."""
+"""The decisions of Gemini CLI's settings about a tool: the lists of `tools`, trusted servers, the approval mode."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ LINES = {line.tool: line for line in TABLE if line.tool.islower() and line.tool 
 MODES = ("default", "auto_edit", "plan")
 """The modes that a file can set. `plan` ends as soon as a person says so: it counts as `default`."""
 EDITS_UNASKED = frozenset({"replace", "web_fetch", "write_file"})
-"""What `auto_edit` no longer asks about."""
+"""The tools that `auto_edit` no longer asks about."""
 _OLD_NAMES = {
     "EditTool": "replace", "GlobTool": "glob", "GrepTool": "grep_search", "LSTool": "list_directory",
     "MemoryTool": "save_memory", "ReadFileTool": "read_file", "ReadManyFilesTool": "read_many_files",
     "RipGrepTool": "grep_search", "ShellTool": "run_shell_command", "WebFetchTool": "web_fetch",
     "WebSearchTool": "google_web_search", "WriteFileTool": "write_file", "search_file_content": "grep_search",
 }  # fmt: skip
-"""Names that tools had, or have in the code, which lists of tools may use as well."""
+"""Former names of tools, and names in the code, which lists of tools may use as well."""
 _ITEM = re.compile(r"(?P<tool>[\w*.:-]+)(?:\((?P<what>.*)\))?", re.DOTALL)
 
 
@@ -52,19 +52,19 @@ class Listed:
 
 
 def tool_called(name: str) -> str:
-    """The tool that goes by `name` today."""
+    """The present tool for `name`."""
     return _OLD_NAMES.get(name, name)
 
 
 def listed(items: Iterable[tuple[str, Place]]) -> tuple[Listed, ...]:
-    """The items of a list of tools; what is none is left out."""
+    """The items of a list of tools; others are left out."""
     parsed = ((_ITEM.fullmatch(text.strip()), at) for text, at in items)
     return tuple(Listed(tool_called(item["tool"]), item["what"], at) for item, at in parsed if item)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeminiRules:
-    """What settings say about tools and servers, for a session and for all agents below it."""
+    """The rules in settings about tools and servers, for a session and for all agents below it."""
 
     core: tuple[Listed, ...] | None = None
     """The only built-in tools, which are not asked about; None for all of them."""
@@ -83,7 +83,7 @@ class GeminiRules:
         return tuple(name for name in names if name in LINES or name.startswith("mcp_"))
 
     def grants(self, line: Line, at: Place, toolset: str | None = None) -> Iterator[Grant]:
-        """What is decided about one built-in tool: about all of it, and about commands that are milder."""
+        """The decisions about one built-in tool: about all of it, and about milder commands."""
         if not line.capabilities or line.tool == "invoke_agent" or self._is_out(line.tool):
             return
         decision, rule = self._decided(line)
@@ -101,7 +101,7 @@ class GeminiRules:
                 yield _grant(line, part, "allowed", at, each.at, toolset)
 
     def server(self, name: str, server: Server, at: Place, trust: Place | None) -> Iterator[Grant]:
-        """What is decided about the tools of a server, which `trust` lets go unasked."""
+        """The decision about the tools of a server, which `trust` lets go unasked."""
         tool = f"mcp_{name}_*"
         is_out = self.servers_allowed is not None and name not in self.servers_allowed
         if is_out or name in self.servers_excluded or self._is_excluded(tool):
@@ -124,7 +124,7 @@ class GeminiRules:
         return not is_core or self._is_excluded(tool)
 
     def _decided(self, line: Line) -> tuple[Decision | None, Place | None]:
-        """The decision over all that a tool can do; None where it can be done in part alone."""
+        """The decision about the whole tool; None if only parts of it are decided."""
         question_at = next((each.at for each in self.needs_confirmation if each.names(line.tool)), None)
         if question_at:
             return "needs_approval", question_at

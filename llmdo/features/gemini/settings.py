@@ -1,4 +1,4 @@
-"""`settings.json` of Gemini CLI: what is misspelt in it, and the rules that it makes."""
+"""`settings.json` of Gemini CLI: its misspelt keys, and its rules."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ _MOVED = {
     "folderTrust": "security.folderTrust.enabled",
     "sandbox": "tools.sandbox",
 }
-"""Keys that decided something before version 0.3, and what they are called since."""
+"""Keys that decided something before version 0.3, and their later names."""
 
 
 def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server, Place]]) -> GeminiRules:
-    """The rules of a project, with what its settings say in vain noted."""
+    """The rules of a project, with ineffective settings noted."""
     _judge_keys(files, document)
     allowed = _tools(files, document, "tools", "allowed")
     # Older versions heed the old key. What it allows may go unasked; what the others forbid is there today.
@@ -105,7 +105,7 @@ def judge_servers(files: Files, document: Document, key: str = "mcpServers") -> 
 
 
 def _tools(files: Files, document: Document, *route: str) -> tuple[Listed, ...]:
-    """The tools in a list, those that were certainly meant to be others noted: the rest may be of a server."""
+    """The tools in a list, with apparent misspellings noted: the rest may be of a server."""
     items = listed(files.texts(document, *route))
     for item in items:
         if near := reading.misspelt(item.tool, LINES):

@@ -1,4 +1,4 @@
-"""What the tools of Gemini CLI can do."""
+"""The capabilities of Gemini CLI's tools."""
 
 from __future__ import annotations
 

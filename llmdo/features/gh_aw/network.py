@@ -1,4 +1,4 @@
-"""Which hosts the commands of a workflow can send to: what its files allow, through the firewall unless that is off."""
+"""The hosts that a workflow's commands can send to: those its files allow, through the firewall unless that is off."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIREWALL = "firewall"
 CONNECTS = "net.connect"
 
 NOBODYS = frozenset({"127.0.0.1", "defaults", "local", "localhost"})
-"""What is allowed and sends to nobody: certificates, package mirrors of the system, the machine itself."""
+"""Allowed items that send to nobody: certificates, package mirrors of the system, the machine itself."""
 
 _HOST = re.compile(
     r"(?:https?://)?(?:\*\.)?(?P<host>[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)(?::\d+)?/?"
@@ -34,9 +34,9 @@ def is_sandboxed(main: Document) -> bool:
 
 
 def sent_to(documents: Sequence[Document]) -> tuple[Capability, ...]:
-    """What commands can send to: a host or a named set of hosts each; by its own header, the first, and its imports.
+    """The targets of commands: a host or a named set of hosts each; by its own header, the first, and its imports.
 
-    Without a firewall that is everything, and so it is where an item is no host that can be known.
+    Without a firewall that is everything, and also if an item is no host that can be known.
     """
     if not is_sandboxed(documents[0]):
         return (Capability(CONNECTS),)
@@ -47,7 +47,7 @@ def sent_to(documents: Sequence[Document]) -> tuple[Capability, ...]:
 
 
 def _allowed(document: Document) -> Iterator[str | None]:
-    """The hosts and sets of hosts that a header allows; None for all, or for what nobody can know."""
+    """The hosts and sets of hosts that a header allows; None for all, or for an unknown one."""
     network: object = document.data.get("network")
     if not isinstance(network, dict):
         return

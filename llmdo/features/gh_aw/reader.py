@@ -1,4 +1,4 @@
-"""gh-aw: workflows of GitHub in Markdown. They run unattended, so whatever one has runs without a question."""
+"""gh-aw: workflows of GitHub in Markdown. They run unattended, so all tools of one run without a question."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _WorkflowReader:
     """The files that workflows import."""
 
     def agent(self, path: str) -> Agent | None:
-        """The workflow at `path`, as an agent that nobody is asked about; None where it is none."""
+        """The workflow at `path`, as an agent that nobody is asked about, or None."""
         text = self.files.header(path, KEYS)
         if text is None:
             if PurePosixPath(path).stem.lower() != "readme" and (source := self.files.source(path)):
@@ -136,7 +136,7 @@ class _WorkflowReader:
 
 
 def _name_of(path: str, paths: Container[str]) -> str:
-    """What a workflow is called; one that a repository offers to others as well as using it, after its folder."""
+    """The name of a workflow; that of its folder if a repository offers it to others as well as using it."""
     name = PurePosixPath(path).stem
     is_offered = path.startswith("workflows/") and f".github/{path}" in paths
     return f"workflows/{name}" if is_offered else name

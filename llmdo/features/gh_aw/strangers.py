@@ -1,4 +1,4 @@
-"""How a stranger's words come to a workflow: by GitHub's server, by who may start it, and by what its steps fetch."""
+"""The ways of a stranger's words to a workflow: GitHub's server, its triggers, and the data that its steps fetch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BY_ANYONE = WRITTEN_BY_STRANGERS | {"command", "pull_request", "slash_command"}
 """The events that a stranger can raise; pull requests of forks do not start a workflow of gh-aw by themselves."""
 
 MEMBERS = frozenset({"merged", "approved"})
-"""The levels of `min-integrity` that let through what members wrote, or merged."""
+"""The levels of `min-integrity` that admit only text that members wrote, or merged."""
 
 _ASKS_GITHUB = re.compile(r"\bgh\s+(?:api|discussion|issue|pr|search)\s|github\.(?:rest|graphql)|octokit")
 _IS_TOLD = re.compile(r"\bneeds\.(?!activation\b)[\w-]+\.outputs\b")
@@ -27,9 +27,9 @@ MAX_READ = 64 * 1024  # characters of the steps of one file
 
 
 def is_filtered(value: object) -> bool:
-    """Whether GitHub's server returns what members wrote alone, as its entry in `tools` says.
+    """Whether GitHub's server returns only text of members, as its entry in `tools` says.
 
-    Left out, it is so in a public repository; into one that is not, a stranger writes nothing. With a GitHub App the
+    By default, it is so in a public repository; into one that is not, a stranger writes nothing. With a GitHub App the
     default does not hold.
     """
     stated = table(value)
@@ -39,7 +39,7 @@ def is_filtered(value: object) -> bool:
 
 
 def opened(main: Document) -> Iterator[tuple[str, Place]]:
-    """The events by which anyone can start a workflow, with their places: where it says `roles: all`."""
+    """The events by which anyone can start a workflow, with their places: if it says `roles: all`."""
     on: object = main.data.get("on")
     events = table(on)
     roles = events.get("roles", main.data.get("roles"))
@@ -51,7 +51,7 @@ def opened(main: Document) -> Iterator[tuple[str, Place]]:
 
 
 def fetched(documents: Sequence[Document], prompt: str) -> Iterator[Place]:
-    """The steps that ask GitHub for what others wrote, in the job of the agent or in one whose outputs it is told."""
+    """The steps that ask GitHub for text of others, in the job of the agent or in one whose outputs it gets."""
     for document in documents:
         for route in (("steps",), ("pre-steps",), ("jobs",), ("on", "steps")):
             steps: object = document.data

@@ -1,4 +1,4 @@
-"""What the tools of GitHub Agentic Workflows can do."""
+"""The capabilities of GitHub Agentic Workflows' tools."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ TABLE = (
         for name in ("cache-memory", "cli-proxy", "drive-memory", "repo-memory", "startup-timeout", "timeout")
     ),
 )
-"""A workflow runs unattended: whatever it has runs without a question.
+"""A workflow runs unattended: all of its tools run without a question.
 
-Without a word in its file it has `github`, which reads what members of a public repository wrote, and in its sandbox
-`edit` and `bash: *`. There commands send through a firewall: to the hosts that `network` allows. `defaults` are
-nobody's hosts: certificates, package mirrors.
+By default it has `github`, which reads text of members in a public repository, and in its sandbox `edit` and `bash: *`.
+There commands send through a firewall: to the hosts that `network` allows. `defaults` are nobody's hosts: certificates,
+package mirrors.
 """

@@ -1,4 +1,4 @@
-"""The tools of a workflow of gh-aw: what its files name, and what its compiler adds to that."""
+"""The tools of a workflow of gh-aw: those its files name, and those its compiler adds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Document
 
 DEFAULT = "default tools"
-"""What paths call the tools that the compiler adds."""
+"""The name in paths of the tools that the compiler adds."""
 ORIGIN = "gh-aw runs unattended"
 
 SETTINGS = frozenset(
@@ -35,7 +35,7 @@ SETTINGS = frozenset(
         "threat-detection",
     }
 )  # fmt: skip
-"""Keys of `safe-outputs` that say how, and let nothing out that a reader of the run could not see."""
+"""Keys of `safe-outputs` for details, which let nothing out that a reader of the run could not see."""
 JOBS = "jobs"
 TO_AGENTS = frozenset({"assign-to-agent", "create-agent-session", "create-agent-task"})
 """Outputs that start another agent."""
@@ -49,14 +49,14 @@ RUN, READS = "proc.exec", "proc.exec.read"
 
 @dataclass(frozen=True, slots=True)
 class _NamedTool:
-    """What a file says of a tool."""
+    """The settings of a tool in a file."""
 
     value: object
     at: Place
 
 
 def grants_of(documents: Sequence[Document], prompt: str, at: Place) -> Iterator[Grant]:
-    """What a workflow has by its own header, the first, and those that it imports; `at` is its own place."""
+    """The grants of a workflow by its own header, the first, and those that it imports; `at` is its own place."""
     for event, place in opened(documents[0]):
         line = _LINES["on.EVENT, roles: all"]
         yield from _grants(line, f"on.{event}", event, place, "take `roles: all` out of `on`")
@@ -95,7 +95,7 @@ def judge_tools(files: Files, document: Document) -> None:
 
 
 def _tools(documents: Iterable[Document]) -> Mapping[str, _NamedTool]:
-    """What the files say of each tool: the first that says something, of lists all together."""
+    """The settings of each tool: the first non-empty ones, of lists all together."""
     tools_by_name: dict[str, _NamedTool] = {}
     for document in documents:
         tools: object = document.data.get("tools")
@@ -123,7 +123,7 @@ def _outputs(documents: Iterable[Document]) -> Iterator[tuple[str, Place]]:
 
 
 def _github(tools: Mapping[str, _NamedTool], at: Place) -> Iterator[Grant]:
-    """GitHub's server, which every workflow has that does not refuse it; its token reads unless it is told to write."""
+    """GitHub's server, which every workflow has unless it refuses it; its token reads unless writing is set."""
     tool = tools.get("github")
     if tool is not None and tool.value is False:
         return
@@ -148,7 +148,7 @@ def _edit(
 def _bash(
     tools: Mapping[str, _NamedTool], main: Document, outputs: Mapping[str, Place], at: Place
 ) -> Iterator[Grant]:
-    """The shell: in a sandbox all of it where no file says which commands, and git where branches are pushed."""
+    """The shell: in a sandbox all of it unless a file names commands, and git if branches are pushed."""
     tool = tools.get("bash")
     has_git = bool(outputs.keys() & TO_BRANCHES)
     if tool is None:
@@ -174,7 +174,7 @@ def _bash(
 
 
 def _confined(grant: Grant, documents: Sequence[Document]) -> Grant:
-    """The shell with the hosts that it can send to; behind the firewall it is no free one, though it reads files."""
+    """The shell with the hosts that it can send to; behind the firewall it is no open one, though it reads files."""
     if not any(RUN in capability.names and capability.name != READS for capability in grant.capabilities):
         return grant
     capabilities = {*grant.capabilities, *sent_to(documents)}

@@ -1,4 +1,4 @@
-"""Claude Code in a workflow: what its action, or `claude -p`, lets it do."""
+"""Claude Code in a workflow: the permissions of its action, or of `claude -p`."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ if TYPE_CHECKING:
     from llmdo.policy.vocabulary import Decision
 
 SECOND_MODEL = "a look by a second model"
-"""What comes in mode auto before a call that no rule allows."""
+"""The check in mode auto before a call that no rule allows."""
 
 _SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
 _SERVERS = ".mcp.json"
 _LINES = {line.tool: line for line in TABLE}
 _REST = re.compile(r"(?::\*|\s*\*)$")
-"""How a pattern of commands ends that lets anything follow."""
+"""The end of a pattern of commands that lets anything follow."""
 
 
 def claude_grants(site: Site, tree: Tree) -> Iterator[Grant]:
-    """The tools of Claude Code at a step: those that something allows, for nobody is there to be asked."""
+    """The tools of Claude Code at a step: the allowed ones only, as nobody is there to be asked."""
     token = _token(site)
     options = claude_options(site)
     settings = _settings(site, tree, options)
@@ -99,7 +99,7 @@ def claude_problems(site: Site) -> Iterator[Diagnostic]:
 
 
 def strangers_of_action(site: Site) -> str | None:
-    """Who may start the action although he cannot write to the repository; None where it turns all of them away."""
+    """The people without write access who may start the action; None if it turns all of them away."""
     users, bots = site.input("allowed_non_write_users"), site.input("allowed_bots")
     if users and "*" in users[0].split(",") and site.input("github_token"):
         return "anyone"
@@ -127,7 +127,7 @@ def _settings(site: Site, tree: Tree, options: ClaudeOptions) -> ClaudeSettings:
 
 
 def _json(value: str, at: Place, tree: Tree) -> Document | None:
-    """A JSON text, or that of a file of the repository; None where neither is known."""
+    """A JSON text, or that of a file of the repository; None if neither is known."""
     if value.lstrip().startswith("{"):
         try:
             data = json.loads(value)
@@ -140,7 +140,7 @@ def _json(value: str, at: Place, tree: Tree) -> Document | None:
 
 
 def _unattended(grant: Grant, options: ClaudeOptions) -> Iterator[Grant]:
-    """A grant as it is where nobody answers."""
+    """A grant with the decision of an unattended run."""
     if grant.decision == "needs_approval" and options.rest == "needs_approval":
         yield replace(grant, origin="mode auto: a second model decides")
     elif grant.decision == "allowed":
@@ -206,7 +206,7 @@ def _of_servers(
 
 
 def _of_github(server: str, tool: str, token: TokenPermissions | None) -> tuple[str, ...]:
-    """What a tool of the servers that the action brings along can do."""
+    """The capabilities of a tool of the servers in the action."""
     if server == "github_ci":
         return ("data.untrusted", "x.github.read")
     if server == "github_comment":
@@ -219,7 +219,7 @@ def _of_github(server: str, tool: str, token: TokenPermissions | None) -> tuple[
 
 
 def _of_skill(site: Site, tree: Tree, token: TokenPermissions | None) -> Iterator[Grant]:
-    """What a command or a skill allows that the prompt calls: its own file says which tools."""
+    """The grants of a command or a skill that the prompt calls: its own file says which tools."""
     prompt = site.input("prompt", "direct_prompt")
     called = re.match(r"\s*/([A-Za-z][\w:.-]*)", prompt[0]) if prompt else None
     if called is None or prompt is None:
@@ -256,7 +256,7 @@ def _of_allowed(site: Site, token: TokenPermissions | None, rule: str, at: Place
 
 
 def _token(site: Site) -> TokenPermissions | None:
-    """The action has that of Claude's GitHub App where it is given none."""
+    """The token of the action, by default that of Claude's GitHub App."""
     if site.run.program != "claude-code-action":
         return token_of(site)
     return (

@@ -1,4 +1,4 @@
-"""What a step says to Claude Code: the inputs of its action in every release, or the flags of a command."""
+"""The options of Claude Code at a step: the inputs of its action in every release, or the flags of a command."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Place
 
 AUTO_SINCE = (1, 0, 273)
-"""The release of the action from which on a second model decides what no rule allows."""
+"""The release of the action from which on a second model decides if no rule allows."""
 OF_V0 = {
     "allowed_tools": "--allowedTools", "direct_prompt": "prompt", "disallowed_tools": "--disallowedTools",
     "mcp_config": "--mcp-config", "mode": None, "override_prompt": "prompt",
 }  # fmt: skip
-"""Inputs that the action has no more, with what took their place."""
+"""Inputs that were removed from the action, with their successors."""
 BYPASSES = "bypassPermissions"
 
 TOOL = re.compile(r"[^,()\s\"']+(?:\([^()]*(?:\([^()]*\)[^()]*)*\))?")
@@ -47,7 +47,7 @@ _BY_API = ("mcp__github_file_ops__commit_files", "mcp__github_file_ops__delete_f
 
 @dataclass(slots=True)
 class ClaudeOptions:
-    """What a step says to Claude Code, from wherever it says it."""
+    """The options of Claude Code at a step, from every source."""
 
     allowed: list[tuple[str, Place]] = field(default_factory=list)
     denied: list[tuple[str, Place]] = field(default_factory=list)
@@ -57,14 +57,14 @@ class ClaudeOptions:
     servers: list[tuple[str, Place]] = field(default_factory=list)
     settings: list[tuple[str, Place]] = field(default_factory=list)
     unknown: Place | None = None
-    """What is known only when it runs."""
+    """The place of options known only at run time."""
     rest: Decision = "blocked"
-    """About what no rule decides."""
+    """The decision if no rule decides."""
     reads_project: bool = True
 
 
 def claude_options(site: Site) -> ClaudeOptions:
-    """Everything that a step says to Claude Code."""
+    """All options of Claude Code at a step."""
     options = ClaudeOptions()
     if site.run.words:
         _from_words(options, site.run.words[1:], site.place("run"), site, is_command=True)
@@ -86,7 +86,7 @@ def claude_options(site: Site) -> ClaudeOptions:
 
 
 def _from_action(options: ClaudeOptions, site: Site) -> None:
-    """What the action itself allows: in mode tag, which answers comments, the editing of files and git."""
+    """The permissions of the action itself: in mode tag, which answers comments, the editing of files and git."""
     prompt = site.input("prompt", "direct_prompt", "override_prompt")
     at = site.place("uses")
     if is_v0(site):
@@ -112,7 +112,7 @@ def _from_action(options: ClaudeOptions, site: Site) -> None:
 def _from_words(
     options: ClaudeOptions, words: Sequence[str], at: Place, site: Site, *, is_command: bool = False
 ) -> None:
-    """What the flags of a command line say."""
+    """The options in the flags of a command line."""
     lists = {"allowedtools": options.allowed, "disallowedtools": options.denied}
     for flag, values in _flags(words):
         name = flag.replace("-", "").lower()
@@ -153,7 +153,7 @@ def _flags(words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _list(options: ClaudeOptions, listed: list[tuple[str, Place]], value: str, at: Place) -> None:
-    """Adds the tools of a list; what of it is known only when it runs is noted."""
+    """Adds the tools of a list; notes those known only at run time."""
     for tool in TOOL.findall(_INSERTED.sub(EXPRESSION, value)):
         name = tool.partition("(")[0]
         if EXPRESSION in name or name.startswith("$"):
@@ -178,7 +178,7 @@ def _split(words: str) -> list[str]:
 
 
 def is_v0(site: Site) -> bool:
-    """Whether the action is of the time before v1; of a commit, its inputs tell."""
+    """Whether the action is older than v1; for a commit, its inputs tell."""
     version = site.run.version
     is_hash = _HASH.fullmatch(version) is not None
     return version.startswith(("beta", "v0", "0.")) or (
@@ -187,12 +187,12 @@ def is_v0(site: Site) -> bool:
 
 
 def is_v1(site: Site) -> bool:
-    """Whether the action is for certain of v1 or later."""
+    """Whether the action is surely v1 or later."""
     return site.run.version == "main" or site.run.version.startswith("v1")
 
 
 def _is_auto(site: Site) -> bool:
-    """Whether its release decides by a second model; of a commit, the release that a comment beside it names."""
+    """Whether its release decides by a second model; for a commit, the release that a comment at its end names."""
     version = site.run.version
     if _HASH.fullmatch(version):
         named = re.search(rf"{version}['\"]?[ \t]*#[^\n]*?(v\d+(?:\.\d+)*)", site.document.source.text)

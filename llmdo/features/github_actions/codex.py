@@ -1,4 +1,4 @@
-"""Codex in a workflow: what its sandbox lets commands do."""
+"""Codex in a workflow: the limits of its sandbox."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _NETWORK = re.compile(r"^\s*network_access\s*=\s*true", re.MULTILINE)
 class _Sandbox:
     mode: str
     at: Place
-    """What says so."""
+    """The place that sets the mode."""
     network: Place | None = None
-    """What opens the network to its commands; None where nothing does."""
+    """The place that opens the network to its commands, or None."""
 
 
 def codex_grants(site: Site, tree: Tree) -> Iterator[Grant]:
@@ -65,13 +65,13 @@ def _of(tool: str, at: Place) -> Grant:
 
 
 def codex_is_free(site: Site, tree: Tree) -> Place | None:
-    """What switches its sandbox off; None where nothing does."""
+    """The place that switches its sandbox off, or None."""
     sandbox = _sandbox(site, tree)
     return sandbox.at if sandbox.mode == FREE else None
 
 
 def _sandbox(site: Site, tree: Tree) -> _Sandbox:
-    """The sandbox: as a command it only reads unless it is told otherwise, as an action it writes to the checkout."""
+    """The sandbox: by default read-only for a command, writing to the checkout for an action."""
     at = site.at
     source, unread = tree.read(_CONFIG) or (None, ())
     config = source.text if source is not None and not unread else ""
@@ -94,7 +94,7 @@ def _sandbox(site: Site, tree: Tree) -> _Sandbox:
 
 
 def _with_options(sandbox: _Sandbox, words: Sequence[str], at: Place) -> _Sandbox:
-    """The sandbox as the flags of a command line change it."""
+    """The sandbox with the changes by the flags of a command line."""
     for number, word in enumerate(words):
         flag, equals, value = word.partition("=")
         value = value if equals else next(iter(words[number + 1 : number + 2]), "")

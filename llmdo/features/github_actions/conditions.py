@@ -17,19 +17,19 @@ _ABOUT_PEOPLE = re.compile(
     r"author_association|github\.(?:triggering_)?actor|\.login\b|\.fork\b|head\.repo|head_repository"
     r"|\blabels?\b|assignee|\.permission"
 )
-"""What a condition asks that a stranger cannot answer as he likes: who it is, and what only members may set."""
+"""Conditions that a stranger cannot fulfil at will: identity, and properties that only members may set."""
 _UNKNOWN = re.compile(r"\b(?:needs|steps|inputs|vars|env|secrets)\.")
-"""What is known only when it runs; such a condition may ask who it is."""
+"""Values known only at run time; a condition on them may check identity."""
 _ACTION = re.compile(r"github\.event\.action\s*==\s*'(?:labeled|assigned)'")
 
 
 def passing(condition: str, events: frozenset[str]) -> frozenset[str]:
-    """Those of the events that a condition can let pass."""
+    """The events that a condition can let pass."""
     return _Condition(strict=False).of(_plain(condition), events)
 
 
 def open_to_strangers(condition: str, events: frozenset[str]) -> frozenset[str]:
-    """Those of the events that it lets pass without asking anything that could keep a stranger out."""
+    """The events that pass without any check that could keep a stranger out."""
     return _Condition(strict=True).of(_plain(condition), events)
 
 
@@ -39,7 +39,7 @@ def _plain(condition: str) -> str:
 
 
 class _Condition:
-    """One reading of a condition: of `a || b` both, of `a && b` what passes each."""
+    """One reading of a condition: for `a || b` both, for `a && b` the events that pass each."""
 
     def __init__(self, *, strict: bool) -> None:
         self._strict = strict
@@ -75,7 +75,7 @@ class _Condition:
 
 
 def _split(text: str, operator: str) -> Iterator[str]:
-    """The parts between an operator, where it stands outside parentheses and quotes."""
+    """The parts between an operator outside parentheses and quotes."""
     depth, start, quoted = 0, 0, False
     for at, character in enumerate(text):
         if character == "'":

@@ -1,4 +1,4 @@
-"""Gemini CLI, Copilot CLI, opencode and Cursor in a workflow: what each may do where nobody is asked."""
+"""Gemini CLI, Copilot CLI, opencode and Cursor in a workflow: the permissions of each in unattended runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _GEMINI = {
     "WebFetchTool": "web_fetch", "WebSearchTool": "google_web_search", "WriteFileTool": "write_file",
     "edit": "replace", "search_file_content": "grep_search",
 }  # fmt: skip
-"""Other names that settings have for its tools."""
+"""Other names for its tools in settings."""
 _ALL_OF_GEMINI = tuple(
     line.removeprefix("gemini: ")
     for line in LINES
@@ -91,7 +91,7 @@ def _gemini_tools(
 
 
 def _gemini_server(site: Site, name: str, server: Mapping[str, object], at: Place) -> Iterator[Grant]:
-    """The tools of a server; of GitHub's own, what those that are named can do with the token."""
+    """The tools of a server; for GitHub's own, the capabilities of the named ones with the token."""
     reached = servers.server_of(server)
     yield servers.grant(name, reached, at, "allowed", "run-gemini-cli")
     if not any(
@@ -125,7 +125,7 @@ def _is_yolo(words: tuple[str, ...]) -> bool:
 
 
 def is_told_to_allow(site: Site) -> str | None:
-    """The flag of a command with which nothing is refused; None where there is none."""
+    """The flag of a command with which nothing is refused, or None."""
     words = site.run.words
     if site.run.program == "gemini" and _is_yolo(words):
         return "--yolo"
@@ -137,7 +137,7 @@ def is_told_to_allow(site: Site) -> str | None:
 
 
 def copilot_grants(site: Site) -> Iterator[Grant]:
-    """Copilot CLI reads files and GitHub; the rest it has as far as flags allow it."""
+    """Copilot CLI reads files and GitHub; its other tools need flags that allow them."""
     at, token = site.at, token_of(site)
     words = site.run.words
     allowed = set(_values(words, "--allow-tool"))
@@ -160,14 +160,14 @@ def copilot_grants(site: Site) -> Iterator[Grant]:
 
 
 def _values(words: tuple[str, ...], flag: str) -> list[str]:
-    """What a flag is given, each time that it is."""
+    """The values of a flag, one for each use."""
     values = [word.partition("=")[2] for word in words if word.startswith(f"{flag}=")]
     values += [words[number + 1] for number, word in enumerate(words[:-1]) if word == flag]
     return [part.strip() for value in values for part in re.split(r",(?![^(]*\))", value)]
 
 
 def opencode_grants(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool]:
-    """The tools of opencode, which allows whatever no `permission` of the project speaks of."""
+    """The tools of opencode, which allows everything without a `permission` in the project."""
     at, token = site.at, token_of(site)
     if site.run.key == "uses" and (site.input("use_github_token") or ("false", at))[0] != "true":
         token = TokenPermissions(OF_AN_APP, at)
@@ -194,7 +194,7 @@ def opencode_grants(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool]:
 
 
 def cursor_grants(site: Site) -> Iterator[Grant]:
-    """Cursor's agent has all of its tools where it prints."""
+    """Cursor's agent has all of its tools when it prints."""
     at = site.at
     for tool in ("read", "write"):
         yield granted(tool, tool, LINES[f"cursor: {tool}"].capabilities, at)

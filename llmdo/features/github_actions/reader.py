@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Tree
 
 COMPILED = ".lock.yml"
-"""How the names of the workflows end that gh-aw compiles."""
+"""The ending of workflows that gh-aw compiles."""
 
 _NARROWER = {
     "gemini": "`tools.core` in its settings names the tools that it has",
@@ -53,18 +53,18 @@ _RUNS_AN_AGENT = re.compile(
     r"uses\s*:\s*['\"]?(?:anthropics/claude-code|openai/codex-action|google-\S+/run-gemini-cli)"
     r"|\bclaude (?:-p|--print)\b|\bcodex exec\b|\bgemini (?:-\w|--\w)|\bcopilot (?:-p|--\w)|\bopencode run\b"
 )
-"""What tells of a file that is not valid YAML that it runs one."""
+"""Signs that a file of invalid YAML runs an agent."""
 _STRANGERS = re.compile(
     r"\$\{\{[^}]*github\.(?:event\.(?:issue|pull_request|comment|review|discussion)\.(?:title|body)\b"
     r"|event\.pull_request\.head\.(?:ref|label)\b|head_ref\b|event\.workflow_run\.head_branch\b)[^}]*\}\}"
 )
-"""An expression that puts text into a script that a stranger wrote."""
+"""An expression that puts a stranger's text into a script."""
 _OUTPUT = re.compile(r"\bsteps\.([\w-]+)\.outputs\b")
 _LOOKS_UP = re.compile(
     r"\bgh (?:issue|pr) (?:list|view)\b|\bgh search\b|\bgh api\b[^\n]*(?:comments|discussions|issues|pulls)"
     r"|\.rest\.(?:issues\.(?!\w*Label)|pulls\.(?:get|list|listReview\w+)\b|search\.)|\bgithub\.graphql\b"
 )
-"""What a script says that asks GitHub for text of issues, pull requests or comments."""
+"""Script text that asks GitHub for issues, pull requests or comments."""
 _OF_A_PULL_REQUEST = re.compile(
     r"pull_request\.head|head_ref|refs/pull/|workflow_run\.head|head_sha|head_branch"
 )
@@ -101,7 +101,7 @@ def read(tree: Tree) -> Team:
 
 
 def _is_covered(source: Source, tree: Tree) -> bool:
-    """Whether gh-aw compiled a workflow from a file that is there, so that its own reader has it."""
+    """Whether gh-aw compiled a workflow from an existing file, which its own reader reads."""
     path = source.path
     is_compiled = path.endswith(COMPILED) and _BY_GH_AW.search(source.text[:4_000])
     return bool(is_compiled) and tree.read(f"{path.removesuffix(COMPILED)}.md") is not None
@@ -114,7 +114,7 @@ def _covered(paths: list[str]) -> Diagnostic:
 
 
 def _unread(walk: WorkflowWalk, sources: dict[str, Source]) -> Iterator[Diagnostic]:
-    """What is wrong with files that could not be read and run agents."""
+    """The errors of unreadable files that run agents."""
     for path, document in walk.documents.items():
         if document and document.problems and document.source.path not in walk.files:
             source = sources.get(path)
@@ -170,7 +170,7 @@ def _reached(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool, str | Non
 
 
 def _of_trigger(site: Site) -> Iterator[Grant]:
-    """What a stranger's text comes in by."""
+    """The grants by which a stranger's text comes in."""
     for name, at in site.trigger.untrusted:
         narrower = "let an `if` say who may start it and whose text it reads"
         yield granted(f"on.{name}", name, LINES["on.EVENT"].capabilities, at, narrower=narrower)
@@ -191,7 +191,7 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
 
 
 def _of_steps_before(site: Site) -> Iterator[Grant]:
-    """What a step before looked up on GitHub, and hands to this one."""
+    """The text that an earlier step read from GitHub and passes to this one."""
     ids = set(_OUTPUT.findall(texts_of_step(site.step)))
     for step in site.before:
         if text(step.get("id")) in ids and _LOOKS_UP.search(texts_of_step(step)):

@@ -23,13 +23,13 @@ ACTIONS = {
     "openai/codex-action": "codex-action",
     "sst/opencode/github": "opencode",
 }
-"""The actions that are read, and what they are called here."""
+"""The known actions, and their names here."""
 OTHER = "other"
 
 _USES = re.compile(r"(?P<name>[^@\s]+)(?:@(?P<version>\S+))?")
 _LIKE_AN_AGENT = re.compile(r"claude|codex|gemini|copilot-cli|opencode|cursor-agent")
 _NO_AGENT = re.compile(r"setup|install|docs?-|usage|mirror|status|version|bump|validate|\.lock\.ya?ml")
-"""Names of actions that are about an agent, and run none."""
+"""Names of actions about an agent that run none."""
 
 _KEY = re.compile(r"(?:anthropic|claude|copilot|cursor)[\w-]*(?:key|token|rule[_-]id)", re.IGNORECASE)
 
@@ -37,7 +37,7 @@ _PROGRAMS = {
     "@anthropic-ai/claude-code": "claude", "@github/copilot": "copilot", "@google/gemini-cli": "gemini",
     "@openai/codex": "codex", "opencode-ai": "opencode",
 }  # fmt: skip
-"""The packages that `npx` takes them from."""
+"""The programs of packages that `npx` runs."""
 _NOT_A_RUN = frozenset({"--help", "--version", "-V", "-h", "-v"})
 _COMMANDS_OF_GEMINI = frozenset({"extensions", "hooks", "mcp", "skills", "update"})
 
@@ -48,15 +48,15 @@ class AgentRun:
 
     program: str
     words: tuple[str, ...] = ()
-    """Of the command, the program first; none where it is an action."""
+    """The words of the command, the program first; none for an action."""
     version: str = ""
     """Of the action."""
     key: str = "uses"
-    """What of the step says so."""
+    """The key of the step that runs it."""
 
 
 def agents_in(step: Mapping[str, object], inputs: Mapping[str, str]) -> Iterator[AgentRun]:
-    """What a step runs; of a workflow that a job calls, what its name says."""
+    """The agents that a step runs; for a workflow that a job calls, judged by its name."""
     if uses := _USES.fullmatch(filled(text(step.get("uses")), inputs).strip()):
         name, version = uses["name"], uses["version"] or ""
         if known := ACTIONS.get(name.lower()):
@@ -76,7 +76,7 @@ def agents_in(step: Mapping[str, object], inputs: Mapping[str, str]) -> Iterator
 
 
 def _may_be_an_agent(name: str, step: Mapping[str, object]) -> bool:
-    """Whether an action that is not known is one by its name, or has the key of a model that agents run on."""
+    """Whether an unknown action is an agent by its name, or has the key of a model that agents run on."""
     called = name.rpartition("/")[2]
     if "docker://" in name or _NO_AGENT.search(called):
         return False
@@ -84,7 +84,7 @@ def _may_be_an_agent(name: str, step: Mapping[str, object]) -> bool:
 
 
 def _runs_an_agent(program: str, words: tuple[str, ...]) -> bool:
-    """Whether a command starts an agent that nobody talks to."""
+    """Whether a command starts an unattended agent."""
     flags = set(words)
     if program == "claude":
         return bool(flags & {"-p", "--print"})

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 MAX_LENGTH = 100_000  # characters: more is no script that somebody wrote into a workflow
 MAX_NESTING = 20
 EXPRESSION = "${{}}"
-"""Stands in a command for what `${{ }}` puts there."""
+"""The replacement of `${{ }}` in a command."""
 
 _EXPRESSION = re.compile(r"\$\{\{.*?\}\}", re.DOTALL)
 _HEREDOC = re.compile(r"<<-?[ \t]*['\"]?([A-Za-z_]\w*)['\"]?")
@@ -26,7 +26,7 @@ _TIME = re.compile(r"[\d.]+[smhd]?")
 
 
 def commands(script: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
-    """The commands, each from its program on: what stands before that, such as `timeout 600`, is left out."""
+    """The commands, each from its program on: prefixes such as `timeout 600` are left out."""
     text = _without_documents(_EXPRESSION.sub(EXPRESSION, script[:MAX_LENGTH]))
     scanner = _ScriptScanner(text.replace("\\\n", " "))
     scanner.script()
@@ -107,7 +107,7 @@ class _ScriptScanner:
             self.commands.append(words)
 
     def _between(self, character: str, words: list[str]) -> bool:
-        """Reads what stands between words; whether the next one is the file of a redirection."""
+        """Reads the text between words; whether the next word is the file of a redirection."""
         if character == "#":
             line_end = self._text.find("\n", self._at)
             self._at = len(self._text) if line_end < 0 else line_end

@@ -1,4 +1,4 @@
-"""What agents in workflows can do: the tools of each, and what starts them and whose token they have."""
+"""The capabilities of agents in workflows: the tools of each, its triggers, and its token."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _CURSOR = "https://cursor.com/docs/cli/headless"
 
 _CLAUDE_LINES = {line.tool: line for line in CLAUDE}
 CLAUDE_TOOLS = ("Bash", "Edit", "Glob", "Grep", "Read", "WebFetch", "WebSearch", "Write")
-"""The tools of Claude Code that a session in a workflow has, as far as something allows them."""
+"""The tools of Claude Code in a workflow, each only if allowed."""
 
 CODEX_TOOLS = (
     "shell, in the sandbox", "shell, in the workspace", "shell, reading", "shell, with network_access",
     "unsandboxed shell", "web_search, cached",
 )  # fmt: skip
-"""What of Codex there is where nobody can be asked to leave its sandbox."""
+"""The tools of Codex if nobody can be asked to leave its sandbox."""
 _NOT_ALONE = frozenset({"browser_agent", "invoke_agent"})
-"""Tools of Gemini CLI that are there only where settings of their own say so."""
+"""Tools of Gemini CLI that exist only with settings of their own."""
 
 TABLE = (
     Line("on.EVENT", ("data.untrusted",), "allowed", "declared", _EVENTS),
@@ -84,6 +84,6 @@ TABLE = (
     Line("cursor: shell", RUNS, "allowed", "open", _CURSOR),
     Line("ACTION of others", ("x.ACTION.any",), "allowed", "open", _EVENTS),
 )
-"""A step runs unattended: what would be asked about is refused, or decided by a second model in mode auto."""
+"""A step runs unattended: questions are refused, or decided by a second model in mode auto."""
 
 LINES = {line.tool: line for line in TABLE}

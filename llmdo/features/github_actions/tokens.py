@@ -1,4 +1,4 @@
-"""What a token lets an agent do on GitHub, by the commands and tools that it has for that."""
+"""The capabilities of a token on GitHub, by the commands and tools of the agent."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 ORIGIN = "the workflow runs unattended"
 ANYTHING = "x.github.any"
-"""What a token can do of which nothing is known."""
+"""The capability of a token with unknown permissions."""
 SENDS = "net.connect"
 
 OF_AN_APP = {"contents": "write", "issues": "write", "pull-requests": "write"}
-"""What the token of the GitHub App of Claude or of opencode may do, whatever the job says of its own."""
+"""The permissions of the token of the GitHub App of Claude or of opencode, whatever the job says."""
 
 _OF_THE_JOB = re.compile(r"\$\{\{\s*(?:secrets\.GITHUB_TOKEN|github\.token|env\.GITHUB_TOKEN)\s*\}\}")
 _CARRIERS = ("GH_TOKEN", "GITHUB_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN", "GH_PAT", "COPILOT_GITHUB_TOKEN")
@@ -34,7 +34,7 @@ _SECRET = re.compile(r"\bsecrets\.([\w-]+)")
 _FOR_THE_MODEL = re.compile(
     r"ANTHROPIC|CLAUDE|OPENAI|CODEX|GEMINI|GOOGLE_API|CURSOR|COPILOT|OPENCODE|GITHUB_TOKEN|GH_TOKEN"
 )
-"""Secrets that an agent has because it could not run without them."""
+"""Secrets that an agent needs to run."""
 
 _READING = frozenset(
     {
@@ -54,7 +54,7 @@ _OF_GH_WITHOUT_CONTENTS = frozenset(
 
 
 def token_of(site: Site, *inputs: str) -> TokenPermissions | None:
-    """The token that a step hands to its agent; None where it hands it none."""
+    """The token that a step passes to its agent, or None."""
     if token := site.input(*inputs) if inputs else None:
         return _token(*token, site.permissions)
     for name in _CARRIERS:
@@ -86,7 +86,7 @@ def granted(
     is_open: bool = False,
     narrower: str | None = None,
 ) -> Grant:
-    """A tool of an agent that nobody is asked about."""
+    """A tool of an agent in an unattended run."""
     return Grant(
         toolset=toolset,
         tool=tool,
@@ -100,7 +100,7 @@ def granted(
 
 
 def writes(token: TokenPermissions | None, *scopes: str) -> tuple[str, ...]:
-    """The capabilities of a call that changes one of these on GitHub; none where the token may not."""
+    """The capabilities of a call that changes one of these on GitHub; none if the token may not."""
     if token is None:
         return ()
     if token.scopes is None:
@@ -112,7 +112,7 @@ def writes(token: TokenPermissions | None, *scopes: str) -> tuple[str, ...]:
 def by_shell(
     site: Site, token: TokenPermissions | None, toolset: str, at: Place, decision: Decision = "allowed"
 ) -> Iterator[Grant]:
-    """What an agent has that may run any command: the token and the secrets that lie around as well."""
+    """The grants of an agent that may run any command: with the token and the secrets in its environment."""
     yield granted(toolset, toolset, [str(UNLISTED)], at, decision, is_open=True)
     if token is not None:
         reached = ("x.github.read", *writes(token, *WRITABLE))
@@ -133,7 +133,7 @@ def by_command(
     at: Place,
     decision: Decision = "allowed",
 ) -> Iterator[Grant]:
-    """What an agent has that may run the commands that begin with `pattern`."""
+    """The grants of an agent that may run the commands that begin with `pattern`."""
     if commands(pattern, is_prefix=not pattern.strip()) == UNLISTED:
         yield from by_shell(site, token, toolset, at, decision)
         return
@@ -158,7 +158,7 @@ def _of_command(words: list[str], token: TokenPermissions | None) -> tuple[str, 
 
 
 def _of_gh(words: list[str], token: TokenPermissions | None) -> tuple[str, ...]:
-    """What a command of GitHub's own program does: it reads, or changes what its noun is about."""
+    """The capabilities of a command of GitHub's own program: it reads, or changes the object of its noun."""
     noun, verb = (*words, "", "")[:2]
     if noun in ("search", "auth", "status") or (noun in _OF_GH and verb in _OF_GH_READS):
         return READS_GITHUB
@@ -180,7 +180,7 @@ _FOR_FILES = re.compile(r"file|branch|commit|push|repository|release|fork")
 
 
 def by_github_tool(tool: str, token: TokenPermissions | None) -> tuple[str, ...]:
-    """What a tool of GitHub's own MCP server can do, by its name; without a name, all of them."""
+    """The capabilities of a tool of GitHub's own MCP server, by its name; without a name, of all of them."""
     if _READERS.match(tool):
         return READS_GITHUB
     if token is None:

@@ -44,7 +44,7 @@ MAX_VISITS = 20_000  # jobs and steps, for the same reason
 MAX_CALLS = 10  # levels: GitHub allows four of workflows and ten of actions
 
 SPOT = "spot"
-"""The one thing that has a place in a document made for it."""
+"""The single key with a place in a synthetic document."""
 
 _AGENT = re.compile(r"claude|codex|gemini|copilot|opencode|cursor-agent")
 _USED_HERE = re.compile(r"\buses\s*:\s*['\"]?\./([^\s'\"#]+)")
@@ -52,18 +52,18 @@ _CHECKS = re.compile(
     r"author_association|getCollaboratorPermissionLevel|collaborators/|check-user-permission|checkMembership"
     r"|getMembershipForUser|team-?membership|authorized|permission-check|github\.(?:triggering_)?actor"
 )
-"""What a step says that looks whether somebody may do this."""
+"""Step text that checks the rights of a person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """An agent that a step runs, with what holds there."""
+    """An agent that a step runs, with its surroundings."""
 
     name: str
     run: AgentRun
     document: Document
     route: Route
-    """Of the step."""
+    """The route of the step."""
     step: Mapping[str, object]
     trigger: Trigger
     permissions: TokenPermissions
@@ -78,11 +78,11 @@ class Site:
 
     @property
     def at(self) -> Place:
-        """Where the step says what runs: its action, or the command."""
+        """The place of the action or the command in the step."""
         return self.spot(self.place(self.run.key), " ".join(self.run.words[:2]))
 
     def spot(self, at: Place, words: str) -> Place:
-        """Where in the text of a value some words stand; the whole of it where they do not."""
+        """The place of some words in the text of a value; that of the whole value if they are not in it."""
         source = at.document.source
 
         def index() -> Mapping[Route, tuple[Span, Span]]:
@@ -99,7 +99,7 @@ class Site:
         return Place(Document(source, {}, index), (SPOT,))
 
     def input(self, *keys: str) -> tuple[str, Place] | None:
-        """The first of the inputs of its action that says something, and where."""
+        """The first non-empty input of its action, and its place."""
         inputs = table(self.step.get("with"))
         for key in keys:
             if (value := inputs.get(key)) not in (None, ""):
@@ -109,7 +109,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scope:
-    """What holds for all steps below a place."""
+    """The scope of all steps below a place."""
 
     names: tuple[str, ...]
     trigger: Trigger
@@ -122,7 +122,7 @@ class _Scope:
 
 @dataclass(slots=True)
 class WorkflowWalk:
-    """One walk over the workflows of a repository: collects problems, and the files that it went through."""
+    """One walk over the workflows of a repository: collects problems, and the visited files."""
 
     tree: Tree
     sources: Mapping[str, Source]
@@ -135,7 +135,7 @@ class WorkflowWalk:
     _visits: int = MAX_VISITS
 
     def sites(self) -> Iterator[Site]:
-        """Every agent that a workflow runs, once for each workflow that it is started by."""
+        """Every agent that a workflow runs, once for each workflow that starts it."""
         called = {ref for source in self.sources.values() for ref in _refs(source) if ref in self.sources}
         for path in self.sources:
             if not self._may_run_agents(path) or (document := self._document(path)) is None:
@@ -150,7 +150,7 @@ class WorkflowWalk:
                 yield from self._workflow(document, scope)
 
     def _may_run_agents(self, path: str) -> bool:
-        """Whether a file, or one that it uses, has the name of an agent in it: most of a repository's have not."""
+        """Whether a file, or one that it uses, contains the name of an agent: most of a repository's do not."""
         waiting, seen = [path], {path}
         while waiting:
             name = waiting.pop()
@@ -292,7 +292,7 @@ class WorkflowWalk:
             )
 
     def _goes_on(self, document: Document, at: Route) -> bool:
-        """Whether a job or a step is still looked at; where the last one was, that is a problem."""
+        """Whether a job or a step is still read; reports a problem at the limit."""
         self._visits -= 1
         if self._visits == 0:
             message = f"only the first {MAX_VISITS:,} jobs and steps are looked at"
@@ -315,12 +315,12 @@ def _stem(path: str) -> str:
 
 
 def _checks(step: object) -> bool:
-    """Whether a step looks who started it."""
+    """Whether a step checks who started it."""
     return isinstance(step, dict) and _CHECKS.search(texts_of_step(step)) is not None
 
 
 def _numbered(sites: Sequence[Site]) -> Iterator[Site]:
-    """The agents of a job; where it has several, each is called after its step as well."""
+    """The agents of a job; if it has several, each name includes its step."""
     for number, site in enumerate(sites, start=1):
         own = text(site.step.get("id")) or str(number)
         yield replace(site, name=f"{site.name}/{own}") if len(sites) > 1 else site

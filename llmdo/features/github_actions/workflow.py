@@ -1,4 +1,4 @@
-"""What a workflow says around its steps: what starts it, what its token may do, what is in its environment."""
+"""The surroundings of steps in a workflow: its triggers, the permissions of its token, its environment."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _BY_MEMBERS = frozenset(
         "unlabeled", "unlocked", "unpinned",
     }
 )  # fmt: skip
-"""What happens to an issue only through somebody with a role in the repository."""
+"""Events of an issue that need a role in the repository."""
 
 SCOPES = (
     "actions", "attestations", "checks", "contents", "deployments", "discussions", "id-token", "issues", "packages",
     "pages", "pull-requests", "security-events", "statuses",
 )  # fmt: skip
-"""What `permissions` speaks of."""
+"""The keys of `permissions`."""
 WRITABLE = tuple(scope for scope in SCOPES if scope != "id-token")
-"""What a token of GitHub itself can change."""
+"""The scopes that a token can change on GitHub itself."""
 _LEVELS = ("none", "read", "write")
 _ALL = "*"
 
@@ -40,23 +40,23 @@ _INPUT = re.compile(r"\$\{\{\s*(?:inputs|github\.event\.inputs)\.([\w-]+)\s*\}\}
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """What can start a step."""
+    """The triggers of a step."""
 
     events: Mapping[str, Place]
     """Every event of the workflow."""
     possible: frozenset[str]
-    """Those that get past the conditions so far."""
+    """The events that pass the conditions so far."""
     open: frozenset[str]
-    """Those with which a stranger gets past them for certain."""
+    """The events with which a stranger surely passes them."""
 
     def narrowed(self, condition: object) -> Trigger:
-        """What is left behind an `if`."""
+        """The trigger behind an `if`."""
         words = str(condition) if isinstance(condition, str | bool) else ""
         possible = passing(words, self.possible)
         return replace(self, possible=possible, open=open_to_strangers(words, self.open & possible))
 
     def guarded(self) -> Trigger:
-        """The same behind a check of which nothing more is known than that it is one."""
+        """The trigger behind a check without known details."""
         return replace(self, open=frozenset())
 
     @property
@@ -66,7 +66,7 @@ class Trigger:
 
     @property
     def untrusted(self) -> Iterator[tuple[str, Place]]:
-        """The events with a stranger's text; who calls a workflow of which nobody here does may pass such on."""
+        """The events with a stranger's text; an unknown caller of a workflow may pass such text on."""
         for name, place in self.events.items():
             if name in self.possible and (name in WRITTEN_BY_STRANGERS or name == CALLED):
                 yield name, place
@@ -95,19 +95,19 @@ def _only_by_members(event: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TokenPermissions:
-    """What the token of a job may do; where no file says it, the repository's settings do."""
+    """The permissions of a job's token; if no file names them, the repository's settings do."""
 
     scopes: Mapping[str, str] | None
     at: Place
 
     def level(self, scope: str) -> str:
-        """`none`, `read` or `write`; of a token that nothing is known of, `write`."""
+        """`none`, `read` or `write`; `write` for an unknown token."""
         if self.scopes is None:
             return "write"
         return self.scopes.get(scope, self.scopes.get(_ALL, "none"))
 
     def within(self, caller: TokenPermissions) -> TokenPermissions:
-        """What is left in a workflow that is called: never more than its caller has."""
+        """The permissions in a called workflow: never more than its caller has."""
         if self.scopes is None or caller.scopes is None:
             return caller if self.scopes is None else self
         least = {scope: min(self.level(scope), caller.level(scope), key=_LEVELS.index) for scope in SCOPES}
@@ -115,7 +115,7 @@ class TokenPermissions:
 
 
 def permissions_at(document: Document, route: Route) -> TokenPermissions | None:
-    """The `permissions` at a place; None where there are none."""
+    """The `permissions` at a place, or None."""
     place = Place(document, (*route, "permissions"), of_key=True)
     value = place.data
     if value is None:
@@ -145,7 +145,7 @@ def variables_at(document: Document, route: Route) -> Iterator[Variable]:
 
 
 def inputs_of(declared: object, passed: object, outer: Mapping[str, str]) -> dict[str, str]:
-    """What a called workflow or action is given, and what it takes where it is given nothing."""
+    """The inputs of a called workflow or action, with its defaults."""
     values = {name: each.get("default") for name, each in table(declared).items() if isinstance(each, dict)}
     values.update(table(passed))
     return {
@@ -163,13 +163,13 @@ def written(value: object) -> str:
 
 
 def texts_of_step(step: Mapping[str, object]) -> str:
-    """Every text of a step, of its inputs and of its environment: of nothing deeper, for aliases may have no end."""
+    """Every text of a step, of its inputs and of its environment; nothing deeper, as aliases may have no end."""
     parts = (step, table(step.get("with")), table(step.get("env")))
     return "\n".join(value for part in parts for value in part.values() if isinstance(value, str))
 
 
 def filled(words: str, inputs: Mapping[str, str]) -> str:
-    """A text with the inputs that are known put into it."""
+    """A text with the known inputs put into it."""
     return _INPUT.sub(lambda named: inputs.get(named[1], named[0]), words)
 
 

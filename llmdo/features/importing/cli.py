@@ -1,4 +1,4 @@
-"""`llmdo import`."""
+"""The command `llmdo import`."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ def _import_servers(file: Path) -> int:
 
 
 def add_to(app: typer.Typer) -> None:
-    """Makes the command known."""
+    """Adds the command."""
     app.command("import")(import_project)

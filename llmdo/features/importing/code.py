@@ -1,4 +1,4 @@
-"""Copies of a project's own Python, which is never run here: each as it is, then what llmdo is offered of it."""
+"""Copies of a project's own Python, which is never run here: the unchanged text, then the toolsets offered to llmdo."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class OfferedToolset:
     module: str
     """The path of the file, or package.module."""
     expression: str
-    """What gives it, at the end of the file; the class, of an installed module."""
+    """The expression for it, at the end of the file; the class, for an installed module."""
     capability: Capability
     is_installed: bool = False
 
     def reference(self, name: str) -> str:
-        """FILE.py:NAME or package.module:NAME of what is offered as the toolset `name`."""
+        """FILE.py:NAME or package.module:NAME of the toolset `name`."""
         return f"{self.module}:{self.expression if self.is_installed else _attribute(name)}"
 
 
@@ -44,7 +44,7 @@ def is_free(path: str) -> bool:
 
 
 def started_by(function: str) -> str:
-    """FILE.py:NAME of what starts a run by the function FILE.py:NAME of the project."""
+    """FILE.py:NAME of the entry for the project's function FILE.py:NAME that starts a run."""
     path, _, name = function.rpartition(":")
     return f"{path}:{_attribute(name)}"
 
@@ -66,7 +66,7 @@ def copies(
 
 
 def _tail(code: Code, offered: Mapping[str, OfferedToolset], names: Mapping[str, str]) -> Iterator[str]:
-    """What stands after the text of a file, where something of it is offered."""
+    """The text appended to a file that offers something."""
     if not offered and not code.functions:
         return
     yield "\n\n# From here on by `llmdo import`: what llmdo is offered of the above.\n"

@@ -20,7 +20,7 @@ _NET = Capability("net")
 
 
 def without_hosts(project: Foreign) -> Foreign:
-    """The project as if its agents might send to any host, with a remark where that is more than its files say."""
+    """The project as if its agents might send to any host, with a remark if that is more than its files say."""
     team = project.team
     remarks = tuple(dict.fromkeys(remark for agent in team.agents for remark in _remarks(agent)))
     if not remarks:

@@ -1,4 +1,4 @@
-"""Names that our formats allow, for what other formats call as they like."""
+"""Names that our formats allow, for the free names of other formats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 class Names:
-    """Gives each thing a name of its own, as near to what it was called as the rules for names allow."""
+    """Unique names, each as near to its original as the rules for names allow."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = {name.lower() for name in taken}

@@ -1,7 +1,7 @@
-"""A foreign project as files of ours: what can be said in our formats, and remarks on what cannot.
+"""A foreign project as files of ours: the part that our formats can express, and remarks on the rest.
 
-Each tool becomes the built-in toolset that does the same, its MCP server, or a stand-in in Python that declares what
-the tool can do and still has to be written. Decisions become rules; what an agent reaches today becomes its ceiling.
+Each tool becomes the equivalent built-in toolset, its MCP server, or a Python stand-in that declares its capabilities
+and still has to be written. Decisions become rules; the present reach of an agent becomes its ceiling.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _CARRIED = frozenset(
     {"description", "disallowedTools", "entry", "handoffs", "name"}
     | {"permission", "sub_agents", "tools", "toolsets"}
 )
-"""Keys of agents that say what an import says as well."""
+"""Keys of agents that an import expresses as well."""
 _EVERYBODY = (
     "Hand the task over to the worker whose description fits it best, and return its answer unchanged.\n"
 )
@@ -53,24 +53,24 @@ _EVERYBODY = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an import writes."""
+    """The result of planning an import."""
 
     files: Mapping[str, str]
     """Path to text, the manifest without acceptances."""
     names: Mapping[str, str]
     """Agent to worker."""
     capabilities: Mapping[str, str]
-    """What the project's own capabilities were called, and what they are called."""
+    """The project's own capabilities: old name to new name."""
     ungoverned: frozenset[str]
-    """Capabilities that stood for code which no gate of ours stands before."""
+    """Capabilities for code that no gate of ours guards."""
     pending: frozenset[str]
-    """Capabilities of toolsets whose tools nobody knows before `lock` has imported them."""
+    """Capabilities of toolsets whose tools are unknown before `lock` has imported them."""
     remarks: tuple[Remark, ...]
     """Sorted by place."""
 
 
 def plan_of(project: Foreign) -> Plan:
-    """The files that say what a foreign project says."""
+    """The files that express a foreign project."""
     planner = _Planner(project)
     graph = project.graph
     names = {name: planner.names.of("agent", name) for name in graph.workers}
@@ -95,7 +95,7 @@ def _order(remark: Remark) -> tuple[str, int, int, str]:
 
 
 class _Planner:
-    """Says one project in our formats; what workers share is said once."""
+    """Expresses one project in our formats; common parts of workers are written once."""
 
     def __init__(self, project: Foreign) -> None:
         self.project = project
@@ -106,10 +106,10 @@ class _Planner:
         self.offered: dict[str, OfferedToolset] = {}
         """The toolsets of copied and of installed Python, by their names in the workspace."""
         self.shell: dict[str, list[object]] = {}
-        """What the workers' own shells have together."""
+        """The union of the workers' own shells."""
         self.remarks: list[Remark] = list(project.team.remarks)
         self._kept: set[Capability] = set()
-        """What some worker can still raise."""
+        """The capabilities that some worker can still raise."""
         self._agents = named(project.team.agents)
         self.code = {code.source.path: code for code in project.team.code if self._can_be_copied(code)}
         self.functions = {
@@ -169,7 +169,7 @@ class _Planner:
 
     @property
     def ungoverned(self) -> frozenset[str]:
-        """What stands for the code of functions that start a run: with us it stands before no gate."""
+        """The capabilities for the code of functions that start a run: with us no gate guards it."""
         return frozenset(
             capability.name
             for name in self.functions
@@ -178,7 +178,7 @@ class _Planner:
         )
 
     def _can_be_copied(self, code: Code) -> bool:
-        """Whether the path of a Python file is free in the workspace; a remark where it is not."""
+        """Whether the path of a Python file is free in the workspace; a remark if it is not."""
         path = code.source.path
         if is_free(path):
             return True
@@ -188,7 +188,7 @@ class _Planner:
         return False
 
     def _counterparts(self, worker: Worker) -> dict[str, tuple[Grant, Counterpart]]:
-        """The tools of a worker that something of ours does just as well, without those that are blocked."""
+        """The tools of a worker with an equal counterpart of ours, without the blocked ones."""
         agent = self._agents.get(worker.name)
         return {
             grant.tool: (grant, grant.counterpart)
@@ -217,7 +217,7 @@ class _Planner:
             yield from (f"  {name}: {yaml(config)}" for name, config in sorted(toolsets.items()))
 
     def _tools(self, worker: Worker) -> dict[str, Mapping[str, object]]:
-        """What stands for the tools of a worker, without what is blocked for it."""
+        """The toolsets for the tools of a worker, without the blocked ones."""
         graph = self.project.graph
         counterparts = self._counterparts(worker)
         toolsets = self._carried(grant for grant, _ in counterparts.values())
@@ -251,7 +251,7 @@ class _Planner:
         return toolsets
 
     def _carried(self, grants: Iterable[Grant]) -> dict[str, Mapping[str, object]]:
-        """The toolsets that are counterparts of what a worker is granted."""
+        """The toolsets that are counterparts of a worker's grants."""
         toolsets: dict[str, Mapping[str, object]] = {}
         shell: dict[str, list[object]] = {}
         for grant in grants:
@@ -286,7 +286,7 @@ class _Planner:
         return name
 
     def _open(self, worker: Worker, tool: Tool) -> tuple[Capability, ...]:
-        """What of a tool is not blocked for a worker: all or nothing where a call raises all of it."""
+        """The unblocked capabilities of a tool for a worker: all or nothing if a call raises all of them."""
         blocked = [rule.capability for rule in worker.approvals if rule.decision == "blocked"]
         allowed = tuple(
             part for part in tool.capabilities if not any(each.contains(part) for each in blocked)
@@ -406,7 +406,7 @@ def _is_reachable(server: Server) -> bool:
 
 
 def _filesystem(files: set[Capability]) -> dict[str, list[str]] | None:
-    """The configuration of `filesystem` that does just this; None where it would do more or less."""
+    """The configuration of `filesystem` with exactly these capabilities, or None."""
     whole = {capability.name for capability in files if capability.scope is None}
     if (
         whole & _READS not in (frozenset(), _READS)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def report(done: Imported, folder: str) -> str:
-    """What an import wrote, what it could not carry over, each with its place, and how the result differs."""
+    """The written files, the parts that could not be carried over, each with its place, and the differences."""
     lines = [f"wrote {len(done.paths)} files to {shown(folder)}"]
     if done.remarks:
         lines.append("changed, or not carried over:")

@@ -1,4 +1,4 @@
-"""Stand-ins: tools in Python that declare what the original does, and still have to be written."""
+"""Stand-ins: tools in Python that declare the capabilities of the original, and still have to be written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StandIn:
     name: str
     """Of the toolset and of its tool."""
     called: str
-    """What the original calls it."""
+    """Its original name."""
     capabilities: tuple[Capability, ...]
 
 

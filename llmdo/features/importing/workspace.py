@@ -1,4 +1,4 @@
-"""`llmdo import`: a foreign project written as a workspace of ours, looked at again, and compared with the original."""
+"""`llmdo import`: a foreign project written as a workspace of ours, checked, and compared with the original."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 __all__ = ["MODULE", "Imported", "import_project", "reached"]
 
 Reached = dict[str, dict[Capability, str]]
-"""Entry to what it reaches, with the mildest decision."""
+"""Entry to its reach, with the mildest decision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import wrote, and how it differs from the original."""
+    """The result of an import, and its differences from the original."""
 
     paths: tuple[str, ...]
     """Sorted."""
     remarks: tuple[Remark, ...]
     findings: tuple[Diagnostic, ...]
-    """What `check` says about the result."""
+    """The findings of `check` about the result."""
     wider: tuple[str, ...]
-    """What a worker of the result reaches that the agent did not, or no longer after a question."""
+    """The reach of the result's workers that the agents did not have, or only after a question."""
     narrower: tuple[str, ...]
 
 
 def import_project(original: Foreign, target: Path) -> Imported:
-    """Writes the workspace that says what `original` says into `target`, a new or empty folder.
+    """Writes the workspace for `original` into `target`, a new or empty folder.
 
     Raises:
         LlmdoError: the folder is not empty, there is no agent, or the file system refuses.
@@ -71,13 +71,13 @@ def import_project(original: Foreign, target: Path) -> Imported:
 
 
 def _findings(read: Project, plan: Plan) -> Iterator[Diagnostic]:
-    """What `check` says, but for what is so only because there is no lock yet."""
+    """The findings of `check`, except those due to the missing lock."""
     unlocked = {"LDO402", "LDO503"} if plan.pending else {"LDO402"}
     return (finding for finding in checks.check(read) if finding.code not in unlocked)
 
 
 def _acceptances(findings: Iterable[Diagnostic]) -> str:
-    """What is as it was in the original, and so is nothing that the import has to answer for."""
+    """The acceptances of findings that hold for the original too, so that the import need not justify them."""
     reason = json.dumps("it is so in the original that this was imported from")
     pairs = sorted(
         {(finding.code, finding.subject or "") for finding in findings if finding.code in ACCEPTABLE}
@@ -93,7 +93,7 @@ def _acceptances(findings: Iterable[Diagnostic]) -> str:
 
 
 def reached(analysis: Analysis) -> Reached:
-    """What each entry reaches, without what is blocked and without what something wider says as well."""
+    """The reach of each entry, without blocked capabilities and without those that a wider one covers."""
     return {name: _telling(analysis.of(entry)) for name, entry in analysis.graph.entries.items()}
 
 

@@ -21,10 +21,10 @@ _REGISTRIES = ("TOOLSETS", "TOOLS")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What the text of one file shows."""
+    """The declarations in the text of one file."""
 
     toolsets: Mapping[str, str] = field(default_factory=dict)
-    """Name to the Python expression that gives it, at the end of the file."""
+    """Name to the Python expression for it, at the end of the file."""
     classes: frozenset[str] = frozenset()
     """The classes of toolsets."""
     tools: Mapping[str, str] = field(default_factory=dict)
@@ -34,11 +34,11 @@ class Shown:
     entry: str | None = None
     """The function that the file itself declares to be the start of a run."""
     calls: frozenset[str] | None = frozenset()
-    """The names by which its code calls agents; None where the text does not tell them all."""
+    """The names by which its code calls agents; None if the text does not tell them all."""
 
 
 def shown(source: Source) -> Shown:
-    """What a file shows; nothing where it is not Python."""
+    """The declarations of a file; none if it is not Python."""
     outlined = outline(source)
     if outlined.problems:
         return Shown(calls=None)
@@ -76,7 +76,7 @@ def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _registered(registry: str, value: ast.expr | None) -> dict[str, str]:
-    """What a registry names in plain text: a table of texts, or a list of functions."""
+    """The names in a registry in plain text: a table of texts, or a list of functions."""
     match value:
         case ast.Dict(keys=keys):
             names = [key.value for key in keys if isinstance(key, ast.Constant)]
@@ -105,7 +105,7 @@ def _entry(value: ast.expr) -> str | None:
 
 
 def _calls(tree: ast.Module) -> frozenset[str] | None:
-    """The agents that are called by a name in plain text; None where one is called, or handed on, in another way."""
+    """The agents that are called by a name in plain text; None if one is called, or passed on, in another way."""
     mentions = sum(isinstance(node, ast.Attribute) and node.attr == _CALLING for node in ast.walk(tree))
     names = []
     for node in ast.walk(tree):

@@ -1,4 +1,4 @@
-"""The headers of llm-do's agents: what they may say, and how it is written."""
+"""The headers of llm-do's agents: their keys, and their form."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ KEYS = frozenset(
 )  # fmt: skip
 
 CLASS_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*[.:][A-Za-z][A-Za-z0-9_]{0,63}")
-"""How a header names a toolset by the path of its class."""
+"""A toolset in a header, by the path of its class."""
 _APPROVALS = "_approval_config"
-"""In the configuration of a toolset, which of its calls are not asked about."""
+"""The part of a toolset's configuration that names the calls without a question."""
 
 
 def is_hosted(model: str) -> bool:
-    """Whether a provider runs it: a file of the workspace is never meant, whatever the text looks like."""
+    """Whether a provider runs it: a file of the workspace is never meant, however the text looks."""
     return ":" in model and not model.startswith(("python:", "replay:")) and problem_of(model) is None
 
 
@@ -48,13 +48,13 @@ def toolsets(document: Document) -> Iterator[tuple[str, Place]]:
 
 
 def own_name(path: str, document: Document) -> str:
-    """What an agent is called in its project: by its header, or after its file."""
+    """The name of an agent in its project: by its header, or after its file."""
     name = document.data.get("name")
     return name if isinstance(name, str) and name else PurePosixPath(path).stem
 
 
 def configuration(name: str, place: Place) -> tuple[dict[str, object], tuple[Remark, ...]]:
-    """What a header says to the class of a toolset, and what an import leaves out of that: rules say who is asked."""
+    """The configuration of a toolset's class in a header, and remarks on omitted parts: rules say who is asked."""
     config = place.data if isinstance(place.data, dict) else {}
     message = f"`{_APPROVALS}` of `{name}` is not carried over: rules decide which calls ask"
     remarks = (Remark(place.location, message),) if _APPROVALS in config else ()

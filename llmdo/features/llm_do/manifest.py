@@ -1,4 +1,4 @@
-"""`project.json` of llm-do: which files make a project, what starts it, and when a person is asked."""
+"""`project.json` of llm-do: the files of a project, its start, and the approval mode."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MODES: dict[str, Decision] = {
     "approve_all": "allowed", "prompt": "needs_approval", "reject_all": "blocked",
 }  # fmt: skip
 _CALLED = ("agent", "worker")
-"""What llm-do calls an agent, in later and in earlier versions."""
+"""The words for an agent, in later and in earlier versions."""
 _ASKED = {"calls_require_approval": "agent.delegate", "attachments_require_approval": "fs.read"}
 _READ = frozenset(
     {
@@ -37,7 +37,7 @@ _READ = frozenset(
         *(f"{called}_{key}" for called in _CALLED for key in (*_ASKED, "approval_overrides")),
     }
 )  # fmt: skip
-"""The keys of `runtime` that an import says otherwise."""
+"""The keys of `runtime` that an import expresses in another way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class LlmDoManifest:
 
     @property
     def entry(self) -> Mapping[str, Json]:
-        """What starts a run."""
+        """The start of a run."""
         return self._table("entry")
 
     def _table(self, key: str) -> Mapping[str, Json]:
@@ -61,7 +61,7 @@ class LlmDoManifest:
         return table if isinstance(table, dict) else {}
 
     def files(self, *keys: str) -> Iterator[tuple[str, Place]]:
-        """The paths of files that it names, each from the folder of the whole tree, and where."""
+        """The paths of files that it names, each from the folder of the whole tree, and its place."""
         for key in keys:
             listed = self.document.data.get(key)
             for number, path in enumerate(listed if isinstance(listed, list) else ()):
@@ -77,7 +77,7 @@ class LlmDoManifest:
         return depth - 1
 
     def mode(self) -> tuple[Decision, tuple[Diagnostic, ...]]:
-        """What happens where llm-do would ask, and what is to be said about that."""
+        """The decision in place of llm-do's questions, and the findings about that."""
         mode = self._runtime.get("approval_mode", "prompt")
         at = self.document.value("runtime", "approval_mode")
         if not (isinstance(mode, str) and mode in _MODES):
@@ -99,7 +99,7 @@ class LlmDoManifest:
                 yield capability
 
     def input(self) -> tuple[str | None, tuple[Remark, ...]]:
-        """What a run starts with where a person says nothing, and what of it cannot be said."""
+        """The default input of a run, and remarks on its parts that cannot be expressed."""
         key = "args" if "args" in self.entry else "input"
         value = self.entry.get(key)
         if not isinstance(value, dict):
@@ -111,7 +111,7 @@ class LlmDoManifest:
         return value["input"], (Remark(at, message),) if value.get("attachments") else ()
 
     def remarks(self, modules: Container[str]) -> Iterator[Remark]:
-        """What an import leaves out of it; `modules` are the Python files that there are."""
+        """The parts that an import leaves out of it; `modules` are the existing Python files."""
         document = self.document
         if self._runtime.get("approval_mode") == "approve_all":
             message = "mode `approve_all` never asks for approval, and neither do these rules: read and tighten them"
@@ -129,7 +129,7 @@ class LlmDoManifest:
 
 
 def manifests(tree: Tree, problems: list[Diagnostic]) -> dict[str, LlmDoManifest]:
-    """Folder to its `project.json`, where that is one of llm-do."""
+    """Folder to its `project.json`, if that is one of llm-do."""
     listed = {}
     for path in tree.find(PROJECTS)[0]:
         source, unread = tree.read(path) or (None, ())

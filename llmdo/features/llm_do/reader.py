@@ -117,9 +117,9 @@ class _LlmDoProject:
     """Every Python file of the tree."""
     texts: list[tuple[str, reading.Text]]
     copied: dict[str, Code] = field(default_factory=dict)
-    """The Python files that agents use, as far as the reading went."""
+    """The Python files that agents use, as far as they are read."""
     shown: dict[str, tuple[Source, Shown]] = field(default_factory=dict)
-    """The Python files of the project, with what their text shows."""
+    """The Python files of the project, with the declarations in their text."""
     remarks: list[Remark] = field(default_factory=list)
 
     @property
@@ -129,13 +129,13 @@ class _LlmDoProject:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What agents are called in the project, to what they are called in the whole tree."""
+        """The names of agents in the project, to those in the whole tree."""
         return {
             own_name(path, text.document): self._identity(path, text.document) for path, text in self.texts
         }
 
     def agents(self) -> Iterator[Agent]:
-        """Its agents, and a Python function where that is what starts them."""
+        """Its agents, and a Python function if that starts them."""
         self._read_code()
         decision, problems = self.manifest.mode() if self.manifest else ("needs_approval", ())
         self.files.problems.extend(problems)
@@ -162,7 +162,7 @@ class _LlmDoProject:
                     )
 
     def left_out(self, deepest: int) -> Iterator[Remark]:
-        """What an import leaves out of the project; to be asked for once its agents were.
+        """The parts that an import leaves out of the project; to be called after `agents`.
 
         `deepest` is how deep the agents of any project may nest.
         """
@@ -193,7 +193,7 @@ class _LlmDoProject:
             self._read_module(path)
 
     def _read_module(self, path: str) -> Shown | None:
-        """What the Python file at `path` shows; None where there is none that could lie in a workspace of ours."""
+        """The declarations in the Python file at `path`; None if there is none that could be in a workspace of ours."""
         if path not in self.shown and _MODULE_PATH.fullmatch(path):
             source, unread = self.files.tree.read(path) or (None, ())
             self.files.problems.extend(unread)
@@ -306,7 +306,7 @@ class _LlmDoProject:
         )
 
     def _server_side(self, document: Document, asks: Decision) -> Iterator[Grant]:
-        """What the tools that run at the provider give an agent."""
+        """The grants of the tools that run at the provider."""
         listed = document.data.get("server_side_tools")
         for number, tool in enumerate(listed if isinstance(listed, list) else ()):
             place = Place(document, ("server_side_tools", number))
@@ -316,7 +316,7 @@ class _LlmDoProject:
             self.remarks.extend(remarks)
 
     def _ours(self, path: str, header: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-        """What of a header means the same in one of ours."""
+        """The parts of a header with the same meaning in one of ours."""
         model = header.get("model")
         if isinstance(model, str) and is_hosted(current := with_current_provider(model)):
             yield "model", current
@@ -343,7 +343,7 @@ class _LlmDoProject:
                 yield AgentCall(name=callee, at=place)
 
     def _code_of(self, name: str) -> tuple[str, str] | None:
-        """The file whose text shows the toolset `name`, and the expression that gives it."""
+        """The file whose text declares the toolset `name`, and the expression for it."""
         for path, (_, code) in self.shown.items():
             if expression := code.toolsets.get(name):
                 return path, expression
@@ -352,7 +352,7 @@ class _LlmDoProject:
         return self._class_of(name)
 
     def _class_of(self, name: str) -> tuple[str, str] | None:
-        """The file of the project that has a class of toolsets which goes by this path, and the class."""
+        """The file of the project with the class of toolsets at this path, and the class."""
         if not (CLASS_PATH.fullmatch(name) and (reference := class_path(name))):
             return None
         attribute = reference.rpartition(":")[2]
@@ -384,7 +384,7 @@ class _LlmDoProject:
         yield grant(line, name, place, asks, counterpart)
 
     def _counterpart(self, name: str, place: Place, asks: Decision) -> Counterpart | None:
-        """The Python that a toolset is made of; None where neither the project nor its name shows it."""
+        """The Python behind a toolset; None if neither the project nor its name shows it."""
         config, remarks = configuration(name, place)
         shown = self._code_of(name)
         if shown is None:

@@ -1,4 +1,4 @@
-"""What the toolsets of llm-do can do."""
+"""The capabilities of llm-do's toolsets."""
 
 from __future__ import annotations
 
@@ -23,4 +23,4 @@ TABLE = (
     Line("server_side.code_execution", ("net.connect",), "allowed", "declared", _LLM_DO),
     Line("server_side.image_generation", (), "allowed", "declared", _LLM_DO),
 )
-"""Toolsets; after a point the part that asks. What is made by a project's own Python raises `x.NAME.any`."""
+"""Toolsets; after a point the part that asks. Toolsets of a project's own Python raise `x.NAME.any`."""

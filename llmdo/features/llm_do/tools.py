@@ -1,4 +1,4 @@
-"""The tools that llm-do has built in: what each raises, what of ours does the same, and where that differs."""
+"""The built-in tools of llm-do: the capabilities of each, its counterpart of ours, and their differences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SERVER_SIDE = "server_side."
 _NATIVE = frozenset({"code_execution", "web_fetch", "web_search"})
-"""The provider-side tools that our headers name as llm-do's do."""
+"""The provider-side tools with the same names in our headers and llm-do's."""
 _READING_SHELL = "shell_readonly"
 CLASSES = {
     "llm_do.filesystem_toolset.FileSystemToolset": "filesystem_cwd",
@@ -26,7 +26,7 @@ CLASSES = {
     "llm_do.toolsets.filesystem.FileSystemToolset": "filesystem_cwd",
     "llm_do.toolsets.shell.ShellToolset": "shell",
 }
-"""The classes of what is built in, which headers may name by their paths, to the names of these toolsets."""
+"""The built-in classes, which headers may name by their paths, to the names of these toolsets."""
 LINES: dict[str, list[Line]] = {}
 for _line in TABLE:
     LINES.setdefault(
@@ -55,11 +55,11 @@ DIFFERENT = {
     ),
     "shell_file_ops": (f"`shell_file_ops` {_IN_ROOT}",),
 }
-"""What is not quite the same in our counterpart of a toolset."""
+"""The differences between a toolset and our counterpart."""
 
 
 def _is_ours(kind: str, options: Mapping[str, object]) -> bool:
-    """Whether a provider-side tool of ours takes these options: one that is left out could let it do more."""
+    """Whether a provider-side tool of ours takes these options: an omitted one could let it do more."""
     if not kind.startswith("web_"):
         return not options
     domains = [value for key, value in options.items() if key in ("allowed_domains", "blocked_domains")]
@@ -77,7 +77,7 @@ def _is_text(value: object) -> bool:
 def server_side(
     tool: object, place: Place, asks: Decision
 ) -> tuple[list[Grant], list[Diagnostic], list[Remark]]:
-    """What a line of `server_side_tools` grants, what is wrong with it, and what an import leaves out of it."""
+    """The grants of a line of `server_side_tools`, its findings, and the parts that an import leaves out."""
     table = tool if isinstance(tool, Mapping) else {"tool_type": tool}
     kind = str(table.get("tool_type"))
     options = {key: value for key, value in table.items() if value is not None and key != "tool_type"}
@@ -100,7 +100,7 @@ def server_side(
 def grant(
     line: Line, name: str, place: Place, decision: Decision, counterpart: Counterpart | None = None
 ) -> Grant:
-    """What a line of the table gives an agent that names the tool at `place`."""
+    """The grant of a line of the table to an agent that names the tool at `place`."""
     return Grant(
         toolset=excerpt(name, MAX_NAME),
         tool=excerpt(name, MAX_NAME),

@@ -1,4 +1,4 @@
-"""Entries as the tools of an MCP server: `serving` speaks the protocol, `served` runs what its clients ask for."""
+"""Entries as the tools of an MCP server: `serving` speaks the protocol, `served` runs the requests of its clients."""
 
 from __future__ import annotations
 

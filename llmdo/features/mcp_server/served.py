@@ -1,4 +1,4 @@
-"""Runs for the clients of a server: begun, resumed, their questions answered, and their steps reported."""
+"""Runs for the clients of a server: begun and resumed, with answers to questions and reports of steps."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 MODE = "client"
-"""How the audit names that whoever uses a client answers; no other run may be gone on with by a client."""
+"""The audit's name for answers by a client's user; clients may resume no other runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class ServedTeam:
     root: Path
     prompts: Mapping[str, str]
     options: RunOptions
-    """What holds for every run."""
+    """The options of every run."""
     keeps: bool = False
     """Whether its runs keep journals, in which questions can wait."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -63,10 +63,10 @@ class ServedTeam:
         *,
         earlier: str | None = None,
     ) -> EndedRun:
-        """How a new run of `entry` ended, or that it waits; `earlier` is the run that it goes on from.
+        """The end of a new run of `entry`, perhaps waiting; `earlier` is the run that it continues.
 
         Raises:
-            LlmdoError: It cannot begin, or not go on from that.
+            LlmdoError: It cannot begin, or cannot continue that one.
         """
         plan = RunPlan(
             basis=Basis(graph=self.graph, prompts=self.prompts),
@@ -81,10 +81,10 @@ class ServedTeam:
             return await self._ended(kept, approver, on_event)
 
     async def go_on(self, name: str, approver: Approver | None, on_event: Sink) -> EndedRun:
-        """How the run of that id ended that waited; of a complete one, how it did.
+        """The end of the resumed run of that id; of a complete one, its recorded end.
 
         Raises:
-            LlmdoError: It cannot go on.
+            LlmdoError: It cannot be resumed.
         """
         request = ResumeRequest(root=self.root, run=name, environ=self.environ)
         with claimed(self.root, name, self.environ) as journal:
@@ -106,10 +106,10 @@ class ServedTeam:
             return EndedRun(outcome=await plan.outcome(), questions=plan.questions)
 
     def entry_of(self, name: str, offered: Collection[str]) -> str:
-        """The entry of the run of that very id, one of `offered`, which a client began and may go on with.
+        """The entry, one of `offered`, of the run of that very id, which a client began and may resume.
 
         Raises:
-            LlmdoError: There is none, or it neither waits nor is complete. Of others nothing is said.
+            LlmdoError: There is none, or it neither waits nor is complete. Other runs are not revealed.
         """
         runs = runs_of(self.root)
         nothing = LlmdoError(f"there is no run `{name}` that this server began")
@@ -130,12 +130,12 @@ class ServedTeam:
             return waiting(journal)
 
     def answer(self, name: str, digests: Mapping[str, str], answers: Mapping[str, bool]) -> None:
-        """Keeps what the person at the client said to questions of the run, by call path.
+        """Keeps the answers of the client's person to questions of the run, by call path.
 
         `digests` are those of the questions as shown: one that waits no more, or has changed, gets no answer.
 
         Raises:
-            LlmdoError: Only a person at a terminal may say so.
+            LlmdoError: Only a person at a terminal may give such an answer.
         """
         with claimed(self.root, name, self.environ) as journal:
             records = [
@@ -161,14 +161,14 @@ class ClientProgress:
         self._session = session
         self._waiting: list[str] = []
         self._text = ""
-        """What has arrived of the answer that the entry's worker is giving."""
+        """The text so far of the current answer of the entry's worker."""
         self._is_text = False
-        """Whether the last message that waits shows that text: the next piece takes its place."""
+        """Whether the last waiting message shows that text: the next piece replaces it."""
         self._is_over = False
         self._more = asyncio.Event()
 
     def __call__(self, event: Event) -> None:
-        """Takes in one event; the log and the audit have what is left out here."""
+        """Takes in one event; those left out are in the log and the audit."""
         if isinstance(event, events.TextDelta):
             self._text = f"{self._text}{event.text}"[-LONGEST_PIECE:]
             if self._is_text and self._waiting:
@@ -184,7 +184,7 @@ class ClientProgress:
 
     @asynccontextmanager
     async def reporting(self) -> AsyncIterator[ClientProgress]:
-        """Around the run: all that was taken in is sent before the result."""
+        """The context of the run: all steps are sent before the result."""
         sending = asyncio.ensure_future(self._report())
         try:
             yield self

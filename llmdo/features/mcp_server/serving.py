@@ -51,9 +51,9 @@ LONGEST_QUESTION = (
     24 * 60 * 60
 )  # seconds that a client may take to answer; the question waits longer in the journal
 CONTINUE = "continue_run"
-"""The tool that goes on with a run; no entry that is offered may have its name."""
+"""The tool that resumes a run; no offered entry may have its name."""
 EARLIER = "continue_from"
-"""The argument that names the run which a new one goes on from."""
+"""The argument that names the run which a new one continues."""
 
 _YES = {
     "type": "object",
@@ -133,7 +133,7 @@ class Service:
     async def _answered(
         self, client: _Client, params: wire.CallToolRequestParams, progress: ClientProgress
     ) -> ToolReply:
-        """What comes of the call that a client repeats with the answers of its person; a missing one is none."""
+        """The reply to a call repeated with a person's answers; a missing one is none."""
         state = json.loads(params.request_state or "")  # which came sealed, so that nobody else wrote it
         run, digests = state["run"], state["asked"]
         replies = {
@@ -154,11 +154,11 @@ class Service:
         )
 
     def _goes_on(self, offer: OfferedEntry) -> bool:
-        """Whether a call may go on from an earlier run."""
+        """Whether a call may continue an earlier run."""
         return self.team.keeps and offer.goes_on
 
     def _result(self, client: _Client, served: EndedRun) -> ToolReply:
-        """What a client is given of a run: what it came to, questions for its person, or that it waits."""
+        """The reply for a run: its result, questions for the client's person, or that it waits."""
         outcome = served.outcome
         if outcome.status == "waiting":
             questions = {
@@ -192,7 +192,7 @@ class Service:
         )
 
     def _waits(self, entry: str, run: str, questions: Mapping[str, Waiting]) -> wire.CallToolResult:
-        """That the run waits, which is an error only where the tool promised data."""
+        """The reply of a waiting run, an error only if the tool promised data."""
         lines = [
             shown(f"- {path}: {question.record['tool']}: {'; '.join(question.record['reasons'])}")
             for path, question in questions.items()
@@ -211,7 +211,7 @@ class Service:
 
 
 class _Client:
-    """Whoever called: in which of the two ways of the protocol its person can be asked, if at all."""
+    """A caller, with the protocol's way to ask its person, if any."""
 
     def __init__(self, session: ServerSession) -> None:
         self._session = session
@@ -220,11 +220,11 @@ class _Client:
 
     @property
     def repeats_with_answers(self) -> bool:
-        """Whether it can be handed questions as a result, and calls again with the answers."""
+        """Whether it takes questions as a result, and calls again with the answers."""
         return self._shows_forms and self._session.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     def approver(self, *, keeps: bool) -> Approver | None:
-        """Who answers during the run; `keeps`, whether questions can wait. None: nobody, so the answer is no."""
+        """The approver during the run; `keeps`: whether questions can wait. None: the answer is no."""
         otherwise = AskLater() if keeps else None
         if self._shows_forms and self._session.can_send_request:
             return Elicitation(self._session, otherwise)
@@ -232,7 +232,7 @@ class _Client:
 
 
 class Elicitation:
-    """Puts each question to the person at the client; what only a terminal may allow is for `otherwise`."""
+    """Puts questions to the client's person; `otherwise` gets those that only a terminal may allow."""
 
     def __init__(self, session: ServerSession, otherwise: Approver | None) -> None:
         self._session = session
@@ -254,7 +254,7 @@ class Elicitation:
 
 
 def _drawn(question: Question) -> str:
-    """All of a question, as it is put to a person."""
+    """All of a question, as text for a person."""
     return "\n".join(describe(question, COLUMNS, folded=False))
 
 
@@ -265,19 +265,19 @@ def _request(question: Waiting) -> wire.ElicitRequest:
 
 
 def _allows(reply: wire.ElicitResult) -> bool:
-    """Whether the person said yes, in so many words."""
+    """Whether the person explicitly said yes."""
     return reply.action == "accept" and (reply.content or {}).get("allow") is True
 
 
 def _continuing(schema: dict[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of the arguments, with the run that the call may go on from."""
+    """The JSON Schema of the arguments, plus the run that the call may continue."""
     described = "The id of an earlier run of this tool, to go on with that conversation."
     earlier = {EARLIER: {"type": "string", "description": described}}
     return {**schema, "properties": {**schema["properties"], **earlier}}
 
 
 def _earlier(arguments: dict[str, Any]) -> str | None:
-    """The run that a call goes on from, which is taken out of its arguments."""
+    """The run that a call continues, which is removed from its arguments."""
     run = arguments.pop(EARLIER, None)
     if run is not None and not isinstance(run, str):
         raise LlmdoError(f"`{EARLIER}` is the id of a run, a text")
@@ -293,23 +293,23 @@ def _run_in(arguments: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeRequest:
-    """What is offered, and how its runs are."""
+    """The entries to offer, and the terms of their runs."""
 
     entries: tuple[str, ...] = ()
-    """None: all of them."""
+    """Empty: all of them."""
     project: str | None = None
     model: str | None = None
-    """Of workers that name none."""
+    """The model of workers that name none."""
     locked: bool = False
-    """Whether a lock that is there has to be current."""
+    """Whether an existing lock has to be current."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
 def service_for(request: ServeRequest, host: Host) -> Service:
-    """The entries that are asked for, ready to be offered.
+    """The requested entries, ready to be offered.
 
     Raises:
-        InvalidTeamError: `check` finds errors that stand in the way.
+        InvalidTeamError: `check` finds errors that prevent it.
         LlmdoError: There is no such entry, one cannot be offered, or a model cannot be imported.
     """
     root = root_folder(request.project)
@@ -355,7 +355,7 @@ async def serve_stdio(service: Service) -> None:
 
 
 async def serve_http(service: Service, port: int, token: str, ready: Callable[[int], None]) -> None:
-    """Serves clients that know `token` at 127.0.0.1 until it is cancelled; `ready` is called with the port."""
+    """Serves clients with `token` at 127.0.0.1 until it is cancelled; `ready` gets the port."""
     app = _Guarded(service.server().streamable_http_app(host="127.0.0.1"), token)
     listening = socket.create_server(("127.0.0.1", port))
     config = uvicorn.Config(app, log_level="critical", lifespan="on")
@@ -364,7 +364,7 @@ async def serve_http(service: Service, port: int, token: str, ready: Callable[[i
 
 
 class _Guarded:
-    """An application that answers only who knows the token: other people have accounts on this machine as well."""
+    """An application that requires the token: others have accounts on this machine as well."""
 
     def __init__(self, app: Any, token: str) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""What a server of an MCP client can do."""
+"""The capabilities of an MCP client's server."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ TABLE = (
     Line("SERVER", SERVES, "needs_approval", "open", _MCP),
     Line("SERVER with a url", (*SERVES, "net.connect"), "needs_approval", "open", _MCP),
 )
-"""What is decided is up to the client, which such a file does not name."""
+"""The decisions are up to the client, which such a file does not name."""

@@ -37,7 +37,7 @@ BUILT_IN: Mapping[str, tuple[str, ...]] = {
     "explore": ("bash", "codesearch", "glob", "grep", "list", "read", "webfetch", "websearch"),
     "general": (),
 }
-"""The agents that opencode brings along for others to call, and their tools; none is all that the project allows."""
+"""The built-in agents of opencode for others to call, and their tools; none is all that the project allows."""
 EVERY_TOOL = "every tool"
 
 
@@ -86,7 +86,7 @@ class _Declaration:
     prompt: str
 
     def place(self, *route: str | int, of_key: bool = False) -> Place:
-        """The place of what it says there."""
+        """The place of a value in it."""
         return Place(self.document, (*self.route, *route), of_key)
 
 
@@ -130,7 +130,7 @@ def _rule(
 
 @dataclass(frozen=True, slots=True)
 class _OpencodeProject:
-    """What holds for all agents of a project."""
+    """The common data of all agents of a project."""
 
     files: Files
     documents: Sequence[Document]
@@ -164,7 +164,7 @@ class _OpencodeProject:
         common: Sequence[OpencodeRule],
         known: Mapping[str, tuple[Server, Place]],
     ) -> Iterator[Agent]:
-        """The agents that opencode brings along, where one of `agents` may call them: they call nobody."""
+        """The built-in agents, if one of `agents` may call them: they call nobody."""
         for name in sorted(BUILT_IN.keys() - self.names):
             callers = [
                 agent for agent in agents if agent.everyone or any(call.name == name for call in agent.calls)
@@ -228,7 +228,7 @@ class _OpencodeProject:
     def _calls(
         self, name: str, rules: Sequence[OpencodeRule], at: Place, callable_: Sequence[str]
     ) -> Iterator[AgentCall]:
-        """The agents that rules about `task` speak of; without such a rule it may call every one."""
+        """The agents that rules about `task` name; without such a rule it may call every one."""
         mine = [rule for rule in rules if rule.names(TASK)]
         for other in callable_ if mine else ():
             last = next((rule for rule in reversed(mine) if matches(rule.pattern, other)), None)

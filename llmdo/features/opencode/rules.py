@@ -1,4 +1,4 @@
-"""What the permissions of opencode decide: of the rules that match, the last one."""
+"""The decisions of opencode's permissions: of the rules that match, the last one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TASK = "task"
 
 @dataclass(frozen=True, slots=True)
 class OpencodeRule:
-    """A line of `permission`: tools by name, what their calls are about, and a decision."""
+    """A line of `permission`: tools by name, a pattern of their calls, and a decision."""
 
     tool: str
     pattern: str
@@ -37,14 +37,14 @@ class OpencodeRule:
     at: Place
 
     def names(self, tool: str) -> bool:
-        """Whether it is about this tool."""
+        """Whether it covers this tool."""
         return matches(self.tool, tool)
 
 
 def grants_by(
     rules: Sequence[OpencodeRule], at: Place, known: Mapping[str, tuple[Server, Place]], toolset: str | None
 ) -> Iterator[Grant]:
-    """What an agent has under these rules: the tools of opencode, as of `toolset`, and those of servers."""
+    """The grants of an agent under these rules: the tools of opencode, as of `toolset`, and those of servers."""
     for line in TABLE:
         if line.tool.islower():
             yield from _grants(line, rules, at, toolset)
@@ -58,7 +58,7 @@ def grants_by(
 def _grants(
     line: Line, rules: Sequence[OpencodeRule], at: Place, toolset: str | None = None
 ) -> Iterator[Grant]:
-    """What is decided about one tool: about all of it, and about parts of it that are milder."""
+    """The decisions about one tool: about all of it, and about milder parts."""
     if not line.capabilities or line.tool == TASK:
         return
     decision, decided = line.decision, None
@@ -93,7 +93,7 @@ def _grants(
 
 
 def _part(capability: Capability, pattern: str) -> Capability:
-    """The part of a capability that a pattern such as `git *` or `docs/*` speaks of."""
+    """The part of a capability for a pattern such as `git *` or `docs/*`."""
     if capability == UNLISTED:
         return commands(pattern)
     scope = scope_of(pattern) if capability.name.startswith("fs.") else None

@@ -1,4 +1,4 @@
-"""What the tools of opencode can do."""
+"""The capabilities of opencode's tools."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ TABLE = (
         for name in ("doom_loop", "external_directory", "question", "skill", "todoread", "todowrite")
     ),
 )
-"""Tools by the keys of `permission`; whatever no rule names is allowed."""
+"""Tools by the keys of `permission`; tools without a rule are allowed."""

@@ -1,4 +1,4 @@
-"""`llmdo page`."""
+"""The command `llmdo page`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def page(
 
 
 def _attach(subject: Subject, descriptor: int) -> None:
-    """Has the page be that of a run which goes on at the other end of a connection."""
+    """Attaches the page to a run at the other end of a connection."""
     import socket
 
     from llmdo.services.run_processes import LiveRun
@@ -71,10 +71,10 @@ def _attach(subject: Subject, descriptor: int) -> None:
 
 
 def _require_file(revisions: str | None, run: str | None) -> None:
-    """Nothing, where nothing is asked for that only a file has.
+    """Requires that no option is given that only a file has.
 
     Raises:
-        LlmdoError: Something is.
+        LlmdoError: One is.
     """
     if revisions is not None:
         raise LlmdoError(
@@ -107,5 +107,5 @@ def _put_at_once(link: str) -> None:
 
 
 def add_to(app: typer.Typer) -> None:
-    """Makes the command known."""
+    """Adds the command."""
     app.command()(page)

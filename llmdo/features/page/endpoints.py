@@ -1,4 +1,4 @@
-"""What answers a request of the page, whoever carries it: a server, or whoever writes a file."""
+"""The endpoints that answer requests of the page, from a server or for a file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inquiry:
-    """What a request says."""
+    """The content of a request."""
 
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """Those of its address."""
+    """The parameters of its address."""
     body: Json = None
-    """Of a POST."""
+    """The body of a POST."""
 
     def text(self, name: str) -> str:
         """The parameter of that name.
@@ -34,7 +34,7 @@ class Inquiry:
         return self.parameters[name]
 
     def only(self, known: Collection[str]) -> None:
-        """Nothing, where all parameters are known.
+        """Requires that all parameters are known.
 
         Raises:
             RequestError: One is not.
@@ -45,7 +45,7 @@ class Inquiry:
 
 
 class RequestError(LlmdoError):
-    """A request that is answered with a status of its own: 404 for what is not there, 409 for what has changed."""
+    """A request that is answered with a status of its own: 404 for something missing, 409 for something changed."""
 
     def __init__(self, status: int, message: str, *, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -54,13 +54,13 @@ class RequestError(LlmdoError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """An address below `/api/`, and the function that answers it in a thread of its own."""
+    """An address below `/api/`, and the function that answers it in its own thread."""
 
     path: str
     """Such as `/api/reach`; everything else is in parameters."""
     answer: Callable[[Subject, Inquiry], Json]
     parameters: tuple[str, ...] = ()
-    """Those that it knows; any other is refused."""
+    """The known ones; any other is refused."""
     method: Literal["GET", "POST"] = "GET"
 
 

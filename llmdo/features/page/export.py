@@ -1,4 +1,4 @@
-"""The page as one file: the same shell, with what its views would ask for already in it."""
+"""The page as one file: the same shell, with the answers that its views need."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageExport:
-    """What a file is to hold."""
+    """The content of a file."""
 
     subject: Subject
     path: str
@@ -32,10 +32,10 @@ class PageExport:
 
 
 def export(request: PageExport) -> int:
-    """Writes the file, and returns how many bytes it has.
+    """Writes the file, and returns its size in bytes.
 
     Raises:
-        LlmdoError: Something cannot be read, or the file cannot be written.
+        LlmdoError: A part cannot be read, or the file cannot be written.
     """
     answers = tuple(_kept(request))
     content = shell.document(answers, first=_first(request, answers)).html.encode("utf-8")
@@ -56,7 +56,7 @@ def _kept(request: PageExport) -> Iterator[KeptAnswer]:
 
 
 def _first(request: PageExport, answers: Iterable[KeptAnswer]) -> str:
-    """The address of what the file was written for."""
+    """The first address that the file shows."""
     if request.run is not None:  # by its whole id, of which a part may have been given
         return next(f"#/run/{each.parameters['run']}" for each in answers if each.path == runs.ONE)
     if request.revisions is not None:

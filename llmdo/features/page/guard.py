@@ -1,7 +1,7 @@
-"""What the server lets in: requests of its own page in a browser of this machine, and of whoever knows the token.
+"""The access control of the server: for its own page in a browser of this machine, and holders of the token.
 
 Other people have accounts on this machine, and every site that a browser shows can send requests to it. So a request
-has to name this server (else a name that was bound anew to 127.0.0.1 would do), must not come from another site, and
+has to name this server (else a name that was rebound to 127.0.0.1 would do), must not come from another site, and
 for data has to bring the token, which only the person at this terminal was given. Browsers send a header
 `Authorization` to no other site unasked, which is why there is no cookie.
 """
@@ -38,7 +38,7 @@ HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-"""Of every response, whatever it says."""
+"""The headers of every response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """What every request is held against before anything reads it."""
+    """The checks of every request before anything reads it."""
 
     token: str
     host: str = "127.0.0.1"
-    """The name that is listened at, an IPv6 address in brackets."""
+    """The host name it listens at, an IPv6 address in brackets."""
 
     def refusal(self, method: str, path: str, headers: Mapping[str, str]) -> Refusal | None:
-        """Why a request is refused; None where it is let in."""
+        """Why a request is refused, or None."""
         named = _HOST.fullmatch(headers.get("host", "").lower())
         if named is None or not self._is_own(named[1]):
             return Refusal(421, "this server has another name; open the link that `llmdo page` prints")
@@ -81,7 +81,7 @@ class Guard:
         return None
 
     def _is_own(self, name: str) -> bool:
-        """Whether a request that names this host means this server: an address cannot be bound anew, a name can."""
+        """Whether a request that names this host means this server: an address cannot be rebound, a name can."""
         if name in LOCAL or name == self.host:
             return True
         if self.host not in EVERYWHERE:
@@ -92,7 +92,7 @@ class Guard:
 def _is_of_this_page(headers: Mapping[str, str], host: str, *, is_data: bool) -> bool:
     """Whether a browser, if it is one, says that the page itself asks, or a person who opens it.
 
-    The port is part of what is compared, and that of the request counts: a tunnel may have given this server another.
+    The port is compared too, and that of the request counts: a tunnel may have given this server another.
     """
     origin = headers.get("origin")
     if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
@@ -117,7 +117,7 @@ def _refusal_of_body(headers: Mapping[str, str]) -> Refusal | None:
 
 
 class GuardedApp:
-    """An application behind a guard; every response of it has the headers that keep it in its place."""
+    """An application behind a guard; every response of it has the headers that restrict the page."""
 
     def __init__(self, app: ASGIApp, guard: Guard, policy: str, entered: Callable[[], None]) -> None:
         self._app = app

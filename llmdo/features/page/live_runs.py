@@ -1,4 +1,4 @@
-"""What one server of the page knows of runs between requests: who goes on with which, and what needs no second look."""
+"""The state of runs that one server of the page keeps between requests: their processes, and cached readings."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class LiveRuns:
-    """Where the runs of workspaces are looked at and answered."""
+    """The inboxes and processes of the runs of workspaces."""
 
     _inboxes: dict[Path, Inbox] = field(default_factory=dict)
     _going: dict[Path, ResumeProcesses] = field(default_factory=dict)
     live_run: LiveRun | None = None
-    """The run that the page was opened beside."""
+    """The run that the page was opened with."""
     is_ending: bool = False
     """Whether the server ends, so that streams do as well."""
 
     def inbox(self, root: Path) -> Inbox:
-        """What waits in the workspace at `root`."""
+        """The inbox of the workspace at `root`."""
         return self._inboxes.setdefault(root, Inbox(root=root))
 
     def processes(self, root: Path) -> ResumeProcesses:
-        """The processes that go on with its runs."""
+        """The processes that resume its runs."""
         return self._going.setdefault(root, ResumeProcesses(root=root))
 
     def close(self) -> tuple[str, ...]:
-        """Leaves all processes alone; the ids of the runs that go on."""
+        """Detaches from all processes; gives the ids of the runs that go on."""
         at_work = tuple(run for going in self._going.values() for run in going.at_work())
         for going in self._going.values():
             going.close()

@@ -1,4 +1,4 @@
-"""Opening the page in a browser, which is told where it is by a file that only its owner may read."""
+"""Opening the page in a browser, by a file with its address that only its owner may read."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 async def show(request: ServerRequest, put: Callable[[str], None], tell: Tell, *, opens: bool) -> None:
-    """Serves the page until it is cancelled: `put` is handed its link, and a browser opened where `opens` says so.
+    """Serves the page until it is cancelled: `put` gets its link, and a browser opens if `opens`.
 
     Raises:
-        LlmdoError: What it is about cannot be read, or nothing can listen there.
+        LlmdoError: The subject cannot be read, or nothing can listen there.
     """
     project.answer(
         request.subject, project.EVERYTHING
@@ -58,7 +58,7 @@ async def show(request: ServerRequest, put: Callable[[str], None], tell: Tell, *
 
 
 def _end_with_signals() -> None:
-    """Has what ends a process end the server as an interrupt does, so that nothing of it is left behind."""
+    """Makes the signals that end a process end the server like an interrupt, so that nothing of it is left behind."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     for name in ("SIGTERM", "SIGHUP"):
         # In another thread, and on other systems, there are none.
@@ -68,7 +68,7 @@ def _end_with_signals() -> None:
 
 
 async def _while_wanted(serving: Coroutine[object, object, None], desk: LiveRuns) -> None:
-    """Serves until it is cancelled, or the run is over that the page was opened beside."""
+    """Serves until it is cancelled, or the run is over that the page was opened with."""
     if desk.live_run is None:
         await serving
         return
@@ -93,7 +93,7 @@ def can_open(environ: Mapping[str, str]) -> bool:
 
 @contextmanager
 def link_file() -> Iterator[LinkFile]:
-    """A file that is there for no longer than this."""
+    """A link file that exists only within the block."""
     link = LinkFile()
     try:
         yield link
@@ -120,12 +120,12 @@ class LinkFile:
         return self._path
 
     def open(self, address: str) -> None:
-        """Shows the address in the browser, if there is one that works: whoever sees none has the link."""
+        """Shows the address in the browser, if one works; otherwise the person has the link."""
         with suppress(webbrowser.Error, OSError):
             webbrowser.open(self.write(address).as_uri())
 
     def remove(self) -> None:
-        """Takes it away, once somebody has come by it or the server ends."""
+        """Removes it, once it was used or the server ends."""
         if self._path is not None:
             with suppress(FileNotFoundError):
                 self._path.unlink()

@@ -40,7 +40,7 @@ LAST_WORDS = 2  # seconds that open streams have when the server ends
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerRequest:
-    """What is served, and where."""
+    """The subject and the address of a server."""
 
     subject: Subject
     host: str = "127.0.0.1"
@@ -59,7 +59,7 @@ class ServerRequest:
         return self.name not in LOCAL
 
     def address(self, port: int) -> str:
-        """Where the page is, once the server listens at `port`; the token is in the part that no request holds."""
+        """The address of the page for `port`; the token is in the fragment, which no request holds."""
         beside = self.subject.desk.live_run
         at = f"&at=/run/{beside.run}" if beside else ""
         return (
@@ -68,7 +68,7 @@ class ServerRequest:
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to whoever started it."""
+    """A server that leaves signals to its caller."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -77,7 +77,7 @@ class _Server(uvicorn.Server):
 
 
 def application(request: ServerRequest, entered: Callable[[], None] = lambda: None) -> ASGIApp:
-    """The page, behind its guard; `entered` is called whenever somebody who knows the token asks for data."""
+    """The page, behind its guard; `entered` is called whenever a holder of the token asks for data."""
     document = shell.document()
     page = Response(document.html, media_type="text/html; charset=utf-8")
     routes = [Route("/", lambda _: page, methods=["GET"])]
@@ -222,6 +222,6 @@ async def _wrong_method(request: Request, error: Exception) -> Response:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """A defect of ours: what it is, and nothing of what was worked on."""
+    """The response to a defect of ours: the error, without the data it was about."""
     del request
     return _json({"error": f"llmdo failed: {type(error).__name__}", "hint": "this is a defect of llmdo"}, 500)

@@ -1,8 +1,8 @@
-"""The one document that browsers show: its modules and styles in it, so that a hash of each is all that may run.
+"""The one document that browsers show: with its modules and styles inside, so that only the hash of each may run.
 
 The modules are plain ES modules, each with a scope of its own. A document without a server can import none, so each
-becomes a function here that returns what it exports. No name is changed, and nothing is left out but comments and, of a
-file, the views that it has nothing for.
+becomes a function here that returns its exports. No name is changed, and nothing is left out but comments and, in a
+file, the views without data.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STATIC = Path(__file__).with_name("static")
 FIRST = "app.js"
 VIEWS = "views.js"
 OTHERS = "others.js"
-"""Made of the views of extensions."""
+"""The module made of the views of extensions."""
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([./\w-]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
@@ -59,7 +59,7 @@ def script(without: frozenset[str] = frozenset()) -> str:
 
 
 def unshown(answers: Iterable[KeptAnswer]) -> frozenset[str]:
-    """The modules of views that have nothing to show where there are no answers but these: their `needs` say so."""
+    """The modules of views with nothing to show from these answers only: their `needs` say so."""
     paths = {each.path for each in answers}
     names = [Path(target).as_posix() for _, target in _IMPORT.findall(_text(VIEWS))]
     needs = {name: _NEEDS.findall(_text(name)) for name in (*names, *view_scripts())}
@@ -113,7 +113,7 @@ def _add(name: str, parts: dict[str, str], above: tuple[str, ...]) -> None:
 
 
 def _wrapped(name: str, text: str) -> str:
-    """A module as a function that returns what it exports."""
+    """A module as a function that returns its exports."""
 
     def imported(match: re.Match[str]) -> str:
         names = ", ".join(_renamed(each, ": ") for each in _items(match[1]))
@@ -145,7 +145,7 @@ def _renamed(item: str, by: str) -> str:
 
 
 def document(answers: Collection[KeptAnswer] | None = None, first: str = "#/") -> PageDocument:
-    """The document; where it holds `answers`, it asks no server, and shows the view at `first`."""
+    """The document; with `answers`, it asks no server, and shows the view at `first`."""
     code, style = script(frozenset() if answers is None else unshown(answers)), styles()
     if "</script" in code.lower() or "<!--" in code or "</style" in style.lower():
         raise ValueError("a module holds what ends a script")
@@ -187,7 +187,7 @@ def document(answers: Collection[KeptAnswer] | None = None, first: str = "#/") -
 
 
 def _packed(data: object) -> str:
-    """Data as letters that no document can take for anything else: of many entries most is the same."""
+    """Data as letters safe in any document, compressed: most of many entries is the same."""
     text = json.dumps(
         data, separators=(",", ":")
     )  # halves of characters, as names of files may hold, are spelled out

@@ -1,4 +1,4 @@
-"""What a page is about: a workspace or a foreign project."""
+"""The subject of a page: a workspace or a foreign project."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What a page is about. It is read anew for every request: people edit while they look."""
+    """The subject of a page. It is read again for every request: people edit while they look."""
 
     project: str | None = None
     """The workspace's folder; None: found from the current one."""
     origin: tuple[str, str] | None = None
     """Format and folder of a foreign project instead."""
     desk: LiveRuns = field(default_factory=LiveRuns, compare=False)
-    """What is known of its runs between requests."""
+    """The state of its runs between requests."""
 
     @property
     def root(self) -> Path:
@@ -38,7 +38,7 @@ class Subject:
 
     @property
     def with_runs(self) -> Path:
-        """The workspace, whose runs are asked for.
+        """The workspace, for requests about its runs.
 
         Raises:
             LlmdoError: There is none, or it is a project that nothing here runs.
@@ -51,7 +51,7 @@ class Subject:
 
     @property
     def store(self) -> str | None:
-        """The address of the database that its runs are kept in; None where they are files.
+        """The address of the database of its runs; None if they are files.
 
         Raises:
             LlmdoError: There is no workspace, or it names a variable that is not set.

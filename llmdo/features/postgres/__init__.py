@@ -1,8 +1,8 @@
-"""Journals in a PostgreSQL database: what stands behind the ports of `llmdo.journal` where `LLMDO_STORE` names one.
+"""Journals in a PostgreSQL database: the ports of `llmdo.journal` if `LLMDO_STORE` names one.
 
-`runs` is the index of the runs, `store` one journal, `lease` the right to work on a run, `pace` how often something
-is done by all processes together, `database` the connection, `migrations` the tables. Nothing outside this package
-knows PostgreSQL, and `llmdo.journal.opening` alone imports from it.
+`runs` is the index of the runs, `store` one journal, `lease` the right to work on a run, `pace` the rate of all
+processes together, `database` the connection, `migrations` the tables. Nothing outside this package knows PostgreSQL,
+and `llmdo.journal.opening` alone imports from it.
 """
 
 from __future__ import annotations

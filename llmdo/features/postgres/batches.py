@@ -32,10 +32,10 @@ AT_ONCE = 1000  # items in one statement
 _VALUE = re.compile(r":(\w+)")
 
 _UNFORCED = ", set_config('synchronous_commit', 'off', true)"
-"""The last column of what a statement returns that is not forced to disk."""
+"""The last column of statements that are not forced to disk."""
 
 _PUTTING_IN = "SELECT pg_advisory_xact_lock(1819045224, hashtext(%s))"
-"""One process puts a batch in, or looks whether it is in, at a time."""
+"""One process at a time creates a batch, or checks that it is there."""
 _KEEP = "INSERT INTO llmdo.file VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
 _PUT_IN = """
 INSERT INTO llmdo.item (batch, number, key, input, files, run)
@@ -56,28 +56,28 @@ class StoredBatches(Batches):
         """Those in the database at `address`.
 
         Raises:
-            LlmdoError: The address is none, the database cannot be reached, or has other tables than are needed.
+            LlmdoError: The address is invalid, or the database unreachable or without the tables.
         """
         database = Database(address)
         require_current(database)
         return cls(root, database)
 
     def names(self) -> list[str]:
-        """The ids of all, in the order in which they were put in."""
+        """The ids of all, in order of creation."""
         return [name for (name,) in self.database.rows("SELECT batch FROM llmdo.batch ORDER BY number")]
 
     def of_run(self, run: str) -> str | None:
-        """The batch that has an item with the run of that id; None where none has."""
+        """The batch with an item of that run, if any."""
         rows = self.database.rows("SELECT batch FROM llmdo.item WHERE run = %s", first_run(run))
         return rows[0][0] if rows else None
 
     def open_runs(self) -> frozenset[str]:
-        """The runs that items rest on which are not over, of all batches."""
+        """The unfinished runs of all items."""
         rows = self.database.rows("SELECT run, attempt FROM llmdo.item WHERE state = ANY(%s)", list(OPEN))
         return frozenset(later_run(first, attempt) for first, attempt in rows)
 
     def unfinished(self) -> list[str]:
-        """The batches with items that are queued or at work, in the order in which they were put in."""
+        """The batches with queued or running items, in order of creation."""
         query = (
             "SELECT batch FROM llmdo.batch WHERE EXISTS (SELECT FROM llmdo.item WHERE item.batch = batch.batch "
             "AND state IN ('queued', 'running')) ORDER BY number"
@@ -85,10 +85,10 @@ class StoredBatches(Batches):
         return [name for (name,) in self.database.rows(query)]
 
     def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> StoredBatch:
-        """The batch with all these items, or none at all; `new_run` gives an id that no run has.
+        """The batch with all these items, or none; `new_run` gives an unused id.
 
         Raises:
-            LlmdoError: It cannot be written, or an item cannot be put in.
+            LlmdoError: Cannot be written, or an item is unfit.
         """
         try:
             self._put_in(batch, items, new_run)
@@ -116,13 +116,13 @@ class StoredBatches(Batches):
                 execute(_PUT_IN, batch.id, numbers, keys, inputs, files, runs)
 
     def _is_in(self, batch: str) -> bool:
-        """Whether the batch of that id is there, once nobody puts it in any more."""
+        """Whether that batch is there, once nobody is creating it."""
         with self.database.transaction() as execute:
             execute(_PUTTING_IN, batch)
             return bool(execute("SELECT 1 FROM llmdo.batch WHERE batch = %s", batch))
 
     def remove(self, batch: str) -> bool:
-        """Removes the batch of that id, where none of its items is open; whether it did."""
+        """Removes that batch unless an item is open; whether it did."""
         return bool(
             self.database.rows(
                 "DELETE FROM llmdo.batch WHERE batch = %s AND NOT EXISTS "
@@ -132,13 +132,13 @@ class StoredBatches(Batches):
         )
 
     def sweep(self) -> None:
-        """Nothing: a batch is put in as a whole or not at all."""
+        """Nothing: a batch is created as a whole or not at all."""
 
     def open(self, batch: str) -> StoredBatch:
         """The batch of that id.
 
         Raises:
-            LlmdoError: It cannot be read.
+            LlmdoError: Cannot be read.
         """
         if not self.database.rows("SELECT 1 FROM llmdo.batch WHERE batch = %s", batch):
             raise LlmdoError(f"the store {self.database.name} has no batch `{batch}`")
@@ -152,14 +152,14 @@ class StoredBatch(BatchStore):
         self.id, self._root, self._database = batch, batches.root, batches.database
 
     def close(self) -> None:
-        """Closes the connection, which is made again where it is needed."""
+        """Closes the connection, which is made again on demand."""
         self._database.close()
 
     def path_of(self, file: InputFile) -> Path:
-        """Where the content of a file lies on this machine, brought there once; it has its name, which says its kind.
+        """The local path of a file's content, fetched once; its name tells its type.
 
         Raises:
-            JournalError: It cannot be written, or is not what was put in.
+            JournalError: Cannot be written, or has changed.
         """
         names = (*PLACE, folder_of(self._database), "files", self.id, file.digest[:16])
         path = self._root.joinpath(*names, Path(file.name).name)

@@ -1,4 +1,4 @@
-"""The database, and what its errors mean for whoever reads them."""
+"""The database, and its errors in words for readers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ PATIENCE = 15.0  # seconds for a database that restarts: less than two thirds of
 _PAUSE = 0.2  # seconds between two attempts
 
 RENEWING = "llmdo lease"
-"""What the connection is called, to whoever looks at the server, that renews leases and beats."""
+"""The name of the connection for leases and beats, as the server shows it."""
 
 FORCED = "coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on')"
-"""What `synchronous_commit` is set to: the disk at least, whatever the default; more where it is set up so."""
+"""The value of `synchronous_commit`: the disk at least, or more if the server is set up so."""
 
 _SETTINGS: dict[str, str | int] = {
     "connect_timeout": 10,
@@ -35,15 +35,15 @@ _SETTINGS: dict[str, str | int] = {
     "keepalives_count": 2,
     "tcp_user_timeout": 20_000,
 }
-"""What an address may say otherwise: no statement waits for ever on a network that is gone."""
+"""Settings that an address may override: no statement waits for ever on a dead network."""
 
 
 class BrokenError(StoreError):
-    """The connection broke, so that nobody knows whether its last statement was carried out."""
+    """The connection broke: the last statement may have been executed or not."""
 
 
 class TwiceError(StoreError):
-    """What was to be written is there already."""
+    """The rows to write are there already."""
 
 
 class Statement(Protocol):
@@ -55,13 +55,10 @@ class Statement(Protocol):
 
 
 class Database:
-    """One database. Its connections are those of the process, made when they are needed and again where they broke.
-
-    Threads may share it.
-    """
+    """One database. The process makes connections on demand, and again after they broke; threads may share it."""
 
     def __init__(self, address: str, *, is_renewing: bool = False) -> None:
-        """With `is_renewing`, its connection renews leases and beats: no other statement holds it up."""
+        """With `is_renewing`, its connection is for leases and beats: no other statement holds it up."""
         try:
             parts = conninfo_to_dict(address)
         except psycopg.Error as error:
@@ -81,20 +78,20 @@ class Database:
         self._pool = pools.pool_of(whole, 1 if is_renewing else pools.BOUND)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """The rows of a statement that may run twice: where the connection broke, it does.
+        """The rows of a statement that may run twice: it does if the connection broke.
 
         Raises:
-            JournalError: It cannot be carried out.
+            JournalError: Cannot be executed.
         """
         return self.again(lambda: self.rows_at_once(query, *values), lambda: None)
 
     def again(self, work: Callable[[], Result], before: Callable[[], None]) -> Result:
-        """What `work` returns, which is done again, after `before`, where the connection broke.
+        """The result of `work`, repeated, after `before`, if the connection broke.
 
-        In a block that holds a connection it is done once: whoever began the block begins it again.
+        In a block that holds a connection it is done once: the block's owner begins it again.
 
         Raises:
-            JournalError: The database is not back in time, or it cannot be carried out.
+            JournalError: The database is not back in time, or it cannot be executed.
         """
         end: float | None = None
         while True:
@@ -112,7 +109,7 @@ class Database:
         """The rows of a statement.
 
         Raises:
-            BrokenError: Nobody knows whether it was carried out.
+            BrokenError: Nobody knows whether it was executed.
             JournalError: It was not.
         """
         with self._connected() as connection, self._translated(connection):
@@ -120,13 +117,13 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Statement]:
-        """What runs statements of which all count, or none; others of this thread belong to them, too."""
+        """Runs statements in a transaction; others of this thread belong to it, too."""
         with self._connected() as connection, self._translated(connection), connection.transaction():
             yield lambda query, *values: _rows(connection, query, values)
 
     @contextmanager
     def connection(self) -> Iterator[float]:
-        """Runs all statements of this thread in the block on one connection; when it was made, by `time.monotonic`.
+        """Holds one connection for this thread's statements in the block; yields when it was made, by `time.monotonic`.
 
         Raises:
             JournalError: The database cannot be reached.
@@ -151,7 +148,7 @@ class Database:
                 time.sleep(_PAUSE)
 
     def close(self) -> None:
-        """Closes the connections that nobody uses at the moment; where one is needed again, it is made."""
+        """Closes the idle connections; new ones are made on demand."""
         self._pool.close()
 
     @contextmanager

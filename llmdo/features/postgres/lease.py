@@ -1,7 +1,7 @@
-"""The right to work on a run: one process has it for a while, and renews it; who loses it writes nothing any more.
+"""The right to work on a run: one process has it for a while, and renews it; after losing it, it can write no more.
 
-The clock of the database alone counts. A process that cannot renew its lease ends itself while it still has it: it
-cannot know what tools do that somebody else may be running again.
+Only the clock of the database counts. A process that cannot renew its lease ends itself before it expires: its tools
+may still act while somebody else runs them again.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ EXISTS (SELECT FROM llmdo.entry AS a WHERE a.run = held.run AND a.kind = 'starte
   SELECT FROM llmdo.entry AS b WHERE b.run = a.run AND b.path = a.path AND b.kind = 'probed' AND b.seq > a.seq
     AND b.outcome = '{NOT_KNOWN}')))
 """  # noqa: S608  # constants
-"""Whether a tool was started that did not finish, is not safe to run twice, and has no probe that could know.
+"""Whether a started tool did not finish, is not safe to run twice, and has no probe that could know.
 
-As `unsettled` says of a journal.
+Matches `unsettled` for a journal.
 """
 _IS_OPEN = """
 (held.status IN ('new', 'queued', 'running') OR held.status = 'waiting' AND NOT EXISTS (
@@ -44,7 +44,7 @@ _IS_OPEN = """
     SELECT FROM llmdo.entry AS b WHERE b.run = a.run AND b.path = a.path AND b.kind IN ('answered', 'decision')
       AND b.seq > a.seq)))
 """
-"""Whether it goes on by itself: it has not ended, or waited for answers that are there."""
+"""Whether it can be resumed without a person: it has not ended, or waited for answers that are there."""
 _IS_FREE = "(held.owner IS NULL OR held.until < clock_timestamp())"
 
 _TAKE = f"""
@@ -89,7 +89,7 @@ class Lease:
 
         Raises:
             ClaimedError: Another process has it.
-            NotOpenError: A worker asks, and the run is over or waits for a person.
+            NotOpenError: For a worker: the run is over or waits for a person.
         """
         self.run = run
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{token_hex(4)}"
@@ -111,15 +111,15 @@ class Lease:
 
     @property
     def fence(self) -> tuple[str, int, str]:
-        """What tells this lease from every other, in the order in which statements take it."""
+        """The values that identify this lease, in the order of the statements."""
         return self.run, self.epoch, self.owner
 
     def renewed(self, at: float) -> None:
-        """Notes that a statement which was sent `at` that time renewed it."""
+        """Notes that a statement sent `at` that time renewed it."""
         self._renewed = max(self._renewed, at)
 
     def lost(self) -> ClaimedError:
-        """The error of a process that finds that it no longer has the run."""
+        """The error of a process that has lost the run."""
         return ClaimedError(
             f"another process has taken over run `{self.run}`, so this one writes nothing any more",
             hint=f"`llmdo runs show {self.run}` says how it goes on",
@@ -132,7 +132,7 @@ class Lease:
         self.give_back()
 
     def give_back(self) -> None:
-        """Lets another process have the run; where the database cannot be told, the lease runs out."""
+        """Frees the run for other processes; if the database cannot be told, the lease runs out."""
         if self._over.is_set():
             return
         self._over.set()
@@ -171,12 +171,12 @@ class Lease:
 
 
 def is_held(database: Database, run: str) -> bool:
-    """Whether a process has a lease of that run that has not run out."""
+    """Whether a process has an unexpired lease of that run."""
     return bool(database.rows(_HOLDER, run))
 
 
 def _refused(database: Database, run: str, by: Taker) -> JournalError:
-    """Why the run cannot be had; one of which a tool may have taken effect has that status from then on."""
+    """The reason for a refusal; marks a run as unsure if a tool may have taken effect."""
     if by == "worker" and not is_held(database, run):
         database.rows(_NOTE_UNSURE, run)
         status = next(iter(database.rows(_STATUS, run)), ("",))[0]
@@ -186,7 +186,7 @@ def _refused(database: Database, run: str, by: Taker) -> JournalError:
 
 
 def claimed(database: Database, run: str) -> ClaimedError:
-    """Who has the run, in words."""
+    """The error that names the holder of the run."""
     holder = next(iter(database.rows(_HOLDER, run)), None)
     if holder is None:
         return ClaimedError(f"another process had run `{run}` until now", hint="try again")

@@ -1,4 +1,4 @@
-"""The tables of the store, as numbered steps: each is applied once, and none that was released is changed."""
+"""The tables of the store, as numbered steps: each is applied once, and no released one changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CREATE TABLE llmdo.audit (
 _PACE = """
 CREATE TABLE llmdo.pace (key text COLLATE "C" PRIMARY KEY, tat timestamptz NOT NULL);
 """
-"""`tat`: when the next turn of that key is, the theoretical arrival time of GCRA."""
+"""`tat`: the time of the next turn of that key, the theoretical arrival time of GCRA."""
 
 _BATCHES = """
 ALTER TABLE llmdo.run ADD COLUMN lock text NOT NULL DEFAULT '', ADD COLUMN batch text COLLATE "C" NOT NULL DEFAULT '';
@@ -65,23 +65,26 @@ _BEGUN = """
 ALTER TABLE llmdo.item ADD COLUMN begun boolean NOT NULL DEFAULT false;
 UPDATE llmdo.item SET begun = tries > 0;
 """
-"""Of what an earlier llmdo took nobody knows whether its run began, so that it may have."""
+"""Runs of items taken by an earlier llmdo may have begun: nobody knows."""
 
 _RESTORED = """
 CREATE TABLE llmdo.removed (run text COLLATE "C" PRIMARY KEY, at timestamptz NOT NULL);
 CREATE TABLE llmdo.restored (number bigint PRIMARY KEY, at timestamptz NOT NULL);
 ALTER TABLE llmdo.item ADD COLUMN behind boolean NOT NULL DEFAULT false;
 """
-"""`removed`: the runs that somebody removed, so that their absence is not a loss; `restored`: each time that the store
-was put back; `behind`: whether the run of an item may have gone on beyond what the store has."""
+"""The tables for a store that was put back.
+
+`removed`: the runs that somebody removed, so that their absence is not a loss; `restored`: each time that the store was
+put back; `behind`: whether the run of an item may have advanced beyond the store.
+"""
 
 _DELAYED = """
 CREATE TABLE llmdo.delayed (name text COLLATE "C" PRIMARY KEY, due timestamptz NOT NULL);
 """
-"""What of the queue is taken later, and when, by the clock of the database."""
+"""The delayed entries of the queue and their due times, by the clock of the database."""
 
 _ONE_LOG = "COMMENT ON TABLE llmdo.audit IS 'the lines of runs that an earlier llmdo began';"
-"""The audit is made of the entries. An earlier llmdo, which would keep lines again, must not go on with such a run."""
+"""The audit is made of the entries. An earlier llmdo, which would keep lines again, must not resume such a run."""
 
 _SHARES = """
 CREATE TABLE llmdo.share (
@@ -89,7 +92,7 @@ CREATE TABLE llmdo.share (
   reserved text NOT NULL, counted text);
 CREATE INDEX share_conversation ON llmdo.share (conversation);
 """
-"""What each run of a conversation has reserved of its limits, and what one used that never goes on again."""
+"""The limits reserved by each run of a conversation, and the use of one that can never be resumed."""
 
 MIGRATIONS = (_FIRST, _PACE, _BATCHES, _WORKERS, _BEGUN, _RESTORED, _DELAYED, _ONE_LOG, _SHARES)
 
@@ -100,10 +103,10 @@ _LOCK = "SELECT pg_advisory_xact_lock(1819045220)"
 
 
 def number_of(database: Database) -> int:
-    """How many migrations the store has.
+    """The number of migrations of the store.
 
     Raises:
-        JournalError: It cannot be asked.
+        JournalError: Cannot be asked.
     """
     if database.rows(_IS_LAID_OUT) == [(False,)]:
         return 0
@@ -112,10 +115,10 @@ def number_of(database: Database) -> int:
 
 
 def require_current(database: Database) -> None:
-    """Nothing, where the store has the tables that this llmdo reads and writes.
+    """Checks that the store has the tables of this llmdo.
 
     Raises:
-        OtherTablesError: It has not.
+        OtherTablesError: Otherwise.
     """
     number, newest = number_of(database), len(MIGRATIONS)
     if number == newest:
@@ -127,7 +130,7 @@ def require_current(database: Database) -> None:
 
 
 def migrate(database: Database) -> int:
-    """Applies what is lacking, all of it or nothing, and returns how many steps that were.
+    """Applies the missing steps, all or none, and returns their number.
 
     Raises:
         JournalError: The store is newer than this llmdo, or does not allow it.

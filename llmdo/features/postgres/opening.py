@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def require_library() -> None:
-    """Nothing, where the library is installed.
+    """Checks that the library is installed.
 
     Raises:
-        LlmdoError: It is not.
+        LlmdoError: Otherwise.
     """
     if find_spec("psycopg") is None:
         raise LlmdoError(
@@ -49,7 +49,7 @@ def workers(address: str, *, is_renewing: bool) -> PostgresWorkers:
 
 
 def declare_restored(address: str) -> tuple[int, int]:
-    """How many items and runs are unsure now, as the database was put back to an earlier state."""
+    """The numbers of items and runs now unsure, as the database was put back."""
     from llmdo.features.postgres.database import Database
     from llmdo.features.postgres.migrations import require_current
     from llmdo.features.postgres.seen import declare_restored as declare
@@ -60,7 +60,7 @@ def declare_restored(address: str) -> tuple[int, int]:
 
 
 def migrate(address: str) -> int:
-    """Brings the tables up to date, and returns how many steps that took."""
+    """Brings the tables up to date, and returns the number of steps."""
     from llmdo.features.postgres.database import Database
     from llmdo.features.postgres.migrations import migrate as apply
 

@@ -1,4 +1,4 @@
-"""How often something is done by all processes together: one row a key, which says when its next turn is."""
+"""The rate of all processes together: one row a key, with the time of its next turn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INSERT INTO llmdo.pace AS kept (key, tat) VALUES (%s, clock_timestamp() + make_i
 ON CONFLICT (key) DO UPDATE SET tat = greatest(kept.tat, clock_timestamp()) + make_interval(secs => %s)
 RETURNING extract(epoch FROM tat - make_interval(secs => %s) - clock_timestamp())::float8
 """
-"""The row is locked before its clock is asked: no two processes are given one turn."""
+"""The row is locked before its clock is asked: no two processes get one turn."""
 
 
 class PostgresPace:
@@ -22,9 +22,9 @@ class PostgresPace:
         self._database = database
 
     def turn(self, key: str, interval: float) -> float:
-        """The seconds until the next turn of `key`, which the caller has; the one after it is `interval` seconds later.
+        """The seconds until the next turn of `key`, which the caller gets; the one after is `interval` seconds later.
 
-        Where the connection breaks, a turn may be taken that nobody has: there are fewer then, never more.
+        A broken connection may waste a turn: there are fewer then, never more.
 
         Raises:
             JournalError: The database cannot be asked.

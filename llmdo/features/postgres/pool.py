@@ -1,9 +1,8 @@
-"""The connections of one process to one database, of which there are never more than a bound.
+"""The connections of one process to one database, never more than a bound.
 
-Statements of all threads share them: each has a connection for as long as it runs, and a thread for as long as its
-transaction does. Leases are rows and locks end with their transactions, so that neither rests on which connection that
-is. What a server may have lost does: one that was made earlier, and is not broken, says that the server has not failed
-since (`HeldConnection.made`).
+Statements of all threads share them: each has one while it runs, a thread during its transaction. Leases are rows and
+locks end with their transactions, so neither depends on the connection. Losses of a server do: an older, unbroken
+connection proves that the server has not failed since (`HeldConnection.made`).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BOUND = 4
-"""Connections for statements, however many runs a process has at work: a statement takes about a millisecond."""
+"""Connections for statements of any number of runs: a statement takes about a millisecond."""
 _CONTENT = 5.0  # seconds for which a process whose next connection was refused asks for no other
 
 
@@ -32,30 +31,29 @@ class HeldConnection(NamedTuple):
 
     connection: psycopg.Connection
     made: float
-    """When it was there, by `time.monotonic`."""
+    """When it was made, by `time.monotonic`."""
 
 
 class Pool:
-    """Connections to one address, made when they are needed, and made again where they broke."""
+    """Connections to one address, made on demand, and again after they broke."""
 
     def __init__(self, address: str, bound: int) -> None:
         self._address, self._bound = address, bound
         self._changed = threading.Condition()
         self._free: list[HeldConnection] = []
         self._number = 0
-        """Of connections that are free, in use or being made."""
+        """Of connections free, in use or being made."""
         self._refused_until = 0.0
         self._own = threading.local()
         self.was_connected = False
-        """Whether there ever was a connection."""
         weakref.finalize(self, _close_all, self._free)
 
     @contextmanager
     def connection(self) -> Iterator[HeldConnection]:
-        """A connection for the block; the thread's own one, where it has one: it never waits for a second.
+        """A connection for the block: the thread's own one, if any, so that it never waits for a second.
 
         Raises:
-            psycopg.Error: There is none, and this process has no other one to wait for.
+            psycopg.Error: None exists, and this process has no other one to wait for.
         """
         own: HeldConnection | None = getattr(self._own, "held", None)
         if own is not None:
@@ -70,11 +68,11 @@ class Pool:
 
     @property
     def is_held(self) -> bool:
-        """Whether this thread has a connection for a block that is not over."""
+        """Whether this thread is in a block with a connection."""
         return getattr(self._own, "held", None) is not None
 
     def close(self) -> None:
-        """Closes what nobody uses at the moment."""
+        """Closes the idle connections."""
         with self._changed:
             self._number -= len(self._free)
             _close_all(self._free)
@@ -99,7 +97,7 @@ class Pool:
             return HeldConnection(connection, time.monotonic())
 
     def _free_one(self) -> HeldConnection | None:
-        """A connection that is free, for which it waits; None where one may be made."""
+        """A free connection, after waiting for it; None if a new one may be made."""
         with self._changed:
             while True:
                 while self._free:
@@ -128,7 +126,7 @@ class Pool:
 
 
 def _is_over(connection: psycopg.Connection) -> bool:
-    """Whether the server ended it: of a connection that is at rest nothing else can be heard."""
+    """Whether the server ended it: an idle connection can receive nothing else."""
     if connection.closed:
         return True
     with selectors.DefaultSelector() as selector:
@@ -142,12 +140,12 @@ def _close_all(free: list[HeldConnection]) -> None:
 
 
 _pools: weakref.WeakValueDictionary[tuple[int, str, int], Pool] = weakref.WeakValueDictionary()
-"""Those of this process, and of none that it was forked from: a bound for a process can be kept in no other place."""
+"""Those of this process, not of its parents: no other place can bound a process."""
 _looking = threading.Lock()
 
 
 def pool_of(address: str, bound: int) -> Pool:
-    """The pool of this process for that address, which is closed with the last that uses it."""
+    """The process's pool for that address, closed with its last user."""
     key = (os.getpid(), address, bound)
     with _looking:
         pool = _pools.get(key)

@@ -1,4 +1,4 @@
-"""The index of the runs in one database, which one workspace has on all its machines."""
+"""The index of the runs in one database, for one workspace on all its machines."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ ON CONFLICT (run) DO UPDATE SET at = excluded.at RETURNING run
 
 
 def folder_of(database: Database) -> str:
-    """The name of the folder for what belongs to a store on this machine: other stores have others."""
+    """The name of a store's own folder on this machine."""
     return digest.of_text(database.place).rpartition(":")[2][:16]
 
 
 class PostgresRuns(RunIndex):
-    """The runs of one workspace whose journals are in a database."""
+    """The runs of one workspace, with journals in a database."""
 
     _suffix = SUFFIX
 
@@ -81,10 +81,10 @@ class PostgresRuns(RunIndex):
         seconds: float = SECONDS,
         end: Callable[[str], None] = end_process,
     ) -> None:
-        """`seconds` is how long a lease lasts; `end` ends a process that could not renew its own.
+        """`seconds` is the length of a lease; `end` ends a process that could not renew its own.
 
         Raises:
-            LlmdoError: The address is none, the database cannot be reached, or has other tables than are needed.
+            LlmdoError: The address is invalid, or the database unreachable or without the tables.
         """
         self.root = root
         self._database = Database(address)
@@ -98,33 +98,33 @@ class PostgresRuns(RunIndex):
 
     @property
     def title(self) -> str:
-        """Where they are, in words for messages."""
+        """Their location, in words for messages."""
         return f"the store {self._database.name}"
 
     def names(self) -> list[str]:
-        """The ids of the runs in the order in which they came into the store."""
+        """The ids of the runs in the order of their arrival."""
         return [name for (name,) in self._database.rows(_NAMES)]
 
     def has(self, run: str) -> bool:
-        """Whether the run of that id has a journal."""
+        """Whether the run has a journal."""
         return is_made(self._database, run)
 
     def note(self, run: str) -> None:
-        """Puts the run of that id at the end of the runs."""
+        """Puts the run at the end."""
         self._database.rows(_NOTE, run)
 
     def _may_be_last(self, run: str) -> bool:
         return self.read(run).last("run") is not None
 
     def unbegun(self) -> list[str]:
-        """The journals that hold no run: the process that made each was killed before it began."""
+        """The journals without a run: the process that made each was killed."""
         return [name for (name,) in self._database.rows(_UNBEGUN)]
 
     def create(self, run: str) -> PostgresJournal:
-        """A new journal for the run of that id.
+        """A new journal for the run.
 
         Raises:
-            JournalError: It cannot be made, or there is one.
+            JournalError: Cannot be made, or there is one.
         """
         self.prepare()
         path = self.path(run)
@@ -140,7 +140,7 @@ class PostgresRuns(RunIndex):
         )
 
     def _made(self, lease: Lease) -> bool:
-        """Whether the run that this process has got a journal now."""
+        """Whether the run of this lease has a new journal now."""
         try:
             return bool(self._database.rows_at_once(_MAKE, *lease.fence))
         except BrokenError:  # it may have been made
@@ -148,10 +148,10 @@ class PostgresRuns(RunIndex):
             return bool(made)
 
     def adopt(self, run: str, file: Path) -> None:
-        """Has the exported run in `file` be the run of that id, the last of the runs.
+        """Adopts the exported run in `file` as the last run.
 
         Raises:
-            JournalError: It cannot be kept, or there is such a run.
+            JournalError: Cannot be kept, or there is such a run.
         """
         with self.claim(run) as lease, read_journal(file) as journal:
             last, first = ending(journal), journal.last("run")
@@ -167,10 +167,10 @@ class PostgresRuns(RunIndex):
                         execute(statement, run, *row)
 
     def open(self, run: str) -> PostgresJournal:
-        """The journal of that run, to read and to add to.
+        """The journal of that run, writable.
 
         Raises:
-            JournalError: There is none, it is damaged, or another process works on the run.
+            JournalError: None exists, it is damaged, or another process works on the run.
         """
         lease, is_own = self._lease(run)
         try:
@@ -193,10 +193,10 @@ class PostgresRuns(RunIndex):
         self._seen.note(run, last, self._generation)
 
     def read(self, run: str, *, whole: bool = False) -> PostgresJournal:
-        """The journal of that run, to read; `whole` holds all of it against its chains first.
+        """That journal, read-only; `whole` first checks its chains.
 
         Raises:
-            JournalError: There is none, or it is damaged.
+            JournalError: None exists, or it is damaged.
         """
         journal = self._indexed(PostgresJournal(self.path(run), run, self._database))
         if not self.has(run):
@@ -206,11 +206,11 @@ class PostgresRuns(RunIndex):
         return journal
 
     def claim(self, run: str, by: Taker = "person") -> Lease:
-        """The right to work on that run, which is renewed until it is given back.
+        """The right to work on that run, renewed until it is given back.
 
         Raises:
             ClaimedError: Another process has it.
-            NotOpenError: A worker asks, and the run is over or waits for a person.
+            NotOpenError: For a worker: the run is over or waits for a person.
             PutBackError: The store is an earlier one than this machine saw.
         """
         self._generation = self._seen.require_kept()
@@ -218,7 +218,7 @@ class PostgresRuns(RunIndex):
         return lease
 
     def _lease(self, run: str) -> tuple[Lease, bool]:
-        """The lease of the run that this process has, or a new one, and whether it is new."""
+        """This process's lease of the run, or a new one, and whether it is new."""
         held = self._leases.get(run)
         if held is not None and not held.is_over:
             return held, False
@@ -229,15 +229,15 @@ class PostgresRuns(RunIndex):
         return is_held(self._database, run)
 
     def sharing(self, conversation: str, work: Callable[[ConversationShares], Result]) -> Result:
-        """The result of `work`, during which no other process has the shares of that conversation.
+        """The result of `work`, with exclusive access to the conversation's shares.
 
         Raises:
-            JournalError: They cannot be read or written.
+            JournalError: Cannot be read or written.
         """
         return sharing(self._database, conversation, self._leases, work)
 
     def remove_all(self, runs: Iterable[str]) -> None:
-        """Removes the same of several, and what is left on this machine of runs that are not there any more.
+        """Removes several runs, and this machine's leftovers of removed runs.
 
         Raises:
             JournalError: A process works on one, or something cannot be removed.
@@ -255,10 +255,10 @@ class PostgresRuns(RunIndex):
             self._unlink_left(run, files[run])
 
     def discard(self, run: str) -> None:
-        """Removes the same for the process that works on that run.
+        """Removes that run for the process that works on it.
 
         Raises:
-            JournalError: It cannot be removed, or another process has taken it over.
+            JournalError: Cannot be removed, or another process has taken it over.
         """
         lease, _ = self._lease(run)
         if not self._database.rows(_DISCARD, *lease.fence) and self.has(run):

@@ -1,8 +1,8 @@
-"""The entries that this machine saw on the disk of a store: kept beside the store, they tell when it was put back.
+"""The entries that this machine saw on the disk of a store: kept outside it, they reveal that it was put back.
 
-A database that was restored from a backup says of itself that all is well. So each machine keeps the last entries that
-the database confirmed to it, in a file. Where the database lacks one of them, and nobody removed its run, it is an
-earlier one, and of what is open in it nobody knows how far it came: `declare_restored` has a person look at that.
+A database restored from a backup says of itself that all is well. So each machine keeps the last entries that the
+database confirmed to it, in a file. If the database lacks one of them, and nobody removed its run, it is an earlier
+one, and nobody knows the progress of its open runs: `declare_restored` leaves them to a person.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DECLARE = f"""
 INSERT INTO llmdo.restored
 SELECT greatest(({_GENERATION}) + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint), clock_timestamp()
 """  # noqa: S608  # constants
-"""Another number each time, also where the store is put back to a state before the last one."""
+"""A new number each time, even in a store put back to a state before the last one."""
 _LOCK = "SELECT pg_advisory_xact_lock(1819045223)"
 _ITEMS = """
 UPDATE llmdo.item SET state = 'unsure', begun = true, behind = true,
@@ -53,11 +53,11 @@ UPDATE llmdo.run SET status = CASE WHEN status = 'new' THEN status ELSE 'unsure'
   owner = NULL, until = NULL
 WHERE status IN ('new', 'queued', 'running', 'waiting') RETURNING run
 """
-"""A process that works on one of them writes nothing any more: its epoch is over."""
+"""A process that works on one can write no more: its epoch is over."""
 
 
 class Restored(NamedTuple):
-    """What became unsure when a store was declared to be put back."""
+    """The numbers that became unsure in a store put back."""
 
     items: int
     runs: int
@@ -72,14 +72,14 @@ class _Seen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SeenEntries:
-    """Those of one store that one workspace of this machine keeps."""
+    """The seen entries of one store in one workspace of this machine."""
 
     folder: Path
-    """Of what belongs to the store on this machine."""
+    """The folder of the store's files on this machine."""
     database: Database
 
     def note(self, run: str, last: Link, generation: int) -> None:
-        """Keeps that the database has this entry on its disk. A disk that is full here stops no run."""
+        """Keeps that the database has this entry on its disk. A full disk here stops no run."""
         if not last.number:
             return
         line = f"{run} {last.number} {last.head} {generation}\n".encode()
@@ -91,11 +91,11 @@ class SeenEntries:
                 os.close(descriptor)
 
     def require_kept(self) -> int:
-        """The number of the last time that the store was put back, 0 for none.
+        """The number of the store's last return to an earlier state, 0 for none.
 
         Raises:
-            PutBackError: It has not all that this machine saw in it.
-            StoreError: It cannot be asked.
+            PutBackError: It lacks entries that this machine saw in it.
+            StoreError: Cannot be asked.
         """
         seen = self._seen()
         columns = [*map(list, zip(*seen, strict=True))] or [[], [], [], []]
@@ -129,10 +129,10 @@ class SeenEntries:
 
 
 def declare_restored(database: Database) -> Restored:
-    """Has all that is open in a store be unsure: it was put back, so nobody knows how far that came.
+    """Marks all open items and runs as unsure: the store was put back, so nobody knows their progress.
 
     Raises:
-        StoreError: It cannot be written.
+        StoreError: Cannot be written.
     """
     with database.transaction() as execute:
         execute(_LOCK)

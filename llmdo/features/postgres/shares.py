@@ -1,4 +1,4 @@
-"""The shares that runs have of their conversations, in the database: for one process at a time, on any machine."""
+"""The shares of runs in their conversations, in the database, for one process at a time, on any machine."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class PostgresShares:
         self._carry_out, self._conversation, self._leases = execute, conversation, leases
 
     def of_conversation(self) -> list[Share]:
-        """Those of the runs of the conversation that have a journal."""
+        """Those of the conversation's runs with a journal."""
         return [share_of(*row) for row in self._carry_out(_OF_CONVERSATION, self._conversation)]
 
     def lacking(self, entry: str) -> list[str]:
-        """The runs of that entry that have none yet."""
+        """The runs of that entry without a share."""
         return [run for (run,) in self._carry_out(_LACKING, entry)]
 
     def put(self, share: Share) -> None:
-        """Keeps a share in the place of the one that its run had.
+        """Keeps a share in place of its run's earlier one.
 
         Raises:
             ClaimedError: This process had the run, and another one has taken it over.
@@ -61,12 +61,12 @@ def sharing(
     leases: Mapping[str, Lease],
     work: Callable[[ConversationShares], Result],
 ) -> Result:
-    """The result of `work`, which has the shares of that conversation for itself.
+    """The result of `work`, with exclusive access to the conversation's shares.
 
     `leases` are those of this process, by their runs.
 
     Raises:
-        JournalError: They cannot be read or written.
+        JournalError: Cannot be read or written.
     """
 
     def once() -> Result:

@@ -1,4 +1,4 @@
-"""One journal in the database: what is committed is there for all, and nobody commits without the lease of its run."""
+"""One journal in the database: commits are visible to all, and need the run's lease."""
 
 from __future__ import annotations
 
@@ -51,15 +51,17 @@ WITH mine AS (
 )
 SELECT run, set_config('synchronous_commit', CASE WHEN %s THEN {FORCED} ELSE 'off' END, true) FROM mine
 """  # noqa: S608  # nothing but constants
-"""All of a commit, or nothing where the lease is not this process's any more. `%b` sends a list as it is: as text, each
-byte of a body would take two."""
+"""All of a commit, or nothing if this process no longer has the lease.
+
+`%b` sends a list in binary: as text, each byte of a body would take two.
+"""
 
 
 _State = tuple["str | None", "str | None", "str | None"]
 _UNCHANGED: _State = (None, None, None)
 _Rows = tuple["list[Any]", ...]
 _WIDTHS = (11, 3, 4)
-"""How many columns a commit writes of entries, contents and secrets."""
+"""The numbers of columns of entries, contents and secrets."""
 _NO_ROWS: _Rows = tuple([] for _ in range(sum(_WIDTHS)))
 
 
@@ -77,22 +79,22 @@ class PostgresJournal(JournalStore):
         is_lease_own: bool = False,
         note: Callable[[str, Link], None] = lambda _run, _last: None,
     ) -> None:
-        """Without `lease` it can be read alone; one of its `own` it gives back when it is closed.
+        """Read-only without `lease`; one of its `own` is given back on closing.
 
-        `note` is called with each last entry that is on the disk of the database.
+        `note` is called with each last entry on the database's disk.
         """
         super().__init__(path, heads)
         self._run, self._database = run, database
         self._lease, self._is_lease_own, self._note = lease, is_lease_own, note
         self.written = heads or Heads()
-        """What others see, whether it is forced to disk or not."""
+        """The heads that others see, forced to disk or not."""
         self._forced = self.written
         self._sending = RLock()
-        """Held by who writes or forces: another thread may force meanwhile."""
+        """Held while writing or forcing: another thread may force meanwhile."""
         self._unforced: list[_Rows] = []
-        """What was written and not forced since: a server that fails at once has lost it."""
+        """The rows written since the last force: a failing server may lose them."""
         self._there_at = 0.0
-        """When that was not there yet: a connection that is older, and not broken, says that it still is."""
+        """A time before these rows were written: an older, unbroken connection proves that they are still there."""
 
     @property
     def run(self) -> str:
@@ -101,7 +103,7 @@ class PostgresJournal(JournalStore):
 
     @property
     def is_shared(self) -> bool:
-        """Whether processes of other machines may go on with the run: they may."""
+        """Whether processes of other machines may resume the run: they may."""
         return True
 
     @property
@@ -115,7 +117,7 @@ class PostgresJournal(JournalStore):
         return f"the journal of run `{self._run}` in the store {self._database.name}"
 
     def close(self) -> None:
-        """Gives the run back, where nobody but this journal has it; what was not committed is lost."""
+        """Gives the run back, if it is this journal's own; uncommitted entries are lost."""
         if self._is_lease_own and self._lease is not None:
             self._lease.give_back()
 
@@ -124,11 +126,11 @@ class PostgresJournal(JournalStore):
         yield from self._database.rows(f"WITH {_OWN} {query.replace('?', '%s')}", *runs, *values)
 
     def commit(self, hold: Hold = "anchored") -> None:
-        """Returns when all that was added is in the database and is kept so well.
+        """Returns when all additions are in the database and kept as `hold` says.
 
         Raises:
             ClaimedError: Another process has taken over the run: nothing was written.
-            JournalError: It cannot be written; nothing of it is, and what was there before still is.
+            JournalError: Cannot be written; only the earlier entries remain.
         """
         if not self.has_uncommitted:
             if hold != "written":
@@ -145,15 +147,15 @@ class PostgresJournal(JournalStore):
                 self._note_forced(self.written)
 
     def needs_force(self, wanted: Heads, hold: Hold) -> bool:
-        """Whether `wanted`, which was written, is not on the disk of the database yet."""
+        """Whether the written heads `wanted` are not on the database's disk yet."""
         return self._lease is not None and hold != "written" and not self._forced.cover(wanted)
 
     def force(self, hold: Hold) -> None:  # noqa: ARG002  # what is forced here cannot go missing by itself
-        """Returns when all that was written is on the disk of the database.
+        """Returns when everything written is on the database's disk.
 
         Raises:
             ClaimedError: Another process has taken over the run.
-            JournalError: It cannot be forced.
+            JournalError: Cannot be forced.
         """
         with self._sending:
             if self._lease is not None and self._forced != self.written:
@@ -166,7 +168,7 @@ class PostgresJournal(JournalStore):
         self._note(self._run, written.entries)
 
     def _send(self, state: _State, rows: _Rows, *, forced: bool) -> None:
-        """Returns when these rows, and all that was written before, are in the database, whatever broke meanwhile."""
+        """Returns when all rows so far are in the database, whatever broke."""
         lease = self._lease
         if lease is None:
             raise JournalError(f"the journal of run `{self._run}` was opened to be read alone")
@@ -205,14 +207,14 @@ class PostgresJournal(JournalStore):
         lease.renewed(at)
 
     def _is_written(self, rows: _Rows) -> bool:
-        """Whether the last of these rows of a commit is in the database all the same."""
+        """Whether the last of these rows is in the database all the same."""
         numbers, heads, *_ = rows
         if numbers:
             return [*self._read("SELECT head FROM entry WHERE seq = ?", numbers[-1])] == [(heads[-1],)]
         return False  # contents may be written twice
 
     def _state(self) -> _State:
-        """What the run's row says from then on: how it stands, its entry, its lock; None: as before."""
+        """The new status, entry and lock of the run's row; None: unchanged."""
         status, started, lock = _UNCHANGED
         for _, entry, _ in self._added:
             if entry.kind in ("run", "session"):
@@ -224,15 +226,15 @@ class PostgresJournal(JournalStore):
         return status, started, lock
 
     def _added_columns(self) -> _Rows:
-        """What the next commit writes, column by column."""
+        """The rows of the next commit, column by column."""
         rows = zip(self._uncommitted(), _WIDTHS, strict=True)
         return tuple([row[column] for row in some] for some, width in rows for column in range(width))
 
     def sibling(self, run: str) -> PostgresJournal | None:
-        """The journal of another run, to read, in the same database; None where it is not there.
+        """The journal of another run in the database, read-only, if any.
 
         Raises:
-            LlmdoError: It is not the id of a run, or its journal is damaged.
+            LlmdoError: No id of a run, or its journal is damaged.
         """
         journal = PostgresJournal(
             self.path.with_name(f"{require_id(run)}{self.path.suffix}"), run, self._database
@@ -250,12 +252,12 @@ class PostgresJournal(JournalStore):
         *,
         without_secrets: Callable[[bytes], bytes] = bytes,
     ) -> None:
-        """Writes a copy to a new file, as `JournalStore.copy_to` says."""
+        """As `JournalStore.copy_to`."""
         self.require_whole()
         tables = {name: self.table(name, columns) for name, columns in COLUMNS.items()}
         write_copy(path, lambda target: fill_tables(target, tables), added, contents, without_secrets)
 
 
 def is_made(database: Database, run: str) -> bool:
-    """Whether the run of that id has a journal."""
+    """Whether the run has a journal."""
     return bool(database.rows("SELECT 1 FROM llmdo.run WHERE run = %s AND status <> 'new'", run))

@@ -32,36 +32,36 @@ ON CONFLICT (key) DO UPDATE SET tat = excluded.tat WHERE kept.tat <= clock_times
 """
 _ALONE = "SELECT pg_try_advisory_xact_lock(1819045222)"
 _NO_LONGER_THAN = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true)"
-"""A process that is stopped while it reaps keeps no other from it."""
+"""A process stopped while it reaps keeps no other from it."""
 
 
 class PostgresWorkers:
-    """The workers of the fleet that has the database at one address."""
+    """The workers of the fleet with the database at one address."""
 
     def __init__(self, address: str, *, is_renewing: bool = False) -> None:
         """Connects; `is_renewing` for those that beat, as no other statement holds that up.
 
         Raises:
-            LlmdoError: The address is none, the database cannot be reached, or has other tables than are needed.
+            LlmdoError: The address is invalid, or the database unreachable or without the tables.
         """
         self._database = Database(address, is_renewing=is_renewing)
         require_current(self._database)
 
     def register(self, worker: str, *, lock: str, jobs: int) -> None:
-        """Makes a worker known, which is alive from now on."""
+        """Registers a worker, alive from now on."""
         host, pid, _ = worker.rsplit(":", 2)
         self._database.rows(_REGISTER, worker, host, int(pid), lock, jobs)
 
     def beat(self, worker: str, *, state: str, ended: int) -> bool:
-        """Says that a worker is alive; whether it is still known."""
+        """Notes that a worker is alive; whether it is still known."""
         return bool(self._database.rows_at_once(_BEAT, state, ended, worker))
 
     def leave(self, worker: str) -> None:
-        """Forgets a worker that has nothing any more."""
+        """Forgets a worker without work."""
         self._database.rows_at_once("DELETE FROM llmdo.worker WHERE id = %s", worker)
 
     def all(self) -> tuple[FleetWorker, ...]:
-        """All that are known, the oldest first."""
+        """All known ones, the oldest first."""
         return tuple(
             FleetWorker(
                 id=row[0],
@@ -79,7 +79,7 @@ class PostgresWorkers:
 
     @contextmanager
     def reaping(self) -> Iterator[bool]:
-        """Whether the caller is the only one that reaps, for as long as the block runs."""
+        """Whether the caller alone reaps, while the block runs."""
         with self._database.transaction() as run:
             run(_NO_LONGER_THAN)
             yield run(_ALONE) == [(True,)]
@@ -90,11 +90,11 @@ class PostgresWorkers:
         return seconds
 
     def has_turn(self, key: str, interval: float) -> bool:
-        """Whether the caller has the turn of `key`, of which there is one in so many seconds over all workers."""
+        """Whether the caller has the turn of `key`, one per interval over all workers."""
         return bool(self._database.rows_at_once(_TURN, key, interval))
 
     def delay(self, name: str, seconds: float) -> None:
-        """Keeps that this entry of the queue is due so many seconds from now on."""
+        """Makes this entry of the queue due in so many seconds."""
         self._database.rows(_DELAY, name, seconds)
 
     def due(self) -> tuple[str, ...]:
@@ -107,12 +107,12 @@ class PostgresWorkers:
         )
 
     def released(self, names: Sequence[str]) -> None:
-        """Forgets that these were delayed."""
+        """Forgets the delays of these entries."""
         if names:
             self._database.rows("DELETE FROM llmdo.delayed WHERE name = ANY(%s)", list(names))
 
     def forget(self) -> int:
-        """Forgets workers that have been dead for a day; how many."""
+        """Forgets workers that have been dead for a day; their number."""
         return len(self._database.rows(_FORGET))
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
-"""Document x format -> its data without what is wrong in it, and a finding for all that is.
+"""Document x format -> its data without the faulty parts, and a finding for each fault.
 
 `schemas/` is generated from `llmdo.formats.documents` by `generation`, `acceptance` tells whether data fits a schema,
-`validation` finds what breaks it, `wording` says so to the user. The three formats are those files', so what an
-editor shows is what `check` judges.
+`validation` finds the faults, `wording` tells the user. The three formats are those files', so editors show the rules
+by which `check` judges.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ __all__ = ["Format", "Judged", "accepts", "accepts_part", "judge"]
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What was found about a document, and what of it can stand."""
+    """The faults of a document, and its valid part."""
 
     data: Mapping[str, Json] | None
-    """The data without the faulty parts, which its format accepts; None where the whole cannot stand."""
+    """The data without the faulty parts, which its format accepts; None if the whole is invalid."""
     problems: tuple[Diagnostic, ...]
-    """Every fault, in no order; empty exactly where the format accepts the document as it is."""
+    """Every fault, in no order; empty exactly if the format accepts the document as it is."""
     document: Document
-    """The document with `data`, where there is any: its routes lead to the same places in the text."""
+    """The document with `data`, if there is any: its routes lead to the same places in the text."""
 
 
 def judge(document: Document, form: Format) -> Judged:
     """The document judged by its format.
 
-    A fault takes as little with it as can be: a value goes with its key, an item goes from its list, and a
-    table goes when it lacks a required key. So one mistake does not hide what the rest of the file says. Where
-    there are very many, the first are found and nothing is left.
+    A fault removes as little as can be: a value goes with its key, an item from its list, and a table that lacks a
+    required key as a whole. So one mistake does not hide the rest of the file. If there are very many, the first are
+    found and nothing is left.
     """
     if accepts(document.data, form):
         return Judged(document.data, (), document)
@@ -71,14 +71,14 @@ def judge(document: Document, form: Format) -> Judged:
 
 
 def _without(document: Document, routes: Iterable[Route]) -> Document:
-    """The document without what the routes lead to."""
+    """The document without the values at the routes."""
     gone = frozenset(routes)
     moved = cache(lambda: _moved(document.index(), gone))
     return replace(document, data=_pruned(document.data, gone), index=moved)
 
 
 def _pruned(table: Mapping[str, Json], routes: Iterable[Route]) -> dict[str, Json]:
-    """A copy of a table without what the routes lead to; all other parts are shared with it."""
+    """A copy of a table without the values at the routes; all other parts are shared with it."""
     below = _below(routes)
     return {
         key: _pruned_part(part, below[key]) if key in below else part
@@ -99,7 +99,7 @@ def _pruned_part(part: Json, routes: Iterable[Route]) -> Json:
 
 
 def _below(routes: Iterable[Route]) -> dict[str | int, set[Route]]:
-    """The first steps of the routes to what is left of these."""
+    """The first steps of the routes, each to the rest of its routes."""
     below: dict[str | int, set[Route]] = defaultdict(set)
     for step, *rest in routes:
         below[step].add(tuple(rest))
@@ -109,7 +109,7 @@ def _below(routes: Iterable[Route]) -> dict[str | int, set[Route]]:
 def _moved(
     index: Mapping[Route, tuple[Span, Span]], gone: frozenset[Route]
 ) -> dict[Route, tuple[Span, Span]]:
-    """The index by the routes that are left: items move up where one before them is gone."""
+    """The index by the remaining routes: items move up if one before them is gone."""
     before: dict[Route, list[int]] = defaultdict(list)
     for *parent, step in gone:
         if isinstance(step, int):

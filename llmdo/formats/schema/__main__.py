@@ -1,4 +1,4 @@
-"""Writes `schemas/` anew, or says which files of it are out of date."""
+"""Writes `schemas/` again, or lists its outdated files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from llmdo.formats.schema.generation import generate
 
 
 def main() -> int:
-    """Run the command: 0, or 1 where a file is out of date and was not to be written."""
+    """Run the command: 0, or 1 if a file is out of date and was not to be written."""
     parser = argparse.ArgumentParser(prog="python -m llmdo.formats.schema", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the files that are out of date")
     write = parser.parse_args().write

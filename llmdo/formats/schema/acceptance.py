@@ -1,7 +1,7 @@
-"""Whether data is what its format allows, and nothing else: no reasons, no places, no library.
+"""Whether data is valid in its format: no reasons, no places, no library.
 
-A schema becomes a tree of small functions, one for each part of it. A file without a fault is judged by these
-alone; why data is refused is `validation`'s to say.
+A schema becomes a tree of small functions, one for each part. They alone judge a file without a fault; `validation` has
+the reasons for a refusal.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ Judge = Callable[[object], bool]
 
 
 def accepts(data: object, form: Format) -> bool:
-    """Whether data is what its format allows."""
+    """Whether data is valid in its format."""
     return _judge_of(form)(data)
 
 
 def accepts_part(data: object, form: Format, key: str) -> bool:
-    """Whether data is what its format allows at this key of a whole document."""
+    """Whether data is valid at this key of a whole document."""
     return _judge_of(form, key)(data)
 
 
 @cache
 def _judge_of(form: Format, key: str = "") -> Judge:
-    """The function that judges a whole document of this format, or what stands at a key of it."""
+    """The function that judges a whole document of this format, or the value at a key of it."""
     schema = json.loads(resources.read("schemas", f"{form}.json"))
     compiler = _Compiler(schema.pop("definitions", {}))
     return compiler.compile(schema["properties"][key] if key else schema)
@@ -77,7 +77,7 @@ class _Compiler:
         self._known: dict[str, Judge] = {}
 
     def compile(self, schema: JsonSchema) -> Judge:
-        """The function that judges what this part of the schema describes."""
+        """The function that judges data by this part of the schema."""
         if reference := schema.get("$ref"):
             name = reference.removeprefix("#/definitions/")
             if name not in self._known:

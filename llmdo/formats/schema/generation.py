@@ -32,8 +32,8 @@ _FORMATS: dict[Format, tuple[Any, str]] = {
 def generate(form: Format) -> str:
     """The text of the JSON Schema of a format.
 
-    Draft 7, because editors' TOML tools stop there. A key is described where it is used, beside its `$ref`:
-    editors show that, and validators may ignore it.
+    Draft 7, the limit of editors' TOML tools. A key is described at its use, next to its `$ref`: editors show that, and
+    validators may ignore it.
     """
     table, title = _FORMATS[form]
     schema = TypeAdapter(table).json_schema(ref_template="#/definitions/{model}", schema_generator=_Generator)
@@ -50,11 +50,11 @@ def generate(form: Format) -> str:
 class _Generator(GenerateJsonSchema):
     """Pydantic's generator, without its own titles and without `anyOf` and `patternProperties`.
 
-    Those two would hide what exactly is wrong in a value that fits no branch or a key that fits no pattern.
+    Those two would hide the exact fault of a value that fits no branch or a key that fits no pattern.
     """
 
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
-        """Whether a field gets its prettified name as title: a title is what `Matches` says, nothing else."""
+        """Whether a field gets its prettified name as title: only `Matches` gives titles."""
         return False
 
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
@@ -64,7 +64,7 @@ class _Generator(GenerateJsonSchema):
         return table
 
     def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
-        """The schema of a table whose keys the user chooses: what a key and what a value may be."""
+        """The schema of a table with free keys: that of its keys and that of its values."""
         keys = self.generate_inner(schema["keys_schema"])
         table = {"type": "object", "additionalProperties": self.generate_inner(schema["values_schema"])}
         if names := {keyword: limit for keyword, limit in keys.items() if keyword != "type"}:
@@ -79,14 +79,14 @@ class _Generator(GenerateJsonSchema):
         return {"type": "string", "enum": [texts["const"]]}
 
     def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
-        """The schema of a whole number: where only one is left, that one, which editors can then offer."""
+        """The schema of a whole number; a single possible one becomes a value that editors can offer."""
         number = super().int_schema(schema)
         if number.get("minimum") == number.get("maximum", object()):
             return {"type": "integer", "const": number["minimum"]}
         return number
 
     def union_schema(self, schema: core_schema.UnionSchema) -> JsonSchemaValue:
-        """The schema of a value of several JSON types: one schema, since each keyword speaks of one type only."""
+        """The schema of a value of several JSON types: one schema, since each keyword is about one type only."""
         branches = [
             self._resolved(self.generate_inner(choice[0] if isinstance(choice, tuple) else choice))
             for choice in schema["choices"]

@@ -1,4 +1,4 @@
-"""What is wrong with data, by the JSON Schema of its format; and by one that a user wrote."""
+"""The faults of data, by the JSON Schema of its format; and by one that a user wrote."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ class SchemaFault:
     """One way in which data breaks its schema."""
 
     route: Route
-    """What cannot stand: a value, a key with its value, or the table that lacks a key."""
+    """The place of the fault: a value, a key with its value, or the table that lacks a key."""
     keyword: str
     """The keyword of the schema that is broken."""
     schema: JsonSchema
     """The part of the schema that holds the keyword."""
     value: Json
-    """What was judged: the key itself where a key is unknown, missing or misspelt."""
+    """The value judged: the key itself if a key is unknown, missing or misspelt."""
     of_key: bool = False
     """Whether the key at `route` is misspelt."""
 
     @property
     def text(self) -> str:
-        """What was judged, as a key or another text; empty where it is none."""
+        """The value judged, if it is a text, such as a key; else empty."""
         return parts.text(self.value)
 
 
 def faults(data: Json, form: Format) -> Iterator[SchemaFault]:
-    """Everything in data that its format does not allow; nothing exactly where `acceptance` says yes."""
+    """Everything in data that its format does not allow; nothing exactly if `acceptance` says yes."""
     errors: dict[tuple[Route, str], ValidationError] = {}
     for error in _validator(form).iter_errors(data):
         route = tuple(error.absolute_path)
@@ -114,7 +114,7 @@ def _pattern(_: Validator, pattern: str, value: object, __: object) -> Iterator[
 
 
 def schema_problem(schema: Mapping[str, Json]) -> str | None:
-    """Why this is not a JSON Schema; None where it is."""
+    """The reason why this is not a JSON Schema; None if it is."""
     from jsonschema import SchemaError
     from jsonschema.validators import validator_for
 
@@ -126,7 +126,7 @@ def schema_problem(schema: Mapping[str, Json]) -> str | None:
 
 
 def misfit(data: Json, schema: Mapping[str, Json]) -> str | None:
-    """Why data does not fit a JSON Schema that a user wrote; None where it does. Nothing is fetched for a `$ref`.
+    """The reason why data does not fit a user's JSON Schema; None if it does. Nothing is fetched for a `$ref`.
 
     Raises:
         LlmdoError: It refers to something that is not in it.

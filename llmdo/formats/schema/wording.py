@@ -1,4 +1,4 @@
-"""Faults as findings: what is wrong with a file, in the user's words and at its place."""
+"""Faults as findings: the problems of a file, in the user's words and at their places."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FEW = 8  # keys that a hint may list: more is a wall of words
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 _ESCAPE = re.compile(r"(?:^|:)(?:/|~|[A-Za-z]:[/\\])|\\|(?:^|[/:])\.\.(?:[/:]|$)")
-"""In what should be a path inside the workspace, perhaps with a capability or an attribute: the way out of it."""
+"""The way out of the workspace in a text for a path inside it, perhaps with a capability or an attribute."""
 
 _IN_YAML: frozenset[Format] = frozenset({"worker", "eval"})
 """The formats whose tables are mappings, and have no header of their own."""
@@ -64,7 +64,7 @@ _KINDS = {
 
 
 def findings(document: Document, form: Format, faults: Iterable[SchemaFault]) -> Iterator[Diagnostic]:
-    """One finding for each fault; one for both where an unknown key is a missing one, misspelt."""
+    """One finding for each fault; one for both if an unknown key is a missing one, misspelt."""
     faults = tuple(faults)
     misspelt = _misspelt(faults)
     for fault in faults:
@@ -78,7 +78,7 @@ def findings(document: Document, form: Format, faults: Iterable[SchemaFault]) ->
 
 
 def _misspelt(faults: Iterable[SchemaFault]) -> dict[Route, SchemaFault]:
-    """The route of each unknown key that is like a missing one of the same table, and the fault of that one."""
+    """The route of each unknown key that is like a missing one of the same table, and the latter's fault."""
     unknown: dict[Route, list[str]] = defaultdict(list)
     for fault in faults:
         if fault.keyword == "additionalProperties":
@@ -115,11 +115,10 @@ def _unknown_key(
 def _respelt(document: Document, form: Format, fault: SchemaFault, meant: str) -> Fix | None:
     """The edit that spells an unknown key as the key `meant`.
 
-    It is safe only for a key that can give no permission, because what stands under it comes into force by the
-    edit: names, edges and texts, on which every rule and ceiling has its say as before, and what only ever
-    tightens, such as `may`, `limits` and an entry's `approvals`. The manifest's `approvals`, what a toolset declares,
-    what a file system toolset may write, and whatever raises a limit are left to people; so is a table that holds
-    any such key.
+    It is safe only for a key that can give no permission, because the edit puts its value into force: names, edges and
+    texts, to which every rule and ceiling applies as before, and values that only ever tighten, such as `may`, `limits`
+    and an entry's `approvals`. Left to people are the manifest's `approvals`, the declarations of a toolset, the writes
+    of a file system toolset, every raise of a limit, and a table that holds any such key.
     """
     *above, _ = fault.route
     at = Place(document, fault.route, of_key=True)
@@ -135,7 +134,7 @@ def _respelt(document: Document, form: Format, fault: SchemaFault, meant: str) -
 
 
 def _gives_nothing(form: Format, route: tuple[str, ...], value: object) -> bool:
-    """Whether what stands under a key, with all that is in it, can give no permission."""
+    """Whether the value of a key, with all its parts, can give no permission."""
     key = ".".join(
         "*" if number == 1 and route[0] in _OF_NAMES else step for number, step in enumerate(route)
     )
@@ -240,7 +239,7 @@ def _hint(fault: SchemaFault) -> str | None:
 
 
 def _inside(route: Route, form: Format) -> str:
-    """Which table it is about: spelt as its format spells it, an item as the list that it is in."""
+    """The table of the fault: spelt as its format spells it; for an item, its list."""
     names = [excerpt(step) for step in route if isinstance(step, str)]
     if not names:
         return "in the header" if form == "worker" else "at the top level"

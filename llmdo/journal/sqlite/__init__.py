@@ -1,5 +1,5 @@
-"""Journals as SQLite files below `.llmdo/runs/` of a workspace: what stands behind the ports of `llmdo.journal`.
+"""Journals as SQLite files below `.llmdo/runs/` of a workspace, behind the ports of `llmdo.journal`.
 
-`folder` is the index of the runs, `store` one journal, `committed` what is read of it, `anchor` the note beside it of
-how much was on disk. Nothing outside this package knows SQLite, and `llmdo.journal` alone imports from it.
+`folder` is the index of the runs, `store` one journal, `committed` its reads, `anchor` the note of how much was on
+disk. Nothing outside this package knows SQLite, and `llmdo.journal` alone imports from it.
 """

@@ -1,7 +1,7 @@
-"""The anchor beside a journal: how much of it was on disk before something was done because of it.
+"""The anchor next to a journal: how much of it was on disk before an action relied on it.
 
-SQLite takes the first frame of its log that is not whole for the end of the log. What came after it is as if it had
-never been, and a run that went on from there would do again what it has done. The anchor says how much there has to be.
+SQLite takes the first broken frame of its log for the end of the log. Later frames are lost, and a run resumed from
+there would repeat actions. The anchor says how much there has to be.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SLOT = 512  # bytes, which a disk writes as a whole
 _SLOTS = 2  # written in turn: one that was cut off leaves the one before
 
 force = getattr(os, "fdatasync", os.fsync)
-"""Returns when what was written to an open file is on disk."""
+"""Returns when writes to an open file are on disk."""
 
 
 class Anchor:
@@ -34,18 +34,18 @@ class Anchor:
     __slots__ = ("_descriptor", "_number", "heads")
 
     def __init__(self, descriptor: int, number: int, heads: Heads) -> None:
-        """`create` and `open_anchor` make it."""
+        """Made by `create` and `open`."""
         self._descriptor = descriptor
         self._number = number
         self.heads = heads
-        """The last ones that were put down."""
+        """The last ones written."""
 
     @classmethod
     def create(cls, journal: Path, heads: Heads) -> Self:
-        """A new one for the journal at that path, which says that so much of it is there.
+        """A new one for the journal at that path, with these heads.
 
         Raises:
-            OSError: It cannot be made.
+            OSError: Cannot be made.
         """
         descriptor = os.open(path_of(journal), os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600)
         anchor = cls(descriptor, 0, heads)
@@ -55,17 +55,17 @@ class Anchor:
 
     @classmethod
     def open(cls, journal: Path) -> Self:
-        """That of the journal at that path.
+        """The anchor of the journal at that path.
 
         Raises:
             OSError: It is not there, or cannot be written.
-            JournalError: It is damaged.
+            JournalError: Damaged.
         """
         number, heads = _read(journal)
         return cls(os.open(path_of(journal), os.O_RDWR), number, heads)
 
     def put_down(self, heads: Heads) -> None:
-        """Returns when it is on disk that so much of the journal is."""
+        """Returns when these heads are on disk."""
         self._number += 1
         os.lseek(self._descriptor, self._number % _SLOTS * _SLOT, os.SEEK_SET)
         os.write(self._descriptor, _slot(self._number, heads))
@@ -79,12 +79,12 @@ class Anchor:
 
 
 def path_of(journal: Path) -> Path:
-    """Where the anchor of the journal at that path is."""
+    """The anchor's path for the journal at that path."""
     return journal.with_name(f"{journal.name}{SUFFIX}")
 
 
 def anchored(journal: Path) -> Heads | None:
-    """How much of the journal at that path has to be there; None where it has no anchor.
+    """The required heads of the journal at that path; None if it has no anchor.
 
     Raises:
         JournalError: The anchor is damaged, or cannot be read.

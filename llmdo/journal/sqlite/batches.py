@@ -1,4 +1,4 @@
-"""The file of a batch: its items, on disk before anything is started. Several processes may work on one at a time."""
+"""The file of a batch: its items, on disk before anything starts. Several processes may share it."""
 
 from __future__ import annotations
 
@@ -30,15 +30,14 @@ UNFINISHED = ".new"
 _LOGS = (f"{SUFFIX}-wal", f"{SUFFIX}-shm")
 
 _LEFT_OUT = re.compile(r"llmdo\.|, behind = .*| FOR UPDATE SKIP LOCKED")
-"""What a file has not of what a statement says: it is one batch, which no store was put back behind, and locked as a
-whole."""
+"""The parts of a statement that a file lacks: it holds one batch, never put back, and is locked as a whole."""
 
 APPLICATION = 0x6C6C6D62  # "llmb", which tells the file of a batch from any other SQLite file
 VERSION = 3
-"""Of the layout. A file with an earlier one is brought to it, a later one is refused.
+"""The version of the layout. Earlier files are migrated, later ones refused.
 
 3: `begun`: whether the run of an item may have begun.
-2: `retry` in place of `word`, its value `resume` in place of `go-on`, `attempt`, and what was used in columns.
+2: `retry` in place of `word`, its value `resume` in place of `go-on`, `attempt`, and the usage in columns.
 """
 
 _TABLES = (
@@ -78,7 +77,7 @@ _TO_THIRD = (
     "UPDATE item SET begun = tries > 0",  # nobody knows of which of them that is so
 )
 _STEPS = (_TO_SECOND, _TO_THIRD)
-"""What brings a file of version 1 to the next, and that one to the one after it."""
+"""The migrations from each version to the next, from version 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ class FileBatches(Batches):
 
     @property
     def folder(self) -> Path:
-        """Where they are."""
+        """The folder of their files."""
         return self.root.joinpath(*PLACE)
 
     def names(self) -> list[str]:
@@ -99,7 +98,7 @@ class FileBatches(Batches):
         return sorted(path.name.removesuffix(SUFFIX) for path in self.folder.glob(f"*{SUFFIX}"))
 
     def of_run(self, run: str) -> str | None:
-        """The batch that has an item with the run of that id; None where none has."""
+        """The batch with an item of that run, if any."""
         for name in reversed(self.names()):
             with self.open(name) as store:
                 if store.has_run(run):
@@ -107,10 +106,10 @@ class FileBatches(Batches):
         return None
 
     def open_runs(self) -> frozenset[str]:
-        """The runs that items rest on which are not over, of all batches; that the others are is on disk.
+        """The unfinished runs of all items; the end of each other run is on disk.
 
         Raises:
-            LlmdoError: A batch cannot be read, so that nobody knows.
+            LlmdoError: A batch cannot be read.
         """
         runs: set[str] = set()
         for name in self.names():
@@ -120,7 +119,7 @@ class FileBatches(Batches):
         return frozenset(runs)
 
     def unfinished(self) -> list[str]:
-        """The batches with items that are queued or at work, in the order in which they were put in."""
+        """The batches with queued or running items, in order of creation."""
         unfinished = []
         for name in self.names():
             with self.open(name) as store:
@@ -129,10 +128,10 @@ class FileBatches(Batches):
         return unfinished
 
     def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> FileBatch:
-        """The batch with all these items, or none at all; `new_run` gives an id that no run has.
+        """The batch with all these items, or none; `new_run` gives an unused id.
 
         Raises:
-            LlmdoError: It cannot be written, or an item cannot be put in.
+            LlmdoError: Cannot be written, or an item is unfit.
         """
         try:
             folder = private_folder(self.root, PLACE)
@@ -160,10 +159,10 @@ class FileBatches(Batches):
         return self.open(batch.id)
 
     def remove(self, batch: str) -> bool:
-        """Removes the batch of that id, where none of its items is open; whether it did.
+        """Removes that batch unless an item is open; whether it did.
 
         Raises:
-            LlmdoError: It cannot be removed.
+            LlmdoError: Cannot be removed.
         """
         import shutil  # loads what compresses, which lists have no use for
 
@@ -180,7 +179,7 @@ class FileBatches(Batches):
         return True
 
     def sweep(self) -> None:
-        """Removes what killed processes left: of batches that they removed, and, a day later, that they put in."""
+        """Removes leftovers of killed processes: of removed batches, and, a day later, of unfinished ones."""
         import shutil
 
         left = self.folder.iterdir() if self.folder.is_dir() else ()
@@ -198,7 +197,7 @@ class FileBatches(Batches):
         """The batch of that id.
 
         Raises:
-            LlmdoError: It cannot be read.
+            LlmdoError: Cannot be read.
         """
         path = self.folder / f"{batch}{SUFFIX}"
         if path.is_symlink() or not path.is_file():
@@ -215,7 +214,7 @@ class FileBatch(BatchStore):
     def __init__(self, batch: str, path: Path, files: Path) -> None:
         self.id, self.path = batch, path
         self._files = files
-        """The folder of the files that items hand over, each below the digest of its content."""
+        """The folder of the items' files, each below its digest."""
         self._connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=rw",
             uri=True,
@@ -230,10 +229,10 @@ class FileBatch(BatchStore):
         self._connection.close()
 
     def require_layout(self) -> None:
-        """Nothing, where this is the file of a batch that this llmdo can read; one of an earlier llmdo becomes one.
+        """Checks that this llmdo can read the file; migrates one of an earlier llmdo.
 
         Raises:
-            LlmdoError: It is not.
+            LlmdoError: It is not a batch, or too new.
         """
         with self._translated():
             application = self._connection.execute("PRAGMA application_id").fetchone()[0]
@@ -262,19 +261,19 @@ class FileBatch(BatchStore):
         self._connection.execute("COMMIT")
 
     def share(self) -> None:
-        """Has processes that work on it wait for each other no longer than they must.
+        """Shortens the waits of processes that share it.
 
-        What an item came to is in the journal of its run, so a commit is not forced to disk.
+        Results are in the journals of the runs, so a commit is not forced to disk.
         """
         with self._translated():
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
 
     def force(self) -> None:
-        """Returns when all that was committed is on disk: of what SQLite moved to the file, it sees to that itself.
+        """Returns when all commits are on disk; SQLite itself forces those moved to the file.
 
         Raises:
-            LlmdoError: It cannot be forced there.
+            LlmdoError: Cannot be forced there.
         """
         log = self.path.with_name(f"{self.path.name}-wal")
         try:
@@ -289,7 +288,7 @@ class FileBatch(BatchStore):
             raise LlmdoError(f"cannot write `{log}`: {error.strerror}") from error
 
     def fill(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> None:
-        """Puts all the items in, which is on disk when this returns."""
+        """Puts all the items in, on disk when this returns."""
         with self._translated():
             self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.execute("BEGIN IMMEDIATE")
@@ -313,11 +312,11 @@ class FileBatch(BatchStore):
                 os.fsync(stream.fileno())
 
     def path_of(self, file: InputFile) -> Path:
-        """Where the content of a file is kept, under its name, which says of what kind it is."""
+        """The path of a file's content, under its name, which tells its type."""
         return self._files / file.digest[:16] / Path(file.name).name
 
     def has_run(self, run: str) -> bool:
-        """Whether the run of that id is that of an item."""
+        """Whether an item has the run."""
         return bool(self._rows("SELECT 1 FROM item WHERE run = :run", run=first_run(run)))
 
     def _rows(self, query: str, **values: object) -> list[tuple[Any, ...]]:
@@ -340,5 +339,5 @@ class FileBatch(BatchStore):
 
 @cache
 def _of_file(query: str) -> str:
-    """A statement as the file of a batch understands it."""
+    """A statement adapted to the file of a batch."""
     return _LEFT_OUT.sub("", query).replace("batch = :batch", "true").replace(", behind", ", 0")

@@ -1,4 +1,4 @@
-"""The right to work on a run: one process has it, and loses it when it ends, however it ends."""
+"""The right to work on a run: one process has it until it ends, however it ends."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ATTEMPTS = 10  # the file vanishes when its owner ends
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One process's right to one run: a lock of SQLite's on an empty file, since every system has that."""
+    """One process's right to one run: an SQLite lock on an empty file, which works on every system."""
 
     path: Path
     held: sqlite3.Connection
 
     @classmethod
     def take(cls, path: Path) -> Claim | None:
-        """The right that the file `path` stands for; None where another process has it.
+        """The right of the file `path`; None if another process has it.
 
         Raises:
             StoreError: The file cannot be made.
@@ -60,14 +60,14 @@ class Claim:
         self.give_back()
 
     def give_back(self) -> None:
-        """Lets another process have the run."""
+        """Frees the run for other processes."""
         with suppress(OSError):
             self.path.unlink()
         self.held.close()
 
 
 def is_claimed(path: Path) -> bool:
-    """Whether some process works on the run that `path` stands for.
+    """Whether a process works on the run of the file `path`.
 
     Raises:
         StoreError: Nobody can tell now.
@@ -95,7 +95,7 @@ def _why(error: Exception) -> str:
 
 
 def _file(path: Path) -> tuple[int, int] | None:
-    """What tells the file at `path` from any other that takes its place, even under the same number; None of none."""
+    """The identity of the file at `path`, which no successor has, even under the same number; None for no file."""
     try:
         status = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Connections to the file of a journal, and what SQLite's errors mean for whoever reads them."""
+"""Connections to the file of a journal, and SQLite's errors in words for readers."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def require_file(path: Path) -> None:
-    """Nothing, where `path` is a file, and no link to one.
+    """Checks that `path` is a file, and no link to one.
 
     Raises:
-        JournalError: It is not.
+        JournalError: Otherwise.
     """
     try:
         mode = path.lstat().st_mode
@@ -49,13 +49,13 @@ def require_file(path: Path) -> None:
 
 
 def unreadable(path: Path, error: OSError) -> JournalError:
-    """The error where a file cannot be read: one that is there may be read later."""
+    """The error for an unreadable file: an existing one may be readable later."""
     kind = JournalError if isinstance(error, FileNotFoundError | NotADirectoryError) else StoreError
     return kind(f"cannot read `{path}`: {error.strerror}")
 
 
 class Translated:
-    """Says of an error of SQLite's what it means for whoever reads it."""
+    """Translates SQLite's errors for readers."""
 
     __slots__ = ("_path", "_work")
 
@@ -89,7 +89,7 @@ class Translated:
 
 
 def _what_is_full(path: Path) -> tuple[str, bool]:
-    """In words, and whether that stays so."""
+    """The reason in words, and whether it lasts."""
     with suppress(OSError):
         if path.stat().st_size > MAX_FILE * 0.99:
             return f"it has reached its limit of {MAX_FILE // 1024**3} GiB", True

@@ -1,4 +1,4 @@
-"""`.llmdo/runs/` of a workspace: where the journals of its runs are."""
+"""`.llmdo/runs/` of a workspace, the folder of its journals."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 PLACE = (".llmdo", "runs")
 LOCK = ".lock"
 CONVERSATIONS = "conversations"
-"""The file of the shares that runs have of the limits of their conversations."""
+"""The file of the runs' shares in their conversations' limits."""
 ORDER = "order"
-"""The file that lists the runs in the order in which they came into the folder."""
+"""The file that lists the runs in order of arrival."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class Runs(RunIndex):
 
     @property
     def title(self) -> str:
-        """Where they are, in words for messages."""
+        """Their location, in words for messages."""
         return f"`{self.folder}`"
 
     def names(self) -> list[str]:
-        """The ids of the runs in the order in which they came into the folder, whatever the clock said then."""
+        """The ids of the runs in the order of their arrival, whatever the clock said."""
         try:
             files = [file.name for file in self.folder.iterdir()]
             names = {name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX)}
@@ -55,18 +55,18 @@ class Runs(RunIndex):
         return [*noted, *sorted(names.difference(noted))]
 
     def _noted(self) -> dict[str, None]:
-        """The ids in the list of runs, which may name some that are gone, and lack some that a copy brought."""
+        """The ids in the list of runs, which may name removed ones, and lack copied ones."""
         try:
             return dict.fromkeys((self.folder / ORDER).read_text("ascii", "replace").splitlines())
         except OSError:
             return {}
 
     def has(self, run: str) -> bool:
-        """Whether the run of that id has a journal."""
+        """Whether the run has a journal."""
         return self.path(run).exists()
 
     def note(self, run: str) -> None:
-        """Puts the run of that id at the end of the list of runs.
+        """Puts the run at the end of the list.
 
         Raises:
             JournalError: The list cannot be written.
@@ -80,11 +80,11 @@ class Runs(RunIndex):
             raise JournalError(f"cannot write `{self.folder / ORDER}`: {error.strerror}") from error
 
     def _may_be_last(self, run: str) -> bool:
-        """Whether the journal of that run holds one; an empty file does not, whatever made it so."""
+        """Whether that journal holds a run; an empty file does not."""
         return not self._is_empty(run) and self._has_begun(run)
 
     def _has_begun(self, run: str) -> bool:
-        """Whether the journal of that run holds one, or cannot be read, which is for whoever opens it to hear."""
+        """Whether that journal holds a run, or is unreadable, which its opener will report."""
         try:
             with self.read(run) as journal:
                 return journal.last("run") is not None
@@ -92,14 +92,14 @@ class Runs(RunIndex):
             return True
 
     def unbegun(self) -> list[str]:
-        """The journals that hold no run: the process that made each was killed before it began."""
+        """The journals without a run: the process that made each was killed."""
         return [name for name in self.names() if not self._has_begun(name) and not self.is_claimed(name)]
 
     def create(self, run: str) -> Journal:
-        """A new journal for the run of that id.
+        """A new journal for the run.
 
         Raises:
-            JournalError: It cannot be made.
+            JournalError: Cannot be made.
         """
         self.prepare()
         path = self.path(run)
@@ -107,10 +107,10 @@ class Runs(RunIndex):
         return self._indexed(create_journal(path))
 
     def adopt(self, run: str, file: Path) -> None:
-        """Has the exported run in `file`, which is in the folder, be the run of that id, the last of the runs.
+        """Adopts the exported run in `file`, in the same folder, as the last run.
 
         Raises:
-            JournalError: It cannot be kept, or there is such a run.
+            JournalError: Cannot be kept, or there is such a run.
         """
         target = self.path(run)
         try:
@@ -120,11 +120,11 @@ class Runs(RunIndex):
         self.note(run)
 
     def open(self, run: str) -> Journal:
-        """The journal of that run, to read and to add to."""
+        """The journal of that run, writable."""
         return self._indexed(open_journal(self.path(run)))
 
     def read(self, run: str, *, whole: bool = False) -> Journal:
-        """The journal of that run, to read; `whole` holds all of it against its chains first."""
+        """That journal, read-only; `whole` first checks its chains."""
         return self._indexed(read_journal(self.path(run), whole=whole))
 
     def claim(self, run: str, by: Taker = "person") -> Claim:
@@ -132,7 +132,7 @@ class Runs(RunIndex):
 
         Raises:
             ClaimedError: Another process has it.
-            NotOpenError: A worker asks, and the run is over or waits for a person.
+            NotOpenError: For a worker: the run is over or waits for a person.
         """
         if not self.folder.is_dir():  # of a new run, or somebody removed all journals
             self.prepare()
@@ -161,17 +161,17 @@ class Runs(RunIndex):
         return is_claimed(self._lock(run))
 
     def sharing(self, conversation: str, work: Callable[[ConversationShares], Result]) -> Result:
-        """The result of `work`, during which no other process has the shares of that conversation, nor of another one.
+        """The result of `work`, with exclusive access to the shares of all conversations.
 
         Raises:
-            JournalError: They cannot be read or written.
+            JournalError: Cannot be read or written.
         """
         from llmdo.journal.sqlite.shares import sharing  # which lists have no use for
 
         return sharing(self.folder / CONVERSATIONS, conversation, self._made, work)
 
     def _made(self) -> list[str]:
-        """The runs whose journals are no empty files."""
+        """The runs whose journals are not empty files."""
         return [name for name in self.names() if not self._is_empty(name)]
 
     def _is_empty(self, run: str) -> bool:
@@ -181,10 +181,10 @@ class Runs(RunIndex):
             return False
 
     def discard(self, run: str) -> None:
-        """Removes the same for the process that works on that run.
+        """Removes that run for the process that works on it.
 
         Raises:
-            JournalError: It cannot be removed.
+            JournalError: Cannot be removed.
         """
         try:
             self._unlink(run, self._files().get(run, ()))
@@ -193,7 +193,7 @@ class Runs(RunIndex):
             raise JournalError(f"cannot remove run `{run}`: {error.strerror}") from error
 
     def remove_all(self, runs: Iterable[str]) -> None:
-        """Removes the same of several, and what killed processes left: locks, and files of no journal.
+        """Removes several runs, and leftovers of killed processes: locks, and files without a journal.
 
         Raises:
             JournalError: A process works on one, or something cannot be removed.

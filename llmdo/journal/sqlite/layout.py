@@ -1,4 +1,4 @@
-"""What the file of a journal is made of."""
+"""The layout of a journal's file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VERSION = 7
-"""Of what is written."""
 
 OLDEST = 6
-"""The first version that is read, and gone on with."""
+"""The first version that is read and resumed."""
 
 APPLICATION = 0x6C6C6D64  # "llmd", which tells a journal from any other SQLite file
 
@@ -40,17 +39,16 @@ def lay_out(connection: sqlite3.Connection) -> None:
 
 
 def mark(connection: sqlite3.Connection) -> None:
-    """Says that the journal is of this version, so that no earlier llmdo goes on with it."""
+    """Marks the journal with this version, so that no earlier llmdo resumes it."""
     if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
         connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def require_layout(path: Path, connection: sqlite3.Connection) -> None:
-    """Nothing, where the file at `path` is a journal that this llmdo can read.
+    """Checks that the file at `path` is a journal that this llmdo can read.
 
     Raises:
-        JournalError: It is not. Nothing but our own tables may be in it: a stranger's file could bring triggers and
-            views.
+        JournalError: Otherwise. It may hold our own tables alone: a stranger's file could bring triggers and views.
     """
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]

@@ -1,4 +1,4 @@
-"""The file of the shares that the runs of a workspace have of their conversations; one process has it at a time."""
+"""The file of the shares of a workspace's runs in their conversations; one process has it at a time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FileShares:
     """The shares in a file, while its lock is held."""
 
     def __init__(self, connection: sqlite3.Connection, conversation: str, names: Collection[str]) -> None:
-        """`names` are the runs that have a journal; the shares of others are removed."""
+        """`names` are the runs with a journal; the shares of others are removed."""
         self._connection, self._conversation = connection, conversation
         known = {run for (run,) in connection.execute("SELECT run FROM share")}
         self._lacking = [name for name in names if name not in known]
@@ -39,16 +39,16 @@ class FileShares:
         connection.executemany("DELETE FROM share WHERE run = ?", [(run,) for run in gone])
 
     def of_conversation(self) -> list[Share]:
-        """Those of the runs of the conversation that have a journal."""
+        """Those of the conversation's runs with a journal."""
         rows = self._connection.execute("SELECT * FROM share WHERE conversation = ?", (self._conversation,))
         return [share_of(*row) for row in rows.fetchall()]
 
     def lacking(self, entry: str) -> list[str]:  # noqa: ARG002  # a journal alone says of which entry it is
-        """The runs that had none when the lock was taken."""
+        """The runs without a share when the lock was taken."""
         return self._lacking
 
     def put(self, share: Share) -> None:
-        """Keeps a share in the place of the one that its run had."""
+        """Keeps a share in place of its run's earlier one."""
         self._connection.execute("INSERT OR REPLACE INTO share VALUES (?, ?, ?, ?)", share.row)
 
 
@@ -58,7 +58,7 @@ def sharing(
     names: Callable[[], Collection[str]],
     work: Callable[[ConversationShares], Result],
 ) -> Result:
-    """The result of `work`, which has the shares in the file at `path` for itself; `names` lists the runs there are.
+    """The result of `work`, with exclusive access to the shares in the file at `path`; `names` lists the runs.
 
     Raises:
         JournalError: The file cannot be read or written.

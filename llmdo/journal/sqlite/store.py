@@ -1,4 +1,4 @@
-"""One journal on disk: entries that are there once `commit` returns, whatever happens to the process or the machine."""
+"""One journal on disk: entries survive any failure once `commit` returns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["SUFFIX", "Journal", "create_journal", "digest_of", "open_journal", "
 SUFFIX = ".sqlite"
 
 UNFINISHED = ".new"
-"""What a journal ends with until all of its layout is in it."""
+"""The suffix of a journal until its layout is complete."""
 
 LONG = 500  # commits, of about four pages each: then the log is moved to the file
 
@@ -42,7 +42,7 @@ _ADD = (
 
 
 class Journal(JournalStore):
-    """The entries of one run. Nothing in it is ever changed; what is added waits for `commit`."""
+    """The entries of one run, never changed; additions wait for `commit`."""
 
     def __init__(
         self,
@@ -51,18 +51,15 @@ class Journal(JournalStore):
         anchor: Anchor | None = None,
         heads: Heads | None = None,
     ) -> None:
-        """`open_journal`, `create_journal` and `read_journal` make it; one without `anchor` is one file.
-
-        `heads` says what is in it, where that is known.
-        """
+        """Made by `open_journal`, `create_journal` and `read_journal`; one file without `anchor`."""
         super().__init__(path, heads)
         self._connection = connection
         self._anchor = anchor
         self.written = heads or Heads()
-        """What is written to the file, whether it is forced to disk or not."""
+        """The heads written to the file, forced to disk or not."""
         self._forcing = Lock()
         self._commits = 0
-        """How many there were since the log was begun."""
+        """The number of commits since the log was begun."""
         self._forced = anchor.heads if anchor else Heads()
         self._inode: int | None = None
         self._log: int | None = None
@@ -73,7 +70,7 @@ class Journal(JournalStore):
         return self.path.name.removesuffix(SUFFIX)
 
     def close(self) -> None:
-        """Closes the file; what was not committed is lost."""
+        """Closes the file; uncommitted entries are lost."""
         with self._forcing:
             if self._anchor is not None:
                 self._anchor.close()
@@ -85,10 +82,10 @@ class Journal(JournalStore):
             self._connection.close()
 
     def commit(self, hold: Hold = "anchored") -> None:
-        """Returns when all that was added is on disk and is kept so well.
+        """Returns when all additions are on disk and kept as `hold` says.
 
         Raises:
-            JournalError: It cannot be written; nothing of it is, and what was there before still is.
+            JournalError: Cannot be written; only the earlier entries remain.
         """
         if self.has_uncommitted:
             self._write()
@@ -96,7 +93,7 @@ class Journal(JournalStore):
             self.force(hold)
 
     def needs_force(self, wanted: Heads, hold: Hold) -> bool:
-        """Whether `wanted`, which was written, is not kept so well yet."""
+        """Whether the written heads `wanted` are not yet kept as `hold` says."""
         if self._anchor is None:
             return False
         if hold == "written":
@@ -104,10 +101,10 @@ class Journal(JournalStore):
         return not (self._anchor.heads if hold == "anchored" else self._forced).cover(wanted)
 
     def force(self, hold: Hold) -> None:
-        """Returns when all that was written is kept so well. Another thread may do it while this one writes.
+        """Returns when everything written is kept as `hold` says, while another thread may write.
 
         Raises:
-            JournalError: It cannot be forced to disk.
+            JournalError: Cannot be forced to disk.
         """
         with self._forcing:
             if self._anchor is None:
@@ -123,7 +120,7 @@ class Journal(JournalStore):
                 self._shorten()
 
     def _shorten(self) -> None:
-        """Moves what is in the log to the file, so that the log begins anew."""
+        """Moves the log to the file, so that a new log begins."""
         self._commits = 0
         with Translated(self.path, "written"), closing(connect(self.path, "rw")) as connection:
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
@@ -145,7 +142,7 @@ class Journal(JournalStore):
         self._commits += 1
 
     def _force(self) -> None:
-        """Returns when all that was written is on disk, and the names of the files too."""
+        """Returns when everything written is on disk, including file names."""
         written = self.written
         if self._log is None:
             self._log = os.open(self.path.with_name(f"{self.path.name}-wal"), os.O_RDWR)
@@ -154,7 +151,7 @@ class Journal(JournalStore):
         self._forced = written
 
     def _require_place(self) -> None:
-        """Raises where the file is not there any more: what is written to it then, nobody can read."""
+        """Raises if the file is gone: nobody could read further writes."""
         try:
             inode = self.path.stat().st_ino
         except OSError:
@@ -167,15 +164,15 @@ class Journal(JournalStore):
             )
 
     def faults(self) -> Iterator[str]:
-        """What shows that the entries are not those that were added: a sentence each. Looks at all of them."""
+        """The signs of changed entries: a sentence each. Reads all entries."""
         yield from (str(message) for (message,) in self._read("PRAGMA integrity_check(3)") if message != "ok")
         yield from super().faults()
 
     def require_anchored(self, heads: Heads | None) -> None:
-        """Nothing, where all is there that was on disk before something was done because of it.
+        """Checks that everything forced to disk before an action is still there.
 
         Raises:
-            JournalError: Some of it is gone, or `heads`, which says how much that is.
+            JournalError: Some is gone, or `heads`, which says how much that is.
         """
         if heads is None:
             last = next(self._read("SELECT kind FROM entry ORDER BY seq DESC LIMIT 1"), ("end",))
@@ -195,7 +192,7 @@ class Journal(JournalStore):
 
     @property
     def keeps_log(self) -> bool:
-        """Whether the last commits may be in a log beside the file; an exported run is one file."""
+        """Whether the last commits may be in a log; an exported run has none."""
         return next(self._read("PRAGMA journal_mode")) == ("wal",)
 
     def _read(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
@@ -203,10 +200,10 @@ class Journal(JournalStore):
             yield from self._connection.execute(query, values)
 
     def sibling(self, run: str) -> Journal | None:
-        """The journal of another run, to read, in the same folder; None where it is not there.
+        """The journal of another run in the folder, read-only, if any.
 
         Raises:
-            LlmdoError: It is not the id of a run, or its journal is damaged.
+            LlmdoError: No id of a run, or its journal is damaged.
         """
         path = self.path.with_name(f"{require_id(run)}{SUFFIX}")
         return read_journal(path, whole=True) if path.exists() else None
@@ -219,7 +216,7 @@ class Journal(JournalStore):
         *,
         without_secrets: Callable[[bytes], bytes] = bytes,
     ) -> None:
-        """Writes a copy to a new file, as `JournalStore.copy_to` says."""
+        """As `JournalStore.copy_to`."""
         self.require_whole()
         write_copy(path, self._connection.backup, added, contents, without_secrets)
 
@@ -231,10 +228,10 @@ def write_copy(
     contents: Mapping[str, bytes] | None,
     without_secrets: Callable[[bytes], bytes],
 ) -> None:
-    """Writes the file of an exported run, which `fill` puts its tables into, as `JournalStore.copy_to` says.
+    """Writes an exported run as `JournalStore.copy_to` does, with tables from `fill`.
 
     Raises:
-        JournalError: It cannot be written.
+        JournalError: Cannot be written.
     """
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -257,7 +254,7 @@ def write_copy(
 
 
 def fill_tables(connection: sqlite3.Connection, tables: Mapping[str, Iterable[tuple[object, ...]]]) -> None:
-    """Makes the tables of a journal with the rows that another store has of them, by their names."""
+    """Makes a journal's tables with another store's rows, by name."""
     lay_out(connection)
     connection.execute("BEGIN")
     for name, rows in tables.items():
@@ -268,7 +265,7 @@ def fill_tables(connection: sqlite3.Connection, tables: Mapping[str, Iterable[tu
 
 
 def _redact(copy: Journal, connection: sqlite3.Connection, without_secrets: Callable[[bytes], bytes]) -> None:
-    """Takes out what is secret, so that nothing of it is left in the file, nor what a guess could be held against."""
+    """Removes secrets, and anything to test a guess against, from the file."""
     changed = []
     for row in copy.rows():
         entry = row.entry
@@ -294,10 +291,10 @@ def _redact(copy: Journal, connection: sqlite3.Connection, without_secrets: Call
 
 
 def create_journal(path: Path) -> Journal:
-    """A new journal at `path`, for its owner only. Whoever is killed meanwhile leaves none there, not half of it.
+    """A new journal at `path`, for its owner only. A process killed meanwhile leaves no half of one.
 
     Raises:
-        JournalError: It cannot be made, or there is one.
+        JournalError: Cannot be made, or there is one.
     """
     unfinished = path.with_suffix(UNFINISHED)
     try:
@@ -325,7 +322,7 @@ def create_journal(path: Path) -> Journal:
 
 
 def _keep_log(connection: sqlite3.Connection) -> None:
-    """Has SQLite add what is written to a log, which it moves to the file when it is told to."""
+    """Makes SQLite write to a log, moved to the file on demand only."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA wal_autocheckpoint = 0")
 
@@ -351,13 +348,12 @@ def open_journal(path: Path) -> Journal:
 
 
 def read_journal(path: Path, *, whole: bool = False) -> Journal:
-    """The journal at `path`, to read; works in a folder that cannot be written as well.
+    """The journal at `path`, read-only, also in a read-only folder.
 
-    That nothing of it is missing is seen to in any case; `whole` holds all of it against its chains first.
+    Always checks that nothing is missing; `whole` first checks its chains.
 
     Raises:
-        JournalError: It is no journal, or has lost what was on disk before something was done because of it, or is
-            damaged.
+        JournalError: It is no journal, is damaged, or lost entries that were on disk before an action.
     """
     require_file(path)
     heads = anchored(path)  # first: a process that goes on adds to the journal before it says so

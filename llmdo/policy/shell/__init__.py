@@ -1,8 +1,7 @@
-"""The built-in `shell` as far as authority is concerned: words, shell rules, and what a command raises.
+"""The authority side of the built-in `shell`: words, shell rules, and the capabilities that a command raises.
 
-Nothing here starts a program or looks at a disk: `check` judges by it, and the toolset decides by it. A shell
-rule vouches for a program *with its arguments*; a name alone vouches for nothing. `words`, which splits a command
-line, is imported by what has one.
+Nothing here starts a program or looks at a disk: `check` and the toolset decide by it. A shell rule vouches for a
+program *with its arguments*, never for a name alone. `words`, which splits a command line, is imported only on demand.
 """
 
 from llmdo.policy.shell.rules import (

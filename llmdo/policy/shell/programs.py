@@ -1,4 +1,4 @@
-"""Programs that a shell rule cannot treat like others: those that run other programs or code that they are given."""
+"""Programs that shell rules treat specially: those that run other programs or code from their arguments."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ LAUNCHERS = _WRAPPERS | frozenset({
     "ed", "emacs", "emacsclient", "ex", "less", "man", "more", "most", "nano", "nvim", "pico", "red", "rview",
     "rvim", "vi", "view", "vim", "vimdiff", "code", "micro",
 })  # fmt: skip
-"""They run whatever their arguments or the files of the workspace say, so none of them only reads."""
+"""They run code from their arguments or from files of the workspace, so none of them only reads."""
 
 TEST_RUNNERS = frozenset({"jest", "mocha", "py.test", "pytest", "rspec", "vitest"})
-"""Of these, those whose arguments are files of tests: which of them to run may be left to the model."""
+"""Launchers whose arguments are files of tests: which of them to run may be left to the model."""
 
 _COMMANDS: dict[str, tuple[str, ...]] = {
     "bundle": ("exec",),
@@ -79,13 +79,13 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
     "uv": ("add", "pip", "pip install", "run", "tool", "tool install", "tool run"),
     "yarn": ("add", "dlx", "exec", "run"),
 }  # fmt: skip
-"""First words after which a program runs what the next ones name."""
+"""First words after which a program runs the program or code in the next ones."""
 
 _OPERANDS: dict[tuple[str, ...], int] = {
     ("chroot",): 1, ("docker", "exec"): 1, ("docker", "run"): 1, ("flock",): 1, ("kubectl", "exec"): 1, ("mosh",): 1,
     ("podman", "exec"): 1, ("podman", "run"): 1, ("script",): 1, ("ssh",): 1, ("su",): 1, ("taskset",): 1,
 }  # fmt: skip
-"""How many words stand between them and the program that they run."""
+"""The number of words between them and the program that they run."""
 
 _PROGRAM_OPTIONS: dict[str, tuple[str, ...]] = {
     "fd": ("-X", "-x", "--exec", "--exec-batch"),
@@ -103,7 +103,7 @@ _PROGRAM_OPTIONS: dict[str, tuple[str, ...]] = {
     "sort": ("--compress-program",),
     "split": ("--filter",),
 }  # fmt: skip
-"""Options whose value, or what follows them, is a program or says which one to run."""
+"""Options whose value, or next words, are a program or determine which one to run."""
 
 _VALUED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), ("-F", "-v")),
@@ -117,7 +117,7 @@ _VALUED: dict[str, tuple[str, ...]] = {
     "sed": ("-l",),
     "tar": ("-C",),
 }
-"""Options whose value is the next word, which says nothing about what runs."""
+"""Options whose value is the next word, which does not affect the program to run."""
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?[smhd]?")
 
@@ -131,10 +131,10 @@ ENDS_OPTIONS = frozenset({
 """Programs to which every word after `--` is a path, also one that begins with a dash."""
 
 SHOWS_NAMES = frozenset({"du", "find", "ls", "stat", "tree"})
-"""Programs that tell of a folder what files it has, and nothing that is in them."""
+"""Programs that list the files of a folder without their content."""
 
 NEEDS_ISOLATION = frozenset({"git"})
-"""Programs that only read where they are isolated: a repository's own filters run even on `git status`."""
+"""Programs that only read if they are isolated: a repository's own filters run even on `git status`."""
 
 _VERSIONED = ("bash", "clang", "gcc", "lua", "perl", "php", "pip", "pypy", "python", "ruby", "node")
 
@@ -148,7 +148,7 @@ def is_launcher(program: str) -> bool:
 
 
 def leaves_program_open(words: Sequence[str], *, are_paths: bool) -> bool:
-    """Whether arguments after `words`, which begin a command, would say what program or which code runs.
+    """Whether arguments after `words`, which begin a command, would determine the program or code to run.
 
     `timeout 5` and `timeout 5 python` leave it open, `timeout 5 python a.py` does not; `git bisect` does, `git log`
     does not; `pytest` does unless the arguments `are_paths`.
@@ -166,14 +166,14 @@ def leaves_program_open(words: Sequence[str], *, are_paths: bool) -> bool:
 
 
 def _command_of(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The program that begins `words`, with the longest of its commands that they go on with."""
+    """The program that begins `words`, with the longest of its commands that follows."""
     known = [tuple(command.split()) for command in _COMMANDS.get(words[0], ())]
     most = max((len(command) for command in known if words[1 : len(command) + 1] == command), default=0)
     return words[: most + 1]
 
 
 def runs_programs(words: Sequence[str], flags: Iterable[str]) -> bool:
-    """Whether one of these options of `words` says what it runs, also where it is cut short (`--exec-b`)."""
+    """Whether one of these options of `words` determines the program to run, also if abbreviated (`--exec-b`)."""
     known = [option for length in (1, 2) for option in _PROGRAM_OPTIONS.get(" ".join(words[:length]), ())]
     for name in (flag.rstrip("=") for flag in flags):
         if name in known or (
@@ -210,6 +210,6 @@ _STEERING_ENDINGS = ("_PRELOAD", "PAGER")
 
 
 def steers_programs(variable: str) -> bool:
-    """Whether an environment variable decides what a program loads or starts: such a one is never handed on."""
+    """Whether an environment variable affects the code that a program loads or starts: it is never passed on."""
     name = variable.upper()
     return name in _STEERING or name.startswith(_STEERING_BEGINNINGS) or name.endswith(_STEERING_ENDINGS)

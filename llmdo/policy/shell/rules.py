@@ -1,4 +1,4 @@
-"""Shell rules: for which arguments of a program they vouch, and what a command under them raises."""
+"""Shell rules: the arguments of a program that they vouch for, and the capabilities of a command under them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UNLISTED = Capability("proc.exec.unlisted")
 EVERYWHERE = "**"
 
 _NOT_A_PATH = frozenset("-+@/~:")
-"""How a word begins that is not plainly a path below the current folder."""
+"""Beginnings of a word that is not plainly a path below the current folder."""
 
 _SEPARATORS = re.compile("[=:,]")
 """After each of these a word may name another path: `if=a`, `HEAD:a`, `a,b`."""
@@ -48,12 +48,12 @@ class ShellRule:
     run: tuple[str, ...]
     """The leading words of the command, the program first."""
     flags: tuple[str, ...] = ()
-    """The options that may follow, exactly as written; with `=` at the end one that takes any value."""
+    """The options that may follow, exactly as written; one with `=` at the end takes any value."""
     positional: Positional = "none"
-    """What the other words may be."""
+    """The kind of the other words."""
     capability: Executes = "proc.exec"
     reads: Literal["named", "workspace"] = "named"
-    """Whether the command reads only the paths that it is given, or whatever it finds in the workspace."""
+    """Whether the command reads only the paths that it is given, or anything in the workspace."""
 
     @classmethod
     def parse(cls, text: str) -> ShellRule:
@@ -70,12 +70,12 @@ class ShellRule:
 
     @property
     def program(self) -> str:
-        """The program that it is about."""
+        """Its program."""
         return self.run[0]
 
     @property
     def is_open_launcher(self) -> bool:
-        """Whether it would leave to the model what a launcher or an interpreter runs: it then vouches for nothing."""
+        """Whether it would leave the choice of a launched program to the model: it then vouches for nothing."""
         if self.positional == "none" and not any(flag.endswith("=") for flag in self.flags):
             return False
         if runs_programs(self.run, self.flags):
@@ -84,18 +84,18 @@ class ShellRule:
 
     @property
     def only_reads(self) -> bool:
-        """Whether it vouches for its commands as only reading; what launches programs never only reads."""
+        """Whether it vouches for its commands as only reading; a launcher never only reads."""
         return self.capability == "proc.exec.read" and not is_launcher(self.program)
 
     def executes(self, *, isolated: bool) -> Capability:
-        """What running a command under this rule is."""
+        """The capability of running a command under this rule."""
         return EXEC_READ if self.only_reads and (isolated or self.program not in NEEDS_ISOLATION) else EXEC
 
     def positionals(self, command: Sequence[str]) -> tuple[str, ...] | None:
-        """The words of `command` that are neither this rule's own nor options; None where it does not vouch.
+        """The words of `command` that are neither this rule's own nor options; None if it does not vouch.
 
-        None of them begins with a dash, not even after `--`, unless the program is known to take it as a path there. To
-        a launcher a word with `=` may set a variable, so it is never vouched for.
+        None begins with a dash, not even after `--`, unless the program is known to take it as a path there. A word
+        with `=` may set a variable for a launcher, so it is never vouched for.
         """
         arguments = self._arguments(command)
         if arguments is None or self.is_open_launcher:
@@ -108,9 +108,9 @@ class ShellRule:
         return None if positionals and self.positional == "none" else positionals
 
     def _arguments(self, command: Sequence[str]) -> Sequence[str] | None:
-        """The words of `command` beside this rule's own, which come first; None where they do not.
+        """The words of `command` after this rule's own; None if it does not begin with those.
 
-        To a test runner options may be given before the tests, as it has no commands of its own.
+        A test runner, which has no commands of its own, takes options before the tests.
         """
         if tuple(command[: len(self.run)]) == self.run:
             return command[len(self.run) :]
@@ -125,9 +125,9 @@ class ShellRule:
     def raised(
         self, command: Sequence[str], scope_of: Callable[[str], str | None], *, isolated: bool
     ) -> frozenset[Capability] | None:
-        """What `command` raises under this rule; None where it does not vouch.
+        """The capabilities that `command` raises under this rule; None if it does not vouch.
 
-        `scope_of` gives the scope that a word means as a path; None where that is not inside the workspace.
+        `scope_of` gives the scope of a word as a path; None if that is not inside the workspace.
         """
         words = self.positionals(command)
         if words is None:
@@ -149,7 +149,7 @@ class ShellRule:
         return frozenset(raised)
 
     def declared(self, isolation: IsolationMode) -> Iterator[Capability]:
-        """What commands under this rule may raise on a machine of which only `isolation` is known."""
+        """The capabilities that commands under this rule may raise, if only `isolation` is known of the machine."""
         if self.is_open_launcher:
             return
         certain = {"require": (True,), "off": (False,), "auto": (True, False)}
@@ -207,7 +207,7 @@ class ShellRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShellLimits:
-    """What one command may use."""
+    """The limits of one command."""
 
     seconds: float = 120.0
     output_bytes: int = 100_000
@@ -223,18 +223,18 @@ class ShellLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShellSettings:
-    """What `[toolsets.shell]` says, its presets expanded."""
+    """The settings of `[toolsets.shell]`, its presets expanded."""
 
     rules: tuple[ShellRule, ...] = ()
     """Sorted; their order means nothing."""
     isolation: IsolationMode = "auto"
     env: tuple[str, ...] = ()
-    """Names of environment variables that commands are given, sorted."""
+    """Names of environment variables that commands get, sorted."""
     limits: ShellLimits = field(default_factory=ShellLimits)
 
 
 def parse_rules(table: Mapping[str, Any]) -> tuple[ShellRule, ...]:
-    """The rules that a table with `rules` and `presets` stands for, sorted."""
+    """The rules of a table with `rules` and `presets`, sorted."""
     tables = list(table.get("rules", ()))
     if presets := table.get("presets"):
         from llmdo.policy.shell.presets import PRESETS  # data that few workspaces need
@@ -244,7 +244,7 @@ def parse_rules(table: Mapping[str, Any]) -> tuple[ShellRule, ...]:
 
 
 def parse_rule(table: Mapping[str, Any]) -> ShellRule:
-    """The rule that one table stands for; its examples are not part of it."""
+    """The rule of one table; its examples are not part of it."""
     return ShellRule(
         run=tuple(table["run"]),
         flags=tuple(sorted(set(table.get("flags", ())))),
@@ -256,22 +256,22 @@ def parse_rule(table: Mapping[str, Any]) -> ShellRule:
 
 @dataclass(frozen=True, slots=True)
 class Vouching:
-    """The shell rules of one use: the manifest's, and beside them the worker's own where it has some.
+    """The shell rules of one use: the manifest's, and any of the worker's own.
 
-    A command is vouched for where each of them does, so that a worker's can only narrow.
+    Each layer has to vouch for a command, so that a worker's can only narrow.
     """
 
     layers: tuple[tuple[ShellRule, ...], ...]
 
     @classmethod
     def of(cls, settings: ShellSettings, config: Mapping[str, object]) -> Vouching:
-        """That of a use with this configuration."""
+        """The rules of a use with this configuration."""
         return cls((settings.rules, parse_rules(config)) if config else (settings.rules,))
 
     def raised(
         self, command: Sequence[str], scope_of: Callable[[str], str | None], *, isolated: bool
     ) -> frozenset[Capability]:
-        """What `command` raises: all that any rule which vouches for it says, so that the strictest holds."""
+        """The capabilities of `command`: those of every rule that vouches for it, so the strictest holds."""
         capabilities: set[Capability] = set()
         for layer in self.layers:
             known = [rule for rule in layer if rule.program == command[0]]
@@ -285,7 +285,7 @@ class Vouching:
         return frozenset({UNVOUCHED}) if UNVOUCHED in capabilities else frozenset(capabilities)
 
     def declared(self, isolation: IsolationMode) -> frozenset[Capability]:
-        """What commands may raise: an over-approximation of `raised` on any machine."""
+        """The capabilities that commands may raise: an over-approximation of `raised` on any machine."""
         own, *narrower = self.layers
         capabilities: set[Capability] = {UNLISTED}
         for rule in own:
@@ -305,17 +305,17 @@ def _meet(run: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 def _values(word: str) -> Iterator[str]:
-    """What of `word` a program may take as a path of its own."""
+    """The parts of `word` that a program may take as a path of its own."""
     for separator in _SEPARATORS.finditer(word):
         if value := word[separator.end() :]:
             yield value
 
 
 def scope_in_text(word: str) -> str | None:
-    """The scope that `word` means as a path, by its text alone: a file, or a folder with all in it.
+    """The scope of `word` as a path, by its text alone: a file, or a folder with all in it.
 
-    None where it is not plainly inside the workspace: absolute, `..`, a home folder, a URL, an option, or what
-    some programs take as a file of arguments or as a pattern of their own.
+    None if it is not plainly inside the workspace: absolute, `..`, a home folder, a URL, an option, or a word that some
+    programs take as a file of arguments or as a pattern of their own.
     """
     portable = word.replace("\\", "/")
     if not word.isprintable() or portable[:1] in _NOT_A_PATH or not word or "://" in word:

@@ -1,4 +1,4 @@
-"""A command line as words. Nothing is interpreted: what a shell would do more with than split it is refused."""
+"""A command line as words. Nothing is interpreted: a line that needs more than splitting is refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PIECE = re.compile(
     """,
     re.VERBOSE,
 )
-"""What a line may consist of; whatever matches no piece is shell syntax."""
+"""The pieces of a line; anything else is shell syntax."""
 
 _QUOTE = "put it in single quotes if the program is to see it"
 _INSTEAD = {
@@ -48,11 +48,11 @@ _INSTEAD = {
     "~": "write the path relative to the workspace",
     "#": f"leave the comment out, or {_QUOTE}",
 }
-"""What to do instead, by the character at which a line stops being words."""
+"""The advice, by the character at which a line stops being words."""
 
 
 class CommandRefused(LlmdoError):  # noqa: N818  # it says what happened to a command, as a decision does
-    """A command that is no program with plain words, and what to use instead."""
+    """A command that is no program with plain words, with advice."""
 
     def __str__(self) -> str:
         return self.message if self.hint is None else f"{self.message}: {self.hint}"
@@ -62,7 +62,7 @@ def words(line: str) -> tuple[str, ...]:
     """The words of `line`, exactly those that a shell would pass on.
 
     Raises:
-        CommandRefused: It is too long, or a shell would do something with it beyond splitting it into words.
+        CommandRefused: It is too long, or a shell would do more than split it into words.
     """
     if len(line) > MAX_LINE:
         raise CommandRefused(
@@ -109,7 +109,7 @@ def program_of(command: tuple[str, ...]) -> str:
     """The program that `command` names.
 
     Raises:
-        CommandRefused: There is none, it is not a bare name, or a word is nothing that a program can be given.
+        CommandRefused: There is none, it is not a bare name, or a word cannot be passed to a program.
     """
     if not command:
         raise CommandRefused("the command is empty", hint="name a program and its arguments")

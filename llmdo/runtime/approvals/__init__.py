@@ -1,1 +1,1 @@
-"""Who answers the questions of a run, what is shown to them, and answers that come later."""
+"""The approvers of a run, the drawing of their questions, and answers that come later."""

@@ -1,4 +1,4 @@
-"""Who answers when a call needs approval. An approver that fails, or says anything but yes, has said no."""
+"""The approvers of calls. One that fails, or says anything but yes, has said no."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 BEFORE = ", who allowed this very call before"
-"""What follows the name of whoever gave an answer that lasts, where it answers another question."""
+"""The words after the name of whoever gave a lasting answer, when it answers another question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,37 +24,36 @@ class Question:
     """One call that waits for an answer, as it will be executed."""
 
     path: str
-    """The call path of the call."""
+    """The call path."""
     worker: str
     toolset: str
     tool: str
     arguments: Mapping[str, object]
     """The very arguments that a yes will execute."""
     capabilities: tuple[Capability, ...]
-    """All that the call raises."""
     asking: tuple[Capability, ...] = ()
-    """Those of them that need the approval; not all that does, where `by_tool`."""
+    """Those that need the approval; with `by_tool` there may be other causes."""
     by_tool: bool = False
-    """Whether it is asked whatever the rules say: the tool's author, or a person who changed the call, wants it."""
+    """Whether it is asked whatever the rules say, for the tool's author or a person who changed the call."""
     reasons: tuple[str, ...]
-    """Why it is asked, a sentence each."""
+    """A sentence each."""
     advice: tuple[str, ...]
-    """What would answer it for good, a sentence each."""
+    """Changes that would answer it for good, a sentence each."""
     terminal_only: bool
     """Whether only a person at a terminal may say yes."""
     is_flow: bool = False
-    """Whether a flow rule asks: an option of the run was given before its caller read anything, and answers nothing."""
+    """Whether a flow rule asks: the run's options precede all reading, so they answer nothing."""
     key: str | None = None
-    """The same for this very call alone, for as long as the run lasts; None for one that has no such key."""
+    """The same for this very call alone, as long as the run lasts; None without such a key."""
     fault_of: Callable[[Mapping[str, object]], str | None] | None = None
-    """What is wrong with other arguments for the same tool; None where the arguments cannot be changed."""
+    """Tells the fault of other arguments; None if they cannot be changed."""
     keep: Callable[[Question], Awaitable[None]] | None = None
-    """Puts it into the journal before it is answered, so that others see that it waits; None where there is none."""
+    """Puts it into the journal before it is answered, so that others see it wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What an approver said to one question."""
+    """An approver's answer to one question."""
 
     allowed: bool
     by: str
@@ -64,21 +63,20 @@ class Answer:
     message: str = ""
     """Why not, in words for the model."""
     at_terminal: bool = False
-    """Whether a person at a terminal gave it."""
     lasts: bool = False
-    """Whether a yes holds for this very call, wherever it is made again in its run."""
+    """Whether a yes holds for this very call each time it is made in its run."""
     arguments: Mapping[str, object] | None = None
-    """Other arguments: the call with them is a new one, and decided on like any other."""
+    """Other arguments: the call with them is decided on like any other."""
     is_standing: bool = False
-    """Whether an option of the run gave it and nobody was asked: the same question would get it again."""
+    """Whether an option of the run gave it unasked: the same question would get it again."""
     stops: bool = False
     """Whether the run ends here."""
     waits: bool = False
-    """Whether nobody has answered yet: the run stops, and goes on when somebody has."""
+    """Whether nobody has answered yet: the run stops until somebody has."""
 
 
 class GoneError(LlmdoError):
-    """Whoever was asked is gone, which is no answer: the run ends, and who goes on with it is asked again."""
+    """The person asked is gone, which is no answer: the run ends, and asks again when continued."""
 
 
 class Approver(Protocol):
@@ -88,7 +86,7 @@ class Approver(Protocol):
         """The answer to `question`.
 
         Raises:
-            GoneError: Nobody is there any more who could give one.
+            GoneError: Nobody is left to give one.
         """
         ...
 
@@ -106,13 +104,13 @@ class ApproveAll:
 
 @dataclass(frozen=True, slots=True)
 class ApproveSome:
-    """Says yes where all that needs the approval lies within `capabilities`; `otherwise` answers all else."""
+    """Says yes if `capabilities` cover all that needs the approval; `otherwise` answers the rest."""
 
     capabilities: tuple[Capability, ...]
     otherwise: Approver
 
     async def ask(self, question: Question) -> Answer:
-        """A yes that names the flags which gave it, or what `otherwise` says."""
+        """A yes naming the flags that gave it, or the answer of `otherwise`."""
         asking = question.asking
         is_open = question.terminal_only or question.by_tool or question.is_flow
         if is_open or not asking or not all(map(self._grants, asking)):
@@ -126,7 +124,7 @@ class ApproveSome:
 
 @dataclass(frozen=True, slots=True)
 class RefuseSome:
-    """Says no where something that needs the approval may lie within `capabilities`; `otherwise` answers all else."""
+    """Says no if anything that needs the approval may lie within `capabilities`; `otherwise` answers the rest."""
 
     capabilities: tuple[Capability, ...]
     by: str
@@ -134,7 +132,7 @@ class RefuseSome:
     otherwise: Approver
 
     async def ask(self, question: Question) -> Answer:
-        """A no, or what `otherwise` says; of what the tool itself asks about, all that it raises counts."""
+        """A no, or the answer of `otherwise`. For a tool's own question, all raised capabilities count."""
         asking = question.asking or question.capabilities
         refused = [each for each in self.capabilities if any(map(each.touches, asking))]
         if not refused:
@@ -143,14 +141,14 @@ class RefuseSome:
 
 
 def approves_all(approver: Approver | None) -> bool:
-    """Whether `ApproveAll` answers, at once or for whoever does not."""
+    """Whether `ApproveAll` answers, at once or as a fallback."""
     while isinstance(approver, ApproveSome | RefuseSome):
         approver = approver.otherwise
     return isinstance(approver, ApproveAll)
 
 
 class AskLater:
-    """Answers nothing: what is asked waits in the run's journal."""
+    """Answers nothing: the question waits in the run's journal."""
 
     async def ask(self, question: Question) -> Answer:  # noqa: ARG002  # the protocol's signature
         """No answer yet."""
@@ -158,10 +156,10 @@ class AskLater:
 
 
 class RejectAll:
-    """Says no to every question, and what would allow the call: for where nobody can be asked."""
+    """Says no to every question, and how to allow the call: for runs in which nobody can be asked."""
 
     async def ask(self, question: Question) -> Answer:
-        """A no that names the rule or the flag which would allow the call."""
+        """A no naming the rule or flag that would allow the call."""
         advice = (
             (_flag(question), *question.advice) if question.is_flow else (*question.advice, _flag(question))
         )
@@ -170,7 +168,7 @@ class RejectAll:
 
 
 def _flag(question: Question) -> str:
-    """What to start the run with, so that this question is answered with yes."""
+    """The option of a run that answers this question with yes."""
     if question.terminal_only:
         return "run at a terminal"
     if question.is_flow:
@@ -183,7 +181,7 @@ def _flag(question: Question) -> str:
 
 
 def advice_on(reason: Reason) -> str:
-    """What to change so that the question which `reason` raised is never asked again."""
+    """The change after which the question of `reason` is never asked again."""
     rule = reason.rule
     if reason.flow is not None:
         return "let a worker make the call that has not read it"
@@ -196,5 +194,5 @@ def advice_on(reason: Reason) -> str:
 
 
 def rule_line(capability: Capability) -> str:
-    """The line of a manifest that allows `capability`: in ASCII, whatever its scope holds."""
+    """The manifest line that allows `capability`, in ASCII."""
     return f'{json.dumps(str(capability))} = "allowed"'

@@ -1,4 +1,4 @@
-"""A question as the lines that a person reads: complete, and nothing that comes from the call can hide or pretend."""
+"""A question as lines for a person: complete, and no content of the call can hide or pretend."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.approvals.approver import Question
 
 MARGIN = "  | "
-"""Before every row of what comes from the call, so that none can pass for a row of ours."""
+"""Starts every row of the call's content, so that none passes for one of ours."""
 
 HEADING = "approval needed"
 TITLES = ("caller", "tool", "args", "raises", "why", "advice")
@@ -36,22 +36,22 @@ FOLDED_TEXT = 20_000  # characters at either end of a text: more than fit into t
 MOST_ALIKE = 3  # rows
 
 RUNS = Capability("proc.exec")
-"""What raises this runs a command, of which nothing may be left out."""
+"""Raised by commands, of which nothing may be left out."""
 
 _TOKEN = re.compile(r"\\u\{[0-9a-f]+\}|\\\{[0-9,]+ blanks\}|\\.|.")
 
 
 class LeftOut(str):
-    """A row that stands for others, which are not shown."""
+    """A row in place of hidden ones."""
 
     __slots__ = ()
 
 
 def describe(question: Question, columns: int, *, folded: bool = True) -> Iterator[str]:
-    """The rows that put `question` to a person: complete, or where `folded` with a `LeftOut` for what is missing.
+    """The rows that put `question` to a person: complete, or if `folded`, with a `LeftOut` for missing ones.
 
-    Of what is folded, the first and the last rows are shown, and a digest of all. A command is never folded. What comes
-    from the call stands to the right of a margin, in which there is nothing but a title of ours.
+    A folded value shows its first and last rows, and a digest of all. A command is never folded. The call's content is
+    to the right of a margin that holds only our titles.
     """
     is_wide = columns >= WIDE
     margin = f"{'':<{TITLED}} | " if is_wide else MARGIN
@@ -89,7 +89,6 @@ def _several(lines: Sequence[str], *, folded: bool) -> Iterator[str]:
 
 
 def _arguments(question: Question, room: int, *, folded: bool) -> Iterator[str]:
-    """The lines of all arguments."""
     pairs = [*question.arguments.items()]
     missing = pairs[FIRST_ITEMS:-LAST_ITEMS] if folded else []
     for name, value in pairs[:FIRST_ITEMS] if missing else pairs:
@@ -129,7 +128,7 @@ def _text(name: str, text: str, room: int, *, folded: bool) -> Iterator[str]:
 
 
 def _data(name: str, value: object, room: int, *, folded: bool) -> Iterator[str]:
-    """The lines of anything but a text: JSON in ASCII alone, which needs nothing made visible."""
+    """The lines of anything but a text: JSON in ASCII, with nothing to make visible."""
     kind = "" if isinstance(value, int | float | list | dict | None) else f" ({type(value).__name__})"
     text = _as_json(value)
     if "\n" not in text:
@@ -141,14 +140,14 @@ def _data(name: str, value: object, room: int, *, folded: bool) -> Iterator[str]
 
 
 def _ends(text: str, *, folded: bool) -> tuple[str, ...]:
-    """All of a text; of a long one that is folded, its start and its end."""
+    """All of a text, or if it is long and folded, its start and end."""
     if not folded or len(text) <= 2 * FOLDED_TEXT:
         return (text,)
     return text[:FOLDED_TEXT], text[-FOLDED_TEXT:]
 
 
 def _block(text: str, parts: Sequence[Iterable[str]], room: int, *, folded: bool) -> Iterator[str]:
-    """The lines of `parts`, all or the ends of `text`, in rows: to the right of all that is ours."""
+    """The rows of `parts`, all of `text` or its ends: to the right of all that is ours."""
     drawn = [
         _counted(f"  {row}" for line in lines for row in rows(line, room - len("  "))) for lines in parts
     ]
@@ -166,7 +165,7 @@ def _block(text: str, parts: Sequence[Iterable[str]], room: int, *, folded: bool
 
 
 def _counted(drawn: Iterable[str]) -> Iterator[str]:
-    """The rows of `drawn`, of many alike one and their number: none moves what follows out of sight."""
+    """The rows of `drawn`; many alike become one and their number, so that others stay in sight."""
     for row, alike in groupby(drawn):
         number = sum(1 for _ in alike)
         if number <= MOST_ALIKE:
@@ -185,18 +184,18 @@ def _digest(text: str) -> str:
 
 
 def _as_json(value: object) -> str:
-    """`value` in ASCII alone, where it is long an item a line."""
+    """`value` in ASCII, an item a line if long."""
     line = json.dumps(value, default=_plain)
     return line if len(line) <= LONGEST_LINE else json.dumps(value, default=_plain, indent=2)
 
 
 def _plain(value: object) -> object:
-    """An object of the workspace's own as something that JSON has."""
+    """An object of the workspace's own as JSON data."""
     return to_jsonable_python(value, by_alias=True, bytes_mode="base64", fallback=repr)
 
 
 def rows(line: str, room: int) -> Iterator[str]:
-    """`line` in pieces of at most `room` columns, since a terminal would wrap it to the first column."""
+    """`line` in pieces of at most `room` columns, as a terminal would wrap it to the first column."""
     if line.isascii() and "\\" not in line:
         yield from re.findall(f".{{1,{room}}}", line) or [""]
         return
@@ -213,7 +212,7 @@ def rows(line: str, room: int) -> Iterator[str]:
 
 
 def _indented(line: str, room: int) -> Iterator[str]:
-    """`line` in rows of which none but the first stands where a line begins, and could pass for one."""
+    """`line` in rows, all but the first indented, so that none passes for the beginning of a line."""
     first = next(rows(line, room))
     yield first
     if rest := line[len(first) :]:

@@ -1,4 +1,4 @@
-"""Arguments that a person changes before a call runs: as JSON, in their own editor or typed at the prompt."""
+"""Arguments that a person changes before a call runs: as JSON, in an editor or typed at the prompt."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NotEdited(Exception):  # noqa: N818  # it says what happened
 
 
 def editor_of(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The words that start the person's editor; none where the environment names none."""
+    """The words that start the person's editor; empty if the environment names none."""
     named = environ.get("VISUAL") or environ.get("EDITOR") or ""
     try:
         return tuple(shlex.split(named))
@@ -32,10 +32,10 @@ def editor_of(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def as_text(arguments: Mapping[str, object], *, in_ascii: bool) -> str:
-    """The arguments as a person edits them; on a terminal in ASCII alone, where nothing can hide.
+    """The arguments for a person to edit; on a terminal in ASCII, in which nothing can hide.
 
     Raises:
-        NotEdited: They are more than JSON can say.
+        NotEdited: JSON cannot express them.
     """
     try:
         plain = to_jsonable_python(dict(arguments), by_alias=True, bytes_mode="base64")
@@ -45,10 +45,10 @@ def as_text(arguments: Mapping[str, object], *, in_ascii: bool) -> str:
 
 
 def parse(text: str) -> dict[str, object]:
-    """The arguments that `text` says.
+    """The arguments in `text`.
 
     Raises:
-        NotEdited: It is not a JSON object, or says a key twice.
+        NotEdited: It is not a JSON object, or gives a key twice.
     """
     try:
         arguments = json.loads(text, object_pairs_hook=_once)
@@ -67,7 +67,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def edit_in(editor: tuple[str, ...], text: str, cancelled: threading.Event) -> str:
-    """What `text` has become when the editor is closed.
+    """The text after the editor is closed.
 
     Raises:
         NotEdited: The editor could not be started or failed.

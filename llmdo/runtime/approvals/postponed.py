@@ -1,4 +1,4 @@
-"""Questions that are answered later: what the journal keeps of them, and when a run stops to wait."""
+"""Questions that are answered later: their entries in the journal, and when a run stops to wait."""
 
 from __future__ import annotations
 
@@ -37,30 +37,24 @@ ROUNDS = 200  # of the event loop after that: a busy machine gives a run few of 
 
 
 QUESTIONS: tuple[Kind, ...] = ("asked", "answered", "decision")
-"""The kinds of entries that are about questions."""
 
 _Subject = tuple[str, str]
-"""What an answer is for: the key of its call, and the digest of what was shown of it."""
+"""The key of the answered call, and the digest of the question as shown."""
 
 
 class _Given(NamedTuple):
-    """An answer as the journal holds it."""
-
     entry: JournalEntry
     data: Mapping[str, Any]
 
 
 class _Shown(NamedTuple):
-    """What a person is shown of a question."""
-
     question: Question
     digest: str
     left_out: frozenset[str]
-    """The variables whose values are left out."""
 
 
 class _Busy:
-    """A block in which something is at work. No generator: each call of a tool enters several."""
+    """A block of work. No generator: each call of a tool enters several."""
 
     __slots__ = ("_path", "_questions")
 
@@ -83,34 +77,34 @@ class Postponed:
         self._brake = brake
         self._activity = Activity()
         self._waiting = 0
-        """At how many places a question waits, or a replay is where its run ended."""
+        """The number of places at which a question waits, or a replay has reached the end of its run."""
         self._end: LlmdoError | None = None
-        """Why the run stops then, where not for its questions."""
+        """Ends the waiting run, if not its questions."""
         self._asked: dict[str, JournalEntry] = {}
-        """The last question at each call path."""
+        """The last question, by call path."""
         self._closed: set[str] = set()
-        """The call paths at which the last question was answered, or the call decided on."""
+        """The call paths whose last question was answered, or whose call was decided on."""
         self._answers: dict[_Subject, dict[str, list[_Given]]] = {}
-        """The answers to each question, by the call path at which they were given."""
+        """By question, then by the call path of the answer."""
         self._edits: dict[str, list[_Subject]] = {}
-        """The questions to which other arguments were given that are not decided on yet, by call path."""
+        """By call path, questions answered with other arguments that are not decided on yet."""
         self._numbers: Counter[str] = Counter()
-        """How many answers there are at each call path."""
+        """Answers by call path."""
         self._lasting: dict[_Subject, list[_Given]] = {}
-        """Those of them that were given for good."""
+        """Answers given for good."""
         self._foreign = foreign_answers(journal)
-        """Those that came with the run from elsewhere, before any process worked at it here."""
+        """Answers that came with the run from elsewhere, before any process worked at it here."""
         self._keys: dict[str, str] = {}
-        """The key of the last question at each call path."""
+        """Of the last question, by call path."""
         self._left_out: dict[str, frozenset[str]] = {}
-        """The variables whose values were left out of the last question at each call path."""
+        """Of the last question, by call path."""
         self._subjects: dict[str, _Shown] = {}
-        """The last question at each call path that was looked up."""
+        """Last looked up, by call path."""
         for entry in journal.entries(*QUESTIONS):
             self.take(entry)
 
     def take(self, entry: JournalEntry) -> None:
-        """Takes in an entry of the journal, one of the kinds in `QUESTIONS`."""
+        """Takes in a journal entry of a kind in `QUESTIONS`."""
         if entry.kind == "asked":
             self._asked[entry.path] = entry
             self._keys[entry.path] = entry.digest
@@ -134,29 +128,29 @@ class Postponed:
                 self._lasting.setdefault(subject, []).append(answer)
 
     def _take_back_edits(self, path: str) -> None:
-        """Forgets the other arguments that were given at `path`, now that the call with them is decided on next.
+        """Forgets the other arguments given at `path`, as the call with them is decided on next.
 
-        Given again, of themselves, they could lead back to a question that they answer, and so on for ever.
+        Kept, they could lead back to a question that they answer, without end.
         """
         for subject in self._edits.pop(path, ()):
             answers = self._answers[subject][path]
             answers[:] = [answer for answer in answers if answer.data.get("arguments") is None]
 
     def busy(self, path: str) -> AbstractContextManager[None]:
-        """Around all that is done at `path`: the run does not stop to wait before it is done, or waits itself."""
+        """A block of work at `path`: the run does not stop to wait before it is done, or itself waits."""
         return _Busy(self, path)
 
     def begin(self, path: str) -> None:
-        """Something is at work at `path` from now on."""
+        """Marks the beginning of work at `path`."""
         self._activity.begin(path)
 
     def end(self, path: str) -> None:
-        """It is at work there no more."""
+        """Marks the end of work at `path`."""
         self._activity.end(path)
         self._look_later()
 
     def answer(self, question: Question) -> Answer | None:
-        """The answer that somebody gave to this very question, or for good to the same call, as long as it counts."""
+        """The answer to this very question, or a lasting one for the same call, as long as it counts."""
         if question.key is None:
             return None
         subject = (question.key, self._digest(question))
@@ -173,7 +167,7 @@ class Postponed:
         return is_valid(answer.data, time.time()) and counts(answer.entry, answer.data, self._foreign)
 
     def question_entry(self, question: Question) -> JournalEntry | None:
-        """The entry that keeps a question; None where it is kept, or cannot be told from others."""
+        """The entry that keeps a question; None if kept already, or without a key."""
         if question.key is None:
             return None
         digest, earlier = self._digest(question), self._asked.get(question.path)
@@ -187,7 +181,7 @@ class Postponed:
     def key(self, path: str, call: str) -> str:
         """The key of a question at `path`: the digest of the call that `call` describes.
 
-        Secrets are left out of it as they were of that of the last question there.
+        The same secrets are left out as from the last question there.
         """
         known = self._keys.get(path)
         if known and self._encoding.digest_of_text(call, like=known) == known:
@@ -195,7 +189,7 @@ class Postponed:
         return self._encoding.digest_of_text(call)
 
     def answered(self, question: Question, answer: Answer) -> JournalEntry:
-        """The entry that keeps an answer that was given while the run went on."""
+        """The entry that keeps an answer given during the run."""
         data = {
             "allowed": answer.allowed,
             "by": answer.by,
@@ -226,7 +220,7 @@ class Postponed:
         return self._encoding.plain(record_of(question)).body
 
     def _digest(self, question: Question) -> str:
-        """The digest of what a person is shown of a question, with the secrets left out that were when it was kept."""
+        """The digest of a question as shown, without the secrets left out when it was kept."""
         return self._shown(question).digest
 
     def _shown(self, question: Question) -> _Shown:
@@ -240,9 +234,9 @@ class Postponed:
         return last
 
     async def wait(self, path: str, end: LlmdoError | None = None) -> NoReturn:
-        """Never returns: the run stops as soon as all that goes on in it are places like this one.
+        """Never returns: the run stops as soon as all its work waits like this.
 
-        It stops for `end`, where that is given, else for its questions.
+        It stops for `end` if given, else for its questions.
         """
         self._waiting += 1
         self._activity.wait(path)
@@ -258,7 +252,7 @@ class Postponed:
             asyncio.get_running_loop().call_later(GRACE, self._look, self._activity.begun, ROUNDS)
 
     def _look(self, begun: int, rounds: int) -> None:
-        """Stops the run where nothing has begun since `begun`, once the event loop has had its rounds."""
+        """Stops the run if nothing has begun since `begun`, after the given rounds of the event loop."""
         if self._activity.is_busy or self._activity.begun != begun or self._brake.reason is not None:
             return
         if rounds:
@@ -275,7 +269,6 @@ def _answer_in(data: Mapping[str, Any]) -> Answer:
 
 
 def _is_about(entry: JournalEntry, question: Question, digest: str) -> bool:
-    """Whether a question that is kept is this one, of which that is the digest."""
     if entry.digest != question.key:
         return False
     data = entry.data
@@ -299,7 +292,7 @@ def record_of(question: Question) -> dict[str, object]:
 
 
 def question_in(path: str, data: Mapping[str, Any]) -> Question:
-    """The question that `record_of` described, to be shown once more; its arguments cannot be changed any more."""
+    """The question that `record_of` described, to show again; its arguments can no longer be changed."""
     return Question(
         path=path,
         worker=data["worker"],
@@ -316,32 +309,32 @@ def question_in(path: str, data: Mapping[str, Any]) -> Question:
 
 
 class Activity:
-    """The places of one run, by call path, at which something is at work or waits."""
+    """The places of one run, by call path, that work or wait."""
 
     def __init__(self) -> None:
         self.begun = 0
-        """How often something began, which tells one pause from another."""
+        """Counts beginnings, which tell one pause from another."""
         self._works: dict[str, int] = {}
         self._blocked: set[str] = set()
-        """Where something waits, and all that these places are below: what is at work there waits for it."""
+        """The waiting places and all above them, whose work waits for them."""
         self._busy = 0
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is at work that does not itself wait, as a tool does that called a worker."""
+        """Whether any work does not itself wait, unlike a tool that called a worker."""
         return self._busy > 0
 
     def begin(self, path: str) -> None:
-        """Something is at work at `path` from now on."""
+        """Marks the beginning of work at `path`."""
         self.begun += 1
         self._count(path, 1)
 
     def end(self, path: str) -> None:
-        """It is at work there no more."""
+        """Marks the end of work at `path`."""
         self._count(path, -1)
 
     def wait(self, path: str) -> None:
-        """Something waits at `path` from now on, and all that it is part of."""
+        """Marks the place `path`, and all above it, as waiting."""
         for above in lineage(path):
             if above not in self._blocked:
                 self._blocked.add(above)

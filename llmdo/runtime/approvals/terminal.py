@@ -1,4 +1,4 @@
-"""Asking a person at a terminal: one question at a time, and only a whole word is an answer."""
+"""Questions to a person at a terminal: one at a time, and only a whole word is an answer."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ _WORDS = {
 
 
 def approver_at(source: TextIO, screen: TextIO, environ: Mapping[str, str] | None = None) -> Approver:
-    """Who answers where `source` and `screen` are: a person if both are a terminal, else nobody."""
+    """A person if `source` and `screen` are terminals, else nobody."""
     if source.isatty() and screen.isatty():
         return AskOnTerminal(source, screen, environ)
     return RejectAll()
 
 
 class AskOnTerminal:
-    """Asks a person, one question at a time; what was typed before a question is shown does not answer it."""
+    """Asks a person, one question at a time; input typed before a question is shown does not answer it."""
 
     def __init__(self, source: TextIO, screen: TextIO, environ: Mapping[str, str] | None = None) -> None:
-        """`environ` names the editor for changed arguments, which are typed in without one, and permits colour."""
+        """`environ` permits colour, and names the editor for changed arguments; without one they are typed in."""
         self._source = source
         self._screen = screen
         self._editor = editor_of(environ or {})
         self._paint = painted if has_colour(screen, environ or {"NO_COLOR": "1"}) else plain
         self._one_at_a_time = asyncio.Lock()
         self._allowed: set[str] = set()
-        """The keys of the calls that are allowed for the rest of their run."""
+        """The keys of calls allowed until the run ends."""
 
     async def ask(self, question: Question) -> Answer:
-        """What the person answers, or has answered for this very call before; the end of input is a no.
+        """The person's answer, or an earlier one for this very call; the end of input is a no.
 
         Raises:
-            GoneError: The terminal is.
+            GoneError: The terminal is gone.
         """
         async with self._one_at_a_time:
             if question.key in self._allowed:
@@ -104,7 +104,7 @@ class AskOnTerminal:
                     self._explain(question, line.strip())
 
     def _show(self, question: Question, *, folded: bool) -> bool:
-        """Puts the question on the screen; whether all of it is there."""
+        """Puts the question on the screen; returns whether all of it is there."""
         columns = self._columns()
         drawn = list(describe(question, columns, folded=folded))
         self._say("".join(f"{self._painted(row)}\n" for row in drawn))
@@ -118,7 +118,7 @@ class AskOnTerminal:
         self._say("".join(f"  {word:<6}  {_WORDS[word]}\n" for word in _words(question)))
 
     def _painted(self, row: str) -> str:
-        """A row of a question in colour: our own words to the left of the margin step back."""
+        """A row of a question in colour: our own words left of the margin step back."""
         if row == HEADING:
             return self._paint("asks", row)
         title, bar, content = row.partition("| ")
@@ -132,7 +132,7 @@ class AskOnTerminal:
         return Answer(allowed=True, by=PERSON, at_terminal=True, lasts=lasts)
 
     def _changed(self, question: Question, cancelled: threading.Event) -> Answer | None:
-        """An answer with other arguments; None where there are none, which the person is told."""
+        """An answer with other arguments; None without any, after telling the person why."""
         try:
             arguments = self._edited(question, cancelled)
         except NotEdited as why:
@@ -165,7 +165,7 @@ class AskOnTerminal:
         """The next line that the person types.
 
         Raises:
-            GoneError: The input ended because the terminal is gone, not because the person ended it.
+            GoneError: The input ended because the terminal is gone.
         """
         with _present():
             line = read_line(self._source, cancelled.is_set)
@@ -187,10 +187,10 @@ class AskOnTerminal:
 
 @contextmanager
 def _present() -> Iterator[None]:
-    """Around what a terminal does as long as it is there.
+    """A block that needs the terminal.
 
     Raises:
-        GoneError: It is not any more.
+        GoneError: It is gone.
     """
     try:
         yield
@@ -199,7 +199,6 @@ def _present() -> Iterator[None]:
 
 
 def _words(question: Question) -> Iterator[str]:
-    """The answers that this question takes."""
     for word in _WORDS:
         if (word != "always" or question.key is not None) and (
             word != "edit" or question.fault_of is not None

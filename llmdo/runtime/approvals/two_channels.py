@@ -1,4 +1,4 @@
-"""Asking at two places at once, at the terminal and through a connection to another process: the first is heard."""
+"""Questions at the terminal and through a connection to another process at once: the first answer counts."""
 
 from __future__ import annotations
 
@@ -18,40 +18,38 @@ if TYPE_CHECKING:
     from llmdo.runtime.approvals.approver import Approver, Question
 
 STALE, UNFIT = "stale", "unfit"
-"""Why an answer is not taken: it is for another question than the one that waits; the question does not take it."""
+"""Why an answer is refused: it is for another question than the one that waits; the question does not take it."""
 
 _GONE = "the page was closed while a question waited there"
 
 
 @dataclass(frozen=True, slots=True)
 class _OpenQuestion:
-    """A question that waits."""
-
     question: Question
     answer: asyncio.Future[Answer]
 
 
 class TwoChannelApprover:
-    """Asks whoever sends lines of JSON through a connection, and the terminal, where there is one."""
+    """Asks through a connection, by lines of JSON, and at the terminal if there is one."""
 
     def __init__(
         self, connection: socket.socket, terminal: Approver | None, tell: Callable[[str], None]
     ) -> None:
-        """`tell` takes a line for the person at the terminal: what somebody else has answered."""
+        """`tell` takes a line for the person at the terminal: the answer of somebody else."""
         self._connection = connection
         self._terminal = terminal
         self._tell = tell
         self._open: dict[str, _OpenQuestion] = {}
         self._is_closed = False
         self._is_alone = terminal is None
-        """Whether nobody is at the terminal, or not any more."""
+        """Whether nobody is at the terminal, or no longer."""
         self._reader: threading.Thread | None = None
 
     async def ask(self, question: Question) -> Answer:
-        """The first answer that comes.
+        """The first answer.
 
         Raises:
-            GoneError: Nobody is there any more who could give one.
+            GoneError: Nobody is left to give one.
         """
         loop = asyncio.get_running_loop()
         if self._reader is None:
@@ -89,7 +87,7 @@ class TwoChannelApprover:
             asking.cancel()
 
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Takes in what is sent, until the other side is gone; in a thread of its own."""
+        """Takes in lines until the other side is gone; runs in a thread."""
         try:
             with self._connection.makefile("r", encoding="utf-8") as lines:
                 for line in lines:
@@ -111,7 +109,7 @@ class TwoChannelApprover:
             self._connection.sendall(json.dumps(reply).encode() + b"\n")
 
     def _answered(self, message: Mapping[str, Any]) -> dict[str, str] | None:
-        """Why an answer is not taken; None where it is."""
+        """Takes an answer; if it is not taken, returns why."""
         waits = self._open.get(str(message["path"]))
         if waits is None or waits.answer.done() or waits.question.key != message["digest"]:
             return {"error": STALE, "message": "the answer is for another question than the one that waits"}
@@ -140,7 +138,7 @@ class TwoChannelApprover:
         return None
 
     def _close(self) -> None:
-        """The other side is gone: where nobody is at the terminal, nobody can answer any more."""
+        """Notes that the other side is gone: if nobody is at the terminal, nobody can answer."""
         self._is_closed = True
         if self._is_alone:
             for waits in self._open.values():

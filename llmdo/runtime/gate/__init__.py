@@ -1,1 +1,1 @@
-"""What stands before every call: what it raises, what rules and policies say of it, and the toolset that asks them."""
+"""The gate before every call: its capabilities, the verdicts of rules and policies, and the toolset that asks them."""

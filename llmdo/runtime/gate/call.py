@@ -1,4 +1,4 @@
-"""A call of a tool as it is decided on: what it raises, derived from the tool that will run, and its refusal."""
+"""A call of a tool as it is decided on: its capabilities, derived from the tool that will run, and its refusal."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call of a tool and all that is decided about."""
+    """One call of a tool, with the facts for its decision."""
 
     path: str
     toolset: str
     tool: str
     arguments: Mapping[str, Any]
-    """What is decided on, shown and executed; the tool is handed the same values in a dict of its own."""
+    """Decided on, shown and executed; the tool gets the same values in a dict of its own."""
     raised: tuple[Capability, ...]
     declared: tuple[Capability, ...]
     config: Mapping[str, object] = field(default_factory=dict)
-    """The configuration of the toolset."""
+    """The toolset's."""
     labels: Labels = field(default_factory=dict)
-    """What its caller has read by the words of flow rules, each with where that came in."""
+    """Those of flow rules that its caller has read, each with the place at which it came in."""
     brought: Labels = field(default_factory=dict)
-    """Those of the sealed texts in its arguments, wherever these stand."""
+    """Of the sealed texts anywhere in its arguments."""
     sends: bool = True
-    """Whether it hands anything over."""
+    """Whether it sends anything out."""
     asks: str | None = None
-    """Why a person is to be asked whatever the rules say; None where only the rules decide."""
+    """Why a person is asked whatever the rules say; None if only the rules decide."""
     fault: str | None = None
-    """What is wrong with the toolset, where `raised` says `capability.undeclared` for that reason."""
+    """The toolset's fault, if that is why `raised` says `capability.undeclared`."""
 
     @property
     def carried(self) -> Carried:
-        """What flow rules ask about it."""
+        """The facts that flow rules ask for."""
         return Carried(frozenset(self.labels), sends=self.sends and bool(self.arguments))
 
     def decided(
@@ -70,7 +70,7 @@ class Call:
         reasons: tuple[str, ...],
         refusal: str | None = None,
     ) -> DecidedCall:
-        """What was decided about this call of `worker`."""
+        """The decision on this call of `worker`."""
         return DecidedCall(
             path=self.path,
             worker=worker,
@@ -94,16 +94,16 @@ class Permit:
     """The gate's leave for one call."""
 
     call: Call
-    """What runs: the call that was decided on, or what a person made of it."""
+    """The call that runs: the one decided on, or a person's change of it."""
     is_live: bool
-    """Whether it was decided on just now, so that it may run; otherwise only its recorded end may be told."""
+    """Whether it was just decided on, so that it may run; otherwise only its recorded end may be told."""
 
 
 def copied(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy that shares nothing with `values` which could be changed.
+    """A copy that shares nothing changeable with `values`.
 
     Raises:
-        Exception: Whatever the copy methods of the workspace's own types raise.
+        Exception: Any error of copy methods of the workspace's types.
     """
     is_flat = all(type(value) in _UNCHANGING for value in values.values())
     return {**values} if is_flat else deepcopy({**values})
@@ -114,40 +114,40 @@ _UNCHANGING = frozenset({bool, int, float, str, bytes, NoneType})
 
 
 class Refused(ToolFailed):
-    """The gate's own no, as the calling model is told it."""
+    """The gate's own no, as told to the calling model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One call of one tool, whatever its arguments turn out to be."""
+    """One call of one tool, before its arguments are settled."""
 
     path: str
     """The call path."""
     name: str
-    """The tool's, as the model calls it."""
+    """The tool's name for the model."""
     tool: ToolsetTool[object]
     use: Use
     toolset: AbstractToolset[object]
     declared: Tool | None
-    """The tool as the graph has it; None where it does not."""
+    """None if the graph has no such tool."""
     ctx: RunContext[object]
     governing: frozenset[str]
-    """Paths and globs of what governs the run."""
+    """Paths and globs of the files that govern the run."""
     files: Root
-    """The folder that tools work on."""
+    """The folder for tools."""
     labels: Labels = field(default_factory=dict)
-    """Those under which it is chosen."""
+    """Under these it is chosen."""
     brought: Labels = field(default_factory=dict)
-    """Those of the sealed texts in its arguments."""
+    """Of the sealed texts in its arguments."""
     targets: frozenset[str] | None = None
-    """The arguments that say to whom or on what it acts; None where nobody says, so that each may."""
+    """The arguments that say to whom or on which object it acts; None if nobody says, so that each may."""
     sealed: tuple[str, ...] = ()
-    """Those of them that a sealed text is."""
+    """Targets that are a sealed text."""
     asks: str | None = None
-    """Why a person is to be asked whatever the rules say."""
+    """Why a person is asked whatever the rules say."""
 
     def draft(self, arguments: Mapping[str, Any], asks: str | None = None) -> Call:
-        """The call with these arguments, as if it raised all that is declared; `asks` comes before its own."""
+        """The call with these arguments, as if it raised all declared capabilities; `asks` precedes its own."""
         declared = self.declared.capabilities if self.declared else ()
         return Call(
             path=self.path,
@@ -178,7 +178,7 @@ class Attempt:
         """Other arguments, validated as the model's are.
 
         Raises:
-            ValidationError: The tool does not take them; a ModelRetry says the same.
+            ValidationError: The tool does not take them; ModelRetry likewise.
         """
         taken = self._validated(arguments)
         if self.tool.args_validator_func is not None:
@@ -191,7 +191,7 @@ class Attempt:
         return frozen(self.name, taken)
 
     def fault_of(self, arguments: Mapping[str, object]) -> str | None:
-        """What is wrong with other arguments, as far as the tool's schema tells."""
+        """The fault of other arguments, as far as the tool's schema tells."""
         try:
             self._validated(arguments)
         except ValidationError as error:
@@ -206,7 +206,7 @@ class Attempt:
         return taken
 
     def _drift(self, declared: tuple[Capability, ...]) -> str | None:
-        """Why the live tool is not the one that was declared, if it is not."""
+        """The live tool's difference from the declared one, if any."""
         if self.declared is None:
             return f"the tool `{self.name}` of `{self.use.name}` is not declared"
         live = (self.tool.tool_def.metadata or {}).get("capabilities", ())
@@ -222,7 +222,7 @@ class Attempt:
     async def _narrowed(
         self, hook: Callable[..., object], arguments: Mapping[str, Any]
     ) -> tuple[tuple[Capability, ...], str | None]:
-        """What this one call raises, as the toolset says, or what is wrong with its answer."""
+        """The capabilities of this one call by the toolset's hook, or the fault of its answer."""
         try:
             # Copies: whatever a hook does to them, what was decided on is what runs.
             answer = hook(self.name, copied(arguments), self.ctx, copied(self.use.config))
@@ -241,9 +241,9 @@ class Attempt:
         return tuple(sorted(normal, key=str)), None
 
     def _changed(self, raised: Capability) -> Iterable[Capability]:
-        """What a change of the file that `raised` names raises as well.
+        """Further capabilities of a change of the file that `raised` names.
 
-        Of a folder, and of no scope, the toolset's author has said what is done there.
+        None for a folder or no scope: the toolset's author has stated those.
         """
         if not is_change(raised) or raised.scope is None or raised.scope.endswith("**"):
             return ()
@@ -256,7 +256,7 @@ class Attempt:
 
 
 def frozen(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """A copy of `arguments` that nobody else has.
+    """An unshared copy of `arguments`.
 
     Raises:
         Refused: They cannot be copied.
@@ -268,7 +268,7 @@ def frozen(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _normal(raised: Capability) -> Capability:
-    """`raised` with its scope as rules write theirs; of unknown scope where that is no path of the workspace."""
+    """`raised` with its scope as in rules; of unknown scope if that is no path of the workspace."""
     if raised.scope is None:
         return raised
     try:
@@ -281,7 +281,7 @@ _FEW = 5  # scopes in a sentence
 
 
 def outside_of(call: Call) -> str | None:
-    """What the tool may do of that kind and what of the call lies outside; None where it declares none such."""
+    """The declared scopes of the tool, and the part of the call outside them; None without such scopes."""
     for raised in call.raised:
         if any(most.contains(raised) for most in call.declared):
             continue
@@ -294,7 +294,7 @@ def outside_of(call: Call) -> str | None:
 
 
 def _scopes(raised: Capability, declared: Iterable[Capability]) -> list[str]:
-    """The scopes within which the tool may do what is raised."""
+    """The scopes within which the tool may do this."""
     return sorted(
         {each.scope for each in declared if each.covers_name(raised.name) and each.scope is not None}
     )

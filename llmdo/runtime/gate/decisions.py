@@ -1,8 +1,8 @@
-"""What is decided about a call: by the rules, and where they say so, by whoever answers questions.
+"""The decision on a call: by the rules, and if they say so, by an approver.
 
-A refused call is a `ToolFailed`, not pydantic-ai's deferred approval: a deferred call is asked about after the
-other calls of its step, then validated and executed anew, so that what runs is no longer the object that was
-shown. A `ToolFailed` reaches the model at once, ends nothing, and costs no retry.
+A refused call is a `ToolFailed`, not pydantic-ai's deferred approval: a deferred call is asked about after the other
+calls of its step, then validated and executed again, so that the object that runs is not the one shown. A
+`ToolFailed` reaches the model at once, ends nothing, and costs no retry.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _DIFFERS = "the call is not the one any more that was asked about"
 
 
 class Origin(Protocol):
-    """Where a call comes from: what can make it anew."""
+    """The origin of a call, which can derive it again."""
 
     async def derived(self, call: Call) -> Call:
         """`call` with the capabilities that its arguments raise."""
@@ -55,12 +55,12 @@ class Origin(Protocol):
         """Other arguments, validated as the model's are.
 
         Raises:
-            ValidationError: The tool does not take them; a ModelRetry says the same.
+            ValidationError: The tool does not take them; ModelRetry likewise.
         """
         ...
 
     def fault_of(self, arguments: Mapping[str, object]) -> str | None:
-        """What is wrong with other arguments, as far as the tool's schema tells."""
+        """The fault of other arguments, as far as the tool's schema tells."""
         ...
 
 
@@ -72,17 +72,17 @@ async def judge(
     origin: Origin | None = None,
     ends: Kind | None = None,
 ) -> Permit:
-    """Leave for `call`, or for what a person made of it: what stands before every execution, whatever it is of.
+    """Leave for `call`, or for a person's change of it: precedes every execution of any kind.
 
-    It is decided by what the call raises now, under the authority of its place. All that is believed of what is
-    recorded is that a call was refused, or is over: `ends` is the kind of the entries that say so of this one, None
-    where its execution is not recorded. An answer counts for the very question that it was given to.
+    The decision follows from the capabilities raised now, under the authority of the call's place. Of the journal, only
+    refusals and ends of calls are believed: `ends` is the kind of the entries for this call's end, None if none
+    records it. An answer counts only for its very question.
 
-    `ctx` is that of the tool which makes the call, where one does. Where there is an `origin`, it knows what the call
-    raises, and takes other arguments.
+    `ctx` is that of the calling tool, if any. `origin`, if given, derives the call's capabilities and takes other
+    arguments.
 
     Raises:
-        Refused: The rules block the call, it needs an approval that was not given, or a policy is against it.
+        Refused: The rules or a policy block the call, or it needs an approval that was not given.
     """
     with config.log.working(call.path):
         return await _judged(config, frame, call, ctx, origin, ends)
@@ -121,13 +121,13 @@ async def _judged(
 
 
 def _read_before(recorded: DecidedCall, now: Call) -> Call:
-    """A call that is over, raising all that it may have raised: what its toolset says by now may be something else."""
+    """A finished call with all capabilities that it may have raised, as its toolset may answer differently now."""
     raised = {*recorded.raised, *(now.declared if now.fault else now.raised)}
     return replace(now, raised=tuple(sorted(raised, key=str)))
 
 
 def require_unasked(config: RuntimeConfig, frame: CallFrame, call: Call) -> None:
-    """Returns when a delegation may begin for which nobody can be asked, and which no `RunPolicy.handle_tool` sees.
+    """Requires leave for a delegation about which nobody can be asked, and which no `RunPolicy.handle_tool` sees.
 
     Raises:
         Refused: The rules block it or ask about it, or a policy is against it.
@@ -147,7 +147,7 @@ def require_unasked(config: RuntimeConfig, frame: CallFrame, call: Call) -> None
 async def only_reads(
     config: RuntimeConfig, frame: CallFrame, call: Call, ctx: RunContext[object], origin: Origin
 ) -> bool:
-    """Whether a call may run once more in a replay: nobody has to be asked, and all that it raises now only reads."""
+    """Whether a call may run again in a replay: nobody has to be asked, and now it only reads."""
     now = await origin.derived(call)
     decided, _ = _by_rules(frame, now)
     if not decided.allowed or not all(raised.name in REPEATABLE for raised in now.raised):
@@ -158,7 +158,7 @@ async def only_reads(
 async def _decision(
     config: RuntimeConfig, frame: CallFrame, call: Call, ctx: RunContext[object] | None, origin: Origin | None
 ) -> DecidedCall:
-    """What is decided about a call: by the rules, by who is asked, and by the policies."""
+    """The decision by the rules, the approver, and the policies."""
     decided, verdict = _by_rules(frame, call)
     if decided.decision == "needs_approval":
         try:
@@ -180,7 +180,7 @@ async def _decision(
 
 
 async def _stop(config: RuntimeConfig, decided: DecidedCall) -> None:
-    """Ends the run. The journal keeps no decision, so whoever goes on with the run is asked about the call again."""
+    """Ends the run. The journal keeps no decision, so a continued run asks again."""
     config.log.append(Decided(path=decided.path, call=decided, lasts=False))
     await config.log.settled()
     config.ledger.stop(f"{decided.by} ended the run at `{decided.path}`")
@@ -188,7 +188,7 @@ async def _stop(config: RuntimeConfig, decided: DecidedCall) -> None:
 
 
 async def _abandon(config: RuntimeConfig, call: Call, gone: GoneError) -> NoReturn:
-    """Ends the run as interrupted: nobody decided, and nothing is kept that says so."""
+    """Ends the run as interrupted, without a decision."""
     if config.log.keeps:
         await config.log.brake.pull(gone)
     config.ledger.stop(gone.message)
@@ -203,7 +203,7 @@ async def _objection(
 
 
 def _by_rules(frame: CallFrame, call: Call) -> tuple[DecidedCall, Verdict]:
-    """What the rules decide, with what they say; and what else asks about the call, or is wrong with it."""
+    """The rules' decision and verdict, with the call's own question and fault."""
     verdict = decide(call.raised, call.declared, frame.authority, call.carried)
     because = partial(_because, labels=call.labels)
     decision, reasons = verdict.decision, tuple(map(because, verdict.reasons))
@@ -234,7 +234,7 @@ def _undeclared(call: Call) -> str | None:
 
 
 def _because(reason: Reason, labels: Labels) -> str:
-    """The reason in words, with the place of its rule where one is known, and of a flow where it came in."""
+    """The reason in words, with the place of its rule if known, and for a flow, the place at which it came in."""
     rule: Rule | FlowRule | None = reason.rule or reason.flow
     if rule is None:
         return str(reason)
@@ -244,7 +244,7 @@ def _because(reason: Reason, labels: Labels) -> str:
 
 
 def _came_in(flow: FlowRule, labels: Labels) -> str:
-    """Where its sources came into the context of the call; nothing of those that the call itself raises."""
+    """The places at which its sources came into the call's context, except those that the call itself raises."""
     known = [f"`{source}` came in at {labels[source]}" for source in flow.sources if source in labels]
     return f"; {joined(known)}" if known else ""
 
@@ -287,7 +287,7 @@ def _question(
 
 
 async def _answer(config: RuntimeConfig, call: Call, question: Question) -> Answer:
-    """The approver's answer, or a no of ours where it gives none that counts."""
+    """The approver's answer, or our no if it gives none that counts."""
     log = config.log
     log.tell(Asked(path=call.path, tool=call.tool))
     if recorded_answer := await log.answer(question):
@@ -309,7 +309,7 @@ async def _answer(config: RuntimeConfig, call: Call, question: Question) -> Answ
 
 
 def _counting(question: Question, answer: Answer) -> Answer:
-    """`answer`, made a no where its yes does not count."""
+    """`answer`, made a no if its yes does not count."""
     unfit = answer.stops or answer.waits or answer.arguments is not None
     if unfit or (question.terminal_only and not answer.at_terminal):
         return replace(answer, allowed=False)
@@ -319,7 +319,7 @@ def _counting(question: Question, answer: Answer) -> Answer:
 async def _differs(
     config: RuntimeConfig, frame: CallFrame, call: Call, identity: str | None, origin: Origin | None
 ) -> bool:
-    """Whether the call is, by now, another one than was asked about: in what it raises, its arguments or its files."""
+    """Whether the call's capabilities, arguments or files have changed since it was asked about."""
     now = await origin.derived(call) if origin else call
     try:
         return now.raised != call.raised or await identity_of(config, frame, now) != identity
@@ -328,7 +328,7 @@ async def _differs(
 
 
 def answered(decided: DecidedCall, answer: Answer) -> DecidedCall:
-    """The decision on a call that was asked about, with the answer."""
+    """The decision with the answer of the person asked."""
     decided = values.replace(
         decided, allowed=answer.allowed, by=answer.by, answer=answer.reason, changed=answer.arguments
     )
@@ -336,7 +336,7 @@ def answered(decided: DecidedCall, answer: Answer) -> DecidedCall:
 
 
 def blocked(decided: DecidedCall, why: str, by: str | None = None) -> DecidedCall:
-    """The decision on a call that may not run, whatever the rules and whoever was asked say; `by` is who says so."""
+    """The decision on a call blocked whatever the rules and the approver say; `by` is who says so."""
     by = decided.by if by is None else by
     return worded(
         values.replace(decided, decision="blocked", allowed=False, by=by, reasons=(why,), answer="")
@@ -344,13 +344,13 @@ def blocked(decided: DecidedCall, why: str, by: str | None = None) -> DecidedCal
 
 
 def not_taken(decided: DecidedCall) -> DecidedCall:
-    """The decision on a call to which a person gave arguments that its tool does not take."""
+    """The decision on a call whose tool does not take a person's arguments."""
     refusal = f"`{decided.tool}` was not called: a person changed its arguments to some that it does not take"
     return values.replace(decided, refusal=refusal)
 
 
 def worded(decided: DecidedCall, more: str = "") -> DecidedCall:
-    """The decision with what the model is told of it."""
+    """The decision with its words for the model."""
     if decided.allowed:
         return decided
     verdict = "is blocked" if decided.decision == "blocked" else "needs approval, which was not given"
@@ -358,6 +358,6 @@ def worded(decided: DecidedCall, more: str = "") -> DecidedCall:
 
 
 def refused(config: RuntimeConfig, decided: DecidedCall) -> Refused:
-    """The no to a call, which is among those that the run has denied."""
+    """The no to a call, which joins the run's denied calls."""
     config.ledger.denied.append(decided)
     return Refused(decided.refusal or f"`{decided.tool}` was not called")

@@ -1,4 +1,4 @@
-"""What makes a call this very call: a key that no other call has."""
+"""The identity of a call: a key that no other call has."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 
 _EXACT = (date, datetime, time, timedelta, Decimal, UUID)
-"""Types whose values differ where their representations do."""
+"""Types whose values differ exactly if their representations do."""
 
 
 class Unidentified(Exception):  # noqa: N818  # not an error: the gate refuses the call
-    """A command cannot be told from another one, so that an answer about it could be taken for one about the other."""
+    """A command cannot be told from another, so that an answer for one could count for the other."""
 
 
 def canonical(value: object) -> str:
     """`value` as a text that no other value has: 1, 1.0, true and "1" differ, the order of keys does not matter.
 
-    Besides what JSON holds, that is what arguments are validated into: models, dates, decimals and the like.
+    Takes JSON and validated arguments: models, dates, decimals and the like.
 
     Raises:
         TypeError: It is, or holds, something else.
@@ -62,10 +62,10 @@ def canonical(value: object) -> str:
 
 
 def _content(value: object) -> str:
-    """What tells a value of a Python type from all others of it; never its text, which its author may have written.
+    """A text that no other value of its type has; never its `str`, which its author may control.
 
     Raises:
-        TypeError: Nothing is known to.
+        TypeError: No such text is known.
     """
     if isinstance(value, Enum):
         return value.name
@@ -89,17 +89,17 @@ def _content(value: object) -> str:
 
 
 def key_of(config: RuntimeConfig, call: Call, identity: str | None) -> str | None:
-    """The key of a call that `identity` tells from all others; None where nothing does: no answer is kept for it."""
+    """The key of a call with a unique `identity`; without one, None: no answer is kept."""
     if identity is None:
         return None
     return config.log.key(call.path, identity)
 
 
 async def identity_of(config: RuntimeConfig, frame: CallFrame, call: Call) -> str | None:
-    """A text that no other call has under this run's lock; None where its arguments have none.
+    """A text that no other call has under this run's lock; None if its arguments have none.
 
-    None as well where nobody tells calls apart by it: `ApproveAll` answers by what a call raises, and there is no
-    journal. Of a command the files of the workspace that it names belong to it: an interpreter runs what is in them.
+    Also None if nobody uses it: `ApproveAll` answers by capabilities alone, and there is no journal. A command's
+    includes the workspace files that it names, as an interpreter runs their content.
 
     Raises:
         Unidentified: It is a command, and its arguments or the files that they name cannot be told from others.
@@ -127,7 +127,7 @@ async def identity_of(config: RuntimeConfig, frame: CallFrame, call: Call) -> st
 
 
 def _named(root: Root, arguments: object) -> list[str]:
-    """The words in `arguments` that name a file of the workspace, or what is no folder and no file."""
+    """The words in `arguments` that name a path of the workspace which exists and is no folder."""
     names = []
     for word in sorted(set(_words(arguments))):
         with suppress(LlmdoError):  # no path of the workspace

@@ -1,4 +1,4 @@
-"""What calls are labelled with: under which labels one is chosen, and what it leaves behind for those after it."""
+"""The labels of calls: those under which one is chosen, and those that it leaves for later calls."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def context_of_code(frame: CallFrame) -> Context:
 
 
 def opened(config: RuntimeConfig, frame: CallFrame, call: Call) -> Context | None:
-    """The context of the code of `call`, which is let through; None where nothing is labelled.
+    """The context of the code of `call`, which is let through; None if nothing is labelled.
 
-    It begins with what the call carries and with what it reads. From here on, before anything is written, files that
-    it may write are labelled, and a toolset that may return later what it is called with.
+    It begins with the labels that the call carries and reads. Before anything is written, files that it may write are
+    labelled, and a toolset that may return its arguments later.
     """
     if not config.is_labelled:
         return None
@@ -67,7 +67,7 @@ def opened(config: RuntimeConfig, frame: CallFrame, call: Call) -> Context | Non
 
 
 def add_kept(config: RuntimeConfig, call: Call, context: Context) -> None:
-    """Adds what files and the toolset bring into `context` that `call` reads: once more at its end.
+    """Adds the labels of files and the toolset that `call` reads: once more at its end.
 
     For others may have written there meanwhile.
     """
@@ -78,9 +78,9 @@ def add_kept(config: RuntimeConfig, call: Call, context: Context) -> None:
 
 
 def found_in(frame: CallFrame, arguments: Mapping[str, object]) -> tuple[str, ...]:
-    """Where the words of a call come from that a flow rule asks about, a sentence for each that can be found.
+    """The sources of the words of a call that a flow rule asks about, a sentence for each one found.
 
-    It helps whoever is asked, and proves nothing: a stranger may have chosen what stands in the input as well.
+    It helps the person asked, and proves nothing: a stranger may have chosen words of the input as well.
     """
     sentences = []
     for name, value in arguments.items():
@@ -94,7 +94,7 @@ def found_in(frame: CallFrame, arguments: Mapping[str, object]) -> tuple[str, ..
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """The end of a call of a worker by another, or by code."""
+    """The end of a worker's call by another, or by code."""
 
     caller: CallFrame
     callee: CallFrame
@@ -103,10 +103,10 @@ class Handover:
 
 
 def handed_over(config: RuntimeConfig, handover: Handover, context: Context | None, output: Output) -> Output:
-    """The answer of a callee as its caller gets it in a call with `context`, which has what comes with it from then on.
+    """The answer of a callee for its caller in a call with `context`, which gets the answer's labels.
 
-    A sealed one is a name and a size. A closed one no stranger has written, whatever he wrote there: it carries what is
-    private. So what strangers wrote of what the callee was given stays with it.
+    A sealed answer is a name and a size. A closed one holds no stranger's words, so it carries only private labels;
+    strangers' labels of the callee's input stay with the callee.
 
     Raises:
         ToolFailed: It is none of those that its closed type lists or bounds.
@@ -146,7 +146,7 @@ def _sealed(handover: Handover, context: Context, output: Output) -> Output:
 def told_of_failure(
     config: RuntimeConfig, handover: Handover, context: Context | None, why: str, *, limit: bool
 ) -> str:
-    """Why a callee failed, as its caller is told; of a closed or sealed one, only what kind of failure it is."""
+    """Why a callee failed, for its caller; of a closed or sealed one, only the kind of failure."""
     callee = handover.callee
     if context is None:
         return why
@@ -160,7 +160,7 @@ def told_of_failure(
 
 
 def _closed(config: RuntimeConfig, handover: Handover) -> Mapping[str, Json] | None:
-    """The schema of the answers of a callee, where that keeps its caller free of strangers' words."""
+    """The schema of a callee's answers, if that keeps its caller free of strangers' words."""
     signature = config.signatures[handover.callee.name]
     if signature.closure.bits > handover.caller.authority.max_bits:
         return None
@@ -171,18 +171,18 @@ def _closed(config: RuntimeConfig, handover: Handover) -> Mapping[str, Json] | N
 
 
 def without_strangers(config: RuntimeConfig, labels: Labels) -> Labels:
-    """Those of `labels` that are about what goes out, not about who chose."""
+    """Those of `labels` about data going out, not about who chose."""
     strangers = config.base.labelling.of_strangers
     return {label: path for label, path in labels.items() if label not in strangers}
 
 
 def everything(labelling: Labelling, path: str) -> Labels:
-    """All labels that there are: of what happened at `path`, and nobody can work out any more."""
+    """All labels, for an event at `path` whose own nobody can work out any more."""
     return dict.fromkeys(labelling.labels, path)
 
 
 def declared(labelling: Labelling, capabilities: Iterable[Capability], path: str) -> Labels:
-    """The labels of whatever a tool may return that declares these."""
+    """The labels of any result of a tool that declares these."""
     return dict.fromkeys(labelling.of(capabilities), path)
 
 

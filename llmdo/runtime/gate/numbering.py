@@ -1,4 +1,4 @@
-"""The numbers of a worker's calls: in the order of its model's responses, whichever of them starts first."""
+"""The numbers of a worker's calls: in the order of its model's responses, not of their starts."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ ENDLESS = (
 
 @dataclass(slots=True)
 class CallNumbers:
-    """The numbers of the calls of one agent's run, each response looked at once."""
+    """Numbers the calls of one agent's run, looking at each response once."""
 
     _seen: int = 0
-    """How many of the run's messages were looked at."""
+    """Messages of the run already looked at."""
     _last: ModelMessage | None = None
     """The last of them."""
     _made: Counter[str] = field(default_factory=Counter)
     _numbers: dict[tuple[str, str], int] = field(default_factory=dict)
-    """By tool and id; where an id comes again, that of the later call."""
+    """By tool and id; if an id recurs, that of the later call."""
     _beyond: set[tuple[str, str]] = field(default_factory=set)
 
     def look_at(self, messages: list[ModelMessage]) -> None:
@@ -53,7 +53,7 @@ class CallNumbers:
             (self._beyond.add if place >= MOST_CALLS else self._beyond.discard)(key)
 
     def number(self, tool: str, call: str) -> int | None:
-        """The number of the call with that id among those of `tool`; None where no response holds it."""
+        """The call's number among those of `tool`; None if no response holds it."""
         return self._numbers.get((tool, call))
 
     def is_beyond(self, tool: str, call: str) -> bool:
@@ -62,17 +62,17 @@ class CallNumbers:
 
 
 def numbers_of(runs: dict[str | None, CallNumbers], ctx: RunContext[object]) -> CallNumbers:
-    """The numbers of the calls of the agent's run that `ctx` belongs to, which is one of `runs`."""
+    """The numbers in `runs` for the calls of the agent's run of `ctx`."""
     numbers = runs.setdefault(ctx.run_id, CallNumbers())
     numbers.look_at(ctx.messages)
     return numbers
 
 
 def require_bounded(response: ModelResponse) -> None:
-    """Returns where the calls of a response may be looked at one by one.
+    """Requires few enough calls in a response to look at each.
 
     Raises:
-        LlmdoError: There are too many of them.
+        LlmdoError: There are too many.
     """
     number = len(response.tool_calls)
     if number > ENDLESS:
@@ -81,17 +81,17 @@ def require_bounded(response: ModelResponse) -> None:
 
 @dataclass(repr=False, kw_only=True)
 class CodeContext(RunContext[object]):
-    """The context of a tool call that code makes, not a model: no response numbers it."""
+    """The context of a tool call by code, which no response numbers."""
 
     path: str
-    """The call path, by the place of the call in that code."""
+    """The call path, by the call's place in that code."""
 
 
 def call_path(above: str, runs: dict[str | None, CallNumbers], ctx: RunContext[object]) -> str:
-    """The call path of the tool call that `ctx` is about, in the call of a worker at `above`.
+    """The call path of the tool call of `ctx`, in the call of a worker at `above`.
 
-    Numbered over the responses of that worker, for each tool, so that a run which starts the calls in another order
-    gives them the same numbers. A call that no response holds goes by its id.
+    Numbered over the worker's responses, for each tool, so that a run which starts the calls in another order numbers
+    them alike. A call that no response holds goes by its id.
     """
     return numbered(above, runs, ctx)[0]
 

@@ -1,4 +1,4 @@
-"""Policies: a say over the calls of a run beside the rules. They are asked after the gate and can only refuse."""
+"""Policies over the calls of a run, in addition to the rules: asked after the gate, they can only refuse."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ class PolicyRefusal(Exception):  # noqa: N818  # no error: an answer
 
 
 class RunPolicy(Protocol):
-    """Has a say over the calls of one worker, after the rules and the approver let them through.
+    """Has a say over one worker's calls, after the rules and the approver.
 
     It refuses by raising `PolicyRefusal`. One that fails otherwise, or answers anything but None, has refused too.
     """
 
     def spawn(self) -> RunPolicy:
-        """The policy of a worker that is called from here; of the entry's worker first."""
+        """The policy of a worker called from here; of the entry's worker first."""
         ...
 
     def on_delegation(self, name: str) -> Awaitable[None] | None:
-        """Returns where the worker `name` may be called now; `handle_tool` is asked about the same call next."""
+        """Returns if the worker `name` may be called now; `handle_tool` is asked about the same call next."""
         ...
 
     def handle_tool(self, ctx: RunContext[object] | None, call: Call) -> Awaitable[None] | None:
-        """Returns where `call`, of which this is a copy, may run; `ctx` is None where no model made it."""
+        """Returns if `call`, a copy, may run; `ctx` is None if no model made it."""
         ...
 
 
 class DelegationReview(Protocol):
-    """What a policy may have beside: a look at what came of a delegation that it let through."""
+    """An optional part of a policy: a look at the result of a delegation."""
 
     def after_delegation(self, name: str, output: str | None, error: str | None) -> Awaitable[None] | None:
-        """Returns where the caller may be told `output` of the worker `name`; of one that failed, `error` says why.
+        """Returns if the caller may be told `output` of the worker `name`; of a failed one, `error` says why.
 
-        What it raises of a failed one changes nothing.
+        Refusing the output of a failed one changes nothing.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DepthLimit:
-    """Bounds how long a chain of delegations gets."""
+    """Bounds the length of a chain of delegations."""
 
     longest: int
     depth: int = -1
-    """Of the worker that this holds for; the entry itself is above its worker."""
+    """The worker's; the entry itself is above its worker."""
 
     def spawn(self) -> DepthLimit:
         """The same, one delegation deeper."""
@@ -77,7 +77,7 @@ class DepthLimit:
 async def objection(
     policies: Iterable[RunPolicy], ctx: RunContext[object] | None, call: Call, *, delegates: bool
 ) -> str | None:
-    """Why one of `policies` refuses `call`, which `delegates` to a worker or does not; None where none does."""
+    """Why one of `policies` refuses `call`, which may be a delegation; None if none does."""
     shown = replace(call, arguments=copied(call.arguments))
     for policy in policies:
         if delegates and (why := await _refusal_by(policy, policy.on_delegation, call.tool)):
@@ -90,7 +90,7 @@ async def objection(
 async def objection_to_output(
     policies: Iterable[RunPolicy], name: str, output: str | None, error: str | None
 ) -> str | None:
-    """Why one of `policies` keeps from its caller what the worker `name` gave; None where none does."""
+    """Why one of `policies` withholds the worker's output from its caller; None if none does."""
     for policy in policies:
         if hasattr(policy, "after_delegation"):  # not `isinstance`, which takes long to ask of a protocol
             review = cast("DelegationReview", policy).after_delegation
@@ -101,7 +101,6 @@ async def objection_to_output(
 
 
 async def _refusal_by(policy: object, ask: Callable[..., object], *about: object) -> str | None:
-    """Why a policy refuses what it is asked about; None where it does not."""
     try:
         answer = ask(*about)
         if answer is None:
@@ -114,7 +113,7 @@ async def _refusal_by(policy: object, ask: Callable[..., object], *about: object
 
 
 def objection_to_delegation(policies: Iterable[RunPolicy], name: str) -> str | None:
-    """Why one of `policies` refuses any call of the worker `name`, where nobody can wait; None where none does."""
+    """Why one of `policies` refuses any call of the worker `name`, without awaiting; None if none does."""
     for policy in policies:
         try:
             answer: object = policy.on_delegation(name)
@@ -130,10 +129,10 @@ def objection_to_delegation(policies: Iterable[RunPolicy], name: str) -> str | N
 
 
 def spawned(policies: Iterable[RunPolicy]) -> tuple[RunPolicy, ...]:
-    """The policies of a worker that is called where `policies` hold.
+    """The policies of a worker called under `policies`.
 
     Raises:
-        PolicyRefusal: One of them cannot say what holds there.
+        PolicyRefusal: One cannot say which policy holds there.
     """
     below = []
     for policy in policies:

@@ -1,4 +1,4 @@
-"""The probe of a tool, asked about a call that the gate has let through, with the rights of that call alone."""
+"""A tool's probe, asked about a call that the gate let through, with that call's rights alone."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def offered_probe(
     config: RuntimeConfig, frame: CallFrame, attempt: Attempt, call: Call
 ) -> OfferedProbe | None:
-    """The probe of the tool that `call` is of; None where it offers none, or the manifest wants a person to be asked.
+    """The probe of the tool of `call`; None without one, or if the manifest wants a person asked.
 
-    An MCP server offers none: what it says of its tools chooses no code of the workspace.
+    An MCP server offers none: its description of a tool chooses no code of the workspace.
     """
     definition, toolset = attempt.tool.tool_def, config.graph.toolsets.get(attempt.use.name)
     name = (definition.metadata or {}).get(PROBING)

@@ -1,4 +1,4 @@
-"""Tools that a model's provider runs. No gate stands before their calls, so it stands before their being offered."""
+"""Tools that a model's provider runs. The gate cannot come before their calls, so it decides on offering them."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 async def offered(config: RuntimeConfig, frame: CallFrame) -> list[NativeTool[object]]:
     """The provider-side tools that the model may use in this call of its worker.
 
-    One that needs approval is asked about here, before its model hears of it; one that is blocked is left out
-    without a word, like every tool whose calls are all blocked.
+    One that needs approval is asked about before its model hears of it; a blocked one is left out silently, like every
+    tool whose calls are all blocked.
     """
     tools: list[NativeTool[object]] = []
     labels = labels_for(config, frame.context)
@@ -65,9 +65,9 @@ async def offered(config: RuntimeConfig, frame: CallFrame) -> list[NativeTool[ob
 
 
 def _to_come(config: RuntimeConfig, frame: CallFrame) -> Labels:
-    """The labels that a later request may hold, whose calls the provider makes: nobody decides on those then.
+    """The labels of later requests, whose provider-side calls nobody decides on then.
 
-    What a worker that has other tools may come upon, nobody knows: a file may hold what anybody has read.
+    For a worker with other tools these are all labels: a file may hold anything that anybody has read.
     """
     labelling, uses = config.base.labelling, frame.worker.uses if frame.worker else ()
     if any(use.name != PROVIDER_SIDE for use in uses):
@@ -77,12 +77,12 @@ def _to_come(config: RuntimeConfig, frame: CallFrame) -> Labels:
 
 
 def require_support(graph: Graph, models: Mapping[str, Model], chains: Mapping[str, Sequence[str]]) -> None:
-    """Nothing, where every worker's model offers the provider-side tools that the worker names, and brings none.
+    """Requires that every worker's model offers the provider-side tools that the worker names, and brings none.
 
-    `chains` says by which references each worker's model was made.
+    `chains` gives the references of each worker's model.
 
     Raises:
-        LlmdoError: Some does not; says so of all of them at once.
+        LlmdoError: Some does not; reports all at once.
     """
     problems = [
         f"worker `{name}` names the provider-side tool `{tool.name}`, which `{reference}` does not offer"
@@ -109,7 +109,7 @@ def _tools(graph: Graph, worker: Worker | None) -> Iterator[Tool]:
 
 
 def _options(worker: Worker | None, tool: str) -> Mapping[str, Any]:
-    """What the worker's header says of one of its provider-side tools."""
+    """The options of one such tool in the worker's header."""
     lines = (
         use.config.get("options", {}) for use in (worker.uses if worker else ()) if use.name == PROVIDER_SIDE
     )
@@ -117,7 +117,7 @@ def _options(worker: Worker | None, tool: str) -> Mapping[str, Any]:
 
 
 def _each(model: Model, chain: Sequence[str]) -> Iterator[tuple[str, Model]]:
-    """The models of a fallback chain, any of which may be asked, each with its reference."""
+    """The models of a fallback chain, each with its reference."""
     models = model.models if isinstance(model, FallbackModel) else [model]
     for number, choice in enumerate(models):
         yield chain[number] if len(chain) == len(models) else chain[0], choice

@@ -1,4 +1,4 @@
-"""Sealed texts in the arguments of a call: put in before it is decided on, and asked about where they say to whom."""
+"""Sealed texts in a call's arguments: put in before the decision, and asked about if they choose a target."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 def targets_of(graph: Graph, toolset: str, tool: ToolDefinition) -> frozenset[str] | None:
-    """The arguments of a tool that say to whom or on what it acts; None where nobody says, so that each may.
+    """The arguments of a tool that say to whom or on which object it acts; None if nobody says, so that each may.
 
-    What a worker is told says neither: the worker has read it from then on.
+    The input of a worker says neither: the worker has read it from then on.
 
     Raises:
-        LlmdoError: The manifest or the tool's author names one that the tool does not take: the one that was meant
-            would be none.
+        LlmdoError: The manifest or the tool's author names one that the tool does not take: the intended argument would
+            be no target.
     """
     if toolset in graph.workers:
         return frozenset({FILES})
@@ -59,10 +59,10 @@ def targets_of(graph: Graph, toolset: str, tool: ToolDefinition) -> frozenset[st
 
 
 async def unsealed(config: RuntimeConfig, attempt: Attempt, opened: Opened) -> tuple[Attempt, dict[str, Any]]:
-    """The attempt with what its sealed texts bring, and the arguments that are decided on and run.
+    """The attempt with the labels of its sealed texts, and the arguments that are decided on and run.
 
-    What a stranger may have written counts where it says to whom or on what the tool acts; what is private counts
-    everywhere. A value of the first kind that a stranger may have chosen is asked about, once for each tool.
+    Strangers' labels count in targets, private ones everywhere. A target that a stranger may have chosen is asked
+    about, once for each tool and value.
 
     Raises:
         Refused: The tool does not take such a text, or it would be only a part of a target.
@@ -102,10 +102,10 @@ async def unsealed(config: RuntimeConfig, attempt: Attempt, opened: Opened) -> t
 def unsealed_by_code(
     config: RuntimeConfig, name: str, given: Mapping[str, Any], context: Context
 ) -> tuple[Opened, Labels]:
-    """The arguments of a call of the worker `name` by code, and the labels under which that is chosen.
+    """The arguments of a worker's call by code, and the labels under which it is chosen.
 
     Raises:
-        ToolFailed: A sealed text would say which file is handed over, and code asks nobody about that.
+        ToolFailed: A sealed text would name an attachment, and code asks nobody about that.
     """
     opened = opened_in(given, context.seals)
     if FILES in opened.seals:
@@ -114,7 +114,7 @@ def unsealed_by_code(
 
 
 def answered(config: RuntimeConfig, attempt: Attempt, call: Call) -> None:
-    """Notes that a call was let through, so that its sealed values are not asked about again for its tool."""
+    """Notes that a call was let through, so that its tool's sealed values are not asked about again."""
     config.ledger.unsealed.update(_key(call, target) for target in attempt.sealed)
 
 

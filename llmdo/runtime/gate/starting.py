@@ -1,4 +1,4 @@
-"""What stands before an MCP server: whether a worker may start it, and what its refusal of a changed tool means."""
+"""The start of an MCP server: whether a worker may start it, and the refusal of a changed tool."""
 
 from __future__ import annotations
 
@@ -35,9 +35,8 @@ async def require_start(
 ) -> None:
     """Returns when this call of a worker may use the MCP server `use`; other toolsets need no start.
 
-    Decided once for each call of a worker, before its first call of a tool of the server, also where another
-    worker has it running already: what a worker may do does not depend on who came first. `labels` are those of the
-    call that needs it.
+    Decided once for each call of a worker, before its first call of the server's tools, even if another worker has it
+    running: a worker's rights do not depend on who came first. `labels` are those of the call that needs it.
 
     Raises:
         Refused: The rules block it, or it needs an approval that was not given.
@@ -62,7 +61,7 @@ async def require_start(
 
 
 def may_start_unasked(config: RuntimeConfig, frame: CallFrame, use: Use) -> bool:
-    """Whether the rules let a worker use `use` as far as its start goes, without a question; nothing is decided."""
+    """Whether the rules let a worker start `use` without a question; decides nothing."""
     raised = START_TOOL.capabilities
     return not is_server(config, use) or decide(raised, raised, frame.authority).decision == "allowed"
 
@@ -74,7 +73,7 @@ def is_server(config: RuntimeConfig, use: Use) -> bool:
 
 
 def _description(server: Server | None) -> dict[str, Any]:
-    """What a person is shown: what is started, without the values of variables."""
+    """The command or address for a person to see, without values of variables."""
     if server is None:
         return {}
     if server.url is not None:
@@ -83,7 +82,7 @@ def _description(server: Server | None) -> dict[str, Any]:
 
 
 def refused_by_lock(config: RuntimeConfig, frame: CallFrame, call: Call, why: Drifted) -> Refused:
-    """The gate's no to a call of a tool that is not what was locked; no rule and no answer lifts it."""
+    """The gate's no to a tool that differs from the locked one; no rule and no answer lifts it."""
     decided = call.decided(
         worker=frame.name,
         decision="blocked",

@@ -1,4 +1,4 @@
-"""The gate: every call of every tool is decided on here, on the very arguments that will run."""
+"""The gate: decides on every call of every tool, on the very arguments that will run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 _ENDINGS = (ToolFailed, ModelRetry, ValidationError, AgentRunError, LlmdoError)
-"""What a tool may raise that is not a crash."""
+"""Errors of a tool that are no crash."""
 
 
 def _plain(tool: ToolsetTool[object]) -> ToolsetTool[object]:
@@ -63,26 +63,25 @@ def _plain(tool: ToolsetTool[object]) -> ToolsetTool[object]:
 
 @dataclass
 class Gate(WrapperToolset[object]):
-    """A toolset behind the gate, for one call of a worker. Nothing goes around it: it is the outermost wrapper."""
+    """A toolset behind the gate, for one call of a worker: the outermost wrapper, so that nothing goes around it."""
 
     config: RuntimeConfig
     frame: CallFrame
     use: Use
     tools: Mapping[str, Tool]
-    """The declared tools by name; a tool that is not among them is hidden, and blocked if it is called."""
+    """Declared tools by name; any other is hidden, and blocked if called."""
     runtime: object
-    """What the toolset finds as `ctx.deps`, whatever those of the agent are; the tools that an agent brings along find
-    the agent's own, which may be this."""
+    """The toolset's `ctx.deps`, whatever the agent's; an agent's own tools get the agent's, which may be this."""
     caller: Context | None = None
-    """The labels of the code that calls the tools; None where a model does."""
+    """The labels of the calling code; None if a model calls."""
     is_for_code: bool = False
-    """Whether code calls the tools: of one that is never let through it is told why, where a model does not see it."""
+    """Whether code calls the tools: it is told why a tool never runs, while a model does not see the tool."""
     _open: frozenset[str] = field(init=False)
-    """The tools that some call could use."""
+    """Tools that some call could use."""
     _is_server: bool = field(init=False)
-    """Whether it is an MCP server, which is started by its first call."""
+    """Whether it is an MCP server, started by its first call."""
     _asking: set[str] = field(init=False, default_factory=set)
-    """The tools whose author wants every call approved."""
+    """Tools whose author wants every call approved."""
 
     def __post_init__(self) -> None:
         self._is_server = is_server(self.config, self.use)
@@ -95,7 +94,7 @@ class Gate(WrapperToolset[object]):
 
     @property
     def _labelled(self) -> Context:
-        """The labels of whoever calls the tools."""
+        """The labels of the caller."""
         return self.frame.context if self.caller is None else self.caller
 
     def _context(self, ctx: RunContext[object]) -> RunContext[object]:
@@ -113,19 +112,19 @@ class Gate(WrapperToolset[object]):
         return await super().for_run_step(self._context(ctx))
 
     async def get_instructions(self, ctx: RunContext[object]) -> Any:
-        """What the toolset tells the model."""
+        """The toolset's instructions for the model."""
         instructions = await super().get_instructions(self._context(ctx))
         if self.config.is_labelled and instructions is not None and self.use.name not in builtin.NAMES:
             self._note_words(self.tools.values())
         return instructions
 
     def _note_words(self, tools: Iterable[Tool]) -> None:
-        """Labels what these tools say where no call is decided on: it may be all that they declare."""
+        """Labels words of these tools outside of any decision: they may come from all declared capabilities."""
         if capabilities := {each for tool in tools for each in tool.capabilities}:
             self._labelled.carry(declared(self.config.base.labelling, capabilities, self.frame.path))
 
     def _least(self, tool: Tool) -> tuple[tuple[Capability, ...], ...] | None:
-        """The groups of capabilities of each of which every call raises one, as `never_runs` takes them."""
+        """Groups of capabilities; every call raises one of each group, as `never_runs` takes them."""
         if not tool.hook:
             return None
         if self.use.name in self.config.graph.workers:
@@ -133,10 +132,10 @@ class Gate(WrapperToolset[object]):
         return tuple(map(tuple, builtin.raised_always(self.use.name, tool)))
 
     async def get_tools(self, ctx: RunContext[object]) -> dict[str, ToolsetTool[object]]:
-        """The tools that are declared and not blocked whatever the call.
+        """The declared tools that are not blocked whatever the call.
 
-        All become plain function tools: pydantic-ai would defer the others to handlers that do not exist
-        here, or add a search tool of its own that no gate stands before.
+        All become plain function tools: pydantic-ai would defer others to handlers that do not exist here, or add an
+        ungated search tool of its own.
         """
         tools = await self.wrapped.get_tools(self._context(ctx))
         if self.config.is_labelled:
@@ -158,10 +157,10 @@ class Gate(WrapperToolset[object]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[object], tool: ToolsetTool[object]
     ) -> Any:
-        """What the tool returns, once the call is decided on.
+        """The result of the tool, once the call is decided on.
 
         Raises:
-            ToolFailed: The call was refused, or the tool failed in a way that its model can deal with.
+            ToolFailed: The call was refused, or failed in a way that its model can deal with.
             LlmdoError: The tool failed in a way that ends its worker.
         """
         ctx = self._context(ctx)
@@ -250,7 +249,7 @@ class Gate(WrapperToolset[object]):
     async def _unsealed(
         self, attempt: Attempt, arguments: dict[str, Any], seals: Mapping[str, Seal]
     ) -> tuple[Attempt, dict[str, Any]]:
-        """The attempt with what its sealed texts bring, and the arguments with these in their places."""
+        """The attempt with the labels of its sealed texts, and the arguments with these in their places."""
         sealed = opened_in(arguments, seals)
         return await unsealed(self.config, attempt, sealed) if sealed.seals else (attempt, arguments)
 
@@ -259,7 +258,7 @@ class Gate(WrapperToolset[object]):
         return self.config.backtrace.crash(sentence, error, hint=hint)
 
     async def _executed(self, attempt: Attempt, permit: Permit, *, again: bool = False) -> Any:
-        """What the tool returns, which may be what the journal says that it returned; delegates are always entered."""
+        """The tool's result, or the journal's; delegates are always entered."""
         call, ctx, tool, log = permit.call, attempt.ctx, attempt.tool, self.config.log
         name, arguments = call.tool, call.arguments
         is_over = log.is_over(call.path, self._ends)
@@ -297,7 +296,7 @@ class Gate(WrapperToolset[object]):
                 self._labelled.take(context)
 
     def _unrecorded(self, call: Call) -> Labels:
-        """The labels of all that the code of `call`, which is over, may have come upon: only its result is recorded."""
+        """The labels of all that the finished call's code may have read: only its result is recorded."""
         config, worker, toolset = (
             self.config,
             self.frame.worker,
@@ -315,7 +314,7 @@ class Gate(WrapperToolset[object]):
     async def _kept(
         self, attempt: Attempt, permit: Permit, work: Callable[[], Coroutine[object, object, Any]]
     ) -> Any:
-        """What `work` returns, which the journal keeps, or what it says that it returned."""
+        """The result of `work`, which the journal keeps, or the journal's."""
         call, ctx, tool, log = permit.call, attempt.ctx, attempt.tool, self.config.log
         name, arguments = call.tool, call.arguments
         if not log.keeps or self.use.name in self.config.graph.workers:
@@ -351,5 +350,5 @@ class Gate(WrapperToolset[object]):
 
     @property
     def _ends(self) -> Kind:
-        """The kind of the entry that says how a call ended."""
+        """The kind of the entry for a call's end."""
         return "return" if self.use.name in self.config.graph.workers else "finished"

@@ -1,1 +1,1 @@
-"""Which model answers a worker, and how a request leaves: counted, retried, and failing in a sentence."""
+"""The choice of a worker's model, and its requests: counted, retried, and failing in a sentence."""

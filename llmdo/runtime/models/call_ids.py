@@ -1,4 +1,4 @@
-"""The ids of the calls that a model makes, which some providers give to several of them."""
+"""The ids of the calls in a model's responses, which some providers repeat."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def with_unique_ids(response: ModelResponse, messages: Iterable[ModelMessage]) -> ModelResponse:
-    """The response, each of its calls with an id that no other one of it or of `messages` has.
+    """The response with ids for its calls that no other call in it or in `messages` has.
 
-    A result is given back under the id of its call, so nobody, also not the provider, misses the one that was there.
+    A result is returned under the id of its call, so nobody, not even the provider, needs the replaced one.
     """
     if not any(isinstance(part, BaseToolCallPart) for part in response.parts):
         return response

@@ -1,4 +1,4 @@
-"""Which model a worker uses, and models made from their references: on first use, one of a name in a run."""
+"""The choice of a worker's model, and models made from references: on first use, one per name in a run."""
 
 from __future__ import annotations
 
@@ -23,33 +23,35 @@ if TYPE_CHECKING:
     from llmdo.graph.worker import Worker
 
 EXTRAS = frozenset({"openai", "anthropic", "google", "groq", "mistral"})
-"""Providers' libraries that an extra of ours installs."""
+"""The providers' libraries that our extras install."""
 
 _EXTRA = re.compile(r"pydantic-ai-slim\[([a-z-]+)\]")
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 
 
 ChoiceSource = Literal["person", "journal", "fleet"]
-"""Who says which models: who starts the run now, or a record, which gives no authority. Code that only a journal names
-needs an answer about trust, whoever else goes on without one; a fleet takes only what its lock names."""
+"""The origin of a choice of models: a person who starts the run now, or a record, which gives no authority.
+
+Code that only a journal names always needs an answer about trust; a fleet takes only models named by its lock.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
-    """What a run says about models, beside what the files say."""
+    """A run's own choice of models, in addition to that of the files."""
 
     by_worker: Mapping[str, str] = field(default_factory=dict)
     """`--model WORKER=MODEL`."""
     default: str | None = None
     """`--model MODEL`."""
     environment: str | None = None
-    """What `LLMDO_MODEL` holds."""
+    """The value of `LLMDO_MODEL`."""
     instances: Mapping[str, Model] = field(default_factory=dict)
-    """References that a program uses for models that it made itself."""
+    """A program's own models by the references that it uses for them."""
     source: ChoiceSource = "person"
 
     def with_instances(self, models: Mapping[str, Model]) -> ModelChoice:
-        """The choice where a program made `models` itself for these workers."""
+        """The choice with a program's own `models` for these workers."""
         instances, names = {**self.instances}, {**self.by_worker}
         for worker, model in models.items():
             names[worker] = named(model, instances)
@@ -57,7 +59,7 @@ class ModelChoice:
 
 
 def named(model: Model, instances: dict[str, Model]) -> str:
-    """A unique reference to a model that a program made, under which it is added to `instances`."""
+    """A unique reference to a program's own model, which is added to `instances`."""
     name, number = f"{model.model_id} (given)", 1
     while instances.setdefault(name, model) is not model:
         number += 1
@@ -66,7 +68,7 @@ def named(model: Model, instances: dict[str, Model]) -> str:
 
 
 def choose(graph: Graph, entry: Entry, worker: Worker, choice: ModelChoice) -> str | None:
-    """The reference of the model that `worker` uses: the first that is given, from the nearest to the widest."""
+    """The reference of the model of `worker`: the first that is given, from the nearest to the widest."""
     in_files = (reference and reference.name for reference in (entry.model, graph.settings.model))
     candidates = (
         choice.by_worker.get(worker.name),
@@ -81,21 +83,21 @@ def choose(graph: Graph, entry: Entry, worker: Worker, choice: ModelChoice) -> s
 
 @dataclass(slots=True, kw_only=True)
 class ModelSource:
-    """Makes models. Kept for one run: two workers with the same reference share the model."""
+    """Makes models for one run: workers with the same reference share the model."""
 
     aliases: Mapping[str, tuple[str, ...]]
     load: Callable[[str], object]
-    """What FILE.py:NAME of the workspace holds."""
+    """Loads the object named FILE.py:NAME in the workspace."""
     root: Path
-    """Of the workspace, for recordings."""
+    """The root of the workspace, for recordings."""
     _made: dict[str, Model] = field(default_factory=dict)
 
     def chain(self, reference: str) -> tuple[str, ...]:
-        """The models that `reference` stands for, in the order in which they are tried."""
+        """The models that `reference` means, in the order in which they are tried."""
         return self.aliases.get(reference, (reference,))
 
     def make(self, reference: str) -> Model:
-        """The model that `reference` stands for.
+        """The model that `reference` means.
 
         Raises:
             LlmdoError: It cannot be made; says which environment variable or which extra is missing.
@@ -142,7 +144,7 @@ class ModelSource:
 
 
 def _cannot_be_made(reference: str, error: Exception) -> LlmdoError:
-    """The one sentence that says what to do, made of what the provider's code said."""
+    """The provider's error in one sentence, with the remedy."""
     text = str(error)
     if isinstance(error, ImportError):
         match = _EXTRA.search(text)
@@ -160,10 +162,10 @@ def _cannot_be_made(reference: str, error: Exception) -> LlmdoError:
 def models_of(
     graph: Graph, entry: Entry, workers: Iterable[str], choice: ModelChoice, source: ModelSource
 ) -> dict[str, Model]:
-    """The model of each of `workers`, made before anything is asked of one.
+    """The model of each of `workers`, made before any is asked.
 
     Raises:
-        LlmdoError: Some cannot be made, do not fit, or none is named; says so of all of them at once.
+        LlmdoError: Some cannot be made, do not fit, or none is named; reports all at once.
     """
     by_worker: dict[str, Model] = {}
     problems: dict[str, LlmdoError] = {}
@@ -183,10 +185,10 @@ def _model_of(graph: Graph, entry: Entry, worker: Worker, choice: ModelChoice, s
 
 
 def fitting(graph: Graph, entry: Entry, worker: Worker, choice: ModelChoice) -> str:
-    """The reference of the model that `worker` uses, with which it works.
+    """The reference of the model that `worker` uses.
 
     Raises:
-        LlmdoError: None is named, or it does not work with it.
+        LlmdoError: None is named, or it does not fit.
     """
     reference = choose(graph, entry, worker, choice)
     if reference is None:
@@ -199,7 +201,7 @@ def fitting(graph: Graph, entry: Entry, worker: Worker, choice: ModelChoice) -> 
 
 
 def require_fit(worker: Worker, chain: Iterable[str]) -> None:
-    """Nothing, where `worker` works with all models of a chain.
+    """Requires that `worker` works with all models of a chain.
 
     Raises:
         LlmdoError: It does not.

@@ -1,4 +1,4 @@
-"""Failures in a sentence, with what to do about them: of models, workers and tools, as models and people are told."""
+"""Failures of models, workers and tools in a sentence for models and people, with remedies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MAX_TOLD = 500  # characters: what a model is told about a failure
 MAX_QUOTED = 200  # characters of a provider's own words
 
 _CREDENTIALS = frozenset({401, 403})
-"""The statuses about a key, of which a part may be in what the provider sent: that is never quoted."""
+"""The statuses about a key: responses may hold a part of it and are never quoted."""
 
 _MASKED = re.compile(r"[\w-]+(?:\*{2,}[\w*-]*|(?:\.{3,}|…|•{2,})[\w-]+)")
 """A word with its middle left out, as providers quote keys."""
@@ -47,28 +47,28 @@ _PAGE = re.compile(r"<!doctype html|<html", re.IGNORECASE)
 
 
 _WORDED = (AgentRunError, FallbackExceptionGroup, LlmdoError, ModelRetry, ToolFailed, ValidationError)
-"""Failures that are told in words, which say more than a place in code."""
+"""Failures with messages of their own, better than a place in code."""
 
 
 _MALFORMED = (AttributeError, LookupError, TypeError)
-"""What a client raises that looks for parts of an answer that has none, such as `null`."""
+"""The errors of clients at answers without the expected parts, such as `null`."""
 
 
 class UnreadableAnswerError(ModelAPIError):
-    """A provider answered something that is no answer of its API, such as the page of a proxy."""
+    """A provider's response is no answer of its API, such as a proxy's page."""
 
 
 class OutOfQuotaError(LlmdoError):
-    """The quota of a provider is used up: whatever is asked next fails as well."""
+    """The quota of a provider is used up: further requests fail as well."""
 
 
 def failure_text(error: BaseException, backtrace: Backtrace | None = None) -> str:
-    """Why a worker failed, as its caller's model is told: a sentence, with the place but without the source."""
+    """The failure of a worker for its caller's model: a sentence with the place, without source."""
     return _shortened(explained(error, backtrace=backtrace).message)
 
 
 def without_body(error: BaseException) -> str:
-    """Why a request failed, without what the provider sent: that may repeat anything."""
+    """The reason for a failed request, without the response, which may repeat anything."""
     match error:
         case ModelHTTPError():
             text = f"the status was {error.status_code}"
@@ -82,10 +82,10 @@ def without_body(error: BaseException) -> str:
 def explained(
     error: BaseException, models: Mapping[str, str] | None = None, backtrace: Backtrace | None = None
 ) -> LlmdoError:
-    """What happened in one sentence, with a hint where there is something to do.
+    """A failure in one sentence, with a hint if there is a remedy.
 
-    `models` holds the `provider:model` of each name that a provider calls its model by: a failure knows only that.
-    `backtrace` finds where code of the workspace failed.
+    `models` maps each provider's name of a model, the only one in a failure, to `provider:model`. `backtrace` finds the
+    failed place in the workspace's code.
     """
     match error:
         case CrashError():
@@ -117,7 +117,7 @@ def explained(
 
 
 def unreadable(error: Exception, model_name: str) -> UnreadableAnswerError | None:
-    """What `error`, which a client raised, says of an answer that it could not read; None for all other failures."""
+    """A client's `error` about an unreadable answer; None for all other failures."""
     text = str(error)
     if isinstance(error, _MALFORMED):
         return UnreadableAnswerError(model_name, "it does not have the form that the API promises")
@@ -182,21 +182,21 @@ def _key_hint(model: str) -> str:
 
 
 def _address_hint(model: str) -> str | None:
-    """A question about the variable that leads elsewhere than to the provider, where one is set."""
+    """A question about the variable that replaces the provider's address, if set."""
     names = (name.removesuffix("_API_KEY") + "_BASE_URL" for name in key_variables(model))
     variable = next((name for name in names if os.environ.get(name)), None)
     return f"is the address in `{variable}` right?" if variable else None
 
 
 def _body_message(body: object) -> str:
-    """What a provider said in the body of an error, in its own words; nothing where it sent none, or a page."""
+    """The provider's own message in an error's body; empty for none, or a page."""
     while isinstance(body, dict):
         body = body.get("message") or body.get("error") or body.get("detail")
     return _quotable(body) if isinstance(body, str) and not _PAGE.search(body) else ""
 
 
 def _quotable(text: str) -> str:
-    """`text` on one line, shortened, without keys and without what is left of one."""
+    """`text` on one line, shortened, without keys and parts of keys."""
     line = Redaction.of(os.environ).text(" ".join(text.split()))
     line = _MASKED.sub("[redacted]", line)
     return line if len(line) <= MAX_QUOTED else line[:MAX_QUOTED] + "..."
@@ -212,7 +212,7 @@ def _refusal(error: ContentFilterError) -> str:
 
 
 def _with_last_mistake(error: UnexpectedModelBehavior) -> str:
-    """The failure, and where it is that a model was corrected too often, what it did wrong the last time."""
+    """The failure, and the model's last mistake if it was corrected too often."""
     message = error.message.partition(" Consider raising")[0].rstrip(".")
     mistake = error.__cause__
     if mistake is None or "xceeded max" not in message:

@@ -1,4 +1,4 @@
-"""What the models have in common by which the runs of agents ask theirs."""
+"""The common base of the models that agents' runs ask."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from pydantic_ai.models.wrapper import WrapperModel
 
 
 class ModelPerCall(WrapperModel):
-    """A worker's model in one call of it: no agent has it for its own."""
+    """A worker's model in one call of it; never the own model of an agent."""

@@ -1,9 +1,9 @@
-"""A model that plays a recording: `replay:FILE.sqlite` answers a request as it was answered when the run was recorded.
+"""A model that plays a recording: `replay:FILE.sqlite` gives the recorded answers of a run.
 
-`replay:FILE.json` plays those of an eval, of which the run is chosen by what it is given.
+`replay:FILE.json` plays those of an eval, whose run is chosen by its input.
 
-A request is found by its place, the call path of its worker and its number there, and is then compared with the
-recorded one: parallel delegates that are asked the same do not get each other's answers, and what differs has a name.
+A request is found by its worker's call path and its number there, then compared with the recorded one: parallel
+delegates with equal requests keep their own answers, and differences are named.
 """
 
 from __future__ import annotations
@@ -56,19 +56,19 @@ class _Exchange:
     request: Mapping[str, Any]
     answer: object
     encoding: Encoding
-    """What compares with it."""
+    """The encoding for comparisons with it."""
     content: Callable[[str], bytes]
     otherwise: str
     """The message about another request."""
     again: str = ""
-    """What makes a recording of that one."""
+    """The way to record that one."""
 
 
 class PlayedModel(Model):
-    """A model whose answers are those of a recorded run. It asks nobody: what is not recorded is an error."""
+    """A model with the answers of a recorded run. It asks nobody: an unrecorded request is an error."""
 
     def __init__(self, file: str, root: Path, call: tuple[RuntimeConfig, CallFrame] | None = None) -> None:
-        """`file` lies in the workspace at `root`; `call` is that of the worker which it answers.
+        """`file` lies in the workspace at `root`; `call` is the worker's call that it answers.
 
         Raises:
             LlmdoError: There is no such file in the workspace.
@@ -87,7 +87,7 @@ class PlayedModel(Model):
 
     @property
     def system(self) -> str:
-        """What stands for the provider."""
+        """A name in place of the provider."""
         return "replay"
 
     def for_call(self, config: RuntimeConfig, frame: CallFrame) -> PlayedModel:
@@ -103,7 +103,7 @@ class PlayedModel(Model):
         """The recorded answer to this request.
 
         Raises:
-            LlmdoError: The recording has no request at this place, or another one; says what differs.
+            LlmdoError: The recording has none at this place, or of another request.
         """
         if self._call is None:
             raise LlmdoError(f"`replay:{self._file}` answers the workers of a run alone")
@@ -131,7 +131,7 @@ class PlayedModel(Model):
         step: int,
         encoding: Encoding,
     ) -> Iterator[_Exchange]:
-        """The request at a place of the run that was exported.
+        """The request at a place of the exported run.
 
         Raises:
             LlmdoError: It is not there.
@@ -192,7 +192,7 @@ class PlayedModel(Model):
         )
 
     def _played(self, response: ModelResponse, sent: Mapping[str, object]) -> ModelResponse:
-        """A recorded answer by the name of what gives it now, which costs nothing; what it had cost is noted."""
+        """A recorded answer in this model's name, at no cost; the original cost is noted."""
         cost = response.usage.cost
         response.usage = replace(response.usage, cost=Decimal(0))
         response.provider_name, response.model_name = self.system, self._file
@@ -211,7 +211,7 @@ class PlayedModel(Model):
         parameters: ModelRequestParameters,
         exchange: _Exchange,
     ) -> dict[str, object]:
-        """What the request is made of, to be compared with the recorded one, which was for another model."""
+        """The request in comparable form; the recorded one was for another model."""
         shown = definitions(shown_tools(parameters))
         own = config.graph.workers[frame.name].model_settings
         # What became of `max_retries` on the way here does not matter to a model.
@@ -227,7 +227,7 @@ class PlayedModel(Model):
 
 @lru_cache(maxsize=4)
 def _parsed(content: bytes, name: str) -> Recording:
-    """The recording of an eval, read once and not with each request.
+    """The recording of an eval, parsed once for all requests.
 
     Raises:
         LlmdoError: It is none.
@@ -244,7 +244,7 @@ def _responses(messages: Sequence[ModelMessage]) -> int:
 
 
 def _instead(journal: JournalStore, path: str) -> str:
-    """What a recording holds of the worker at `path`, where it lacks a request."""
+    """The recorded requests of the worker at `path`, else the workers with some, in words."""
     count = sum(entry.path == path for entry in journal.entries("request"))
     if count:
         return f"which holds {count} of this worker"

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 class RecordedModel(PersistentModel):
     """A worker's model in one call of it: its requests are served from the journal, or sent and recorded.
 
-    It is the outermost, so nothing is asked around it. What a tool asks by itself is part of that tool, whose result
-    the journal has: it passes through.
+    It is the outermost model, so nothing is asked around it. Requests by a tool's own code pass through: the journal
+    has the tool's result.
     """
 
     def __init__(self, model: Model, config: RuntimeConfig, frame: CallFrame, recorder: Recorder) -> None:
@@ -49,9 +49,9 @@ class RecordedModel(PersistentModel):
         self._frame = frame
         self._recorder = recorder
         self._prepared: list[ModelMessage] | None = None
-        """What the next request tells, before it is put into the words of the model's provider."""
+        """The messages of the next request, before their conversion for the provider."""
         self._seen = 0
-        """The messages that the request before held."""
+        """The number of messages in the previous request."""
         self._last: ModelMessage | None = None
         """The last of them."""
         self._tools: list[ToolDefinition] = []
@@ -60,7 +60,7 @@ class RecordedModel(PersistentModel):
     def prepare_messages(
         self, messages: list[ModelMessage], model_request_parameters: ModelRequestParameters | None = None
     ) -> list[ModelMessage]:
-        """The messages in the words of the provider. Recorded are those that every model would be given."""
+        """The messages converted for the provider. Recorded are those before, equal for every model."""
         if not is_in_code():
             self._prepared = messages
         return super().prepare_messages(messages, model_request_parameters)
@@ -90,7 +90,7 @@ class RecordedModel(PersistentModel):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[object] | None = None,
     ) -> AsyncIterator[StreamedResponse]:
-        """The same, piece by piece; one that is recorded in one piece."""
+        """The same, piece by piece; a recorded one in one piece."""
         live = super().request_stream(messages, model_settings, model_request_parameters, run_context)
         if is_in_code():
             async with live as stream:
@@ -145,7 +145,7 @@ class RecordedModel(PersistentModel):
             return Asking(path, step, build(None))
 
     async def _keep(self, asking: Asking, response: ModelResponse) -> None:
-        """Keeps a request and what its model answered."""
+        """Keeps a request and its model's answer."""
         encoding = self._recorder.encoding
         packed, asked = encoding.response(response), encoding.plain(asking.sent)
         entry = JournalEntry(
@@ -159,7 +159,7 @@ class RecordedModel(PersistentModel):
         await self._recorder.record(entry, packed.contents, hold="written")
 
     def _served(self, response: ModelResponse) -> ModelResponse:
-        """A recorded response, counted and reported like one that comes from the model."""
+        """A recorded response, counted and reported like a new one."""
         self._config.ledger.count_request(self._frame.name)
         report = RequestReporter(self._config, self._frame, self.model_id)
         report.requested()
@@ -167,9 +167,9 @@ class RecordedModel(PersistentModel):
         return response
 
     def _offered(self, tools: list[ToolDefinition], recorded: Mapping[str, object] | None) -> str:
-        """The digest of what the model is shown of its tools, under which the journal keeps it.
+        """The journal's digest of the tools shown to the model.
 
-        It is the one of a request that is `recorded` where that showed the same.
+        It is that of the `recorded` request if that showed the same.
         """
         if recorded is not None:
             journal, encoding = self._recorder.journal, self._recorder.encoding
@@ -181,7 +181,7 @@ class RecordedModel(PersistentModel):
 
 
 def _new_in(messages: Sequence[ModelMessage], seen: int, last: ModelMessage | None) -> Sequence[ModelMessage]:
-    """What comes after the `last` of so many messages of the request before; all where it was taken out."""
+    """The messages after the `last` of the `seen` ones of the previous request; all if it was removed."""
     if seen == 0 or (seen <= len(messages) and messages[seen - 1] is last):
         return messages[seen:]
     for at in range(len(messages) - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""What is reported and counted of the requests of a worker to its model, whether a provider answers or the journal."""
+"""Reports and counts of a worker's requests to its model, answered by a provider or the journal."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _CALLS = (ToolCallPart, NativeToolCallPart)
 
 @dataclass(frozen=True, slots=True)
 class RequestReporter:
-    """Tells of the requests of one call of a worker to one model."""
+    """Reports the requests of one call of a worker to one model."""
 
     config: RuntimeConfig
     frame: CallFrame
     model: str
-    """As it names itself."""
+    """The id of the model."""
 
     def requested(self) -> None:
         """The model is about to be asked."""
@@ -84,7 +84,7 @@ class RequestReporter:
 
 
 def cut_off(response: ModelResponse) -> str | None:
-    """What cut off an answer before it was complete, in words; None for one that is."""
+    """The reason for an incomplete answer, in words; None for a complete one."""
     match response.finish_reason:
         case "length":
             return "it reached the limit of its tokens"
@@ -94,7 +94,7 @@ def cut_off(response: ModelResponse) -> str | None:
 
 
 def _price(response: ModelResponse, model: str) -> None:
-    """Says in `response` what it cost, as pydantic-ai would somewhat later; nothing where nobody knows."""
+    """Sets the cost of `response`, earlier than pydantic-ai would; nothing without a price."""
     if model.startswith(UNPAID):
         response.usage.cost = response.usage.cost or Decimal(0)
     elif response.usage.cost is None and response.model_name:

@@ -1,4 +1,4 @@
-"""Requests as they leave: each attempt at each model of a chain takes its place in the budget first."""
+"""Requests on their way: each attempt at each model of a chain reserves its place in the budget first."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class RequestCounter:
         """Keeps that the request failed, which counts as long as it was sent.
 
         Raises:
-            Exception: `error`, or what it means.
+            Exception: `error`, or an `UnreadableAnswerError` in its place.
         """
         config, frame = self.config, self.frame
         failure = (None if self._is_local(error) else unreadable(error, self.model.model_name)) or error
@@ -116,7 +116,7 @@ class CountedModel(WrapperModel):
 
 
 def model_for_call(model: Model, config: RuntimeConfig, frame: CallFrame) -> Model:
-    """`model` for one call of a worker; of a chain, every model in it, with its requests counted."""
+    """`model` for one call of a worker; every model of a chain, with its requests counted."""
     if isinstance(model, PlayedModel):
         return model.for_call(config, frame)
     if not isinstance(model, FallbackModel):

@@ -1,7 +1,7 @@
-"""Asking a provider again after a failure that passes: bounded, with growing waits, and never twice for an effect.
+"""Retries of a request after a passing failure: bounded, with growing waits, and never twice for an effect.
 
-A request that failed has run no tool of ours, for tools are called after the response is complete. Tools that the
-provider itself runs are another matter: where a request offers some, it is repeated only if it was never begun.
+A failed request has run no tool of ours, for these are called after the response. A request with tools that the
+provider itself runs is repeated only if it was never begun.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.frame import CallFrame
 
 RETRIES = 2
-"""How often a request is repeated where the worker's `max_retries` does not say."""
+"""The number of retries without a `max_retries` of the worker."""
 
 FIRST_WAIT = 0.5  # seconds; doubled after every attempt
 LONGEST_WAIT = 60.0  # seconds; a provider that asks for a longer wait is not waited for
@@ -56,7 +56,7 @@ TOO_EARLY = frozenset({408, 409, 429})
 
 
 class PersistentModel(ModelPerCall):
-    """A worker's model in one call of it: counted, reported, and asked again after a failure that passes.
+    """A worker's model in one call of it: counted, reported, and asked again after a passing failure.
 
     A chain of models is repeated when all of it failed.
     """
@@ -89,7 +89,7 @@ class PersistentModel(ModelPerCall):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """The same, without what pydantic-ai puts around each `request` of a class of models."""
+        """The same, without pydantic-ai's wrapping of each `request` method."""
         settings, retries = self._manner(model_settings)
         self._report.requested()
         attempt = 0
@@ -113,7 +113,7 @@ class PersistentModel(ModelPerCall):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[object] | None = None,
     ) -> AsyncIterator[StreamedResponse]:
-        """The same, piece by piece. Once a piece was delivered, nothing is asked again."""
+        """The same, piece by piece. Nothing is asked again after the first piece."""
         settings, retries = self._manner(model_settings)
         self._report.requested()
         # A chain hands a stream over only when its first piece is there, also where it is a chain of one.
@@ -150,7 +150,7 @@ class PersistentModel(ModelPerCall):
         return await self._counter.request(messages, settings, parameters)
 
     def _manner(self, model_settings: ModelSettings | None) -> tuple[ModelSettings, int]:
-        """How each attempt is made, and how many may follow the first."""
+        """The settings of each attempt, and the number of retries."""
         settings: ModelSettings = {**(model_settings or {})}
         retries = settings.pop("max_retries", RETRIES)
         if all("max_retries" not in model.unsupported_settings for model in _asked(self.wrapped)):
@@ -163,7 +163,7 @@ class PersistentModel(ModelPerCall):
         """Returns when the request may be made again.
 
         Raises:
-            Exception: `error`, in words that people know, where it is not made again.
+            Exception: `error`, in plain words, if it is not made again.
         """
         wait = None
         if isinstance(error, ModelAPIError | FallbackExceptionGroup) and attempt <= retries:
@@ -174,7 +174,7 @@ class PersistentModel(ModelPerCall):
         await asyncio.sleep(wait)
 
     def _in_a_sentence(self, error: Exception) -> Exception:
-        """`error`, or where it is one of a provider, its client or the workspace's own model, ours about it."""
+        """`error`, or our own error for one of a provider, its client or the workspace's own model."""
         if isinstance(error, FallbackExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]  # of a chain of one, which nobody wrote
         if isinstance(error, ModelAPIError | FallbackExceptionGroup):
@@ -186,7 +186,7 @@ class PersistentModel(ModelPerCall):
 
 
 def wait_after(error: Exception, attempt: int, *, has_effects: bool = False) -> float | None:
-    """The seconds to wait before the same request is made again; None where that would not help or not be safe.
+    """The seconds before the same request is made again; None if that would be useless or unsafe.
 
     `has_effects` says that the provider itself may have run tools for it. Of a chain the shortest wait counts.
     """

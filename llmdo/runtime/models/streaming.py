@@ -1,6 +1,6 @@
-"""Answers that arrive piece by piece: a model is asked to stream where somebody listens, and its pieces are reported.
+"""Answers that arrive piece by piece: a model streams if somebody listens, and its pieces are reported.
 
-The agent loop, the journal and the budget see the whole answer alone, as they do where nobody listens.
+The agent loop, the journal and the budget see only the whole answer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BROKEN = "it broke off before its end"
 
 
 def is_heard(config: RuntimeConfig, frame: CallFrame) -> bool:
-    """Whether somebody listens to the answers of the worker of `frame` as they arrive."""
+    """Whether somebody listens to the arriving answers of the worker of `frame`."""
     is_entrys = config.entry.worker is not None and frame.depth == 0
     return config.streams == "everything" or (config.streams == "entry" and is_entrys)
 
@@ -48,11 +48,11 @@ async def answer_heard(
     config: RuntimeConfig,
     frame: CallFrame,
 ) -> ModelResponse:
-    """The answer of `model`, reported as it arrives; all at once where the model cannot stream.
+    """The answer of `model`, reported as it arrives; all at once if the model cannot stream.
 
     Raises:
         UnreadableAnswerError: The stream ended before the answer did.
-        Exception: Whatever the model raises.
+        Exception: The model's own error.
     """
     if not can_stream(model):
         response = await model.request(messages, settings, parameters)
@@ -77,7 +77,7 @@ async def answer_heard(
 
 
 def tell_whole(response: ModelResponse, config: RuntimeConfig, frame: CallFrame) -> None:
-    """Tells of an answer in one piece, for each of its parts."""
+    """Reports an answer in one piece for each of its parts."""
     pieces = Pieces(frame.path, frame.name, config.log.tell)
     for index, part in enumerate(response.parts):
         pieces.begin(index, part)
@@ -85,7 +85,7 @@ def tell_whole(response: ModelResponse, config: RuntimeConfig, frame: CallFrame)
 
 
 def can_stream(model: Model) -> bool:
-    """Whether `model` can answer piece by piece; a scripted one where its script does."""
+    """Whether `model` can answer piece by piece; a scripted one if its script does."""
     if isinstance(model, FunctionModel):
         return model.stream_function is not None
     if isinstance(model, FallbackModel):
@@ -109,7 +109,7 @@ def _complete(stream: StreamedResponse, model: str) -> ModelResponse:
 
 
 def require_end(stream: StreamedResponse, model: str) -> None:
-    """Returns where a stream that was read to its end is that of a complete answer.
+    """Requires that a finished stream has given a complete answer.
 
     pydantic-ai takes the end of a connection for the end of an answer, and of chat completions then assumes a reason.
 
@@ -126,7 +126,7 @@ def require_end(stream: StreamedResponse, model: str) -> None:
 
 
 class Pieces:
-    """Tells of the pieces of one answer."""
+    """Reports the pieces of one answer."""
 
     def __init__(self, path: str, worker: str, tell: Sink) -> None:
         self._path = path
@@ -136,14 +136,14 @@ class Pieces:
         self._has_text = False
         self._is_in_text = False
         self._numbers: dict[int, int] = {}
-        """Those of the calls, by the index of their parts."""
+        """The numbers of the calls, by the index of their parts."""
         self._tools: dict[int, str] = {}
-        """The names of the tools that they call."""
+        """The names of their tools."""
         self._unwritten: list[int] = []
         """The indices of the calls whose arguments came as data."""
 
     def take(self, event: ModelResponseStreamEvent) -> None:
-        """Tells of what has arrived."""
+        """Reports a piece that has arrived."""
         if event.event_kind == "part_delta":
             delta = event.delta
             if delta.part_delta_kind == "text":
@@ -154,7 +154,7 @@ class Pieces:
             self.begin(event.index, event.part)
 
     def begin(self, index: int, part: ModelResponsePart) -> None:
-        """Tells of a part of the answer that is new."""
+        """Reports a new part of the answer."""
         if isinstance(part, TextPart):
             # As `ModelResponse.text` puts parts together.
             between = "\n\n" if self._has_text and not self._is_in_text else ""
@@ -168,7 +168,7 @@ class Pieces:
         self._is_in_text = isinstance(part, TextPart)
 
     def end(self, response: ModelResponse) -> None:
-        """Tells of the arguments that did not come as text."""
+        """Reports the arguments that did not come as text."""
         for index in self._unwritten:
             part = response.parts[index] if index < len(response.parts) else None
             if isinstance(part, BaseToolCallPart):

@@ -1,4 +1,4 @@
-"""Scripted models, whose tokens nobody counts: a response of one says so, where pydantic-ai would guess a number."""
+"""Scripted models, whose tokens nobody counts: their responses say so, while pydantic-ai would guess."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def without_guesses(model: Model) -> Model:
-    """`model`, or where it is a scripted one, the same with no tokens but those that its own function names.
+    """`model`; a scripted one with only the tokens that its function names.
 
-    Of a chain, those of every model in it.
+    Of a chain, this applies to every model.
     """
     if isinstance(model, FallbackModel):
         chain = copy(model)
@@ -39,7 +39,7 @@ def without_guesses(model: Model) -> Model:
 
 
 def _quiet(model: FunctionModel) -> FunctionModel:
-    """The same, whose responses are marked; its streams are not."""
+    """The same with marked responses; its streams are not."""
     if model.function is None:
         return model
     quiet = copy(model)
@@ -86,14 +86,14 @@ class UnmeasuredModel(WrapperModel):
 class _FunctionStream(FunctionStreamedResponse):
     @property
     def usage(self) -> RequestUsage:
-        """None, whatever was guessed meanwhile."""
+        """Nothing, instead of a guess."""
         return _nothing()
 
 
 class _TestStream(TestStreamedResponse):
     @property
     def usage(self) -> RequestUsage:
-        """None, whatever was guessed meanwhile."""
+        """Nothing, instead of a guess."""
         return _nothing()
 
 
@@ -108,7 +108,7 @@ def _nothing() -> RequestUsage:
 
 
 def _marking(function: FunctionDef) -> FunctionDef:
-    """`function`, its responses marked where they name no usage; a plain one stays so, for it runs in a thread."""
+    """`function` with marks on responses without usage; a plain one stays plain, for it runs in a thread."""
 
     def marked(response: ModelResponse) -> ModelResponse:
         if not response.usage.has_values():

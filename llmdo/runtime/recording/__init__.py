@@ -1,1 +1,1 @@
-"""The journal's part in a run: what is recorded is served, what is not happens and is recorded."""
+"""The journal's part in a run: recorded steps are served from it, new ones happen and are recorded."""

@@ -1,4 +1,4 @@
-"""The commits of a run: one serves all calls that wait for it, and what is forced to disk is so beside the loop."""
+"""The commits of a run, shared by all calls that wait; forced writes happen off the event loop."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ if TYPE_CHECKING:
 
 
 class Commits:
-    """Commits what was added to one journal.
+    """Commits the entries added to one journal.
 
-    What the calls of one turn of the event loop have added is written at once, and one forced write serves all that
-    wait for it meanwhile.
+    The entries of one turn of the event loop are written at once; one forced write serves all waiting calls.
     """
 
     def __init__(self, journal: JournalStore) -> None:
         self._journal = journal
         self._turn = asyncio.Lock()
         self._batch: _Batch | None = None
-        """The write that is due, where somebody waits for one."""
+        """The write that is due, if somebody waits for one."""
 
     async def commit(self, hold: Hold = "anchored") -> None:
-        """Returns when all that was added is on disk and is kept so well.
+        """Returns when all that was added is on disk, as safely as `hold` demands.
 
         Raises:
             JournalError: It cannot be written.

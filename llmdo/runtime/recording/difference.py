@@ -1,4 +1,4 @@
-"""The difference between what a journal holds and what happens now, in words: of requests, and of calls run again."""
+"""Differences between a journal and the present, in words: of requests, and of repeated calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORDS = {
 
 
 def difference(recorded: Mapping[str, Any], current: Mapping[str, Any], *, accepts_drift: bool) -> str | None:
-    """What differs between two requests; None where nothing does, or only what was accepted."""
+    """The difference between two requests; None if there is none, or only an accepted one."""
     drifted = [
         phrase.format(before=recorded.get(key), after=current.get(key))
         for key, phrase in _WORDS.items()
@@ -37,7 +37,7 @@ def difference(recorded: Mapping[str, Any], current: Mapping[str, Any], *, accep
 
 
 def _difference_of_parts(before: Sequence[Sequence[str]], after: Sequence[Sequence[str]]) -> str | None:
-    """The first difference between what two requests tell the model, in words."""
+    """The first difference between the new parts of two requests, in words."""
     for old, new in zip(before, after, strict=False):
         if list(old) != list(new):
             return f"{_part(new)} differs from the recorded {_part(old)}"
@@ -63,7 +63,7 @@ def _part(part: Sequence[str]) -> str:
 async def rerun(
     path: str, recorded: JournalEntry, work: Callable[[], Awaitable[object]], encoding: Encoding
 ) -> str | None:
-    """How the call at `path` ends now, where it is not how it is recorded: a sentence without secrets."""
+    """The changed ending of the call at `path`, without secrets; None if unchanged."""
     try:
         now = ("success", encoding.result(await work()).body)
     except Exception as error:

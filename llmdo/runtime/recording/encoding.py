@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _MESSAGES = ModelMessagesTypeAdapter
 
 _BINARY = b'"kind":"binary"'
-"""What JSON holds where pydantic-ai has written binary content into it."""
+"""The mark in JSON of binary content written by pydantic-ai."""
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]+)*={0,2}")
 _URL_SAFE = str.maketrans("+/", "-_", "\r\n=")
@@ -51,10 +51,10 @@ _REDACTED = "[redacted]"
 _LISTS = (list, tuple)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _LEFT_OUT = "\0"
-"""What stands in a digest for what looks like a token: who has the digest shall not try tokens out."""
+"""The substitute in digests for apparent tokens, which nobody can then guess by trial."""
 
 KEPT = "llmdo:content"
-"""The key of an object that stands for binary content kept beside the entry."""
+"""The key of an object in place of binary content, which is kept apart."""
 
 
 # Each is made where it is first needed: that takes some 20 ms, and most runs need one of them.
@@ -80,14 +80,14 @@ def _handed() -> TypeAdapter[list[UserContent]]:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A value as JSON, with the binary contents that it names by their digests."""
+    """A value as JSON, with its binary contents by their digests."""
 
     body: bytes
     contents: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class Encoding:
-    """Packs values for one journal, which cuts secrets out of what it is given."""
+    """Packs values for one journal, which cuts secrets out of them."""
 
     def __init__(self, redaction: Redaction, secrets: Secrets | None = None) -> None:
         """`secrets` are those of the journal."""
@@ -96,18 +96,18 @@ class Encoding:
         self._repeated: dict[bytes, str] = {}
 
     def response(self, response: ModelResponse) -> Packed:
-        """What a model answered."""
+        """The answer of a model."""
         # What failed before it, with the bodies of those answers: the journal has an entry of its own for each.
         return self._packed(_response().dump_json(response, exclude_none=True, exclude={"failed_attempts"}))
 
     def messages(self, messages: Sequence[ModelMessage]) -> Packed:
-        """What a worker was told and answered, without its prompt, which every request has anew."""
+        """The messages of a worker, without its prompt, which every request repeats."""
         left_out = {"__all__": {"failed_attempts", "instructions", "conversation_id"}}
         text = _MESSAGES.dump_json(list(messages), exclude_none=True, exclude=left_out)
         return self._packed(b'{"messages":' + text + b"}")
 
     def result(self, value: object) -> Packed:
-        """What a tool returned. An object of the tool's own comes back as the plain data that a model sees.
+        """The result of a tool. An object of the tool's own becomes the plain data that a model sees.
 
         Raises:
             PydanticSerializationError: It cannot be written as JSON.
@@ -121,18 +121,18 @@ class Encoding:
             return self._packed(b'{"content":' + to_json(value, bytes_mode="base64", by_alias=True) + b"}")
 
     def handed(self, content: Sequence[UserContent]) -> Packed:
-        """The files that a worker is handed."""
+        """The files attached to a worker's call."""
         return self._packed(_handed().dump_json(list(content), exclude_none=True))
 
     def plain(self, value: object) -> Packed:
-        """Anything that is JSON-like."""
+        """Any JSON-like value."""
         return self._packed(_json(value))
 
     def digest(self, value: object, like: str | None = None) -> str:
-        """The digest of a value: the same before and after it was in a journal, whatever values its secrets have.
+        """The digest of a value, independent of the journal and of the values of its secrets.
 
-        It names the variables whose values it leaves out, for no secret can be guessed from it. To be held against a
-        digest, `like`, a value is looked at as it was then: other variables may be secret now.
+        It names the variables left out, so that no secret can be guessed from it. For a comparison with the recorded
+        digest `like`, the same variables are left out: others may be secret now.
         """
         only = None if like is None else _variables(like)
         named: set[str] = set()
@@ -148,7 +148,7 @@ class Encoding:
         return self._digest(text, only, named)
 
     def digest_of_repeated(self, value: object, like: str | None = None) -> str:
-        """The same of what every request of a worker holds: it is worked out once."""
+        """The digest of a value repeated in every request of a worker, computed once."""
         if like is not None or self.secrets.stand_ins:
             return self.digest(value, like)
         text = _json(value)
@@ -157,11 +157,11 @@ class Encoding:
         return known
 
     def digest_in(self, packed: Packed) -> str:
-        """The same of a value that was packed and holds no binary content."""
+        """The digest of a packed value without binary content."""
         return self._digest(packed.body, None, set())
 
     def digest_of_text(self, text: str, like: str | None = None) -> str:
-        """The same for a text as it is."""
+        """The digest of a text as it is."""
         return self._digest(_compact(text), None if like is None else _variables(like), set())
 
     def is_same(self, digest: str, value: object) -> bool:
@@ -169,7 +169,7 @@ class Encoding:
         return self.digest(value, like=digest) == digest
 
     def _digest(self, text: bytes, only: Collection[str] | None, named: set[str]) -> str:
-        """The digest of JSON, with the variables of its secrets and those that are `named` already."""
+        """The digest of JSON, with the variables of its secrets and those already `named`."""
         rest, places = self.secrets.compared(text, only)
         if places or credentials.may_hold_token(rest.decode("utf-8", "surrogatepass")):
             plain = without_tokens(json.loads(rest), _LEFT_OUT)
@@ -180,7 +180,7 @@ class Encoding:
         return "+".join((digest_of(rest), *(quote(variable, safe="") for variable in variables)))
 
     def without_secrets(self, content: bytes) -> bytes:
-        """Content, JSON or not, without the secrets that can be read in it, also as UTF-16 and as base64."""
+        """Content, JSON or not, without readable secrets, also in UTF-16 and base64."""
         text = content.decode("utf-8", "replace")
         if "\0" in text and self._holds_secret(content.replace(b"\0", b"")):
             return _REDACTED.encode()
@@ -209,7 +209,7 @@ class Encoding:
         return _REDACTED if self._hides_secret(match) else match[0]
 
     def _hides_secret(self, match: re.Match[str]) -> bool:
-        """Whether base64 stands for content with a secret, wherever in the match it begins."""
+        """Whether base64 hides a secret, decoded from any of its first four characters on."""
         coded = match[0].translate(_URL_SAFE)
         return any(
             self._holds_secret(base64.urlsafe_b64decode(coded[start : start + (len(coded) - start) // 4 * 4]))
@@ -236,7 +236,7 @@ def _compact(value: object) -> bytes:
 
 
 def _json(value: object) -> bytes:
-    """`value` as JSON; a name that is not UTF-8, which Python writes with surrogates, has them as escapes."""
+    """`value` as JSON; names that are not UTF-8 have their surrogates escaped."""
     try:
         return to_json(value, bytes_mode="base64", by_alias=True, fallback=repr)
     except PydanticSerializationError:
@@ -246,32 +246,32 @@ def _json(value: object) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """Unpacks what an `Encoding` packed and JSON gave back; `content` finds binary content by its digest."""
+    """Unpacks the values of an `Encoding`, read from JSON; `content` finds binary content by its digest."""
 
     content: Callable[[str], bytes]
 
     def response(self, value: object) -> ModelResponse:
-        """What a model answered."""
+        """The answer of a model."""
         return _response().validate_python(_with_binary(value, self.content))
 
     def messages(self, value: Mapping[str, object]) -> tuple[ModelMessage, ...]:
-        """What a worker was told and answered."""
+        """The messages of a worker."""
         return tuple(_MESSAGES.validate_python(_with_binary(value["messages"], self.content)))
 
     def result(self, value: dict[str, object]) -> object:
-        """What a tool returned."""
+        """The result of a tool."""
         whole = _with_binary(value, self.content)
         if "return_value" in whole:
             return _rich().validate_python(whole)
         return _return().validate_python({"tool_name": "", "tool_call_id": "", **whole}).content
 
     def handed(self, value: object) -> list[UserContent]:
-        """The files that a worker is handed."""
+        """The files attached to a worker's call."""
         return _handed().validate_python(_with_binary(value, self.content))
 
 
 def _named(value: object, name: Callable[[bytes], str]) -> object:
-    """`value`, with the digest of its bytes in place of binary content in lists, where a prompt has it."""
+    """`value` with digests in place of binary content in lists, as in prompts."""
     if isinstance(value, BinaryContent):
         head = {"kind": "binary", "media_type": value.media_type, "identifier": value.identifier}
         return {**head, "data": {KEPT: name(value.data)}}
@@ -307,7 +307,7 @@ def _with_binary(value: object, content: Callable[[str], bytes]) -> Any:
 
 
 def shown_outcome(error: Exception) -> tuple[Outcome, str | None]:
-    """How a call that ended with `error` ended for its model, and what that is told instead of a result."""
+    """The outcome for its model of a call that ended with `error`, and the text in place of a result."""
     match error:
         case Refused():
             return "denied", error.message
@@ -319,7 +319,7 @@ def shown_outcome(error: Exception) -> tuple[Outcome, str | None]:
 
 
 def ending_of(error: Exception) -> tuple[str, dict[str, object]]:
-    """The outcome, in a word, and what there is to say about it."""
+    """The outcome in a word, and its data."""
     match error:
         case ApprovalRequired():
             return "asks", {}
@@ -338,10 +338,10 @@ def ending_of(error: Exception) -> tuple[str, dict[str, object]]:
 
 
 def end_again(outcome: str, data: Mapping[str, Any]) -> NoReturn:
-    """Ends as a recorded execution that did not succeed.
+    """Ends like a recorded execution that did not succeed.
 
     Raises:
-        Exception: Always; of the kind that `ending_of` was given, as far as whoever is told can tell.
+        Exception: Always; equivalent to the one given to `ending_of`.
     """
     match outcome:
         case "asks":

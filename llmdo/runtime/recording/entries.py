@@ -1,4 +1,4 @@
-"""The entries of a journal, made of what happens in a run."""
+"""The entries of a journal, made of the events of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def run_entry(binding: Binding, encoding: Encoding) -> JournalEntry:
-    """What the run is bound to."""
+    """The binding of the run."""
     return JournalEntry(
         path=binding.entry,
         kind="run",
@@ -40,7 +40,7 @@ def run_entry(binding: Binding, encoding: Encoding) -> JournalEntry:
 def history_entry(
     path: str, messages: Sequence[ModelMessage], encoding: Encoding
 ) -> tuple[JournalEntry, Mapping[str, bytes]]:
-    """The messages that the run starts from, and the binary contents that they name."""
+    """The messages that the run starts from, and their binary contents."""
     packed = encoding.messages(messages)
     return JournalEntry(path=path, kind="history", step=1, body=packed.body), packed.contents
 
@@ -48,7 +48,7 @@ def history_entry(
 def messages_entry(
     path: str, number: int, messages: Sequence[ModelMessage], encoding: Encoding
 ) -> tuple[JournalEntry, Mapping[str, bytes]]:
-    """Those that came in the run, as its processes ended one after the other: the entry of that number."""
+    """The messages of the process with that number, and their binary contents."""
     packed = encoding.messages(messages)
     return JournalEntry(path=path, kind="messages", step=number, body=packed.body), packed.contents
 
@@ -68,7 +68,7 @@ def call_entry(begun: WorkerStarted, encoding: Encoding) -> JournalEntry:
 def decision_entry(
     decided: Decided, kind: Kind, step: int, encoding: Encoding
 ) -> tuple[JournalEntry, Mapping[str, bytes]]:
-    """A decision on a call, and the binary contents that its arguments name."""
+    """A decision on a call, and the binary contents of its arguments."""
     call = decided.call
     packed = encoding.plain({**record_of(call), "arguments": call.arguments})
     entry = JournalEntry(
@@ -83,7 +83,7 @@ def decision_entry(
 
 
 def ended_entry(ended: ToolFinished, step: int, encoding: Encoding) -> JournalEntry:
-    """The end of a call for its model: size and digest of the result, without its secrets."""
+    """The end of a call for its model: size and digest of the result without secrets."""
     data = {"tool": ended.tool, **size_of(encoding.redaction.plain(ended.result))}
     return JournalEntry(
         path=ended.path, kind="ended", step=step, outcome=ended.outcome, body=encoding.plain(data).body
@@ -98,9 +98,9 @@ def session_entry(
     encoding: Encoding,
     workspace: Path,
 ) -> JournalEntry:
-    """That a process works on the run in `workspace`, the one of that number.
+    """The session of the process with that number, working on the run in `workspace`.
 
-    `begun` is how it is approved, what isolates it, and which limits a person set with it.
+    `begun` holds its approvals, its isolation and the limits set by a person.
     """
     content: dict[str, object] = {
         "run": journal.run,

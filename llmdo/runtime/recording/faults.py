@@ -1,4 +1,4 @@
-"""Arguments that do not fit their tool: noted at the call that they are of."""
+"""Arguments that do not fit their tool, noted at their call."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _FAULT = "llmdo:fault"
 
 
 class _LaterValidator:
-    """Validates like the validator of a tool, but raises nothing: what is wrong stands in place of the arguments.
+    """Validates like the validator of a tool, but returns a fault in place of the arguments.
 
-    A validator is not told which call it validates; the function that looks at the arguments after it is.
+    A validator does not know its call; the function that looks at the arguments after it does.
     """
 
     def __init__(self, tool: ToolsetTool[object]) -> None:
         self.tool = tool
-        """As it was."""
+        """The tool as it was."""
 
     def validate_json(self, *arguments: Any, **options: Any) -> Any:
-        """The arguments in a JSON text, or what is wrong with them."""
+        """The arguments in a JSON text, or their fault."""
         try:
             return self.tool.args_validator.validate_json(*arguments, **options)
         except (ValidationError, ModelRetry) as error:
@@ -47,7 +47,7 @@ class _LaterValidator:
 def noting(
     tool: ToolsetTool[object], note: Callable[[RunContext[object], ValidationError | ModelRetry], None]
 ) -> ToolsetTool[object]:
-    """`tool` with a `note` taken of every call whose arguments do not fit it."""
+    """`tool`, with a `note` of every call with unfit arguments."""
 
     async def judge(ctx: RunContext[object], **arguments: object) -> None:
         try:
@@ -66,6 +66,6 @@ def noting(
 
 
 def without_notes(tool: ToolsetTool[object]) -> ToolsetTool[object]:
-    """The tool that `noting` was given, or `tool` where that is it."""
+    """The tool originally given to `noting`; otherwise `tool`."""
     validator = tool.args_validator
     return validator.tool if isinstance(validator, _LaterValidator) else tool

@@ -1,4 +1,4 @@
-"""The messages that a run starts from: in its own journal, or in those of the runs that it goes on from."""
+"""The messages that a run starts from: in its own journal, or those of the runs that it continues."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Messages = tuple["ModelMessage", ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What was said in one run that another goes on from."""
+    """The input, output and messages of one run that another continues."""
 
     end: Earlier
     input: str
@@ -37,10 +37,10 @@ class Turn:
 
 
 def history_of(journal: JournalStore, known: Known) -> Messages:
-    """The messages that the run of `journal` starts from; `known` are the secrets that may stand in them.
+    """The messages that the run of `journal` starts from; `known` are the secrets that may occur in them.
 
     Raises:
-        LlmdoError: The journal of a run that it goes on from is missing or was changed.
+        LlmdoError: The journal of a run that it continues is missing or was changed.
     """
     with ExitStack() as opened:
         first, turns = _back(journal, known, opened)
@@ -48,7 +48,7 @@ def history_of(journal: JournalStore, known: Known) -> Messages:
 
 
 def earlier_turns(journal: JournalStore, end: Earlier, known: Known) -> tuple[Messages, tuple[Turn, ...]]:
-    """What the conversation of the run of `journal` starts from, and its turns up to the `end` of that run.
+    """The first messages of the conversation of the run of `journal`, and its turns up to the `end` of that run.
 
     Raises:
         LlmdoError: As `history_of`.
@@ -59,7 +59,7 @@ def earlier_turns(journal: JournalStore, end: Earlier, known: Known) -> tuple[Me
 
 
 def _back(journal: JournalStore, known: Known, opened: ExitStack) -> tuple[Messages, tuple[Turn, ...]]:
-    """The messages that the first run of a conversation starts from, and the turns before the run of `journal`."""
+    """The first messages of a conversation, and the turns before the run of `journal`."""
     turns: list[Turn] = []
     while (own := next(journal.entries("history"), None)) is None:
         end = goes_on_from(journal)
@@ -78,7 +78,7 @@ def _turn(journal: JournalStore, end: Earlier, known: Known) -> Turn:
 
 
 def require_messages(messages: Iterable[object]) -> tuple[ModelMessage, ...]:
-    """`messages`, where they are messages of pydantic-ai.
+    """`messages`, if they are messages of pydantic-ai.
 
     Raises:
         TypeError: They are something else.
@@ -100,7 +100,7 @@ def new_messages(journal: JournalStore, known: Known) -> Messages:
 
 
 def _before(journal: JournalStore, end: Earlier) -> JournalStore:
-    """The journal of the run that the run of `journal` goes on from: it lies beside it."""
+    """The journal, in the same folder, of the run continued by that of `journal`."""
     before = journal.sibling(end.run)
     if before is None:
         raise JournalError(
@@ -114,7 +114,7 @@ def _messages_in(journal: JournalStore, entry: JournalEntry, known: Known) -> Me
     """The messages in an entry, with the secrets that were cut out of them.
 
     Raises:
-        LlmdoError: An export took them out, or a variable has not the value any more that stood in them.
+        LlmdoError: An export took secrets out, or a variable no longer has the value that they held.
     """
     if entry.is_redacted:
         raise JournalError(

@@ -1,4 +1,4 @@
-"""The journal of a run from its making on, and what it is told when the run begins and when it is over."""
+"""The journal of a run: its creation, and its entries at the start and the end."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _AS_THEY_ARE = ("run", "entry", "status", "output", "reached", "error", "hint", "is_typed")
-"""What the journal keeps of an outcome as it is."""
+"""The fields of an outcome that the journal keeps unchanged."""
 
 
 @contextmanager
 def keeping(root: Path, run: str, environ: Mapping[str, str]) -> Iterator[Recorder]:
-    """The journal of the new run of that id, while the block runs. It is removed where the run did not begin.
+    """The journal of a new run while the block runs; removed afterwards if the run did not begin.
 
     Raises:
         JournalError: It cannot be written.
@@ -63,9 +63,9 @@ def keeping(root: Path, run: str, environ: Mapping[str, str]) -> Iterator[Record
 
 @asynccontextmanager
 async def aside(manager: AbstractContextManager[Result]) -> AsyncIterator[Result]:
-    """The context of `manager` in a running event loop, which goes on while threads enter and leave it.
+    """The context of `manager` in a running event loop, entered and left in threads.
 
-    Both are carried through, also where the caller is cancelled meanwhile.
+    Both are completed even if the caller is cancelled meanwhile.
     """
     opened = ExitStack()
     try:
@@ -75,7 +75,7 @@ async def aside(manager: AbstractContextManager[Result]) -> AsyncIterator[Result
 
 
 async def _aside(work: Callable[[], Result]) -> Result:
-    """What `work` returns, in a thread; whose caller is cancelled meanwhile hears of it when that has ended."""
+    """The result of `work` in a thread; a cancellation takes effect after its end."""
     task = asyncio.ensure_future(asyncio.to_thread(work))
     cancellation: asyncio.CancelledError | None = None
     while not task.done():
@@ -90,7 +90,7 @@ async def _aside(work: Callable[[], Result]) -> Result:
 
 
 async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: Callable[[str], str]) -> None:
-    """Keeps that the run begins, or goes on, with this input and these options; `text_of` reads a file of its code.
+    """Records that the run begins or resumes with this input and these options; `text_of` reads a file of its code.
 
     From then on it has its share of the limits of its conversation.
 
@@ -132,10 +132,10 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
 
 
 def recorded_outcome(log: RunLog, outcome: RunOutcome) -> RunOutcome:
-    """`outcome`, or where a replay came to it that found nothing amiss, how the run ended that it repeats.
+    """`outcome`, or the recorded end of the run that a faultless replay reached.
 
-    A replay stops where nothing is recorded any more: what stopped the run itself, a person, a question, a provider, is
-    not there to do it again. Of a run that completed, what was repeated counts.
+    The cause of that end (a person, a question, a provider) is absent from a replay. For a completed run, the replayed
+    outcome counts.
     """
     if not isinstance(log, Recorder) or log.mode.live:
         return outcome
@@ -148,10 +148,10 @@ def recorded_outcome(log: RunLog, outcome: RunOutcome) -> RunOutcome:
 
 
 def outcome_in(ended: JournalEntry, data: Mapping[str, Any]) -> RunOutcome:
-    """How a run ended, as the entry says, whose body is `data`.
+    """The recorded outcome of a run; `data` is the body of the entry.
 
     Raises:
-        JournalError: It does not.
+        JournalError: The entry does not say how the run ended.
     """
     try:
         by_worker = {name: _usage_in(used) for name, used in data["usage_by_worker"].items()}
@@ -172,7 +172,7 @@ def outcome_in(ended: JournalEntry, data: Mapping[str, Any]) -> RunOutcome:
 
 
 def plain_outcome(outcome: RunOutcome) -> dict[str, object]:
-    """An outcome as plain data, as the journal keeps it; its messages are kept by themselves."""
+    """An outcome as the plain data of the journal, without its messages, which have their own entry."""
     denied = [{"path": call.path, **record_of(call)} for call in outcome.denied]
     plain = asdict(replace(outcome, value=None, denied=(), messages=(), new_messages=()))
     for name in ("value", "messages", "new_messages"):  # the text of the value is there
@@ -183,7 +183,7 @@ def plain_outcome(outcome: RunOutcome) -> dict[str, object]:
 
 
 def _unpriced_earlier(used: Mapping[str, Any]) -> int:
-    """The same of a run whose journal does not say: where it knows of no cost, nothing was priced."""
+    """The unpriced requests by an older journal: all if it has no cost."""
     return int(used["requests"]) if used["cost_usd"] is None else 0
 
 
@@ -193,7 +193,7 @@ def _usage_in(used: Mapping[str, Any]) -> Usage:
 
 
 async def keep_outcome(log: RunLog, outcome: RunOutcome) -> RunOutcome:
-    """`outcome`, which its journal holds now; where that failed, the outcome says so, and the run is not over."""
+    """`outcome`, now in the journal; on failure, the outcome says so, and the run is not over."""
     try:
         if isinstance(log, Recorder):
             if outcome.new_messages and log.mode.live:

@@ -1,6 +1,6 @@
-"""The log of a run in this process: each entry is appended once, and told to whoever watches the run.
+"""The log of a run in this process: each entry is appended once, and told to the run's watchers.
 
-`RunLog` keeps nothing; `Recorder` is the one that keeps a journal as well. All that a run does asks the log alone.
+`RunLog` keeps nothing; `Recorder` keeps a journal as well. A run depends on the log alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _AT_WORK = nullcontext()
 
 
 class RunLog:
-    """The log of a run without a journal: nothing is kept, and nothing is served."""
+    """The log of a run without a journal: it keeps and serves nothing."""
 
     keeps = False
     """Whether there is a journal."""
@@ -40,7 +40,7 @@ class RunLog:
         self.mode = mode or ReplayMode()
         self.brake = Brake()
         self.tell: Sink = discard
-        """Tells an entry without keeping it: one that is kept already, or that only a watcher needs."""
+        """Tells an entry without keeping it: one already kept, or for watchers only."""
 
     @property
     def is_closed(self) -> bool:
@@ -48,22 +48,22 @@ class RunLog:
         return False
 
     def append(self, entry: Event) -> None:
-        """Keeps `entry`, where it is one that is kept and is not there yet, and tells it."""
+        """Keeps `entry` if its kind is kept and it is new, and tells it."""
         self.tell(entry)
 
     def working(self, path: str) -> AbstractContextManager[object]:
-        """The time in which something is done at `path`: the run does not stop for its questions meanwhile."""
+        """The context of all work at `path`, during which the run does not stop for questions."""
         return _AT_WORK
 
     def commit(self) -> None:
-        """Returns when all that was kept is on disk, where nobody can wait for it.
+        """Returns when everything kept is on disk, for callers that cannot await.
 
         Raises:
             JournalError: It cannot be written.
         """
 
     async def settled(self, *, forced: bool = True) -> None:
-        """Returns when all that was kept is on disk; where it is not `forced`, only the end of the process may come."""
+        """Returns when everything kept is on disk; unless `forced`, only the process may crash."""
 
     async def decision(
         self,
@@ -72,11 +72,10 @@ class RunLog:
         arguments: Mapping[str, object],
         ends: Kind | None,
     ) -> DecidedCall | None:
-        """The recorded decision on the call at `path`, which was refused or is over; None where it is decided on now.
+        """The recorded decision on the call at `path` if it was refused or is over; None if it is decided on now.
 
-        That a call was let through means nothing by itself: whoever wrote the journal may have said so, and the rules
-        may be others by now. Where nothing is executed, it is told as it was. `ends` is the kind of the entries that
-        say how such a call ended; None where none do.
+        A recorded permission alone counts for nothing: the journal may be forged, and the rules may have changed. If
+        nothing is executed, it is told as it was. `ends` is the kind of entry with the end of such a call, if any.
 
         Raises:
             LlmdoError: The call is part of one that failed at this place.
@@ -84,23 +83,23 @@ class RunLog:
         return None
 
     async def require_same(self, path: str, worker: str, arguments: Mapping[str, object]) -> None:
-        """Returns where the call that code makes at `path` is the recorded one, or none is recorded there."""
+        """Stops the run if another call by code is recorded at `path`."""
 
     async def require_known(self, path: str, value: object) -> None:
-        """Returns where nothing stands in `value` for a secret that its variable has not any more.
+        """Stops the run if `value` holds a placeholder of a secret whose variable has another value now.
 
-        So it may be told to a model or to code, executed, decided on or said: nobody is handed another text.
+        Otherwise it may be shown, executed, decided on or printed unchanged.
         """
 
     def note_fault(self, path: str, error: Exception) -> None:
-        """Keeps that the arguments of the call at `path` did not fit the tool."""
+        """Records that the arguments of the call at `path` did not fit."""
 
     def key(self, path: str, call: str) -> str:
-        """The digest by which the question at `path` is known, which is about the one call that `call` describes."""
+        """The digest that identifies the question at `path` about the call described by `call`."""
         return digest.of_text(call)
 
     def unordered(self, unnumbered: str, arguments: object) -> str:
-        """The digest of what a worker or tool is given in a call that no order tells from others.
+        """The digest of the input of a call without an order.
 
         `unnumbered` is its call path without that digest.
         """
@@ -111,11 +110,11 @@ class RunLog:
         return False
 
     def is_over(self, path: str, ends: Kind | None) -> bool:
-        """Whether it is recorded what the next execution of the call at `path` came to, so that nothing will run."""
+        """Whether the end of the next execution at `path` is recorded, so that nothing will run."""
         return False
 
     def step_of(self, path: str) -> int:
-        """The number of the execution of the call at `path` that was begun last; 1 of a call that is not executed."""
+        """The number of the last begun execution at `path`; 1 of a call that is not executed."""
         return 1
 
     async def answer(self, question: Question) -> Answer | None:
@@ -123,18 +122,18 @@ class RunLog:
         return None
 
     async def answered(self, question: Question, answer: Answer) -> None:
-        """Keeps a question and its answer, which is not asked for again.
+        """Records a question and its answer, so that it is not asked again.
 
-        Where a person gave it, it is on disk at once: what comes of it has not begun yet.
+        A person's answer is on disk before it takes effect.
         """
 
     async def asks(self, question: Question) -> None:
-        """Keeps a question that waits from now on."""
+        """Records a question that waits from now on."""
 
     async def wait_for(self, question: Question) -> None:
-        """Keeps a question that is answered later, and stops the run when it has nothing else to do.
+        """Records a question for a later answer, and stops the run when it has nothing else to do.
 
-        Returns only where no journal can keep it.
+        Returns only if no journal can keep it.
         """
 
     async def execution(
@@ -143,10 +142,10 @@ class RunLog:
         work: Callable[[], Coroutine[object, object, object]],
         ledger: Ledger,
     ) -> object:
-        """The result of a tool, now or as it is recorded; what workers below it used then is added to `ledger`.
+        """The result of a tool, present or recorded; the recorded use of workers below it is added to `ledger`.
 
         Raises:
-            Exception: What the tool raises or raised.
+            Exception: The tool's own.
         """
         return await work()
 
@@ -156,18 +155,18 @@ class RunLog:
         paths: Sequence[str],
         work: Callable[[], Awaitable[list[UserContent]]],
     ) -> list[UserContent]:
-        """The content of the files that the worker called at `path` is handed, as it was when they were read.
+        """The content of the files attached to the worker's call at `path`, as first read.
 
         Raises:
-            ToolFailed: One of them cannot be handed over.
+            ToolFailed: One of them cannot be attached.
         """
         return await work()
 
     async def sent(self, path: str) -> None:
-        """Keeps that a request of the call at `path` leaves: it counts, also where nobody hears its answer."""
+        """Records that a request of the call at `path` is sent: it counts even unanswered."""
 
     def attempted(self, path: str, model: str, error: Exception, *, was_sent: bool) -> None:
-        """Keeps that `model` did not answer the next request of the call at `path`; not what its provider sent."""
+        """Records that `model` did not answer the next request of the call at `path`, without the response body."""
 
     def returned(
         self,
@@ -176,8 +175,8 @@ class RunLog:
         error: str | None,
         frames: Sequence[Frame] = (),
     ) -> str | None:
-        """Keeps how a delegate's call ended, for its caller depends on it; the error that its caller is told.
+        """Records how a delegate's call ended; returns the error for its caller.
 
-        `frames` are where code of the workspace failed.
+        `frames` are the failed places in the workspace's code.
         """
         return error

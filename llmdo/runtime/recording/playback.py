@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 
 class Playback:
-    """The recorded part of one run. Entries of a kind at a call path are numbered by steps from 1."""
+    """The recorded part of one run. Entries of a kind at a call path have steps from 1."""
 
     def __init__(self, journal: JournalStore, replay_mode: ReplayMode, encoding: Encoding) -> None:
         self._journal = journal
         self._replay_mode = replay_mode
         self._encoding = encoding
         self.is_empty = journal.last("run") is None
-        """Whether this process begins the run: nothing of what it comes to is recorded."""
+        """Whether this process begins the run, so that nothing is recorded yet."""
         self._taken: dict[tuple[str, Kind], int] = {}
         """The last step that this process has come to."""
         self._unordered: list[tuple[str, str]] | None = None
-        """The call path of each call that goes by its input, and the digest of that; None until somebody asks."""
+        """Call path and digest of each call identified by its input; None until first used."""
 
     def last(self, path: str, kind: Kind) -> int:
-        """The step that was taken last; 0 where none was."""
+        """The step that was taken last; 0 if none was."""
         return self._taken.get((path, kind), 0)
 
     def take(self, path: str, kind: Kind) -> int:
@@ -61,9 +61,9 @@ class Playback:
         return step
 
     def is_over(self, path: str, ends: Kind | None) -> bool:
-        """Whether it is recorded how the next execution of the call at `path` ended, so that nothing will run.
+        """Whether the end of the next execution at `path` is recorded, so that nothing will run.
 
-        `ends` is the kind of the entry that says so; None for a call without such entries.
+        `ends` is the kind of entry with that end, if the call has such.
         """
         if self.is_empty:
             return False
@@ -72,9 +72,9 @@ class Playback:
         return ends is not None and self._journal.get(path, ends, self.last(path, ends) + 1) is not None
 
     def doubted(self, path: str, step: int) -> int | None:
-        """The step of the execution at `path` that may have taken effect, where the next has the number `step`.
+        """The step of the execution at `path` that may have taken effect, if `step` is next.
 
-        None where none may, or where a person has decided about it.
+        None if there is none, or a person has decided about it.
         """
         mode = self._replay_mode
         if self.is_empty:
@@ -90,10 +90,10 @@ class Playback:
         return step if self._journal.get(path, "started", step) else None
 
     def _execution(self, path: str) -> int:
-        """The step of the next execution at `path`, past those that are over and count for nothing.
+        """The step of the next execution at `path`, past those that count for nothing.
 
-        These ended with an error and were begun once more, or their tool was not called after all. One that is to be
-        begun once more now is the first that is not recorded.
+        These ended with an error and were begun once more, or their tool was not called. One to be repeated now gets
+        the first unrecorded step.
         """
         step = self.last(path, "finished") + 1
         if self.is_empty:
@@ -110,16 +110,16 @@ class Playback:
         return step
 
     def next_tools(self, path: str) -> bytes | None:
-        """The tools that the worker called at `path` was shown in the request that comes next, as JSON."""
+        """The tools in the next request of the worker at `path`, as JSON."""
         entry = self._journal.get(path, "request", self.last(path, "request") + 1)
         return self._journal.content(entry.data["asked"]["tools"]) if entry else None
 
     def decision(
         self, path: str, arguments: Mapping[str, object], ends: Kind | None
     ) -> tuple[DecidedCall, bool] | None:
-        """The last of the recorded decisions on the call at `path` that come next, and whether the call is over.
+        """The last of the next recorded decisions on the call at `path`, and whether the call is over.
 
-        Decisions on other arguments end them, unless nothing is executed. Steps past the decision are left.
+        In a live run, decisions on other arguments end the search. Later steps are not taken.
         """
         if self.is_empty:
             return None
@@ -141,14 +141,14 @@ class Playback:
         return self._journal.get(path, "decision") is not None
 
     def has_called_otherwise(self, path: str, arguments: Mapping[str, object]) -> bool:
-        """Whether code called a worker or a tool at `path` with other arguments than these."""
+        """Whether code called a worker or a tool at `path` with other arguments."""
         entry = self._journal.get(path, "decision")
         return entry is not None and not self._encoding.is_same(entry.digest, arguments)
 
     def unordered(self, unnumbered: str, arguments: object) -> str:
-        """The digest of the input of a call that no order tells from others, as it is recorded of such a call.
+        """The recorded digest of the input of a call without an order.
 
-        It is found whatever is a secret by now. `unnumbered` is the call path without the digest.
+        It is found no matter which values are secret by now. `unnumbered` is the call path without the digest.
         """
         if self._unordered is None:
             decisions = self._journal.entries("decision")
@@ -161,7 +161,7 @@ class Playback:
 
 
 class Horizon:
-    """Of one run."""
+    """The end of the recorded part of one run."""
 
     def __init__(
         self, journal: JournalStore, replay_mode: ReplayMode, brake: Brake, postponed: Postponed
@@ -173,12 +173,12 @@ class Horizon:
         self._returns: dict[str, JournalEntry | None] = {}
 
     async def require_live(self, path: str, deed: str) -> None:
-        """Returns where what is not recorded may happen at `path`: nowhere within a delegate that is over.
+        """Returns if unrecorded steps may happen at `path`: never within a finished delegate's call.
 
-        A replay stops instead, as soon as all that it repeats has come to such a place.
+        A replay stops instead, once all that it repeats has come to such a place.
 
         Raises:
-            LlmdoError: The call, or one that it is part of, failed at this place.
+            LlmdoError: The call, or one above it, failed at this place.
         """
         for above in lineage(path):
             if above not in self._returns:
@@ -198,7 +198,7 @@ class Horizon:
 
 
 def count_below(journal: JournalStore, decoding: Decoding, path: str, ledger: Ledger) -> None:
-    """Adds what the workers used that a tool called by itself: they are not entered again."""
+    """Adds the recorded use of the workers below a tool, which are not started again."""
     callers = set()
     for entry in journal.entries("call", "request", "finished", "return", below=path):
         if entry.kind == "call":
@@ -218,7 +218,7 @@ def count_below(journal: JournalStore, decoding: Decoding, path: str, ledger: Le
 
 
 def _worker_above(caller: str, path: str, callers: Collection[str]) -> str:
-    """The call path of the worker in whose name code at `caller`, below the tool at `path`, called a tool."""
+    """The call path of the worker for which code at `caller`, below the tool at `path`, called a tool."""
     while caller not in callers and caller != path:
         caller = caller.rpartition("/")[0]
     while caller not in callers and "." in caller.rpartition("/")[2]:  # a tool that code called

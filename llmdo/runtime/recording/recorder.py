@@ -1,7 +1,7 @@
-"""The log of a run with a journal: what is recorded is served, what is not happens and is recorded.
+"""The log of a run with a journal: recorded steps are served from it, new ones happen and are recorded.
 
-Nothing here decides whether a call may run: the gate has done that. What a model was told is served from the journal
-before anything is asked or executed, so that a run which goes on is the run that stopped.
+The gate decides beforehand whether a call may run. Recorded answers and results come first, so that a resumed run is
+the run that stopped.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class Recorder(RunLog):
-    """The log of one run and its journal: entries that are appended are kept there, and served from there."""
+    """The log of one run with its journal."""
 
     keeps = True
 
@@ -67,32 +67,32 @@ class Recorder(RunLog):
         self.encoding = Encoding(redaction, journal.know(redaction.known))
         self.decoding = Decoding(journal.content)
         self.certain = _Certain(self.brake)
-        """Around whatever reads or writes the journal."""
+        """Guards blocks that read or write the journal."""
         self._commits = Commits(journal)
         self._postponed = Postponed(journal, self.encoding, self.brake)
         self.horizon = Horizon(journal, self.mode, self.brake, self._postponed)
         self.playback = Playback(journal, self.mode, self.encoding)
-        """What is recorded of what comes next."""
+        """The recorded steps that come next."""
         self._settlement = Settlement(
             journal, self.mode, self.playback, self.encoding, self.brake, self._record_all
         )
         self.session = 1
-        """Which process this is that works on the run, from 1."""
+        """The number of this process on the run, from 1."""
         self.has_begun = False
-        """Whether it was kept that this process works on the run."""
+        """Whether the session of this process is recorded."""
         self._ended: set[tuple[str, str]] = set()
-        """The calls of which the journal says how they ended for their model: each call path with that."""
+        """The call path and outcome of each call with a recorded end for its model."""
         self._starting: dict[tuple[str, int], Entry] = {}
-        """The executions that are being kept as started: between that and the call of their tools, the run may stop."""
+        """The executions whose start is being recorded: until their tools are called, the run may stop."""
         self.differences: list[str] = []
-        """What tools returned that ran again and what they returned then, a sentence each."""
+        """Differences in the results of tools that ran again, a sentence each."""
 
         self._kept: dict[str, str] = {}
-        """What was kept so far by its digest: that under which the journal has it, without secrets."""
+        """The journal's name, without secrets, of each kept content by its digest."""
 
     @property
     def is_closed(self) -> bool:
-        """Whether neither models nor the run need the tools of the workspace."""
+        """As `RunLog.is_closed`."""
         return not (self.mode.live or self.mode.reruns or self.mode.shows_tools)
 
     async def begin(
@@ -103,10 +103,10 @@ class Recorder(RunLog):
         limits: Mapping[str, float],
         workspace: Path,
     ) -> None:
-        """Keeps that a process works on the run in `workspace`; the first one also keeps what the run is bound to.
+        """Records the session of this process in `workspace`, and first the binding of a new run.
 
-        `mode` says who answers questions, `isolation` what isolates commands, in words; `limits` are those that a
-        person has set for the rest of the run.
+        `mode` names who answers questions, `isolation` how commands are isolated; `limits` are those that a person has
+        set for the rest of the run.
 
         Raises:
             JournalError: It cannot be written.
@@ -121,7 +121,7 @@ class Recorder(RunLog):
         self.has_begun = self.mode.live
 
     async def end(self, entry: str, status: str, ending: Mapping[str, Any]) -> None:
-        """Keeps how the work of this process on the run ended.
+        """Records how this process's work on the run ended.
 
         Raises:
             JournalError: It cannot be written.
@@ -134,9 +134,9 @@ class Recorder(RunLog):
         await self._commits.commit()
 
     def append(self, entry: Event) -> None:
-        """Keeps `entry`, where it is one that is kept and is not there yet, and tells it.
+        """Keeps `entry` if its kind is kept and it is new, and tells it.
 
-        A decision is on disk before anything is done because of it.
+        A decision is on disk before it takes effect.
         """
         match entry:
             case Decided():
@@ -153,7 +153,7 @@ class Recorder(RunLog):
         self.tell(entry)
 
     def working(self, path: str) -> AbstractContextManager[None]:
-        """Around all that is done at `path`, so that the run does not stop for its questions meanwhile."""
+        """As `RunLog.working`."""
         return self._postponed.busy(path)
 
     def keep(self, content: bytes) -> str:
@@ -166,14 +166,14 @@ class Recorder(RunLog):
         return self._kept[digest]
 
     async def sent(self, path: str) -> None:
-        """Keeps that a request of the call at `path` leaves: it counts, also where nobody hears its answer."""
+        """As `RunLog.sent`."""
         self._add(Entry(path=path, kind="sent", step=self.playback.take_new(path, "sent")))
         await self.settled(forced=False)
 
     async def turn(self, key: str, interval: float) -> float | None:
-        """The seconds until the next turn of `key` over all processes of the store; None where it keeps none.
+        """The seconds until the next turn of `key` over all processes of the store; None if it keeps none.
 
-        The next one is `interval` seconds later. A store that cannot be asked stops the run.
+        Turns are `interval` seconds apart. A store that cannot be asked stops the run.
         """
         if (pace := self.journal.pace) is None:
             return None
@@ -181,7 +181,7 @@ class Recorder(RunLog):
             return await asyncio.to_thread(pace.turn, key, interval)
 
     def attempted(self, path: str, model: str, error: Exception, *, was_sent: bool) -> None:
-        """Keeps that `model` did not answer the next request of the call at `path`; not what its provider sent."""
+        """As `RunLog.attempted`."""
         step = self.playback.take_new(path, "attempt")
         data = {
             "request": self.playback.last(path, "request"),
@@ -195,10 +195,10 @@ class Recorder(RunLog):
     async def execution(
         self, execution: Execution, work: Callable[[], Coroutine[object, object, object]], ledger: Ledger
     ) -> object:
-        """What the tool returns, or returned when it ran; what workers below it used then is added to `ledger`.
+        """As `RunLog.execution`.
 
         Raises:
-            Exception: What the tool raises or raised.
+            Exception: The tool's own.
         """
         with self.working(execution.path):
             return await self._execution(execution, work, ledger)
@@ -237,25 +237,25 @@ class Recorder(RunLog):
     async def _compare(
         self, execution: Execution, entry: Entry, work: Callable[[], Awaitable[object]]
     ) -> None:
-        """Runs a tool once more, and notes where it does not end as it did."""
+        """Runs a tool once more, and notes a different ending."""
         await self.require_known(execution.path, execution.arguments)
         if change := await rerun(execution.path, entry, work, self.encoding):
             self.differences.append(change)
 
     async def stop_before(self, place: str) -> None:
-        """Returns where the run is not to stop before `place`."""
+        """Stops the run if it is to stop before `place`."""
         if self.mode.until == place:
             await self.brake.pull(ReachedError(f"stopped before {place}"))
 
     @property
     def is_there(self) -> bool:
-        """Whether the run stopped where it was to stop."""
+        """Whether the run stopped at the requested place."""
         return isinstance(self.brake.reason, ReachedError)
 
     async def _start(self, execution: Execution, step: int, digest: str) -> TookEffect | None:
-        """Puts on disk that the tool runs from now on, if it may not run twice anyway, and what was decided on it.
+        """Puts the decision on the tool on disk, and its start unless it may safely run twice.
 
-        Gives back the effect of an earlier execution instead, where that took place.
+        Returns the effect of an earlier execution instead if that took place.
         """
         path = execution.path
         if not self.playback.is_empty and (
@@ -273,10 +273,10 @@ class Recorder(RunLog):
         return None
 
     async def _keep_started(self, entry: Entry) -> None:
-        """Returns when `entry` is on disk, and its tool is called at once.
+        """Returns when `entry` is on disk; its tool is called at once.
 
         Raises:
-            CancelledError: The run has ended meanwhile, and its journal says that the tool was not called.
+            CancelledError: The run has ended, and its journal says that the tool was not called.
         """
         self._add(entry)
         self._starting[entry.path, entry.step] = entry
@@ -313,21 +313,21 @@ class Recorder(RunLog):
         return result
 
     def commit(self) -> None:
-        """Returns when all that was kept is on disk."""
+        """Returns when everything kept is on disk."""
         self.journal.commit()
 
     async def settled(self, *, forced: bool = True) -> None:
-        """Returns when all that was kept is on disk; where it is not `forced`, only the end of the process may come."""
+        """As `RunLog.settled`."""
         async with self.certain:
             await self._commits.commit("anchored" if forced else "written")
 
     async def files(
         self, path: str, paths: Sequence[str], work: Callable[[], Awaitable[list[UserContent]]]
     ) -> list[UserContent]:
-        """The content of the files that the worker called at `path` is handed, as it was when they were read.
+        """As `RunLog.files`.
 
         Raises:
-            ToolFailed: One of them cannot be handed over.
+            ToolFailed: A file cannot be attached.
         """
         if not paths:
             return []
@@ -359,19 +359,16 @@ class Recorder(RunLog):
         return content
 
     def key(self, path: str, call: str) -> str:
-        """The digest by which the question at `path` is known, which is about the one call that `call` describes."""
+        """As `RunLog.key`."""
         return self._postponed.key(path, call)
 
     async def answer(self, question: Question) -> Answer | None:
-        """The answer that the journal holds to this very question, as long as it counts."""
+        """The journal's answer to this very question, as long as it counts."""
         async with self.certain:
             return self._postponed.answer(question)
 
     async def answered(self, question: Question, answer: Answer) -> None:
-        """Keeps a question and its answer, which is not asked for again.
-
-        Where a person gave it, it is on disk at once: what comes of it has not begun yet.
-        """
+        """As `RunLog.answered`."""
         async with self.certain:
             if not answer.is_standing and (entry := self._postponed.question_entry(question)):
                 self._add(entry)
@@ -380,17 +377,17 @@ class Recorder(RunLog):
                 await self._commits.commit()
 
     async def asks(self, question: Question) -> None:
-        """Keeps a question that waits from now on."""
+        """As `RunLog.asks`."""
         if entry := self._postponed.question_entry(question):
             await self.record(entry)
 
     async def wait_for(self, question: Question) -> NoReturn:
-        """Keeps a question that is answered later. Never returns: the run stops when it has nothing else to do."""
+        """Records a question for a later answer. Never returns: the run stops when nothing else is left."""
         await self.asks(question)
         await self._postponed.wait(question.path)
 
     def note_fault(self, path: str, error: Exception) -> None:
-        """Keeps that the arguments of the call at `path` did not fit the tool."""
+        """As `RunLog.note_fault`."""
         if self.journal.get(path, "invalid") is None:
             outcome, data = ending_of(error)
             self._add(
@@ -400,7 +397,7 @@ class Recorder(RunLog):
     async def decision(
         self, path: str, tool: str, arguments: Mapping[str, object], ends: Kind | None
     ) -> DecidedCall | None:
-        """The recorded decision on the call at `path`, as `RunLog.decision` says."""
+        """As `RunLog.decision`."""
         async with self.certain:
             recorded = self.playback.decision(path, arguments, ends)
             if recorded is not None and (recorded[1] or not self.mode.live):
@@ -411,23 +408,23 @@ class Recorder(RunLog):
         return None
 
     def is_over(self, path: str, ends: Kind | None) -> bool:
-        """Whether it is recorded how the next execution of the call at `path` ended."""
+        """As `RunLog.is_over`."""
         return self.playback.is_over(path, ends)
 
     def step_of(self, path: str) -> int:
-        """The step of the execution of the call at `path` that was begun last; 1 of a call that is not executed."""
+        """As `RunLog.step_of`."""
         return self.playback.last(path, "finished") or 1
 
     def unordered(self, unnumbered: str, arguments: object) -> str:
-        """The digest of the input of a call that no order tells from others."""
+        """As `RunLog.unordered`."""
         return self.playback.unordered(unnumbered, arguments)
 
     def has_called(self, path: str) -> bool:
-        """Whether code called a worker or a tool at `path` in an earlier process."""
+        """As `RunLog.has_called`."""
         return self.playback.has_called(path)
 
     async def require_same(self, path: str, worker: str, arguments: Mapping[str, object]) -> None:
-        """Returns where the call that code makes at `path` is the recorded one, or none is recorded there."""
+        """As `RunLog.require_same`."""
         async with self.certain:
             if not self.mode.drifted and self.playback.has_called_otherwise(path, arguments):
                 await self.brake.pull(AnotherInputError(path, worker))
@@ -435,10 +432,7 @@ class Recorder(RunLog):
     def returned(
         self, path: str, output: str | None, error: str | None, frames: Sequence[Frame] = ()
     ) -> str | None:
-        """Keeps how a delegate's call ended, for its caller depends on it; the error that its caller is told.
-
-        `frames` are where code of the workspace failed.
-        """
+        """As `RunLog.returned`."""
         if entry := self.journal.get(path, "return"):
             recorded: str | None = self.journal.whole(entry)["error"]
             return recorded
@@ -449,10 +443,7 @@ class Recorder(RunLog):
         return error
 
     async def require_known(self, path: str, value: object) -> None:
-        """Returns where nothing stands in `value` for a secret that its variable has not any more.
-
-        So it may be told to a model or to code, executed, decided on or said: nobody is handed another text.
-        """
+        """As `RunLog.require_known`."""
         secrets = self.encoding.secrets
         if secrets.stand_ins and (variable := secrets.lacks(value)):
             problem = secrets.missing(variable)
@@ -467,7 +458,7 @@ class Recorder(RunLog):
                 self._postponed.take(added)
 
     async def _record_all(self, *entries: tuple[Entry, Mapping[str, bytes]]) -> None:
-        """Returns when all of `entries` are on disk at once, each with the binary contents that it names."""
+        """Returns when all of `entries` are on disk at once, each with its binary contents."""
         async with self.certain:
             for entry, contents in entries:
                 self._add(entry, contents)
@@ -476,14 +467,14 @@ class Recorder(RunLog):
     async def record(
         self, entry: Entry, contents: Mapping[str, bytes] | None = None, *, hold: Hold = "anchored"
     ) -> None:
-        """Returns when `entry` is on disk, and all that was added before it; otherwise the run stops."""
+        """Returns when `entry` and all earlier ones are on disk; otherwise the run stops."""
         async with self.certain:
             self._add(entry, contents)
             await self._commits.commit(hold)
 
 
 class _Certain:
-    """A block that reads or writes the journal: where that fails the run stops, and no model is told."""
+    """A block that reads or writes the journal: its failure stops the run, unseen by models."""
 
     __slots__ = ("_brake",)
 

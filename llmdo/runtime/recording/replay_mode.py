@@ -1,4 +1,4 @@
-"""On which terms a run goes on that has a journal, and what stops it."""
+"""The terms on which a run with a journal continues, and the errors that stop it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 def is_safe(raised: Iterable[Capability], retry: Retry | None, metadata: Mapping[str, object] | None) -> bool:
     """Whether a call that raises `raised` does no harm when it runs twice.
 
-    What the manifest says in `retry` counts; else the tool's own metadata says so, or it only reads, as far as it
-    raises anything.
+    The manifest's `retry` decides; else the tool's own metadata, or that it raises only capabilities to read, if any.
     """
     if retry or (metadata or {}).get("retry") == "safe":
         return retry != "ask"
@@ -30,11 +29,11 @@ def is_safe(raised: Iterable[Capability], retry: Retry | None, metadata: Mapping
 
 
 class DivergenceError(LlmdoError):
-    """The run did something else than the journal says: nothing after that can be relied on."""
+    """The run differs from the journal: nothing after that can be relied on."""
 
 
 class AnotherInputError(DivergenceError):
-    """Code calls a worker or a tool at a place where it called it with another input."""
+    """Code repeats a recorded call with another input."""
 
     def __init__(self, path: str, name: str) -> None:
         super().__init__(
@@ -45,19 +44,19 @@ class AnotherInputError(DivergenceError):
 
 
 class ReachedError(LlmdoError):
-    """The run is where it was to stop."""
+    """The run has reached the place to stop at."""
 
 
 class EndedError(LlmdoError):
-    """A replay is where the run ended that it repeats."""
+    """A replay has reached the recorded end of the run."""
 
 
 class WaitingError(LlmdoError):
-    """All that goes on in the run are questions that somebody answers later."""
+    """The run only waits for questions that somebody answers later."""
 
 
 class UnfinishedError(LlmdoError):
-    """A tool was started by an earlier process, which ended before the tool did."""
+    """An earlier process started a tool and ended before it did."""
 
     def __init__(self, path: str, tool: str, why: str) -> None:
         """`why` no probe has settled it."""
@@ -70,24 +69,24 @@ class UnfinishedError(LlmdoError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayMode:
-    """How a run that has a journal goes on."""
+    """The terms on which a run with a journal continues."""
 
     live: bool = True
-    """Whether what is not recorded may happen; otherwise it is a divergence."""
+    """Whether unrecorded steps may happen; otherwise they are a divergence."""
     drifted: bool = False
     """Whether other prompts, tools and models than the recorded ones were accepted."""
     reruns: bool = False
-    """Whether calls that only read run again, so that what they return now can be compared."""
+    """Whether calls that only read run again, for a comparison of results."""
     shows_tools: bool = False
-    """Whether models are shown the tools of today, though none of them is executed."""
+    """Whether models are shown the tools of today, though none is executed."""
     until: str | None = None
     """The call path of a tool, or `PATH@NUMBER` of a request, before which the run stops."""
     again: frozenset[str] = frozenset()
-    """The call paths of tools that did not finish or ended with an error, and are to run again."""
+    """The call paths of unfinished or failed tools that are to run again."""
     retried: frozenset[str] = frozenset()
-    """Those of tools that ended with an error, to run again unless a probe says that they took effect."""
+    """Those of failed tools, to run again unless a probe says that they took effect."""
     given_up: frozenset[str] = frozenset()
-    """Those of tools that did not finish, and whose model is to be told that nobody knows what they did."""
+    """Those of unfinished tools, given up: their models learn that nobody knows their effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +98,9 @@ class Asking:
     step: int
     """Its number among the requests of that call."""
     sent: Mapping[str, object]
-    """What it is made of."""
+    """Its comparable form."""
     recorded: ModelResponse | None = None
-    """The answer, where the journal has it."""
+    """The answer, if the journal has it."""
 
     @property
     def place(self) -> str:
@@ -111,18 +110,18 @@ class Asking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """One execution of a tool, which the gate has given leave for."""
+    """One execution of a tool that the gate has allowed."""
 
     path: str
     tool: str
     arguments: Mapping[str, object]
     is_live: bool
-    """Whether the gate let it through just now; otherwise it is only told how it ended."""
+    """Whether the gate allowed it just now; otherwise its recorded end is served."""
     is_safe: bool
     """Whether no harm is done when it runs twice."""
     is_thread: bool
-    """Whether it goes on in a thread when its caller is cancelled."""
+    """Whether it continues in a thread when its caller is cancelled."""
     may_rerun: Callable[[], Awaitable[bool]]
     """Whether it may run once more in a replay."""
     probe: OfferedProbe | None = None
-    """Settles whether an execution at this place took effect; None where the tool offers none."""
+    """Settles whether an execution at this place took effect, if the tool offers it."""

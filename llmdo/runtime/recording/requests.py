@@ -1,4 +1,4 @@
-"""Requests to models, made comparable: what a worker's model is asked, and the tools that it was shown."""
+"""Comparable forms of requests to models, and of the tools shown in them."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from llmdo.runtime.recording.encoding import Encoding
 
 SHOWN = ("name", "description", "parameters_json_schema", "strict", "sequential")
-"""What of a tool's definition matters to a model or to the agent loop."""
+"""The fields of a tool's definition that matter to a model or the agent loop."""
 
 _RECORDS = ("-delta", "-baseline", "-digest")
-"""How the kinds of the parts end in which pydantic-ai notes changes of tools, settings and instructions.
+"""The endings of the part kinds for changes of tools, settings and instructions in pydantic-ai.
 
-Which of them there are depends on the model; what they are about is compared by itself.
+Their presence depends on the model; their subject is compared by itself.
 """
 
 
 def last_response(messages: Sequence[ModelMessage]) -> int:
-    """The place of the last response among `messages`; -1 where there is none."""
+    """The place of the last response among `messages`; -1 if there is none."""
     return max((at for at, message in enumerate(messages) if isinstance(message, ModelResponse)), default=-1)
 
 
@@ -50,9 +50,9 @@ def comparable(
     parameters: ModelRequestParameters,
     recorded: Mapping[str, Any] | None = None,
 ) -> dict[str, object]:
-    """What a request is made of, made comparable, but for its model and its tools; `new` were not in an earlier one.
+    """The comparable form of a request, without model and tools; `new` were not in an earlier one.
 
-    Where it is to be held against a `recorded` one, secrets are left out of it as they were of that.
+    For a comparison with a `recorded` one, the same secrets are left out.
     """
     before = recorded or {}
     return {
@@ -66,7 +66,7 @@ def comparable(
 def _parts(
     encoding: Encoding, messages: Sequence[ModelMessage], recorded: Sequence[Sequence[str]]
 ) -> Iterator[tuple[str, str, str]]:
-    """Kind, tool and digest of all that these messages tell the model; its own responses are recorded already."""
+    """Kind, tool and digest of each new part for the model, without its own recorded responses."""
     parts = [
         part
         for message in messages
@@ -81,9 +81,9 @@ def _parts(
 
 
 def tools_digest(shown: bytes, recorded: str, encoding: Encoding, content: Callable[[str], bytes]) -> str:
-    """The digest of what a model is shown of its tools, which is `recorded` where that names the same.
+    """The digest of the tools shown to a model, or `recorded` for equal tools.
 
-    `content` finds what a digest names.
+    `content` finds the bytes of a digest.
     """
     if (digest := digest_of(shown)) == recorded:
         return digest
@@ -95,7 +95,7 @@ def tools_digest(shown: bytes, recorded: str, encoding: Encoding, content: Calla
 
 
 def definitions(tools: Sequence[ToolDefinition]) -> bytes:
-    """What a model is shown of `tools`, as JSON."""
+    """The definitions of `tools` as shown to a model, as JSON."""
     return canonical([{name: getattr(tool, name) for name in SHOWN} for tool in tools]).encode()
 
 

@@ -35,12 +35,12 @@ class Settlement:
         brake: Brake,
         record: Callable[..., Awaitable[None]],
     ) -> None:
-        """`record` puts entries on disk at once, each given as a pair with the binary contents that it names."""
+        """`record` puts pairs of an entry and its binary contents on disk at once."""
         self._journal, self._mode, self._playback = journal, mode, playback
         self._encoding, self._brake, self._record = encoding, brake, record
 
     async def settled(self, execution: Execution, step: int, digest: str) -> TookEffect | None:
-        """The effect that took place in place of the execution of number `step`; None where its tool is to run.
+        """The effect that replaces the execution of number `step`; None if its tool is to run.
 
         Raises:
             ToolFailed: A person has given it up.
@@ -66,9 +66,9 @@ class Settlement:
         end_again("failed", failure)
 
     async def _probed(self, execution: Execution, doubted: int, step: int, digest: str) -> Answer:
-        """What the tool's probe says of the execution of number `doubted`, once that is on disk.
+        """The probe's answer on the execution of number `doubted`, once on disk.
 
-        An effect that took place is kept as what the execution of number `step` came to.
+        An effect that took place is kept as the result of the execution of number `step`.
         """
         path, probe, packed = execution.path, execution.probe, None
         answer = await probe.ask(doubted) if probe else NotKnown("it offers no probe any more")

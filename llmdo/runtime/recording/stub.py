@@ -1,4 +1,4 @@
-"""What stands for models and tools where a run is only replayed: they look the same, and do nothing."""
+"""Inactive models and tools for a replay: they look like the real ones, and do nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StandInModel(Model):
 
     @property
     def model_name(self) -> str:
-        """What comes after the provider."""
+        """The part of the reference after the provider."""
         return self._reference.rpartition(":")[2]
 
     @property
@@ -48,12 +48,12 @@ class StandInModel(Model):
 
 
 class StubToolset(AbstractToolset[object]):
-    """The tools that a worker was shown, as the journal has them. None of them can be executed."""
+    """The tools that a worker was shown, as recorded. None can be executed."""
 
     def __init__(
         self, name: str, tools: Collection[str], recorder: Recorder, path: str, ledger: Ledger
     ) -> None:
-        """`tools` are those that may be among them; `path` is the call path of their worker."""
+        """`tools` may be among them; `path` is the call path of their worker."""
         self._name = name
         self._tools = tools
         self._recorder = recorder
@@ -66,7 +66,7 @@ class StubToolset(AbstractToolset[object]):
         return self._name
 
     async def get_tools(self, ctx: RunContext[object]) -> dict[str, ToolsetTool[object]]:
-        """The tools that the model was shown in the request that comes next."""
+        """The tools of the model's next request."""
         content = self._recorder.playback.next_tools(self._path)
         return {
             tool.name: ToolsetTool(
@@ -81,7 +81,7 @@ class StubToolset(AbstractToolset[object]):
         }
 
     def _judge(self, ctx: RunContext[object], **_: object) -> None:
-        """Finds fault with the arguments where the journal says that it was found then."""
+        """Raises the fault in the arguments that the journal has recorded."""
         entry = self._recorder.journal.get(call_path(self._path, self._ledger.numbers, ctx), "invalid")
         if entry is not None:
             end_again(entry.outcome, self._recorder.journal.whole(entry))

@@ -1,1 +1,1 @@
-"""What is reported of a run while it happens: events, and the log, trace and audit file that are made of them."""
+"""The reports of a run while it happens: events, and the log, trace and audit file made of them."""

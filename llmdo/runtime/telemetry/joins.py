@@ -1,7 +1,7 @@
-"""Secrets in text that arrives in pieces: where one is cut in two, neither piece shows it, so some is held back.
+"""Secrets in text that arrives in pieces: a secret cut in two shows in neither, so some text is held back.
 
-Held back are the last word, for it may be the beginning of a token; what follows the `://` of an address; and the
-beginning of a secret of the environment that is more than one word. Of a private key nothing is passed on at all.
+Held back are the last word, which may begin a token; the text after the `://` of an address; and the beginning of a
+multi-word secret of the environment. Of a private key nothing is passed on.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LONGEST_END = 128  # characters
 
 
 class RedactedText:
-    """A text without secrets, of which one piece after the other arrives."""
+    """A text without secrets that arrives piece by piece."""
 
     def __init__(self, redaction: Redaction) -> None:
         self._redaction = redaction
@@ -43,7 +43,7 @@ class RedactedText:
         self._is_in_key = False
 
     def add(self, piece: str) -> str:
-        """What can be passed on now that `piece` has arrived; often nothing."""
+        """The text that can be passed on after `piece`; often nothing."""
         passed = ""
         self._held += piece
         while True:
@@ -69,7 +69,7 @@ class RedactedText:
         return rest
 
     def _ready(self) -> int:
-        """How much of what is held cannot be part of a secret that goes on."""
+        """The length of the held text outside any unfinished secret."""
         ready = len(self._held.rstrip(WORDS))
         for beginning in (_ADDRESS, _PART_OF_KEY):
             if match := beginning.search(self._held):
@@ -84,7 +84,7 @@ class RedactedText:
 
 
 def _before(secret: str, held: str, ready: int) -> int:
-    """`ready`, or where before it `secret` may begin in what is held and reach beyond it."""
+    """`ready`, or the earlier place at which `secret` may begin in the held text and exceed it."""
     start = held.find(secret[0], max(0, ready - len(secret) + 1), ready)
     while start != -1:
         if secret.startswith(held[start : start + len(secret)]):
@@ -94,16 +94,16 @@ def _before(secret: str, held: str, ready: int) -> int:
 
 
 class RedactedPieces:
-    """The events of a run, the pieces of answers in them without secrets, also without those that two pieces share.
+    """The events of a run, with answers free of secrets, even of those split between pieces.
 
-    What is held back of an answer comes before its end is reported. Of one that broke off it never comes: it may be the
-    beginning of a secret.
+    Held text of an answer comes before its end is reported; of a broken answer it never comes, for it may begin a
+    secret.
     """
 
     def __init__(self, redaction: Redaction) -> None:
         self._redaction = redaction
         self._texts: dict[str, dict[int, tuple[TextDelta | ToolCallDelta, RedactedText]]] = {}
-        """By call path, and in it by the number of the call; that of the text is -1."""
+        """By call path, then by the number of the call; -1 for the text."""
 
     def take(self, event: Event) -> Iterator[Event]:
         """The events that can be reported once `event` has happened."""

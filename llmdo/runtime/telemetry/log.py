@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class EventLog:
-    """A file that events are appended to. What was written stays, however the run ends."""
+    """A file that events are appended to. Written lines stay, however the run ends."""
 
     def __init__(self, descriptor: int, redaction: Redaction) -> None:
         self._descriptor = descriptor
         self._redaction = redaction
         self._pieces = RedactedPieces(redaction)
         self.failure: str | None = None
-        """Why nothing more was written, where writing failed."""
+        """The reason of a failed write, after which nothing is written."""
 
     def __enter__(self) -> Self:
         return self
@@ -65,7 +65,7 @@ def open_log(path: Path, redaction: Redaction) -> EventLog:
 
 
 def open_for_append(path: Path, *, new: bool = False) -> int:
-    """The descriptor of a regular file that only its owner may read; `new` refuses one that is there.
+    """The descriptor of a regular file that only its owner may read; `new` refuses an existing one.
 
     Raises:
         LlmdoError: It cannot be opened, is a link or is no file.
@@ -84,7 +84,7 @@ def open_for_append(path: Path, *, new: bool = False) -> int:
 
 
 def record(event: Event, redaction: Redaction) -> dict[str, object]:
-    """`event` as the log holds it: the time, its kind, its call path, then what it says."""
+    """`event` as the log holds it: time, kind, call path, then its other fields."""
     members = {each.name: getattr(event, each.name) for each in fields(event)}
     if isinstance(event, Decided):
         call = event.call
@@ -99,6 +99,6 @@ def record(event: Event, redaction: Redaction) -> dict[str, object]:
 
 
 def write_all(descriptor: int, line: bytes) -> None:
-    """Writes all of `line`, of which the system may take one part at a time."""
+    """Writes all of `line`, which the system may take in parts."""
     while line:
         line = line[os.write(descriptor, line) :]

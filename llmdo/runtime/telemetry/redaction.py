@@ -1,6 +1,6 @@
-"""What may be written down: text without secrets, values as plain data, binary content as its digest.
+"""Redaction of records: text without secrets, values as plain data, binary content as its digest.
 
-A seat belt, not a wall: a model that was told a secret can write it in another form.
+A seat belt, not a wall: a model that knows a secret can write it in another form.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from llmdo.journal.secrets import Known
 REDACTED = "[redacted]"
 
 WORDS = f"{ascii_letters}{digits}_.:/+=-"
-"""What tokens consist of, and the beginnings of addresses."""
+"""The characters of tokens, and of the beginnings of addresses."""
 
 DEEPEST = 64  # levels: deeper data is a cycle, or nobody's to read
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """Takes the secrets of one environment, and whatever looks like a token, out of what is written down."""
+    """Removes the secrets of one environment, and anything like a token, from records."""
 
     _forms: Mapping[str, Form]
-    """Each form of a secret by how it is written."""
+    """Each form of a secret by its spelling."""
     _values: re.Pattern[str] | None
     known: Known
-    """The same for what a journal keeps."""
+    """The known secrets, for the contents of a journal."""
     phrases: tuple[str, ...] = ()
     """The forms of secrets that are more than a word, in small quotes."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Redaction:
-        """The one that knows the variables whose names speak of secrets, and the passwords of addresses in others."""
+        """The redaction of variables with the names of secrets, and of the passwords of addresses in others."""
         known = Known.of(environ)
         forms = known.in_texts
         longest_first = sorted(forms, key=len, reverse=True)
@@ -57,17 +57,17 @@ class Redaction:
         return credentials.without_tokens(text, REDACTED)
 
     def suspects(self, text: str) -> bool:
-        """Whether `text`, plain or as JSON, may hold something that is to be taken out; a no is certain."""
+        """Whether `text`, plain or as JSON, may hold a secret or token; a no is certain."""
         if self._values is not None and self._values.search(text):
             return True
         return credentials.may_hold_token(text)
 
     def content(self, content: bytes) -> bytes:
-        """What a digest may be taken of that leaves: `content` without the secrets that stand in it as text."""
+        """`content` without its secrets as text, so that its digest gives none away."""
         return self.known.without(content)
 
     def plain(self, value: object) -> object:
-        """`value` as data that JSON can hold: no secrets, and digest and size in place of bytes."""
+        """`value` as data for JSON: no secrets, and digest and size in place of bytes."""
         texts: list[str] = []
         if _is_plain(value, texts) and not self.suspects("\n".join(texts)):
             return value
@@ -109,7 +109,7 @@ class Redaction:
 
 
 def _is_plain(value: object, texts: list[str], depth: int = 0) -> bool:
-    """Whether JSON can hold `value` as it is; adds all that is written in it to `texts`."""
+    """Whether JSON can hold `value` as it is; adds all its texts to `texts`."""
     kind = type(value)
     if kind is str:
         texts.append(value)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 """The trace of a run: OpenTelemetry spans with the GenAI conventions, as JSON lines and by OTLP.
 
-Spans tell what happened and how long it took. What was said is in them only where it was asked for.
+Spans hold events and durations; prompts, answers and other content only on request.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ _INSTALL = "`pip install 'llmdo-workspace[otel]'`"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceChoice:
-    """What a run says about its trace, and who is told what."""
+    """The options of a run's trace, its redaction and its warnings."""
 
     environ: Mapping[str, str]
     """The standard variables of OpenTelemetry may ask for a trace as well."""
     redaction: Redaction
     say: Callable[[str], None]
-    """Warned where a variable asks for what cannot be done."""
+    """Warns of a variable whose request cannot be met."""
     folder: Path | None = None
-    """Where the JSON lines go, one file a run."""
+    """The folder of the JSON lines, one file a run."""
     content: bool = False
     """Whether prompts, answers, arguments and results are in it."""
     binary: bool = False
-    """Whether attachments are, beside the content."""
+    """Whether attachments are in it too."""
 
     @property
     def endpoint(self) -> str | None:
@@ -60,7 +60,7 @@ class TraceChoice:
 
 @contextmanager
 def tracing(choice: TraceChoice, *, run: str, entry: str) -> Iterator[tuple[AbstractCapability[object], ...]]:
-    """What watches the agents while the block runs; nothing where no trace was asked for.
+    """The capabilities that trace the agents while the block runs; none without a request for a trace.
 
     Raises:
         LlmdoError: The choice makes no sense, the file cannot be written or a library is missing.
@@ -133,7 +133,7 @@ def _otlp(choice: TraceChoice) -> Exporter | None:
 
 
 class Exporter(Protocol):
-    """What the library's span processors need of an exporter."""
+    """The exporter as the library's span processors use it."""
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Takes spans that ended."""
@@ -144,13 +144,13 @@ class Exporter(Protocol):
         ...
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Whether all that was taken is out."""
+        """Whether all taken spans are out."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class JsonLines:
-    """Writes each span that ended as one line of JSON, children before their parents."""
+    """Writes each ended span as a line of JSON, children before their parents."""
 
     descriptor: int
 
@@ -190,7 +190,7 @@ class Redacting:
         self.exporter.shutdown()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Whether all that was taken is out."""
+        """Whether all taken spans are out."""
         return self.exporter.force_flush(timeout_millis)
 
     def _redacted(self, span: ReadableSpan) -> ReadableSpan:

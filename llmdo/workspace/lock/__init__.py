@@ -1,15 +1,16 @@
-"""`Graph` to `llmdo.lock` and back, and what changed between two of them.
+"""`Graph` to `llmdo.lock` and back, and the changes between two of them.
 
-The lock holds facts per item and nothing that follows from several, so that merges of it are right: no counts,
-no digest over everything, no reach. It is compared by meaning and written only when its meaning changed.
+The lock holds facts per item and nothing that follows from several, so that merges of it are right: no counts, no
+digest over everything, no reach. It is compared by meaning and written only when its meaning changed.
 
 History of the format, newest first:
-  version 1, revision 1: settings, rules, path map, models, entries, workers, toolsets and their tools, acceptances;
-    what `[toolsets.shell]` says, with its presets expanded; what MCP servers say of their tools, line by line; which
-    tools may run twice; which files a toolset imports without its text saying so; what an answer does that was cut
-    off; the folder that tools work on; who is notified of how runs end; when entries are started by themselves, and for
-    how long a time that passed is made up for; how many of their runs a fleet has at a time; the policies that the
-    manifest extends; the installed extensions that it names, with the capabilities that they bring.
+
+- version 1, revision 1: settings, rules, path map, models, entries, workers, toolsets and their tools, acceptances;
+  `[toolsets.shell]` with its presets expanded; the MCP servers' descriptions of their tools, line by line; which
+  tools may run twice; which files a toolset imports without its text saying so; the handling of cut-off answers; the
+  folder that tools work on; who is notified of how runs end; when entries are started by themselves, and for how long
+  a missed time is made up for; how many of their runs a fleet has at a time; the policies that the manifest extends;
+  the installed extensions that it names, with the capabilities that they bring.
 """
 
 from llmdo.workspace.lock.differing import read_beside

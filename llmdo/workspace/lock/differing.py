@@ -1,6 +1,6 @@
-"""A stale lock beside the graph of the sources: of its workers, only those that differ are read.
+"""Reading a stale lock next to the graph of the sources: only the workers that differ are read.
 
-Mostly few do, and to write a worker once more takes a third of the time that it takes to read one.
+Usually few do, and writing a worker again takes a third of the time of reading one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OTHER = re.compile(r"^\[(?!worker\.)", re.MULTILINE)
 
 
 def read_beside(source: Source | None, graph: Graph, remembered: Remembered[str] | None = None) -> Locked:
-    """What `lock.read` makes of `source`, but that a worker of which it says what `graph` does is that of `graph`.
+    """The result of `lock.read` for `source`, except that each unchanged worker is that of `graph`.
 
     The places of such a worker are in the sources. `remembered` holds the texts of workers.
     """
@@ -43,7 +43,7 @@ def read_beside(source: Source | None, graph: Graph, remembered: Remembered[str]
 
 
 def _split(text: str, graph: Graph, remembered: Remembered[str] | None) -> tuple[Mapping[str, Worker], str]:
-    """The workers of which a lock says, to the letter, what `graph` does, and its text without them."""
+    """The workers whose text in a lock is exactly that of `graph`, and the lock's text without them."""
     same: dict[str, Worker] = {}
     others: list[str] = []
     for name, block in _blocks(text):
@@ -58,7 +58,7 @@ def _split(text: str, graph: Graph, remembered: Remembered[str] | None) -> tuple
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
-    """The text in pieces: each table of a worker, with those in it, by the name; the rest by an empty name."""
+    """The text in pieces: each table of a worker, with its subtables, by the name; the rest by an empty name."""
     tables = list(_WORKER.finditer(text))
     if not tables:
         yield "", text

@@ -1,4 +1,4 @@
-"""What differs between the lock and the sources, item by item and in words."""
+"""The differences between the lock and the sources, item by item and in words."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ _CHANGED = {
     "toolset": words_of(Toolset),
     "extension": {"digest": "its files changed"},
 }
-"""Table of the lock to what changed in its items, in words, by key."""
+"""Table of the lock to the changes of its items, in words, by key."""
 
 _OF_FILES = {"source": "its source changed", "digest": "its text changed"}
-"""The same of the tables that hold nothing but digests."""
+"""The same for the tables that hold only digests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One item whose lock entry no longer says what the sources say."""
+    """One item whose lock entry differs from the sources."""
 
     kind: str
     """The table of the lock: `worker`, `toolset`, `rules`, ..."""
     name: str
     changes: tuple[str, ...]
-    """What changed, in words, each to follow the item's name."""
+    """The changes, in words, each to follow the item's name."""
     at: Place | None
-    """Where the sources declare the item; None where they no longer do."""
+    """The item's declaration in the sources; None if it is gone."""
     is_kept: bool = False
-    """Whether `llmdo lock` would keep what the lock says, because the source is the same: a library is another."""
+    """Whether `llmdo lock` would keep the lock's entry, since only a library differs, not the source."""
 
     @property
     def problem(self) -> Diagnostic:
@@ -121,7 +121,7 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
 
 
 def _other_workers(before: Graph, after: Graph) -> Iterator[str]:
-    """The workers that differ, or whose lines do: there may be many, and mostly few changed."""
+    """The workers that differ, or whose lines do: there may be many, and usually few changed."""
     names_mean_the_same = (
         before.workers.keys() == after.workers.keys() and before.toolsets.keys() == after.toolsets.keys()
     )
@@ -162,7 +162,7 @@ def _changes(old: Mapping[str, Json], new: Mapping[str, Json], words: Mapping[st
 
 
 def _facts(table: Mapping[str, Json]) -> object:
-    """What only importing a Python toolset tells; None for anything else."""
+    """The facts known only from importing a Python toolset; None for anything else."""
     if "python" not in table:
         return None
     tools = {
@@ -173,7 +173,7 @@ def _facts(table: Mapping[str, Json]) -> object:
 
 
 def _fields(old: Mapping[str, Json], new: Mapping[str, Json], words: Mapping[str, str]) -> Iterator[str]:
-    """What differs between two tables, a phrase each; the digest of a header is left to the caller."""
+    """The differences of two tables, a phrase each; the digest of a header is left to the caller."""
     for key in sorted({*old, *new} - {"config"}):
         before, after = old.get(key), new.get(key)
         if before == after:

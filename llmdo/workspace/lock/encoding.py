@@ -43,9 +43,9 @@ REVISION = 1
 
 
 def encode(graph: Graph, only: Container[str] | None = None) -> dict[str, Json]:
-    """The lock of `graph` as data, of the form `formats.locked.LockFile`. What is None or empty is left out.
+    """The lock of `graph` as data, of the form `formats.locked.LockFile`. None and empty values are left out.
 
-    With `only`, of the workers it has no others.
+    With `only`, it has no other workers.
     """
     workers = {
         name: encode_worker(graph, worker)
@@ -95,7 +95,7 @@ def behind_workers(graph: Graph) -> dict[str, Json]:
 
 
 def encode_worker(graph: Graph, worker: Worker) -> dict[str, Json]:
-    """The table of a worker: what its fields say, and its `uses` by what they name."""
+    """The table of a worker: its fields, and its `uses` by their names."""
     named: dict[str, Json] = {}
     configured: dict[str, Json] = {}
     others: dict[str, Json] = {}
@@ -134,7 +134,7 @@ def _shell(shell: ShellSettings) -> dict[str, Json]:
 
 
 def decode(document: Document, lock: Mapping[str, Json]) -> Graph:
-    """The graph that a lock describes, its places pointing into the lock. `lock` was judged."""
+    """The graph that a lock describes, with places in the lock. `lock` was judged."""
     workers = {name: _decode_worker(document, name, stated) for name, stated in _sorted(lock, "worker")}
     entries = {name: _decode_entry(document, name, stated) for name, stated in _sorted(lock, "entry")}
     return Graph(

@@ -27,11 +27,11 @@ _DEEPEST = 8
 
 
 class _OtherLayoutError(Exception):
-    """The text may be TOML all the same, but not as we write it."""
+    """The text may still be TOML, but not in our layout."""
 
 
 def read(text: str) -> dict[str, Json] | None:
-    """What TOML says that `text` is; None where it is not laid out as a lock."""
+    """The TOML data of `text`; None if it is not laid out as a lock."""
     if _CONTROL.search(text):
         return None
     lock: dict[str, Json] = {}
@@ -82,7 +82,6 @@ def _table(lock: dict[str, Json], line: str) -> dict[str, Json]:
 
 
 def _names(text: str) -> list[str]:
-    """The parts of a dotted key."""
     if text.isascii() and text.replace("_", "").replace("-", "").replace(".", "").isalnum():
         names = text.split(".")
     else:
@@ -125,7 +124,6 @@ def _scalar(value: str) -> Json:
 
 
 def _text(value: str) -> str:
-    """What stands between the quotes."""
     if len(value) < 2 or value[0] != '"' or value[-1] != '"':
         raise _OtherLayoutError
     inner = value[1:-1]

@@ -1,4 +1,4 @@
-"""What is kept of the text of a lock: enough to see whether it is the lock of a graph, at a fraction of its size."""
+"""The sketch of a lock's text: enough to see whether it is the lock of a graph, at a fraction of its size."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Sketch(NamedTuple):
     blocks: tuple[bytes, ...]
     """The digest of each block of its text."""
     toolsets: Json
-    """The data of its end, where toolsets and their tools stand; None where it is not laid out as llmdo writes it."""
+    """The data of the toolsets and their tools at its end; None if it is not in llmdo's layout."""
 
     def is_of(self, pieces: Iterable[str]) -> bool:
-        """Whether its text is, to the letter, what the pieces make together; stops at the first other block."""
+        """Whether the joined pieces are exactly its text; stops at the first other block."""
         blocks = iter(self.blocks)
         return all(block == next(blocks, None) for block in _blocks(pieces)) and next(blocks, None) is None
 

@@ -1,4 +1,4 @@
-"""`llmdo.lock` on disk: what it says or why it cannot be used, and its replacement."""
+"""`llmdo.lock` on disk: its graph or why it cannot be used, and its replacement."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ State = Literal["missing", "conflicted", "newer", "unreadable", "read"]
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """What `llmdo.lock` says, or why it cannot be used."""
+    """The graph of `llmdo.lock`, or why it cannot be used."""
 
     state: State
     graph: Graph | None
@@ -66,7 +66,7 @@ class Locked:
 def read(source: Source | None, part: str | None = None) -> Locked:
     """The lock in `source`. Merge markers and a newer version are known states, each with its finding.
 
-    With `part`, of its text, the lock that this alone would be; what it names has its places in the whole.
+    With `part`, of its text, only that part is read as a lock; its places are in the whole.
     """
     if source is None:
         return Locked("missing", None)
@@ -105,7 +105,7 @@ def read(source: Source | None, part: str | None = None) -> Locked:
 
 
 def _refused(source: Source) -> Locked | None:
-    """The state of a lock whose text alone says that it cannot be read: a merge left it so, or it is newer."""
+    """The state of a lock whose text shows that it cannot be read: it has merge markers, or is newer."""
     if marker := _MARKER.search(source.text):
         span = source.span_between(marker.start(), marker.end())
         problem = finding(
@@ -140,14 +140,14 @@ def _newer_revision(document: Document, ignored: int) -> Diagnostic:
 
 
 def says(sketch: Sketch | None, graph: Graph, remembered: Remembered[str] | None = None) -> bool:
-    """Whether the lock is, to the letter, the lock of `graph`; `remembered` holds the texts of workers."""
+    """Whether the lock is exactly that of `graph`; `remembered` holds the texts of workers."""
     if sketch is None:
         return False
     return sketch.is_of(_pieces(graph, remembered))
 
 
 def _pieces(graph: Graph, remembered: Remembered[str] | None) -> Iterator[str]:
-    """The text of the lock piece by piece; what was written of workers that are the same is not written again."""
+    """The text of the lock piece by piece; texts of unchanged workers are reused."""
     yield HEADER
     yield part_text(before_workers(graph))
     for worker in graph.workers.values():
@@ -156,7 +156,7 @@ def _pieces(graph: Graph, remembered: Remembered[str] | None) -> Iterator[str]:
 
 
 def text_of_worker(graph: Graph, worker: Worker, remembered: Remembered[str] | None = None) -> str:
-    """The text that the lock of `graph` has of one of its workers; `remembered` holds earlier ones."""
+    """The text of one worker in the lock of `graph`; `remembered` holds earlier ones."""
     name = worker.name
     source = (worker, graph.edges[name], graph.lines[name]) if remembered else None
     if remembered and (known := remembered.of(name, source)):
@@ -166,9 +166,9 @@ def text_of_worker(graph: Graph, worker: Worker, remembered: Remembered[str] | N
 
 
 def supposed_facts(sketch: Sketch | None, current: Graph) -> Facts:
-    """What the end of the lock seems to know of toolsets, read without its beginning.
+    """The facts about toolsets at the end of the lock, read without its beginning.
 
-    Right where the lock `says` what follows from it, and worth nothing otherwise.
+    Correct only if the lock `says` the graph that follows from them.
     """
     toolsets = sketch.toolsets if sketch else None
     if toolsets is None or not accepts_part(toolsets, "lock", "toolset"):
@@ -178,9 +178,9 @@ def supposed_facts(sketch: Sketch | None, current: Graph) -> Facts:
 
 
 def facts(locked: Graph | None, current: Graph) -> Facts:
-    """What the lock knows of the Python toolsets and the MCP servers whose source has not changed since.
+    """The lock's facts about the Python toolsets and the MCP servers whose source has not changed since.
 
-    What is installed has no source here: the lock is all that is known of it, until `lock` imports it again.
+    Installed code has no source here: its facts come from the lock alone, until `lock` imports it again.
     """
     return _facts(locked.toolsets.values() if locked else (), current)
 
@@ -218,9 +218,9 @@ def _known_tool(tool: Tool) -> ToolFacts:
 
 
 def _same_server(locked: Toolset, current: Toolset | None) -> bool:
-    """Whether the lock speaks of the server that the sources name, with the programs that it was asked with.
+    """Whether the locked server, with its programs, is the one that the sources name.
 
-    What such a server says may have changed since.
+    The server's own answers may have changed since.
     """
     if current is None or current.server is None:
         return False
@@ -228,7 +228,7 @@ def _same_server(locked: Toolset, current: Toolset | None) -> bool:
 
 
 def _sources(current: Graph, python: str) -> set[str | None]:
-    """The digests that the sources give the module of a toolset, also where reading found no toolset in it."""
+    """The digests of the module in the sources, even if reading found no toolset in it."""
     named = {toolset.source for toolset in current.toolsets.values() if toolset.python == python}
     of_module = current.modules.get(python.rpartition(":")[0])
     return named if of_module is None else {of_module, *named}
@@ -240,12 +240,12 @@ def dump(graph: Graph) -> str:
 
 
 def write(root: Path, graph: Graph, still: Callable[[], bool] | None = None) -> bool:
-    """Whether the lock below `root` was replaced by that of `graph`, whole or not at all.
+    """Replaces the lock below `root` by that of `graph`, whole or not at all; returns whether it did.
 
     No other process of ours replaces it meanwhile, from before `still` is asked whether it may be replaced.
 
     Raises:
-        LlmdoError: the lock on disk is a link, or the folder cannot be written to.
+        LlmdoError: The lock on disk is a link, or the folder cannot be written to.
     """
     from llmdo.base.held import held  # only what writes needs it
 

@@ -1,7 +1,7 @@
-"""Trust: what a workspace would have this machine execute, and whether its person has answered for that.
+"""Trust: the code that a workspace would execute on this machine, and whether its person has answered for it.
 
-A graph comes in, and `Consent.require` lets through or raises: it stands before every import of a workspace's code and
-every start of a program that the workspace names. Answers are kept in the person's own state folder, by content.
+`Consent.require` takes a graph and lets through or raises, before every import of a workspace's code and every start
+of a program that it names. Answers are kept in the person's own state folder, by content.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The one function before any import or start of what a workspace brings: `Consent.require`."""
+"""The one function before any import or start of a workspace's code: `Consent.require`."""
 
 from __future__ import annotations
 
@@ -21,41 +21,40 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
 
     Ask = Callable[["TrustQuestion"], "TrustAnswer"]
-    """Asks a person."""
 
 TrustAnswer = Literal["content", "folder", "no"]
 
 VARIABLE = "LLMDO_TRUST"
 REQUIRED = "required"
-"""Of `LLMDO_TRUST`: nobody answers here, and nothing goes on without an answer."""
+"""Of `LLMDO_TRUST`: nobody answers here, and nothing is executed without an answer."""
 _GIVEN = {"": False, "0": False, "false": False, REQUIRED: False, "1": True, "true": True}
 
 
 class UntrustedError(LlmdoError):
-    """Nobody has answered for what would have been executed."""
+    """Nobody has answered for the code to be executed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustQuestion:
-    """What a person is asked to answer for."""
+    """The question whether a person answers for these items."""
 
     root: Path
     items: tuple[InventoryItem, ...]
     texts: Mapping[str, str]
-    """What there is to read of each, by its key."""
+    """The text of each item, by its key."""
     since: str | None = None
-    """When somebody last said yes here; None where nobody did."""
+    """The time of the last yes here, if any."""
     before: Mapping[str, str] = field(default_factory=dict)
-    """What they were shown then."""
+    """The texts shown then."""
     may_keep_folder: bool = True
-    """Whether a yes may be one to the folder, whatever becomes of it."""
+    """Whether a yes may be for the folder, whatever becomes of it."""
 
 
 class Consent:
-    """Whether what a workspace would have executed was answered for. One for each command: it asks once.
+    """Whether a person has answered for a workspace's code. One for each command: it asks once.
 
-    At a terminal it asks. Without one it tells that nobody was asked and lets through, unless the person's
-    `policy.toml` or the environment says that trust is required, or it is `strict`: then it refuses.
+    Without a terminal it reports that nobody was asked and lets through, unless the person's `policy.toml` or the
+    environment requires trust, or it is `strict`: then it refuses.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class Consent:
         ask: Ask | None = None,
         strict: bool = False,
     ) -> None:
-        """`environ` says where answers are kept, `ask` puts a question to a person who is there."""
+        """`environ` says in which folder answers are kept, `ask` puts a question to a person who is there."""
         self._environ = os.environ if environ is None else environ
         self._tell = tell
         self._ask = ask
@@ -74,13 +73,13 @@ class Consent:
         self._granted: set[InventoryItem] = set()
 
     def require(self, graph: Graph, root: Path, code: Path | None = None, *, strict: bool = False) -> None:
-        """Nothing, where all that `graph` would have executed was answered for, or goes on without.
+        """Checks that all code of `graph` was answered for, or may be executed without.
 
-        `code` is the folder that its Python is loaded from, where that is not the workspace at `root`: an answer for
-        the workspace's folder is none for that. `strict` says that nothing goes on without an answer.
+        `code` is the folder of its Python, if that is not the workspace at `root`: an answer for the workspace's
+        folder does not cover it. `strict` refuses everything without an answer.
 
         Raises:
-            UntrustedError: It was not, and may not go on.
+            UntrustedError: It was not, and may not be executed.
         """
         items = Inventory.of(graph).executed
         if self._granted.issuperset(items):
@@ -111,7 +110,7 @@ class Consent:
         """Asks, and keeps the answer.
 
         Raises:
-            UntrustedError: It is no.
+            UntrustedError: The answer is no.
         """
         question = question_of(graph, root, self._environ, code)
         answer = ask(question)
@@ -127,7 +126,7 @@ class Consent:
 def question_of(
     graph: Graph, root: Path, environ: Mapping[str, str], code: Path | None = None
 ) -> TrustQuestion:
-    """What a person would be asked about `graph`, all of it.
+    """The whole question for a person about `graph`.
 
     Raises:
         LlmdoError: A file changed since it was read.
@@ -147,7 +146,7 @@ def question_of(
 def keep(
     graph: Graph, root: Path, question: TrustQuestion, answer: TrustAnswer, environ: Mapping[str, str]
 ) -> None:
-    """Writes down a yes to what `question` showed.
+    """Records a yes to the items of `question`.
 
     Raises:
         LlmdoError: It cannot be kept.
@@ -168,13 +167,13 @@ def keep(
 
 
 def is_trusted(graph: Graph, root: Path, environ: Mapping[str, str] | None = None) -> bool:
-    """Whether all that `graph` would have executed was answered for: for who executes nothing else, such as a page."""
+    """Whether all code of `graph` was answered for; used by callers that execute nothing else, such as a page."""
     environ = os.environ if environ is None else environ
     return is_given(environ) or _is_kept(graph, root, Inventory.of(graph).executed, environ)
 
 
 def is_given(environ: Mapping[str, str]) -> bool:
-    """Whether the environment answers for everything, for as long as the command takes.
+    """Whether the environment answers for everything, for the duration of the command.
 
     Raises:
         LlmdoError: It says neither yes nor no.
@@ -188,7 +187,7 @@ def is_given(environ: Mapping[str, str]) -> bool:
 
 
 def refusal(items: tuple[InventoryItem, ...], why: str = "") -> UntrustedError:
-    """That nothing is executed."""
+    """The error that nothing is executed."""
     return UntrustedError(
         f"nobody has answered for {counted(items)} of this workspace{why}: nothing of it was run",
         hint=f"`llmdo trust` shows and trusts them; `--trust` or `{VARIABLE}=1` does for one command",

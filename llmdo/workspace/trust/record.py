@@ -1,8 +1,8 @@
 """The answers of a person, in their own state folder: a file each, read strictly and written whole.
 
-What a workspace holds is never looked at here. A file counts only where it is a regular one of this person's own that
-nobody else may write, in a folder outside of the workspace, and says of itself what its name says; whatever is odd
-about one means that it was never written. Two processes write different files, or the same.
+Files of a workspace are never read here. An answer counts only as a regular file of this person that nobody else may
+write, outside of the workspace, with content that matches its name; any other is treated as missing. Two processes
+write different files, or the same.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class GivenTrust:
 
     kind: AnswerKind
     folder: str
-    """The workspace that it was given in."""
+    """The workspace of the answer."""
     digest: str | None
-    """Of the content that it is about."""
+    """The digest of its content."""
     when: str
     """When, in UTC."""
 
@@ -56,7 +56,7 @@ class TrustRecord:
     folder: Path
 
     def lies_in(self, folders: Iterable[Path]) -> bool:
-        """Whether what works in one of these folders could write answers."""
+        """Whether code that works in one of these folders could write answers."""
         path = os.path.realpath(self.folder)
         tops = [os.path.realpath(folder) for folder in folders]
         return any(path == top or path.startswith(f"{top.rstrip(os.sep)}{os.sep}") for top in tops)
@@ -67,11 +67,11 @@ class TrustRecord:
         return self._read("folder", place, {"folder": place}) is not None
 
     def has_content(self, digest: str) -> bool:
-        """Whether this very content is trusted, wherever it lies."""
+        """Whether this very content is trusted, in any folder."""
         return self._read("content", digest, {"digest": digest}) is not None
 
     def last(self, root: Path) -> tuple[str, dict[str, str]] | None:
-        """When somebody last said yes at `root`, and what they were shown by its keys; None where that is not known."""
+        """The time of the last yes at `root`, and the texts shown then by their keys; None if that is not known."""
         place = os.path.realpath(root)
         table = self._read("shown", place, {"folder": place}, MAX_TEXTS)
         texts = table.get("texts") if table else None
@@ -82,7 +82,7 @@ class TrustRecord:
         return str(table.get("given")), texts
 
     def keep(self, kind: AnswerKind, root: Path, digest: str | None, texts: Mapping[str, str]) -> None:
-        """Writes down a yes, and what it was about.
+        """Records a yes, and its subject.
 
         Raises:
             LlmdoError: It cannot be written.
@@ -115,7 +115,7 @@ class TrustRecord:
         yield from sorted(valid, key=lambda answer: (answer.when, answer.folder))
 
     def forget(self, root: Path, digest: str | None = None) -> int:
-        """Takes back every yes that was given at `root`, and any to the content of that digest; says how many.
+        """Removes every yes given at `root`, and any to the content of that digest; returns their number.
 
         Raises:
             LlmdoError: One cannot be removed.
@@ -149,7 +149,7 @@ class TrustRecord:
         return table if table and all(table.get(name) == value for name, value in says.items()) else None
 
     def _table(self, path: Path, most: int) -> dict[str, Any] | None:
-        """What a file says; None where it is not what `keep` writes under that name."""
+        """The content of a file; None if `keep` does not write such content under that name."""
         try:
             descriptor = os.open(path, _READING)
             with os.fdopen(descriptor, "rb") as file:
@@ -183,7 +183,7 @@ class TrustRecord:
 
 
 def _is_own(status: os.stat_result) -> bool:
-    """Whether a file is a regular one that this person alone can have written."""
+    """Whether a file is a regular one that only this person can have written."""
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         return False
     return os.name != "posix" or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)

@@ -1,4 +1,4 @@
-"""What a person reads of the items of an inventory before they answer for them, and the digest of an answer."""
+"""The texts of the items of an inventory for a person who answers for them, and the digest of an answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KINDS = {
 
 
 def digest_of(items: Iterable[InventoryItem]) -> str | None:
-    """The digest of all of them together; None where one cannot be known by its content."""
+    """The digest of all of them together; None if one cannot be known by its content."""
     listed = [[item.kind, item.name, item.digest] for item in items]
     return None if any(content is None for *_, content in listed) else digest.of_data(sorted(listed))
 
@@ -37,16 +37,16 @@ def digest_of(items: Iterable[InventoryItem]) -> str | None:
 def texts_of(
     graph: Graph, root: Path, items: Iterable[InventoryItem], code: Path | None = None
 ) -> dict[str, str]:
-    """What there is to read of each item, by its key; `code` is the folder of the Python files, where not `root`.
+    """The text of each item, by its key; `code` is the folder of the Python files, if not `root`.
 
     Raises:
-        LlmdoError: A file is no longer what it was when the workspace was read.
+        LlmdoError: A file changed since the workspace was read.
     """
     return {item.key: _text(graph, root, item, code or root) for item in items}
 
 
 def counted(items: Iterable[InventoryItem]) -> str:
-    """How many there are of each kind, in words."""
+    """The number of items of each kind, in words."""
     kinds: list[str] = [item.kind for item in items]
     words = [
         f"{number} {plural if number > 1 else singular}"
@@ -77,7 +77,7 @@ def _text(graph: Graph, root: Path, item: InventoryItem, code: Path) -> str:
 
 
 def _content(path: Path) -> bytes | None:
-    """The content of the regular file at `path`; None where there is none that can be read."""
+    """The content of the regular file at `path`; None if there is none that can be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
         with os.fdopen(descriptor, "rb") as file:

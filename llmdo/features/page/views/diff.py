@@ -1,4 +1,4 @@
-"""Two revisions: what widened, what narrowed, the graph of both, and the lines that did it."""
+"""Two revisions: the widened and narrowed reach, the graph of both, and the lines responsible."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ GRAPH = "/api/diff/graph"
 
 
 def answer(subject: Subject, inquiry: Inquiry) -> Json:
-    """What the later revision lets entries do that the earlier one did not, and the other way round."""
+    """The reach of entries that only one of the two revisions has."""
     notes: list[str] = []
     return {**_difference(_compared(subject, inquiry, notes)), "notes": notes}
 
 
 def graph(subject: Subject, inquiry: Inquiry) -> Json:
-    """The graph below an entry on both sides; of a side that has no such entry, nothing."""
+    """The graph below an entry on both sides; empty for a side without such an entry."""
     return _graphs(_compared(subject, inquiry, []), inquiry.text("entry"))
 
 
 def exported(subject: Subject, before: str, after: str) -> Iterator[KeptAnswer]:
-    """What a file holds of it: the difference, and the graph of every entry that is not the same."""
+    """The difference for a file, with the graph of every changed entry."""
     sides = {"before": before, "after": after}
     notes: list[str] = []
     outcome = _compared(subject, Inquiry(parameters=sides), notes)
@@ -99,7 +99,7 @@ def _changed(entry: EntryDifference, before: Graph, after: Graph) -> Json:
 
 
 def _row(change: RowChange, before: Graph, after: Graph) -> Json:
-    """A change, with the path on the side that has it: a step of that which the other side has not did it."""
+    """A change, with the path on the side that has it: steps that both sides have did not cause it."""
     is_lost = change.kind == "lost"
     side, other = (change.before, after) if is_lost else (change.after, before)
     return {

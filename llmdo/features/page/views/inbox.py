@@ -1,4 +1,4 @@
-"""What waits for a person over all runs, and the answers that somebody gives in the page."""
+"""The open questions of all runs, and the answers given in the page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FIELDS = {"run": str, "path": str, "digest": str, "verb": str, "reason": str, "
 
 
 def listed(subject: Subject, inquiry: Inquiry) -> Json:
-    """Everything that waits."""
+    """All open questions."""
     del inquiry
     notes: list[str] = []
     root = subject.with_runs
@@ -27,7 +27,7 @@ def listed(subject: Subject, inquiry: Inquiry) -> Json:
 
 
 def question(subject: Subject, inquiry: Inquiry) -> Json:
-    """One question, all of it."""
+    """One question in full."""
     try:
         return render.question(
             subject.desk.inbox(subject.with_runs).call(inquiry.text("run"), inquiry.text("path"))
@@ -37,11 +37,12 @@ def question(subject: Subject, inquiry: Inquiry) -> Json:
 
 
 def answered(subject: Subject, inquiry: Inquiry) -> Json:
-    """Keeps an answer, and goes on with the run.
+    """Keeps an answer, and resumes the run.
 
     Raises:
-        RequestError: 409 where the question is not the one any more that was shown; 423 while the run goes on, so that
-            it would not see the answer; 403 where a page may not give it.
+        RequestError: 409 if the question has changed since it was shown; 423 while the run goes on, so that it would
+            not
+            see the answer; 403 if a page may not give it.
     """
     root = subject.with_runs
     sent = _given(inquiry)
@@ -62,7 +63,7 @@ def answered(subject: Subject, inquiry: Inquiry) -> Json:
 
 
 def _given(inquiry: Inquiry) -> GivenAnswer:
-    """The answer that a request gives.
+    """The answer in a request.
 
     Raises:
         RequestError: It is none.

@@ -1,4 +1,4 @@
-"""What every view knows: the name of the project, its entries and its workers, for search and for the first view."""
+"""The data of all views: the name of the project, its entries and its workers, for search and for the first view."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GRAVEST = 3  # of what an entry reaches, as many as a line of a list has room fo
 
 
 EVERYTHING = Inquiry()
-"""What the whole project is asked with."""
+"""The inquiry about the whole project."""
 
 
 def answer(subject: Subject, inquiry: Inquiry) -> Json:
@@ -46,7 +46,7 @@ def answer(subject: Subject, inquiry: Inquiry) -> Json:
 
 
 def _has_store(subject: Subject) -> bool:
-    """Whether its runs are in a database; also where the one that is named cannot be told, as its views do."""
+    """Whether its runs are in a database; also if its address cannot be resolved, as its views do."""
     if subject.origin is not None:
         return False
     try:
@@ -56,7 +56,7 @@ def _has_store(subject: Subject) -> bool:
 
 
 def _parts(graph: Graph, entries: Sequence[Entry]) -> dict[str, Json]:
-    """The workers and toolsets, each with an entry that comes to it, if any does."""
+    """The workers and toolsets, each with an entry that reaches it, if any does."""
     first: dict[str, str] = {}
     for entry in entries:
         for name in closure(graph.edges, _starts(graph, entry)):
@@ -96,7 +96,7 @@ def _entry(analysis: Analysis, entry: Entry) -> Json:
 
 
 def exported(subject: Subject) -> Iterator[KeptAnswer]:
-    """What a file holds of it: all."""
+    """The whole project for a file."""
     yield KeptAnswer(path="/api/project", data=answer(subject, EVERYTHING))
 
 

@@ -1,4 +1,4 @@
-"""What one entry can reach, the graph below it, and the way to each capability with its gates."""
+"""The reach of one entry, the graph below it, and the way to each capability with its gates."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ LONGEST_LINE = 240  # characters of a source that are shown beside its place; th
 
 
 def answer(subject: Subject, inquiry: Inquiry) -> Json:
-    """The reach of the entry that is asked for."""
+    """The reach of the requested entry."""
     notes: list[str] = []
     outcome = service.graph(subject.asking(inquiry.text("entry")), notes.append)
     return {"notes": notes, **entry_data(outcome.analysis, outcome.entries[0])}
 
 
 def select(subject: Subject, inquiry: Inquiry) -> Json:
-    """The workers that a selector means, as the command line reads it."""
+    """The workers that a selector means, as on the command line."""
     request = replace(subject.asking(inquiry.text("entry")), select=(inquiry.text("select"),))
     return {"workers": sorted(service.graph(request, lambda _: None).workers or ())}
 
 
 def exported(subject: Subject) -> Iterator[KeptAnswer]:
-    """What a file holds of it: the reach of every entry."""
+    """The reach of every entry, for a file."""
     notes: list[str] = []
     outcome = service.graph(subject.asking(), notes.append)
     for entry in outcome.entries:
@@ -52,7 +52,7 @@ def exported(subject: Subject) -> Iterator[KeptAnswer]:
 
 
 def entry_data(analysis: Analysis, entry: Entry) -> dict[str, Json]:
-    """What an entry can reach, and the graph below it."""
+    """The reach of an entry, and the graph below it."""
     drawn = drawings.drawing(analysis, [entry])
     workers = analysis.graph.workers
     return {
@@ -101,7 +101,7 @@ def row_data(row: Row) -> dict[str, Json]:
 
 
 def flow_data(row: FlowRow) -> dict[str, Json]:
-    """What can be done after a stranger's words, with both legs of the way; none in where the input brings them."""
+    """The reach after a stranger's words, with both legs of the way; no way in if the input brings them."""
     legs = {"source": row.source, "path": row.path}
     return {
         "capability": str(row.capability),
@@ -123,7 +123,7 @@ def _reason(reason: Reason) -> Json:
 
 
 def place_data(at: Place | None) -> Json:
-    """File, line and what stands there, of something that a person wrote; None where nobody did."""
+    """File, line and text of something that a person wrote, or None."""
     location = at.location if at else None
     if location is None:
         return None
@@ -134,7 +134,7 @@ def place_data(at: Place | None) -> Json:
 
 
 def edges_data(edges: Sequence[Edge]) -> list[Json]:
-    """What a worker or an entry uses, with what is decided about it and what it raises, by decision."""
+    """The uses of a worker or an entry, with the decisions on them and the capabilities they raise, by decision."""
     data: list[Json] = []
     for edge in edges:
         raised: dict[str, Json] = {

@@ -53,7 +53,7 @@ def _list(runs: list[Summary], notes: list[str]) -> dict[str, Json]:
 
 
 def about(subject: Subject, inquiry: Inquiry) -> Json:
-    """One run in a line, and why it could not go on, where a process of this server was to."""
+    """One run in a line, and the reason if a process of this server failed to resume it."""
     root = subject.with_runs
     with Watched.open(root, inquiry.text("run")) as watched:
         summary = watched.summary()
@@ -68,13 +68,13 @@ def _about(run: Summary, *, goes_on: bool, fault: str | None) -> dict[str, Json]
 
 
 def grown(subject: Subject, inquiry: Inquiry) -> Json:
-    """What happened in a run after a place in its journal."""
+    """The events of a run after a place in its journal."""
     with Watched.open(subject.with_runs, inquiry.text("run")) as watched:
         return render.growth(watched.growth(_after(inquiry)))
 
 
 async def watch(subject: Subject, inquiry: Inquiry) -> AsyncIterator[Json]:
-    """The same as it comes, for as long as somebody listens: a run that stopped may go on."""
+    """The same events as they come, for as long as the client listens: a stopped run may go on."""
     after = _after(inquiry)
     watched = await asyncio.to_thread(Watched.open, subject.with_runs, inquiry.text("run"))
     with watched:
@@ -98,13 +98,13 @@ def call(subject: Subject, inquiry: Inquiry) -> Json:
 
 
 def requests(subject: Subject, inquiry: Inquiry) -> Json:
-    """What the model of one worker was shown, and answered."""
+    """The requests to the model of one worker, and its answers."""
     with Watched.open(subject.with_runs, inquiry.text("run")) as watched:
         return {"requests": [render.request(each) for each in watched.requests(inquiry.text("path"))]}
 
 
 def exported(subject: Subject, run: str) -> Iterator[KeptAnswer]:
-    """What a file holds of it: one run, what happened in it, and all its calls and requests in full."""
+    """One run for a file: its events, and all its calls and requests in full."""
     whole = service.show(subject.with_runs, run, service.Detail(calls=True, messages=True))
     of_run = {"run": whole.summary.run}
     yield KeptAnswer(path=LIST, data=_list([whole.summary], []))

@@ -1,4 +1,4 @@
-"""Runs over time: what they used by entry, worker, model and day, what decided, and what stands out."""
+"""Runs over time: their usage by entry, worker, model and day, the deciding rules, and outliers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SINCE = "30d"
 
 
 def totals(subject: Subject, inquiry: Inquiry) -> Json:
-    """What the runs used together."""
+    """The usage of the runs together."""
     by = inquiry.parameters.get("by", "day")
     if by not in get_args(By):
         raise RequestError(400, f"totals cannot be grouped by `{by}`", hint=", ".join(get_args(By)))
@@ -30,7 +30,7 @@ def totals(subject: Subject, inquiry: Inquiry) -> Json:
 
 
 def notable(subject: Subject, inquiry: Inquiry) -> Json:
-    """Decisions by rule, and the slowest and the dearest calls."""
+    """Decisions by rule, and the slowest and the most expensive calls."""
     notes: list[str] = []
     since = service.moment(inquiry.parameters.get("since", SINCE))
     outcome = metrics(subject.with_runs, since, notes.append)
