@@ -34,7 +34,7 @@ def require_ended(journal: JournalStore) -> None:
         )
 
 
-def doubt(journal: JournalStore, tools: Iterable[str]) -> str:
+def warning_on_commands(journal: JournalStore, tools: Iterable[str]) -> str:
     """A sentence on the commands among the unfinished calls of `tools`; empty if they are known to have ended."""
     if "shell" not in tools or orphans.is_known(commands_of(journal)):
         return ""

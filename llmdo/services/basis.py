@@ -11,7 +11,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.graph.inventory import Inventory
 from llmdo.journal import JournalError
 from llmdo.journal.binding import binding_of, differences
-from llmdo.journal.commands import doubt
+from llmdo.journal.commands import warning_on_commands
 from llmdo.journal.sources import prompts_as_text, sources_of, unpack
 from llmdo.journal.summary import failed, unfinished
 from llmdo.journal.unsettled import in_words, unsettled
@@ -241,7 +241,7 @@ def word_on(journal: JournalStore, again: Collection[str], given_up: Collection[
         path = _pattern(waiting, open_calls)
         raise LlmdoError(
             f"{calls}: started and not finished when the run stopped, so it may have taken effect",
-            hint=f"{doubt(journal, waiting.values())}look, then say `--again {path}` to run it again, or "
+            hint=f"{warning_on_commands(journal, waiting.values())}look, then say `--again {path}` to run it again, or "
             f"`--give-up {path}` to tell its model that nobody knows what it did",
         )
     return word

@@ -421,6 +421,43 @@ def test_reading_a_name_and_a_key_of_json_give_none() -> None:
     assert list(empty_names(ast.walk(ast.parse("print(a.told, {'told': 1}, found)")))) == []
 
 
+RIDDLES = {
+    "Around",
+    "Desk",
+    "beside",
+    "carry_out",
+    "deeds",
+    "doubt",
+    "going_on",
+    "nobodys",
+    "over_time",
+    "retold",
+    "several",
+}
+"""Names of modules, classes and functions that told nobody where they were."""
+MOST_RIDDLES = 6
+"""Of "what" and "where", in 1,000 words of docstrings."""
+
+
+@each_package
+def test_no_module_class_or_function_is_a_riddle(files: list[Path]) -> None:
+    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    names = {(path, node.name) for path in files for node in nodes(path) if isinstance(node, kinds)}
+    names |= {(path, path.stem) for path in files}
+    options = PACKAGE / "cli/options.py"  # as its flags are called
+    assert not [f"{shown(path)}: {name}" for path, name in names if name in RIDDLES and path != options]
+
+
+def test_docstrings_begin_with_the_thing() -> None:
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    prose = [
+        ast.get_docstring(node) or "" for path in FILES for node in nodes(path) if isinstance(node, kinds)
+    ]
+    words = re.findall(r"[a-z']+", " ".join(prose).lower())
+    riddles = sum(word in ("what", "where") for word in words)
+    assert 1000 * riddles / len(words) <= MOST_RIDDLES
+
+
 @pytest.mark.long
 def test_a_class_name_is_used_once() -> None:
     homes: dict[str, list[str]] = {}
