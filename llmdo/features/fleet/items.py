@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     Answering = Callable[[Graph, Json], Approving]
     """The approver of a batch that was put in with these approvals."""
 
-LATER = 10.0  # seconds until a run is looked at again that another process has
 STORE = 5.0  # seconds until a run goes on that the store interrupted
 QUOTA = 60.0  # seconds until a run goes on whose provider had enough
 
@@ -62,14 +61,21 @@ class FleetItems:
     """A worker's batches and their items."""
 
     def __init__(
-        self, root: Path, answering: Answering, consent: Consent, environ: Mapping[str, str]
+        self,
+        root: Path,
+        answering: Answering,
+        consent: Consent,
+        environ: Mapping[str, str],
+        *,
+        busy: float,
     ) -> None:
-        """`environ` names the store.
+        """`environ` names the store; a run that another process has is looked at again after `busy` seconds.
 
         Raises:
             LlmdoError: The store is unusable.
         """
         self._root, self._answering, self._consent, self._environ = root, answering, consent, environ
+        self._busy = busy
         self.batches, self.runs = batches_of(root, environ), runs_of(root, environ)
         self._stores: dict[str, BatchStore] = {}
         self._at_work: set[str] = set()
@@ -90,7 +96,7 @@ class FleetItems:
         # A run may be in the queue twice. Until the first one has claimed it, the second would take it for one that a
         # dead process had, and what a person has said about its calls would be lost.
         if run in self._at_work:
-            return CarriedOut(again=LATER)
+            return CarriedOut(again=self._busy)
         self._at_work.add(run)
         try:
             return await self._executed(run)
@@ -105,14 +111,14 @@ class FleetItems:
             store = await asyncio.to_thread(self._store, batch)
         item, is_others = await asyncio.to_thread(self._taken, store, run)
         if item is None:
-            return CarriedOut(again=LATER if is_others else None)
+            return CarriedOut(again=self._busy if is_others else None)
         paused = await asyncio.to_thread(reached, store, bounds_of(store.batch))
         result = Result(state="queued", error=paused) if paused else await self._result(store, item)
         if result is None:
-            return CarriedOut(again=LATER)
+            return CarriedOut(again=self._busy)
         ended = await asyncio.to_thread(store.end, item, result)
         if ended is None:  # somebody has taken it since, or the store has lost that this worker did
-            return CarriedOut(again=LATER)
+            return CarriedOut(again=self._busy)
         again = None
         if result.state == "queued" and not paused:
             again = QUOTA if result.out_of_quota else STORE

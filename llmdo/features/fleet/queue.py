@@ -29,7 +29,6 @@ Result = TypeVar("Result")
 
 SCHEMA = "llmdo_queue"
 """The schema of the tables of DBOS, in the database of the journals."""
-POLL = 1.0  # seconds between two looks for something to do
 LOOKING, TAKING = 2, 3
 """The connections of a process that puts in and looks, and of a worker that takes, one of which listens."""
 AT_ONCE = 500  # runs that are looked for in one statement
@@ -289,6 +288,7 @@ def work(
     lock: str,
     jobs: int,
     entries: Iterable[tuple[str, int | None]],
+    seconds: float,
     execute: Callable[[str], None],
 ) -> Iterator[Callable[[], None]]:
     """Takes runs for as long as the block runs, and calls `execute` with the name of each, in its own thread.
@@ -296,14 +296,14 @@ def work(
     The block gets a function that stops taking, and returns when all taken runs are over.
 
     `entries` are those to take, with how many runs of each the whole fleet may have at work; of each at most
-    `jobs` are taken here at a time.
+    `jobs` are taken here at a time. `seconds` lie between two looks for something to do.
 
     Raises:
         LlmdoError: There is no queue.
     """
     try:
         _patiently(
-            lambda: _launch(_configuration(address, worker, lock), jobs, entries, execute),
+            lambda: _launch(_configuration(address, worker, lock), jobs, entries, seconds, execute),
             lambda: DBOS.destroy(destroy_registry=True),
         )
         yield lambda: DBOS.destroy(workflow_completion_timeout_sec=10**9)
@@ -333,6 +333,7 @@ def _launch(
     configuration: DBOSConfig,
     jobs: int,
     entries: Iterable[tuple[str, int | None]],
+    seconds: float,
     execute: Callable[[str], None],
 ) -> None:
     engine = DBOS(config=configuration)
@@ -340,7 +341,7 @@ def _launch(
     for entry, most in entries:
         # A queue that its table describes has one `worker_concurrency` for all workers, whatever their `jobs`
         engine._registry._register_internal_queue(  # noqa: SLF001
-            f"{_QUEUES}{entry}", worker_concurrency=jobs, concurrency=most, polling_interval_sec=POLL
+            f"{_QUEUES}{entry}", worker_concurrency=jobs, concurrency=most, polling_interval_sec=seconds
         )
     with _silent():
         DBOS.launch()

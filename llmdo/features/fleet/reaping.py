@@ -12,12 +12,11 @@ from llmdo.base.diagnostic import LlmdoError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from llmdo.features.fleet.intervals import Intervals
     from llmdo.features.fleet.queue import Queue, QueuedRun
     from llmdo.journal.workers import FleetWorkers
 
 RELEASE = 2.0  # seconds between two looks for what is due
-PAUSE = 10.0  # seconds between two looks of one worker
-IDLE = 60.0  # seconds between two looks for what is in no queue, where nothing waits
 
 
 def reap(queue: Queue, workers: FleetWorkers) -> tuple[QueuedRun, ...]:
@@ -44,13 +43,14 @@ class Reaper:
         own: Callable[[tuple[QueuedRun, ...]], tuple[QueuedRun, ...]],
         delays: FleetWorkers,
         put_in_lost: Callable[[], None],
+        intervals: Intervals,
     ) -> None:
         """`on_reaped` gets each run taken from a dead worker; `own` picks the entries that this worker gives back.
 
         `delays` says which delayed entries are due, by the clock of the store; `put_in_lost` puts in the items that are
         in no queue.
         """
-        self._delays, self._put_in_lost = delays, put_in_lost
+        self._delays, self._put_in_lost, self._intervals = delays, put_in_lost, intervals
         self._queue, self._workers, self._on_reaped, self._own = queue, workers, on_reaped, own
         self._over = Event()
         self._thread = Thread(target=self._reaping, name="llmdo reaper", daemon=True)
@@ -63,20 +63,21 @@ class Reaper:
         self._thread.join()
 
     def _reaping(self) -> None:
-        last = looked = -IDLE
+        pause, idle = self._intervals.dead, self._intervals.unqueued
+        last = looked = -idle
         while True:
             self._release()
-            if self._over.wait(min(PAUSE, RELEASE)):
+            if self._over.wait(min(pause, RELEASE)):
                 return
             now = time.monotonic()
-            if now < last + PAUSE:
+            if now < last + pause:
                 continue
             last = now
             try:
                 for taken in reap(self._queue, self._workers):
                     self._on_reaped(taken)
                 self._queue.give_back(self._own(self._queue.at_work()))
-                if now >= looked + IDLE and self._queue.is_idle():
+                if now >= looked + idle and self._queue.is_idle():
                     looked = now
                     self._put_in_lost()
             except LlmdoError:  # the database is away; whoever looks next finds the same

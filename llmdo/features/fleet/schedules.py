@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.features.batch.commands import PuttingHost
+    from llmdo.features.fleet.intervals import Intervals
     from llmdo.features.fleet.queue import Queue
     from llmdo.graph.resolved import Graph
     from llmdo.graph.schedule import Schedule
     from llmdo.journal.batches import BatchStore
     from llmdo.journal.workers import FleetWorkers
 
-LONGEST = 30.0  # seconds until the clock is looked at again, which somebody may have set
 RETRY = timedelta(seconds=5)
 """The delay of another attempt after putting in failed."""
 LATE = timedelta(minutes=10)
@@ -67,7 +67,7 @@ def id_of(schedule: str, at: datetime) -> str:
 
 
 class ScheduledRequest(Protocol):
-    """The workspace and store of the schedules."""
+    """The workspace, store and time of the schedules."""
 
     @property
     def root(self) -> Path:
@@ -76,6 +76,14 @@ class ScheduledRequest(Protocol):
     @property
     def environ(self) -> Mapping[str, str]:
         """The environment, which names the store."""
+
+    @property
+    def intervals(self) -> Intervals:
+        """How often the clock is looked at."""
+
+    @property
+    def clock(self) -> Callable[[], datetime]:
+        """The time of this machine."""
 
 
 class Timetable:
@@ -97,6 +105,7 @@ class Timetable:
         A worker that `is_leaving`, or has other code by now, puts in nothing: nobody with its lock would take it.
         """
         self._root, self._environ, self._host = request.root, request.environ, host
+        self._clock, self._pause = request.clock, request.intervals.clock
         self._queue, self._lock, self._workers, self._is_leaving = queue, lock, workers, is_leaving
         self._skew = timedelta()
         """How far the clock of the store is ahead of that of this machine."""
@@ -131,7 +140,7 @@ class Timetable:
             has_looked_back = has_looked_back or self._is_done(self._look_back)
             self._is_done(self._move)
             schedule, when = min(self._looked_at.items(), key=lambda item: (item[1], item[0].name))
-            pause = max(0.0, min((when - self._now()).total_seconds(), LONGEST))
+            pause = max(0.0, min((when - self._now()).total_seconds(), self._pause))
             if pause:
                 continue
             at = self._due[schedule]
@@ -162,7 +171,7 @@ class Timetable:
         return True
 
     def _now(self) -> datetime:
-        return now() + self._skew
+        return self._clock() + self._skew
 
     def _measure(self) -> None:
         with suppress(LlmdoError):  # as long as it is away, what was measured last counts

@@ -14,12 +14,13 @@ from llmdo.features.batch.scheduling import Draining
 from llmdo.features.fleet import queue as engine
 from llmdo.features.fleet.code import ReviewedCode
 from llmdo.features.fleet.housekeeping import Housekeeper
-from llmdo.features.fleet.items import LATER, FleetItems
+from llmdo.features.fleet.intervals import USUAL, Intervals
+from llmdo.features.fleet.items import FleetItems
 from llmdo.features.fleet.presence import Presence
 from llmdo.features.fleet.putting import put_in_lost
 from llmdo.features.fleet.queue import Queue, next_name, run_of
 from llmdo.features.fleet.reaping import Reaper
-from llmdo.features.fleet.schedules import Timetable
+from llmdo.features.fleet.schedules import Timetable, now
 from llmdo.journal.entries import OtherTablesError, PutBackError
 from llmdo.journal.opening import declare_restored, workers_of
 from llmdo.toolsets.processes import hide_from_children
@@ -29,6 +30,7 @@ from llmdo.workspace import project as projects
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from contextlib import AbstractContextManager
+    from datetime import datetime
     from pathlib import Path
 
     from llmdo.base.values import Json
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from llmdo.services.plan import Approving
     from llmdo.workspace.trust import Consent
 
-WATCH = 1.0  # seconds between two looks at the code and at whether to stop
 _RETRY = 5.0  # seconds until a run goes on after the store failed
 
 
@@ -76,6 +77,9 @@ class WorkerRequest:
     schedules: bool = False
     """Whether it starts entries at the times of `[schedules]`, and removes runs older than is kept."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    intervals: Intervals = USUAL
+    clock: Callable[[], datetime] = now
+    """The time that schedules go by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +114,9 @@ def work(request: WorkerRequest, host: WorkerHost) -> WorkerOutcome:
         presence = stack.enter_context(
             Presence(workers_of(request.address, is_renewing=True), lock=code.lock, jobs=request.jobs)
         )
-        items = FleetItems(request.root, host.approving, host.consent, request.environ)
+        items = FleetItems(
+            *(request.root, host.approving, host.consent, request.environ), busy=request.intervals.busy
+        )
         stack.enter_context(closing(items))
         serving = _Serving(host, queue, presence, items, code, draining, request, delays)
         stack.enter_context(
@@ -119,6 +125,7 @@ def work(request: WorkerRequest, host: WorkerHost) -> WorkerOutcome:
                 own=serving.strays,
                 delays=delays,
                 put_in_lost=partial(put_in_lost, queue, items.batches, items.runs),
+                intervals=request.intervals,
             )
         )
         if request.schedules:
@@ -131,7 +138,9 @@ def work(request: WorkerRequest, host: WorkerHost) -> WorkerOutcome:
                 )
             )
         host.tell(f"worker {presence.id} takes up to {request.jobs} items at a time")
-        taking = partial(engine.work, request.address, entries=_entries(graph))
+        taking = partial(
+            engine.work, request.address, entries=_entries(graph), seconds=request.intervals.queue
+        )
         host.wait_for(serving.serve(taking), lambda: None, draining)
     return WorkerOutcome(reason=draining.reason or "", interrupted=draining.interrupted, ended=presence.ended)
 
@@ -158,6 +167,7 @@ class _Serving:
         self._delays = delays
         self._host, self._queue, self._presence, self._items = host, queue, presence, items
         self._code, self._draining, self._jobs, self._address = code, draining, request.jobs, request.address
+        self._intervals = request.intervals
         self._slots, self._looking = asyncio.Semaphore(request.jobs), asyncio.Lock()
         self._at_work: set[str] = set()
         self._has_declared = False
@@ -183,7 +193,7 @@ class _Serving:
         while True:
             if await self._is_draining():
                 return
-            await asyncio.sleep(WATCH)
+            await asyncio.sleep(self._intervals.code)
 
     async def _is_draining(self) -> bool:
         async with self._looking:
@@ -220,7 +230,7 @@ class _Serving:
             self._host.tell(
                 f"warning: run {run_of(name)} goes on later: llmdo failed with {type(error).__name__}"
             )
-            return LATER
+            return self._intervals.busy
         self._tell(done)
         return done.again
 

@@ -75,21 +75,6 @@ def workspace(tmp_path: Path) -> Path:
     return locked(folder)
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever waits for something looks often."""
-    from llmdo.features.fleet import batches, queue, reaping, worker
-
-    for module, name in [
-        (queue, "POLL"),
-        (reaping, "PAUSE"),
-        (reaping, "IDLE"),
-        (worker, "WATCH"),
-        (batches, "LOOK"),
-    ]:
-        monkeypatch.setattr(module, name, 0.05)
-
-
 def until(holds: Callable[[], object]) -> None:
     """Waits for what happens in a fleet."""
     waiting.until(holds, seconds=LONGEST)

@@ -17,7 +17,7 @@ if lacking := postgres.lacking():
 from tests.features.fleet.test_worker import STATES, put_in
 from tests.features.fleet.working import working
 
-pytestmark = [pytest.mark.fleet, pytest.mark.usefixtures("quick"), pytest.mark.long]
+pytestmark = [pytest.mark.fleet, pytest.mark.long]
 
 
 @pytest.mark.parametrize("how", ["the batch", "the run"])

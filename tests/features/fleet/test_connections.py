@@ -24,7 +24,7 @@ from llmdo.features.postgres.database import Database
 from tests.features.fleet.test_worker import STATES, put_in
 from tests.features.fleet.working import process, working
 
-pytestmark = [pytest.mark.fleet, pytest.mark.usefixtures("quick")]
+pytestmark = pytest.mark.fleet
 
 MOST = pool.BOUND + 1 + queue.LOOKING + queue.TAKING
 CONNECTIONS = """

@@ -18,16 +18,18 @@ if lacking := postgres.lacking():
 import psycopg
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.features.fleet import items as carried
-from llmdo.features.fleet import reaping
+from llmdo.base.values import replace
 from llmdo.features.fleet.queue import Queue
 from llmdo.journal.answers import Answers, give
 from llmdo.journal.opening import runs_of
 from tests.features.batch.test_stores import copied_database
 from tests.features.fleet.test_worker import STATES, put_in
-from tests.features.fleet.working import working
+from tests.features.fleet.working import QUICK, working
 
-pytestmark = [pytest.mark.fleet, pytest.mark.usefixtures("quick")]
+pytestmark = pytest.mark.fleet
+
+NEVER_IDLE = replace(QUICK, unqueued=3600)
+"""No worker finds by itself what is in no queue."""
 
 QUEUED = (
     "SELECT workflow_uuid, application_version FROM llmdo_queue.workflow_status WHERE status = 'ENQUEUED'"
@@ -105,14 +107,12 @@ def test_whoever_answers_once_more_puts_in_what_was_answered_and_left(
 
 
 def test_an_item_of_which_the_store_lost_that_it_was_taken_is_ended_all_the_same(
-    fleet: str, workspace: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
+    fleet: str, workspace: Path, rows: Rows
 ) -> None:
-    monkeypatch.setattr(carried, "LATER", 0.05)
-    monkeypatch.setattr(reaping, "IDLE", 3600)  # else an idle worker would find it
     inputs(workspace, "slow a")
     (workspace / "hold").touch()
     put_in(workspace, fleet, rows)
-    with working(workspace, fleet):
+    with working(workspace, fleet, intervals=NEVER_IDLE):
         until(lambda: (workspace / "requests.log").exists())
         rows("UPDATE llmdo.item SET state = 'queued', tries = 0")
         (workspace / "hold").unlink()
@@ -138,23 +138,22 @@ def test_what_is_moved_to_another_lock_is_never_in_no_queue(fleet: str, workspac
 
 
 def test_a_worker_that_cannot_say_that_its_store_was_put_back_leaves_what_it_was_handed(
-    fleet: str, cluster: postgres.Cluster, workspace: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
+    fleet: str, cluster: postgres.Cluster, workspace: Path, rows: Rows
 ) -> None:
-    monkeypatch.setattr(reaping, "IDLE", 3600)  # else an idle worker would find it
     inputs(workspace, "effect a")
     put_in(workspace, fleet, rows)
     backup = copied_database(cluster, fleet, None)
-    with working(workspace, fleet):
+    with working(workspace, fleet, intervals=NEVER_IDLE):
         until(lambda: _states(fleet) == [("1", "completed")])
     copied_database(cluster, backup, fleet)
     with psycopg.connect(fleet, autocommit=True) as connection:
         connection.execute("ALTER TABLE llmdo.restored ADD CONSTRAINT none CHECK (number < 0) NOT VALID")
-    with working(workspace, fleet) as worker:
+    with working(workspace, fleet, intervals=NEVER_IDLE) as worker:
         until(lambda: worker.outcome)
     with psycopg.connect(fleet, autocommit=True) as connection:
         assert len(connection.execute(QUEUED.encode()).fetchall()) == 1
         connection.execute("ALTER TABLE llmdo.restored DROP CONSTRAINT none")
-    with working(workspace, fleet) as worker:
+    with working(workspace, fleet, intervals=NEVER_IDLE) as worker:
         until(lambda: worker.outcome)
     assert _states(fleet) == [("1", "unsure")]
     assert effects(workspace) == ["a"]

@@ -23,7 +23,7 @@ from llmdo.services.retention import DAY
 from tests.features.fleet.test_worker import put_in
 from tests.features.fleet.working import Worker, process, working
 
-pytestmark = [pytest.mark.fleet, pytest.mark.usefixtures("quick")]
+pytestmark = pytest.mark.fleet
 
 OLDER = f"UPDATE llmdo.batch SET began = began - {8 * DAY}"
 LEFT = "SELECT (SELECT count(*) FROM llmdo.batch), (SELECT count(*) FROM llmdo_queue.workflow_status)"

@@ -18,7 +18,7 @@ if lacking := postgres.lacking():
 from tests.features.fleet.test_worker import EXPIRE, STATES, put_in
 from tests.features.fleet.working import process, working
 
-pytestmark = [pytest.mark.fleet, pytest.mark.usefixtures("quick")]
+pytestmark = pytest.mark.fleet
 
 
 @pytest.fixture

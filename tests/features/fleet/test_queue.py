@@ -28,7 +28,7 @@ from llmdo.features.fleet.reaping import reap
 from llmdo.journal.opening import workers_of
 from tests.support.losing import LosingReplies
 
-pytestmark = [pytest.mark.fleet, pytest.mark.usefixtures("quick")]
+pytestmark = pytest.mark.fleet
 
 LOCK = "sha256:reviewed"
 STATES = "SELECT workflow_uuid, status FROM llmdo_queue.workflow_status ORDER BY workflow_uuid"
@@ -46,7 +46,7 @@ def working(
     fleet: str, execute: Callable[[str], None], *, lock: str = LOCK, jobs: int = 1, most: int | None = None
 ) -> Iterator[None]:
     with engine.work(
-        fleet, worker="h:1:a", lock=lock, jobs=jobs, entries=[("main", most)], execute=execute
+        fleet, worker="h:1:a", lock=lock, jobs=jobs, entries=[("main", most)], seconds=0.05, execute=execute
     ) as stop:
         yield
         stop()

@@ -32,7 +32,7 @@ from llmdo.features.fleet.queue import Queue
 from llmdo.features.fleet.worker import WorkerRequest
 from llmdo.graph.resolved import Graph
 from llmdo.journal.opening import workers_of
-from tests.features.fleet.working import Worker, ending
+from tests.features.fleet.working import QUICK, Worker, ending
 
 pytestmark = pytest.mark.fleet
 
@@ -43,16 +43,21 @@ cron = "*/2 * * * *"
 input = "effect tick"
 """
 HURRIED = """
-import sys, time
+import os, sys, time
 from datetime import UTC, datetime, timedelta
-from llmdo.features.fleet import queue, reaping, schedules, worker
+from pathlib import Path
+from llmdo.features.fleet.intervals import Intervals
+from llmdo.features.fleet.terminal import WorkerTerminal, report
+from llmdo.features.fleet.worker import WorkerRequest, work
 
-queue.POLL = reaping.PAUSE = worker.WATCH = schedules.LONGEST = 0.05
-began = float(sys.argv.pop(1))
+began, fleet, schedules = float(sys.argv[1]), sys.argv[2], "--schedules" in sys.argv
 start = datetime(2026, 3, 1, 23, 55, 30, tzinfo=UTC)
-schedules.now = lambda: start + timedelta(minutes=time.time() - began)
-from llmdo.__main__ import main
-raise SystemExit(main())
+request = WorkerRequest(
+    root=Path.cwd(), address=fleet, schedules=schedules, environ={**os.environ, "LLMDO_STORE": fleet},
+    intervals=Intervals(queue=0.05, code=0.05, dead=0.05, clock=0.05),
+    clock=lambda: start + timedelta(minutes=time.time() - began),
+)
+raise SystemExit(report(work(request, WorkerTerminal())))
 """
 """A worker for whom a minute takes a second."""
 
@@ -61,7 +66,7 @@ STATES = "SELECT state, count(*) FROM llmdo.item GROUP BY state"
 
 
 def worker(root: Path, fleet: str, began: float, *words: str) -> AbstractContextManager[Any]:
-    command = [sys.executable, "-c", HURRIED, str(began), "worker", "--fleet", fleet, *words]
+    command = [sys.executable, "-c", HURRIED, str(began), fleet, *words]
     return ending(forking.Popen(command, cwd=root, stderr=PIPE, text=True))
 
 
@@ -98,11 +103,13 @@ class Clock:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(schedules, "now", clock)
-    monkeypatch.setattr(schedules, "LONGEST", 0.01)
-    return clock
+def clock() -> Clock:
+    return Clock()
+
+
+def request_of(root: Path, fleet: str, clock: Clock) -> WorkerRequest:
+    environ = {**os.environ, "LLMDO_STORE": fleet}
+    return WorkerRequest(root=root, address=fleet, environ=environ, intervals=QUICK, clock=clock)
 
 
 def timetable(
@@ -142,7 +149,7 @@ def test_what_cannot_be_put_in_holds_up_no_other_schedule(
     nothing: Any = None  # as a mistake of llmdo's own would leave it
     broken = replace(often, name="broken", entry=nothing)
     graph = replace(graph, schedules={"broken": broken, "gone": gone, "often": often})
-    request = WorkerRequest(root=scheduled, address=fleet, environ={**os.environ, "LLMDO_STORE": fleet})
+    request = request_of(scheduled, fleet, clock)
 
     def warnings(name: str) -> list[str]:
         return [line for line in host.lines if f"`{name}` is started later" in line]
@@ -164,7 +171,7 @@ def test_a_time_is_put_in_by_whoever_comes_first_and_by_nobody_twice(
     fleet: str, scheduled: Path, rows: Rows, clock: Clock
 ) -> None:
     graph, host = project.read(scheduled).graph, Worker()
-    request = WorkerRequest(root=scheduled, address=fleet, environ={**os.environ, "LLMDO_STORE": fleet})
+    request = request_of(scheduled, fleet, clock)
     with closing(Queue(fleet)) as queue, ExitStack() as stack:
         timetables = [timetable(request, graph, queue, host) for _ in range(3)]
         for each in timetables:
@@ -189,16 +196,12 @@ def test_a_time_is_put_in_by_whoever_comes_first_and_by_nobody_twice(
 LOCKS = "SELECT workflow_uuid, application_version, status FROM llmdo_queue.workflow_status ORDER BY 1"
 
 
-def request_of(root: Path, fleet: str) -> WorkerRequest:
-    return WorkerRequest(root=root, address=fleet, environ={**os.environ, "LLMDO_STORE": fleet})
-
-
 def test_who_leaves_puts_in_nothing_and_what_it_put_in_before_is_moved_to_a_lock_that_is_there(
     fleet: str, scheduled: Path, rows: Rows, clock: Clock
 ) -> None:
     graph, host, is_leaving = project.read(scheduled).graph, Worker(), [False]
     old = lock_digest(scheduled)
-    request = request_of(scheduled, fleet)
+    request = request_of(scheduled, fleet, clock)
     fleet_workers = workers_of(fleet)
     fleet_workers.register("a:1:old", lock=old, jobs=1)
     with closing(Queue(fleet)) as queue:
@@ -240,7 +243,7 @@ def test_who_leaves_puts_in_nothing_and_what_it_put_in_before_is_moved_to_a_lock
 def test_what_began_is_not_moved_to_another_lock(
     fleet: str, scheduled: Path, rows: Rows, clock: Clock
 ) -> None:
-    graph, host, request = project.read(scheduled).graph, Worker(), request_of(scheduled, fleet)
+    graph, host, request = project.read(scheduled).graph, Worker(), request_of(scheduled, fleet, clock)
     with closing(Queue(fleet)) as queue:
         with timetable(request, graph, queue, host):
             clock.time += timedelta(minutes=2)
@@ -258,7 +261,7 @@ def test_what_began_is_not_moved_to_another_lock(
 def test_a_time_that_passed_while_no_worker_looked_is_made_up_for_within_its_window_or_told(
     fleet: str, scheduled: Path, rows: Rows, clock: Clock, window: int | None
 ) -> None:
-    graph, host, request = project.read(scheduled).graph, Worker(), request_of(scheduled, fleet)
+    graph, host, request = project.read(scheduled).graph, Worker(), request_of(scheduled, fleet, clock)
     often = replace(graph.schedules["often"], catch_up_minutes=window)
     graph = replace(graph, schedules={"often": often})
 
@@ -301,7 +304,7 @@ def test_schedules_go_by_the_clock_of_the_store(
         def now(self) -> float:
             return time.time() + 120
 
-    graph, host, request = project.read(scheduled).graph, Worker(), request_of(scheduled, fleet)
+    graph, host, request = project.read(scheduled).graph, Worker(), request_of(scheduled, fleet, clock)
     with (
         closing(Queue(fleet)) as queue,
         schedules.Timetable(request, graph, queue, lock_digest(scheduled), host, workers=Ahead()),

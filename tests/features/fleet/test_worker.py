@@ -30,7 +30,7 @@ from llmdo.journal.opening import workers_of
 from llmdo.workspace.trust import Consent, UntrustedError
 from tests.features.fleet.working import Network, Worker, ending, process, working
 
-pytestmark = [pytest.mark.fleet, pytest.mark.usefixtures("quick")]
+pytestmark = pytest.mark.fleet
 
 EXPIRE = (
     "UPDATE llmdo.run SET until = clock_timestamp() - interval '1 s'; "
@@ -158,10 +158,7 @@ def test_a_batch_is_carried_out_by_workers_and_its_answers_are_waited_for(
 
 
 @pytest.mark.long
-def test_an_item_is_not_lost_where_llmdo_itself_fails(
-    fleet: str, workspace: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("llmdo.features.fleet.worker.LATER", 0.05)
+def test_an_item_is_not_lost_where_llmdo_itself_fails(fleet: str, workspace: Path, rows: Rows) -> None:
     inputs(workspace, "effect a")
     put_in(workspace, fleet, rows)
     [(settings,)] = rows("SELECT settings::text FROM llmdo.batch")
@@ -357,12 +354,12 @@ def test_a_worker_whose_network_hangs_ends_itself_and_another_goes_on(
     (workspace / "hold").touch()
     put_in(workspace, fleet, rows)
     entries = "SELECT * FROM llmdo.entry ORDER BY seq"
-    with Network(fleet) as network, process(workspace, network.address, seconds=6) as child:
+    with Network(fleet) as network, process(workspace, network.address) as child:
         until(lambda: (workspace / "requests.log").exists())
         network.hang()
         until(lambda: child.poll() is not None)
         assert child.returncode == 2
-        assert re.search(r"could not (report|be renewed) for 4 s", child.stderr.read())
+        assert re.search(r"could not (report|be renewed) for \d+ s", child.stderr.read())
         before = rows(entries)
         (workspace / "hold").unlink()
         rows(EXPIRE)

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from llmdo.base.values import Json
 from llmdo.features.batch.scheduling import Draining
+from llmdo.features.fleet.intervals import Intervals
 from llmdo.features.fleet.terminal import WorkerTerminal
 from llmdo.features.fleet.worker import WorkerOutcome, WorkerRequest, work
 from llmdo.graph.resolved import Graph
@@ -23,6 +24,8 @@ from llmdo.services.plan import Approving
 from llmdo.workspace.trust import Consent
 from tests.features.fleet.conftest import LONGEST, until
 from tests.support import forking
+
+QUICK = Intervals(queue=0.05, code=0.05, dead=0.05, unqueued=0.05, busy=0.05, clock=0.01)
 
 
 class Worker:
@@ -52,10 +55,11 @@ class Worker:
 
 
 @contextmanager
-def working(root: Path, fleet: str, jobs: int = 4) -> Iterator[Worker]:
+def working(root: Path, fleet: str, jobs: int = 4, intervals: Intervals = QUICK) -> Iterator[Worker]:
     """A worker in a thread, until the block ends and all that it has is over; of which nothing is held where it fails."""
     worker = Worker()
-    request = WorkerRequest(root=root, address=fleet, jobs=jobs, environ={**os.environ, "LLMDO_STORE": fleet})
+    environ = {**os.environ, "LLMDO_STORE": fleet}
+    request = WorkerRequest(root=root, address=fleet, jobs=jobs, environ=environ, intervals=intervals)
 
     def run() -> None:
         worker.outcome = work(request, worker)
@@ -75,26 +79,10 @@ def working(root: Path, fleet: str, jobs: int = 4) -> Iterator[Worker]:
     assert not thread.is_alive(), "the worker does not end"
 
 
-IMPATIENT = """
-import sys
-from llmdo.journal import workers
-from llmdo.features.postgres.runs import PostgresRuns
-from llmdo.features.fleet import presence, queue, reaping, worker
-
-queue.POLL = reaping.PAUSE = worker.WATCH = 0.05
-if (seconds := float(sys.argv.pop(1))):
-    workers.ALIVE = seconds
-    for made in (PostgresRuns, presence.Presence):
-        made.__init__.__kwdefaults__["seconds"] = seconds
-from llmdo.__main__ import main
-raise SystemExit(main())
-"""
-
-
 @contextmanager
-def process(root: Path, fleet: str, *words: str, seconds: float = 0) -> Iterator[Any]:
-    """A worker as a process; with `seconds`, so long are its leases, and so long it may be silent."""
-    command = [sys.executable, "-c", IMPATIENT, str(seconds), "worker", "--fleet", fleet, *words]
+def process(root: Path, fleet: str, *words: str) -> Iterator[Any]:
+    """A worker as a process."""
+    command = [sys.executable, "-m", "llmdo", "worker", "--fleet", fleet, *words]
     with ending(forking.Popen(command, cwd=root, stderr=PIPE, text=True)) as child:
         yield child
 

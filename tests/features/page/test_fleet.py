@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.features.batch.conftest import effects, inputs
-from tests.features.fleet.conftest import Rows, fleet, migrated, quick, rows, workspace
+from tests.features.fleet.conftest import Rows, fleet, migrated, rows, workspace
 from tests.features.page.conftest import EXAMPLES, Served, go
 from tests.features.page.test_access import axe, check_in_both_themes
 from tests.features.page.test_runs import SLOW, api, llmdo_elsewhere
@@ -27,7 +27,7 @@ from llmdo.journal.opening import workers_of
 from tests.features.fleet.test_queue import taken_by
 from tests.features.fleet.working import working
 
-__all__ = ["axe", "fleet", "migrated", "quick", "rows", "workspace"]
+__all__ = ["axe", "fleet", "migrated", "rows", "workspace"]
 
 pytestmark = [pytest.mark.fleet, pytest.mark.timeout(240)]
 
@@ -150,7 +150,6 @@ def test_a_store_that_cannot_be_reached_is_reported_without_its_password(
 
 @pytest.mark.browser
 @pytest.mark.long
-@pytest.mark.usefixtures("quick")
 def test_a_batch_of_workers_is_shown_answered_and_taken_once_more_by_them(
     page: Page, serve: Serve, stored: str, workspace: Path, problems: list[str]
 ) -> None:
