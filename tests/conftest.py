@@ -17,7 +17,6 @@ import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
 
-from llmdo.cli import app
 from llmdo.toolsets import bubblewrap, isolation
 from tests.support import forking, postgres
 
@@ -48,7 +47,6 @@ def pytest_configure() -> None:
     # With Python's own numbers, looking for garbage takes a sixteenth of a worker's time.
     gc.set_threshold(10_000, 20, 20)
     # To make all commands anew takes half of the time of one in the process of its test.
-    app.command_line = cache(app.command_line)
     typer.main.get_command = cache(typer.main.get_command)
 
 

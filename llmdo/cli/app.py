@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pkgutil
 import sys
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Protocol, cast
 
@@ -77,6 +78,7 @@ def _first_sentence(text: str) -> str:
     return sentence + stop.strip()
 
 
+@cache
 def command_line(word: str = "") -> typer.Typer:
     """All commands, or only those of the module that `word` names: others are not imported for it."""
     order: list[str] = []
