@@ -41,7 +41,7 @@ ENDS = frozenset({"waiting", "completed", "failed"})
 """The endings that somebody is notified of."""
 
 PAUSES = (1.0, 4.0, 10.0)
-"""Seconds between attempts."""
+"""The usual seconds between attempts."""
 
 PATIENCE = 5.0  # seconds for which an attempt waits for an answer
 LAST = 20.0  # seconds for which the end of the process waits for a message
@@ -169,6 +169,7 @@ def tell(
     session: int,
     journal: JournalStore | None,
     environ: Mapping[str, str],
+    pauses: tuple[float, ...] = PAUSES,
 ) -> None:
     """Notifies the webhook. Returns at once, and raises nothing; a line reports failures."""
     if outcome.status not in ENDS:
@@ -183,21 +184,21 @@ def tell(
     if sum(thread.name == _NAME for thread in living()) >= MOST:
         _give_up(outcome.run, f"{MOST} messages wait for an answer already")
         return
-    sending = _Sending(receiver, message)
+    sending = _Sending(receiver, message, pauses)
     atexit.register(sending.wait)
     sending.start()
 
 
 class _Sending(Thread):
-    def __init__(self, receiver: Receiver, message: Message) -> None:
+    def __init__(self, receiver: Receiver, message: Message, pauses: tuple[float, ...]) -> None:
         super().__init__(name=_NAME, daemon=True)
-        self._receiver, self._message = receiver, message
+        self._receiver, self._message, self._pauses = receiver, message, pauses
         self._end = time.monotonic() + LAST
 
     def run(self) -> None:
         """Returns when it has arrived, or is given up."""
         try:
-            if problem := delivered(self._receiver, self._message):
+            if problem := delivered(self._receiver, self._message, self._pauses):
                 _give_up(self._message.run, problem)
         finally:
             atexit.unregister(self.wait)
@@ -212,11 +213,11 @@ class _Sending(Thread):
             _give_up(self._message.run, "the process ends")
 
 
-def delivered(receiver: Receiver, message: Message) -> str | None:
+def delivered(receiver: Receiver, message: Message, pauses: tuple[float, ...]) -> str | None:
     """Sends the message, repeatedly if that may help. Returns None if it arrived, else why not."""
     opener = build_opener(_NoRedirects)
     problem = None
-    for pause in (0.0, *PAUSES):
+    for pause in (0.0, *pauses):
         time.sleep(pause)
         problem, may_help = _attempt(opener, receiver, message)
         if problem is None or not may_help:

@@ -204,6 +204,7 @@ class Root:
         pattern: str = "**/*",
         *,
         limit: int = MAX_LISTED,
+        most_visited: int = MAX_VISITED,
         within: Sequence[str] = ("**",),
         is_closed: Callable[[str], bool] = lambda _: False,
     ) -> Listing:
@@ -218,7 +219,7 @@ class Root:
         top = folder_parts(folder)
         wanted = _glob(pattern)
         with _refusing(folder), closing(self.folder.folder(top)):
-            search = _FolderWalk(self.folder, limit, tuple(within), is_closed)
+            search = _FolderWalk(self.folder, limit, most_visited, tuple(within), is_closed)
             return search.run(top, wanted)
 
     def _made(self, parts: Sequence[str]) -> Folder:
@@ -250,10 +251,16 @@ class _FolderWalk:
     """One walk over the folders of a listing, with its results and counts."""
 
     def __init__(
-        self, root: Folder, limit: int, within: tuple[str, ...], is_closed: Callable[[str], bool]
+        self,
+        root: Folder,
+        limit: int,
+        most_visited: int,
+        within: tuple[str, ...],
+        is_closed: Callable[[str], bool],
     ) -> None:
         self.root = root
         self.limit = limit
+        self.most_visited = most_visited
         self.within = within
         self.is_closed = is_closed
         self.closed: list[str] = []
@@ -264,7 +271,7 @@ class _FolderWalk:
 
     def run(self, top: tuple[str, ...], glob: Glob) -> Listing:
         waiting = [(top, glob.before)]
-        while waiting and len(self.paths) <= self.limit and self.visited <= MAX_VISITED:
+        while waiting and len(self.paths) <= self.limit and self.visited <= self.most_visited:
             parts, state = waiting.pop()
             below: list[tuple[tuple[str, ...], State]] = []
             for name, kind in self._entries(parts):
@@ -281,7 +288,8 @@ class _FolderWalk:
                     else:
                         below.append(((*parts, name), reached))
             waiting.extend(reversed(below))
-        self.cut = self.cut or bool(waiting) or len(self.paths) > self.limit or self.visited > MAX_VISITED
+        is_over = len(self.paths) > self.limit or self.visited > self.most_visited
+        self.cut = self.cut or bool(waiting) or is_over
         return Listing(
             paths=tuple(sorted(self.paths[: self.limit])),
             skipped=self.skipped,
@@ -295,7 +303,7 @@ class _FolderWalk:
             return []
         try:
             with closing(self.root.folder(parts)) as folder:
-                entries = sorted(islice(folder.entries(), MAX_VISITED - self.visited + 1))
+                entries = sorted(islice(folder.entries(), self.most_visited - self.visited + 1))
         except OSError:
             self.skipped += 1
             return []

@@ -159,19 +159,19 @@ def _make_readable(folder: Path) -> None:
             continue  # another user's, which no command of this one made
 
 
-def secrets_in(root: Path, scopes: Iterable[str]) -> Iterator[str]:
+def secrets_in(root: Path, scopes: Iterable[str], *, most: int = MAX_SEARCHED) -> Iterator[str]:
     """The outermost paths in these folders whose names usually mean secrets; links are left out.
 
     Raises:
-        LlmdoError: There are too many files to search.
+        LlmdoError: There are more than `most` files and folders to search.
     """
     seen = 0
     for scope in scopes:
         for above, below, names in os.walk(root / scope.removesuffix("**")):
             seen += len(below) + len(names)
-            if seen > MAX_SEARCHED:
+            if seen > most:
                 raise LlmdoError(
-                    f"there are more than {MAX_SEARCHED:,} files to keep secrets from",
+                    f"there are more than {most:,} files to keep secrets from",
                     hint="name a smaller folder",
                 )
             paths = {

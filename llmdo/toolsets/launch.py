@@ -82,6 +82,8 @@ class Launcher:
     governing: frozenset[str]
     """The files that govern the run, as seen from the root; no server may write them."""
     environ: Mapping[str, str]
+    start_s: float = 30.0
+    """The seconds in which a server has to start and to greet."""
 
     @property
     def _variables(self) -> Mapping[str, str]:

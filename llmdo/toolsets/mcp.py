@@ -56,7 +56,6 @@ for _name in ("mcp", "fastmcp"):
     logging.getLogger(_name).setLevel(logging.CRITICAL + 1)
 logging.getLogger("client").addFilter(_NotOfTheClient())
 
-START_S = 30.0  # for a server to start and to greet
 CLOSE_S = 10.0
 PING_S = 5.0  # for a server that did not answer a call to show that it still answers anything
 LIST_S = 60.0  # for all that a lock asks of one server
@@ -103,13 +102,13 @@ class Connection:
             client: Client[Any] = Client(
                 self._transport(),
                 timeout=self.timeout_s,
-                init_timeout=START_S,
+                init_timeout=self._launcher.start_s,
                 log_handler=_ignore,
                 progress_handler=_ignore_progress,
                 message_handler=self._hear,
                 cache=False,
             )
-            async with asyncio.timeout(START_S):
+            async with asyncio.timeout(self._launcher.start_s):
                 await self._stack.enter_async_context(client)
             self._asked = MCPToolset(client, id=self.name, tool_error_behavior="failed")
             await self._stack.enter_async_context(self._asked)
@@ -154,7 +153,7 @@ class Connection:
         **_: object,
     ) -> httpx2.AsyncClient:
         """A client that reads no endless answer. The transport itself follows redirects within one origin only."""
-        limit = timeout or httpx2.Timeout(START_S, read=None)
+        limit = timeout or httpx2.Timeout(self._launcher.start_s, read=None)
         transport = _CappedTransport(self._exceed)
         return httpx2.AsyncClient(headers=headers, timeout=limit, auth=auth, transport=transport)
 

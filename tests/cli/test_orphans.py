@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from llmdo.journal import Runs
-from llmdo.toolsets import orphans
 from tests.support import forking
 from tests.support.alive import gone, long_time, running
 from tests.support.locks import locked
@@ -72,17 +71,14 @@ def test_a_command_ends_with_its_run(slow: Path, long: str, number: signal.Signa
 
 
 @pytest.mark.long
-def test_a_run_goes_on_once_its_command_has_ended(
-    llmdo: Llmdo, slow: Path, long: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_goes_on_once_its_command_has_ended(llmdo: Llmdo, slow: Path, long: str) -> None:
     run = killed(slow, long, signal.SIGKILL)
     refused = llmdo("resume", run, cwd=slow)
     assert not running(long)  # what ignores SIGTERM is ended later than `resume` could have refused
     assert "`shell` at main/shell#1: started and not finished" in refused.err
     assert "is not known" not in refused.err
     commands = slow / f".llmdo/runs/{run}.commands"
-    with monkeypatch.context() as patch, commands.open() as file:
-        patch.setattr(orphans, "WAIT_SECONDS", 0)
+    with commands.open() as file:
         fcntl.flock(file, fcntl.LOCK_SH)  # as a guardian that cannot end what it guards
         beside = llmdo("resume", run, "--again", "main/shell#1", cwd=slow)
         assert (beside.code, beside.out) == (2, "")

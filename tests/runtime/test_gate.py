@@ -282,14 +282,20 @@ def test_a_hook_cannot_change_the_configuration_that_it_is_shown(tmp_path: Path)
 
 
 def test_the_arguments_that_were_approved_are_the_ones_that_run(tmp_path: Path) -> None:
-    from llmdo.runtime.gate import toolset as gate
+    from pydantic_ai import Agent
+    from pydantic_ai.toolsets import WrapperToolset
 
     given: list[dict[str, Any]] = []
-    original = gate.Gate.call_tool
+    original = Agent.run
 
-    async def watched(self: Any, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
-        given.append(tool_args)
-        return await original(self, name, tool_args, ctx, tool)
+    class Watched(WrapperToolset[Any]):
+        async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
+            given.append(tool_args)
+            return await super().call_tool(name, tool_args, ctx, tool)
+
+    async def watched(self: Any, *args: Any, **more: Any) -> Any:
+        more["toolsets"] = [Watched(gate) for gate in more["toolsets"]]
+        return await original(self, *args, **more)
 
     class Mutating:
         async def ask(self, question: Question) -> Answer:
@@ -300,7 +306,7 @@ def test_the_arguments_that_were_approved_are_the_ones_that_run(tmp_path: Path) 
 
     script(tmp_path, main=[[("note", {"lines": ["a", "b"]})], "{results}"])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gate.Gate, "call_tool", watched)
+        patch.setattr(Agent, "run", watched)
         outcome = go(graph(worker("main", "notes"), NOTES), tmp_path, approver=Mutating())
     assert given[0]["lines"] == ["changed", "b", "rm -rf"]
     assert outcome.output == "[success: note a+b]"

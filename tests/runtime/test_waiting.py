@@ -16,8 +16,8 @@ from llmdo.journal.entries import JournalEntry
 from llmdo.policy.authority import Capability
 from llmdo.runtime import RunOptions
 from llmdo.runtime import run as run_entry
-from llmdo.runtime.approvals import postponed
 from llmdo.runtime.approvals.approver import AskLater
+from llmdo.runtime.approvals.postponed import ROUNDS
 from llmdo.runtime.ledger import Ledger
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import Execution, ReplayMode, WaitingError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from llmdo.journal.stored import Hold
     from llmdo.runtime import Call, RunOutcome, RunPolicy
 
-HELD = postponed.ROUNDS * 3  # rounds of the event loop, all of them while a question waits
+HELD = ROUNDS * 3  # rounds of the event loop, all of them while a question waits
 
 TOOLS = f"""
 import asyncio
@@ -113,11 +113,6 @@ class SlowPolicy:
             await asyncio.sleep(0)
 
 
-@pytest.fixture(autouse=True)
-def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postponed, "GRACE", 0)
-
-
 def outcome(root: Path, name: str, *, delegates: bool = False, **options: Any) -> RunOutcome:
     """That of a worker which asks somebody, and beside it calls `act` of a toolset, or a worker that does."""
     (root / "tools.py").write_text(TOOLS, encoding="utf-8")
@@ -139,7 +134,7 @@ def outcome(root: Path, name: str, *, delegates: bool = False, **options: Any) -
 
 def start(team_graph: Graph, root: Path, **options: Any) -> RunOutcome:
     (root / "r.journal").touch()
-    recorder = Recorder(Memory(root / "r.journal"), Redaction.of({}))
+    recorder = Recorder(Memory(root / "r.journal"), Redaction.of({}), grace=0)
     given = RunOptions(run="r", recorder=recorder, approver=AskLater(), **options)
     team_graph = with_code(team_graph, root)
     return asyncio.run(

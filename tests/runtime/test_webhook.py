@@ -16,12 +16,14 @@ from typing import Any
 
 import pytest
 
-from llmdo.runtime import webhook
+from llmdo.graph.notify import Notify
+from llmdo.runtime import RunOutcome, Usage, webhook
 from tests.support import forking
 from tests.support.commands import llmdo
 from tests.support.locks import locked
 from tests.support.waiting import until
 
+USED = Usage(requests=1, tool_calls=0, input_tokens=None, output_tokens=None, cost_usd=None)
 SECRET = "correct-horse-battery-staple"
 MODELS = """\
 import os
@@ -127,7 +129,6 @@ def root(tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("TEAM_HOOK", receiver.url)
     monkeypatch.setenv("TEAM_HOOK_SIGN", SECRET)
     monkeypatch.setenv("A_TOKEN", "tok-hunter2hunter2")
-    monkeypatch.setattr(webhook, "PAUSES", (0.01, 0.02))
     return locked(tmp_path)
 
 
@@ -141,6 +142,19 @@ def settle() -> None:
     for thread in threading.enumerate():
         if thread.name == "llmdo webhook":
             thread.join()
+
+
+def tell(receiver: Receiver, run: str = "r") -> None:
+    """Notifies the receiver of a completed run, with two quick attempts more."""
+    outcome = RunOutcome(
+        run=run, entry="main", status="completed", output="x", reached=None, error=None,
+        usage=USED, usage_by_worker={}, denied=(),
+    )  # fmt: skip
+    environ = {"U": receiver.url, "S": SECRET}
+    notify = Notify(url_env="U", secret_env="S")
+    webhook.tell(
+        notify, outcome, workspace="w", session=1, journal=None, environ=environ, pauses=(0.01, 0.02)
+    )
 
 
 def messages(receiver: Receiver) -> list[dict[str, Any]]:
@@ -216,9 +230,9 @@ def test_a_message_that_is_too_large_goes_without_content(root: Path, receiver: 
     assert (message["data"]["too_large"], "output" in message["data"]) == (True, False)
 
 
-def test_a_message_is_sent_again_as_the_same_one(root: Path, receiver: Receiver) -> None:
+def test_a_message_is_sent_again_as_the_same_one(receiver: Receiver) -> None:
     receiver.statuses = [500, 429]
-    assert llmdo(root, "run", "main", "life").returncode == 0
+    tell(receiver)
     settle()
     assert len(receiver.got) == 3
     assert len({headers["webhook-id"] for _, headers, _ in receiver.got}) == 1
@@ -236,7 +250,6 @@ def test_a_message_is_sent_again_as_the_same_one(root: Path, receiver: Receiver)
     ],
 )
 def test_what_is_refused_is_given_up_with_a_line(
-    root: Path,
     receiver: Receiver,
     capsys: pytest.CaptureFixture[str],
     statuses: list[int],
@@ -244,15 +257,22 @@ def test_what_is_refused_is_given_up_with_a_line(
     why: str,
 ) -> None:
     receiver.statuses = [*statuses]
-    run = llmdo(root, "run", "main", "life")
-    assert (run.returncode, "the answer" in run.stdout) == (0, True)
+    tell(receiver)
     settle()
-    lines = run.stderr + capsys.readouterr().err
-    [line] = [line for line in lines.splitlines() if "webhook" in line]
-    assert line.startswith("warning: the webhook was not notified of run ")
-    assert line.endswith(why)
+    lines = capsys.readouterr().err
+    assert lines == f"warning: the webhook was not notified of run r: {why}\n"
     assert [path for path, _, _ in receiver.got] == ["/hook/hard-to-guess"] * attempts, "nobody is redirected"
     assert not any(word in lines for word in (SECRET, "hard-to-guess", str(receiver.server_port)))
+
+
+def test_a_run_whose_webhook_refuses_is_complete(
+    root: Path, receiver: Receiver, capsys: pytest.CaptureFixture[str]
+) -> None:
+    receiver.statuses = [410]
+    run = llmdo(root, "run", "main", "life")
+    settle()
+    assert (run.returncode, "the answer" in run.stdout) == (0, True)
+    assert "it answered 410" in run.stderr + capsys.readouterr().err
 
 
 def test_a_run_does_not_wait_for_who_is_told_of_it(root: Path, receiver: Receiver) -> None:
@@ -295,8 +315,6 @@ def test_what_the_variables_hold_is_judged_and_not_repeated(
 def test_a_secret_of_the_standard_form_signs_as_its_libraries_verify(receiver: Receiver) -> None:
     key = bytes(range(24))
     environ = {"U": receiver.url, "S": "whsec_" + base64.b64encode(key).decode()}
-    from llmdo.graph.notify import Notify
-
     endpoint = webhook.Receiver.of(Notify(url_env="U", secret_env="S"), environ)
     message = webhook.Message("msg_p5jXN8AQM9LWM0D4loKWxJek", "r", b'{"test": 2432232314}')
     headers = webhook.signed(base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), message, 1614265330)
@@ -359,9 +377,11 @@ def test_a_table_that_names_no_variable_is_a_finding(root: Path) -> None:
 
 @pytest.mark.long
 def test_too_many_messages_under_way_are_given_up(
-    root: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    receiver: Receiver, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(webhook, "MOST", 1)
     receiver.may_answer.clear()
-    assert "webhook" not in llmdo(root, "run", "main", "a").stderr
-    assert "1 messages wait for an answer already" in llmdo(root, "run", "main", "b").stderr
+    for number in range(webhook.MOST):
+        tell(receiver, f"r{number}")
+    assert not capsys.readouterr().err
+    tell(receiver, "last")
+    assert capsys.readouterr().err.endswith(f"run last: {webhook.MOST} messages wait for an answer already\n")

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.toolsets import confinement, folders
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.folders import FOLDER_FLAGS, DescriptorFolder, PathFolder, open_folder
 from llmdo.toolsets.refusal import MAX_DEPTH, PathRefused
@@ -424,12 +423,11 @@ def test_a_listing_is_cut_at_its_limit_and_says_so(root, workspace):
     assert not root.list_files("input/deep", limit=12).cut
 
 
-def test_a_listing_looks_at_a_bounded_number_of_entries(root, workspace, monkeypatch):
-    monkeypatch.setattr(confinement, "MAX_VISITED", 5)
+def test_a_listing_looks_at_a_bounded_number_of_entries(root, workspace):
     for number in range(20):
         (workspace / f"input/{number:02}.txt").write_text("")
         (workspace / f"{number:02}").mkdir()
-    listing = root.list_files()
+    listing = root.list_files(most_visited=5)
     assert listing.cut
     assert len(listing.paths) < 6
 
@@ -456,14 +454,15 @@ def test_the_portable_folder_refuses_names_that_mean_something_on_windows(tmp_pa
     assert not list(tmp_path.rglob("*.*"))
 
 
-def test_the_portable_folder_refuses_a_link_that_does_not_look_like_one(tmp_path, monkeypatch):
+def test_the_portable_folder_refuses_a_file_that_is_elsewhere_though_its_name_is_no_link(tmp_path):
     (tmp_path / "workspace").mkdir()
-    (tmp_path / "secret.txt").write_text("canary")
-    (tmp_path / "workspace/odd.txt").symlink_to("../secret.txt")
-    monkeypatch.setattr(folders, "_is_link", lambda path: False)
-    monkeypatch.setattr(folders, "FILE_FLAGS", 0)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/secret.txt").write_text("canary")
+    root = Root(PathFolder((tmp_path / "workspace").resolve()))
+    (tmp_path / "workspace").rmdir()
+    (tmp_path / "workspace").symlink_to("elsewhere")
     with pytest.raises(PathRefused):
-        Root(PathFolder((tmp_path / "workspace").resolve())).read("odd.txt", LIMIT)
+        root.read("secret.txt", LIMIT)
 
 
 def test_a_system_without_descriptor_walks_gets_the_portable_folder(tmp_path, monkeypatch):

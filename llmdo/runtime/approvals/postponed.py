@@ -71,8 +71,10 @@ class _Busy:
 class Postponed:
     """The questions of one run and their answers."""
 
-    def __init__(self, journal: JournalStore, encoding: Encoding, brake: Brake) -> None:
-        self._journal = journal
+    def __init__(
+        self, journal: JournalStore, encoding: Encoding, brake: Brake, *, grace: float = GRACE
+    ) -> None:
+        self._journal, self._grace = journal, grace
         self._encoding = encoding
         self._brake = brake
         self._activity = Activity()
@@ -249,7 +251,7 @@ class Postponed:
 
     def _look_later(self) -> None:
         if self._waiting and not self._activity.is_busy:
-            asyncio.get_running_loop().call_later(GRACE, self._look, self._activity.begun, ROUNDS)
+            asyncio.get_running_loop().call_later(self._grace, self._look, self._activity.begun, ROUNDS)
 
     def _look(self, begun: int, rounds: int) -> None:
         """Stops the run if nothing has begun since `begun`, after the given rounds of the event loop."""

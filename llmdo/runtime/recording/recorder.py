@@ -17,7 +17,7 @@ from llmdo.journal.content import digest_of
 from llmdo.journal.entries import PROBE, UNCALLED, JournalError, shown_word
 from llmdo.journal.entries import JournalEntry as Entry
 from llmdo.journal.records import ended_calls
-from llmdo.runtime.approvals.postponed import QUESTIONS, Postponed
+from llmdo.runtime.approvals.postponed import GRACE, QUESTIONS, Postponed
 from llmdo.runtime.models.failure import without_body
 from llmdo.runtime.recording.commits import Commits
 from llmdo.runtime.recording.difference import rerun
@@ -60,8 +60,14 @@ class Recorder(RunLog):
     keeps = True
 
     def __init__(
-        self, journal: JournalStore, redaction: Redaction, replay_mode: ReplayMode | None = None
+        self,
+        journal: JournalStore,
+        redaction: Redaction,
+        replay_mode: ReplayMode | None = None,
+        *,
+        grace: float = GRACE,
     ) -> None:
+        """`grace`: seconds in which a run that waits for answers may still begin something."""
         super().__init__(replay_mode)
         self.journal = journal
         self.encoding = Encoding(redaction, journal.know(redaction.known))
@@ -69,7 +75,7 @@ class Recorder(RunLog):
         self.certain = _Certain(self.brake)
         """Guards blocks that read or write the journal."""
         self._commits = Commits(journal)
-        self._postponed = Postponed(journal, self.encoding, self.brake)
+        self._postponed = Postponed(journal, self.encoding, self.brake, grace=grace)
         self.horizon = Horizon(journal, self.mode, self.brake, self._postponed)
         self.playback = Playback(journal, self.mode, self.encoding)
         """The recorded steps that come next."""

@@ -12,7 +12,10 @@ import pytest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.services import locking
 from llmdo.toolsets import mcp
+from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.launch import Launcher
 from llmdo.workspace import lock, project
+from llmdo.workspace.tools_root import Folders
 from tests.support import forking
 from tests.support.mcp_workspaces import workspace
 from tests.support.waiting import until
@@ -107,13 +110,15 @@ def test_a_server_that_cannot_be_asked_is_reported_with_the_reason(
 
 @pytest.mark.long
 @pytest.mark.parametrize("start", ["hang", "silent"])
-def test_a_server_that_never_greets_is_given_up(
-    tmp_path: Path, start: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mcp, "START_S", 1.0)
+def test_a_server_that_never_greets_is_given_up(tmp_path: Path, start: str) -> None:
     root = workspace(tmp_path, f"start={start}")
-    with pytest.raises(LlmdoError, match="did not answer in time"):
-        locked(root)
+    folders = Folders(root)
+    with Root.of(folders) as files:
+        launcher = Launcher(
+            folders=folders, files=files, governing=frozenset(), environ=os.environ, start_s=1.0
+        )
+        answers = mcp.list_servers([project.read(root).graph.toolsets["raw"]], launcher)
+    assert "did not answer in time" in str(answers["raw"])
 
 
 def test_a_server_sees_nothing_of_our_environment_but_what_it_was_given(
