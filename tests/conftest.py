@@ -8,16 +8,14 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
-from types import ModuleType
 from typing import Any
 
 import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
 
-from llmdo.toolsets import bubblewrap, isolation
 from tests.support import forking, postgres
 
 # What a law is tried with is the same on every machine, however slow; with `explore` it is new in each run.
@@ -106,18 +104,11 @@ def _silent_environment(
         monkeypatch.delenv(name, raising=False)
 
 
-def _unsealed(words: Sequence[str], **_: Any) -> bubblewrap.Sealed:
-    return bubblewrap.Sealed((*words,))
-
-
 @pytest.fixture(autouse=True)
 def _inspections_are_forked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The code of workspaces is imported in a process of its own, but Python is not started anew for it."""
     if forking.AVAILABLE and not request.node.get_closest_marker("real_start"):
-        processes = ModuleType("subprocess")
-        processes.__dict__.update(subprocess.__dict__, Popen=forking.Popen)
-        monkeypatch.setattr(isolation, "subprocess", processes)
-        monkeypatch.setattr(isolation, "seal", _unsealed)
+        monkeypatch.setattr(subprocess, "Popen", forking.Inspecting)
 
 
 @pytest.fixture(autouse=True)

@@ -202,6 +202,7 @@ def test_without_a_terminal_it_goes_on_and_says_so_in_a_line(team: Path, canary:
     assert done.stderr.count("nobody has answered") == 1
 
 
+@pytest.mark.needs_bwrap
 def test_what_was_answered_for_says_nothing_more(team: Path, canary: Path) -> None:
     done = llmdo(team, "trust")
     assert "  Python tools.py, 14 lines" in done.stdout

@@ -27,14 +27,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
+from llmdo.toolsets.bubblewrap import TRUE
 from tests.support import zygote
 
 AVAILABLE = sys.platform == "linux"
 """Elsewhere nobody can adopt a process, and programs are started as usual."""
+_Usual = subprocess.Popen
 _PR_SET_CHILD_SUBREAPER = 36
 _READ_AT_START = re.compile(r"PYTHON(?!UNBUFFERED)\w*|LANG|LC_\w+")
 _OPTIONS = frozenset({"-B", "-P", "-s"})
@@ -145,6 +148,19 @@ class Popen(subprocess.Popen[Any]):
         finally:
             self._close_pipe_fds(*pipes)
         self._child_created = True
+
+
+class Inspecting(subprocess.Popen[Any]):
+    """As in `subprocess`, but the inspection of a workspace is forked, without the bubblewrap around it."""
+
+    def __new__(cls, args: Any, **options: Any) -> Any:
+        words = [args] if isinstance(args, str | bytes) else [*args]
+        if ("-m", zygote.STARTED) in pairwise(words):
+            start = len(words) - 1 - words[::-1].index(sys.executable)
+            return Popen(words[start:], **{**options, "pass_fds": ()})
+        if words[-1] == TRUE and "--seccomp" in words:  # a bubblewrap for it is tried out
+            return _Usual([TRUE], **options)
+        return super().__new__(cls)
 
 
 def _started(channel: socket.socket, program: Mapping[str, object], descriptors: list[int]) -> int:
