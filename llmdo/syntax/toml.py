@@ -90,6 +90,17 @@ def parse(source: Source) -> Document:
     return document(source, data, (problem,) if problem else ())
 
 
+def data_of(text: str) -> dict[str, Json] | None:
+    """The data of a text that may be large; None if it is not TOML, or too deep. Places of mistakes are not sought."""
+    if any(line.count(".") >= MAX_NESTING for line in text.split("\n")):  # as in `_load`
+        return None
+    try:
+        data = tomllib.loads(text)
+    except (ValueError, RecursionError, MemoryError):
+        return None
+    return data if _is_modest(data) else None
+
+
 def document(source: Source, data: dict[str, Json], problems: tuple[Diagnostic, ...] = ()) -> Document:
     """The document of `source`, given its data as TOML."""
 

@@ -19,6 +19,7 @@ from tests.support.hostile import MANIFEST, WORKER, Checked, check
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what is hostile is made with Linux means")
 
 MAX_PEAK = 100  # MiB
+LOCK_PEAK = 200  # MiB: a lock may be eight times as large as any other file, and lists of TOML take 20 times their text
 
 Build = Callable[[Path], object]
 
@@ -37,11 +38,11 @@ def write(root: Path, path: str, content: str | bytes) -> None:
     (root / path).write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def checked(root: Path, *words: str, before: str = "", seconds: float = 60) -> Checked:
+def checked(root: Path, *words: str, before: str = "", seconds: float = 60, peak: int = MAX_PEAK) -> Checked:
     done = check(root, root.parent / "report.json", *words, before=before, seconds=seconds)
     assert "Traceback" not in done.err
     assert done.code in (0, 1, 2)
-    assert done.peak < MAX_PEAK
+    assert done.peak < peak
     assert not [
         event for event, _ in done.events if event.partition(".")[0] in ("subprocess", "socket", "ctypes")
     ]
@@ -316,7 +317,7 @@ HOSTILE: dict[str, tuple[Build, str]] = {
 def test_it_ends_in_a_finding_soon_and_in_little_memory(name: str, root: Path) -> None:
     build, code = HOSTILE[name]
     build(root)
-    done = checked(root)
+    done = checked(root, peak=LOCK_PEAK if name.startswith("a lock") else MAX_PEAK)
     assert code in done.codes
     assert len(done.out) < 3_000_000
     for line in done.out.split("\n"):

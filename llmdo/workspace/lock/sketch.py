@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmdo.workspace.lock.reading import read as read_lines
+from llmdo.syntax import toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ class Sketch(NamedTuple):
     blocks: tuple[bytes, ...]
     """The digest of each block of its text."""
     toolsets: Json
-    """The data of the toolsets and their tools at its end; None if it is not in llmdo's layout."""
+    """The data of the toolsets and their tools at its end; None if it is not TOML."""
 
     def is_of(self, pieces: Iterable[str]) -> bool:
         """Whether the joined pieces are exactly its text; stops at the first other block."""
@@ -34,7 +34,7 @@ def sketch(source: Source) -> Sketch:
     """The sketch of the lock in `source`."""
     text = source.text
     start = text.find("\n[toolset.")
-    tables = read_lines(text[start:]) if start >= 0 else None
+    tables = toml.data_of(text[start:]) if start >= 0 else None
     cut = (text[at : at + _BLOCK] for at in range(0, len(text), _BLOCK))
     return Sketch(tuple(_blocks(cut)), (tables or {}).get("toolset"))
 

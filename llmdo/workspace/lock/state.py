@@ -26,7 +26,6 @@ from llmdo.workspace.lock.encoding import (
     encode_worker,
 )
 from llmdo.workspace.lock.layout import HEADER, layout, part_text
-from llmdo.workspace.lock.reading import read as read_lines
 from llmdo.workspace.root import LOCK
 
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 _MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 _VERSION = re.compile(r"^version\s*=\s*(\d{1,9})\s*$", re.MULTILINE)
 
+MAX_TABLES = 100  # at the top of a large lock: a format has a dozen, and each other one is a finding
 MAX_SOUGHT = 512 * 1024  # characters of a lock in which a mistake is looked for: each takes up to 100 bytes
 
 State = Literal["missing", "conflicted", "newer", "unreadable", "read"]
@@ -73,9 +73,9 @@ def read(source: Source | None, part: str | None = None) -> Locked:
     text = source.text if part is None else part
     if refused := _refused(Source(source.path, text)):
         return refused
-    data = read_lines(text)
+    data = toml.data_of(text)
     is_large = len(source.text) > MAX_SOUGHT
-    if data is None and is_large:
+    if is_large and (data is None or len(data) > MAX_TABLES):
         problem = finding(
             "LDO405",
             source.location(),
