@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import tomlkit
-
 from llmdo.base import credentials, parts
 from llmdo.base.diagnostic import LlmdoError, excerpt, shown
 from llmdo.foreign import reading
@@ -21,8 +19,6 @@ from llmdo.workspace.root import MANIFEST
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from tomlkit.items import InlineTable
 
     from llmdo.base.values import Json
 
@@ -104,15 +100,7 @@ def _with_server(manifest: Manifest, root: Path, name: str, table: Mapping[str, 
     refuse_taken(project.read(root).graph, name)
     if name in manifest.table("toolsets"):
         raise refusal(f"`{name}` is in `[toolsets]` already", hint="remove it, or rename it")
-    inline = _inline(table)
-    return manifest.edited(lambda text: splice.insert(text, ("toolsets", name), {"mcp": inline}))
-
-
-def _inline(table: Mapping[str, Json]) -> InlineTable:
-    inline = tomlkit.inline_table()
-    for key, value in table.items():
-        inline[key] = _inline(value) if isinstance(value, dict) else value
-    return inline
+    return manifest.edited(lambda text: splice.insert(text, ("toolsets", name), {"mcp": table}))
 
 
 def _entries(path: Path) -> Iterator[tuple[str, Mapping[str, Json]]]:

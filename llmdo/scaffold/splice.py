@@ -1,7 +1,7 @@
 """Edits of TOML text that leave every other byte as it is.
 
-tomlkit writes new text but does not place it: its own edits put a new table below the comment that belongs to the next
-one, and give a CRLF file LF lines. Text is spliced in and cut out at the places found by the scanner of `syntax.toml`.
+Text is spliced in and cut out at the places found by the scanner of `syntax.toml`. tomlkit would put a new table below
+the comment that belongs to the next one, and gives a CRLF file LF lines.
 """
 
 from __future__ import annotations
@@ -11,20 +11,17 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
-import tomlkit
-
 from llmdo.base.source import Source
+from llmdo.scaffold import literals
 from llmdo.syntax import toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tomlkit.items import InlineTable
-
     from llmdo.base.source import Span
+    from llmdo.base.values import Json
     from llmdo.syntax.document import Route
 
-    Value = str | list[str] | dict[str, str] | dict[str, InlineTable]
 
 _BLANK_LINE = re.compile(r"[ \t]*\r?(?:\n|\Z)")
 _BLANK_LINE_BEFORE = re.compile(r"(?<=\n)[ \t]*\r?\n\Z")
@@ -34,7 +31,7 @@ _COMMA = re.compile(rf"{_SPACE.pattern},")
 _REST_OF_LINE = re.compile(r"[ \t]*,?[ \t]*(?:#[^\n]*)?\r?\n")
 
 
-def insert(text: str, route: tuple[str, ...], value: Value) -> str:
+def insert(text: str, route: tuple[str, ...], value: Json) -> str:
     """`text` with a new key at `route`, at the end of its table and in the form of its neighbours.
 
     A table becomes a section of its own if TOML allows one.
@@ -57,7 +54,7 @@ def insert(text: str, route: tuple[str, ...], value: Value) -> str:
 def append(text: str, route: Route, item: str) -> str:
     """`text` with `item` at the end of the array at `route`, on its own line if the last item is."""
     layout = _Layout.of(text)
-    return layout.spliced(*layout.items(route).with_new(_value(item)))
+    return layout.spliced(*layout.items(route).with_new(literals.toml(item)))
 
 
 def withdraw(text: str, route: Route, number: int) -> str:
@@ -99,16 +96,8 @@ def _without_empty_section(text: str, route: Route) -> str:
     return text if layout.text[header.end : after].strip() else layout.spliced(layout.old_section(header))
 
 
-def _pair(route: Route, value: Value) -> str:
-    return f"{tomlkit.key([str(name) for name in route]).as_string()} = {_value(value)}"
-
-
-def _value(value: Value) -> str:
-    if isinstance(value, dict):
-        table = tomlkit.inline_table()
-        table.update(value)
-        return table.as_string()
-    return tomlkit.item(value).as_string()
+def _pair(route: Route, value: Json) -> str:
+    return f"{literals.toml_key(*map(str, route))} = {literals.toml(value)}"
 
 
 class Splice(NamedTuple):
@@ -273,13 +262,14 @@ class _Layout:
         comments = _COMMENTS.match(self.text, end)
         return comments.end() if comments else end
 
-    def new_section(self, route: Route, table: Mapping[str, object]) -> Splice:
+    def new_section(self, route: Route, table: Mapping[str, Json]) -> Splice:
         """A section for the table at `route`: below its relatives, or at the end."""
         relatives = [part for part in self.parts if part.inside is None and part.table[:1] == route[:1]]
         at = self.end_with_comments(relatives[-1]) if relatives else self.line_end(len(self.text.rstrip()))
         is_apart = at > 0 and _BLANK_LINE.match(self.text, at)
-        nested: Mapping[str, object] = reduce(lambda inner, name: {str(name): inner}, reversed(route), table)
-        section = tomlkit.dumps(nested).replace("\n", self.newline)
+        header = f"[{literals.toml_key(*map(str, route))}]"
+        lines = [header, *(_pair((name,), value) for name, value in table.items())]
+        section = "".join(f"{line}{self.newline}" for line in lines)
         return Splice(at, at, (self.newline if is_apart else "") + section)
 
     def old_section(self, header: _Part) -> Splice:

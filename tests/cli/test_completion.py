@@ -139,7 +139,7 @@ def test_completing_imports_nothing_heavy(workspace: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from llmdo.cli import completion\n"
         f"assert completion.complete(['run', ''], Path({str(workspace)!r}))\n"
-        "print(sorted({'yaml', 'typer', 'pydantic', 'jsonschema', 'tomlkit', 'rich', 'pathspec', 'pydantic_ai'}"
+        "print(sorted({'yaml', 'typer', 'pydantic', 'jsonschema', 'rich', 'pathspec', 'pydantic_ai'}"
         " & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -83,7 +83,6 @@ DOORS = {
     "sqlite3": {"journal/sqlite"},
     "yaml": {"syntax/header.py"},
     "jsonschema": {"formats/schema/validation.py"},
-    "tomlkit": {"scaffold"},
     "typer": {"cli", "features/batch/fleets.py", *(f"features/{name}" for name in COMMANDS_OF)},
     "rich": {"features/batch/bar.py", "render/live.py"},
     "opentelemetry": {"runtime/telemetry/trace.py"},
@@ -516,7 +515,7 @@ def loaded_by(words: list[str], workspace: Path) -> set[str]:
 
 
 HEAVY = {
-    "asyncio", "dataclasses", "inspect", "jsonschema", "pydantic", "pydantic_ai", "rich", "subprocess", "tomlkit",
+    "asyncio", "dataclasses", "inspect", "jsonschema", "pydantic", "pydantic_ai", "rich", "subprocess",
     "typer", "yaml",
 }  # fmt: skip
 
