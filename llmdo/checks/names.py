@@ -454,9 +454,9 @@ def _respelt_rule(project: Project, capability: Capability, place: Place, known:
     """The edit that spells an unknown capability as the only known one like it.
 
     It is safe only in a rule, and only where the rule can then but tighten. A rule of an entry or a worker always
-    does. One of the manifest that says `blocked` does as well. `needs_approval` may loosen: where the default is
-    `blocked`, and where it takes the place of a built-in `blocked`. `allowed` gives permission, as do ceilings,
-    which admit what they name, and a declaration decides which rules have a say: those are left to people.
+    does. One of the manifest that says `blocked` does as well. `needs_approval` may loosen: where it takes the place
+    of a built-in `blocked`, or of the default `blocked` as no built-in rule is about it. `allowed` gives permission, as
+    do ceilings, which admit what they name, and a declaration decides which rules have a say: those are left to people.
     """
     meant = only_match(capability.name, known)
     if meant is None or place.route[-2:-1] in (("flows",), ("sources",)):  # of whose keys it is a part
@@ -464,9 +464,9 @@ def _respelt_rule(project: Project, capability: Capability, place: Place, known:
     decision = place.data if place.route[-2:-1] in (("rules",), ("approvals",)) else None
     safe = decision == "blocked"
     if decision == "needs_approval":
-        built_in = any(rule.decision == "blocked" and rule.capability.name == meant for rule in BUILT_IN)
+        built_in = [rule.decision for rule in BUILT_IN if rule.capability.contains(Capability(meant))]
         from_manifest = place.route[:2] == ("approvals", "rules")
-        safe = not from_manifest or not (built_in or project.graph.settings.default == "blocked")
+        safe = not from_manifest or "blocked" not in (built_in or [project.graph.settings.default])
     return place.respelt(capability.name, meant, safe=safe)
 
 

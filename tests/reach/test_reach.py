@@ -134,10 +134,13 @@ def test_what_reach_shows_is_a_path_that_exists_and_decides_so(graph) -> None:
             }
 
 
-def ways_to(analysis: Analysis) -> dict[Capability, list[tuple[str, int, tuple[str, ...]]]]:
-    """Every way to raise each row of the entry, by walking all paths: its decision, its length and its names."""
+Way = tuple[str, int, tuple[str, ...]]
+"""Its decision, its length and its names."""
+
+
+def every_call(analysis: Analysis) -> Iterator[tuple[Capability, frozenset[Capability], Way]]:
+    """Every call of the entry, by walking all paths: its row, what its tool declares, and the way to it."""
     graph = analysis.graph
-    ways: dict[Capability, list[tuple[str, int, tuple[str, ...]]]] = {}
     for path in call_paths(graph):
         gates = delegations(graph, path)
         if "blocked" in gates:
@@ -148,8 +151,14 @@ def ways_to(analysis: Analysis) -> dict[Capability, list[tuple[str, int, tuple[s
                     tool, delegation=use.name in graph.workers
                 ):
                     decision = decide(raised, declared, authority_on(graph, path)).decision
-                    whole = strictest([decision, *gates])
-                    ways.setdefault(row, []).append((whole, len(path), (*path, use.name)))
+                    yield row, declared, (strictest([decision, *gates]), len(path), (*path, use.name))
+
+
+def ways_to(analysis: Analysis) -> dict[Capability, list[Way]]:
+    """Every way to raise each row of the entry."""
+    ways: dict[Capability, list[Way]] = {}
+    for row, _, way in every_call(analysis):
+        ways.setdefault(row, []).append(way)
     return ways
 
 
@@ -163,6 +172,29 @@ def test_a_row_says_the_mildest_decision_over_all_paths_and_shows_a_shortest_of_
         assert (row.decision, tuple(hop.name for hop in row.path)) == (best[0], best[2])
         open_ways = [way for way in ways[row.capability] if way[0] != "blocked"] or ways[row.capability]
         assert row.takes_delegation == (min(length for _, length, _ in open_ways) > 1)
+
+
+@tried(150)
+@given(graphs() | gated_graphs())
+def test_reach_has_exactly_the_rows_that_walking_all_paths_finds(graph) -> None:
+    analysis = Analysis(graph)
+    mildest: dict[Capability, str] = {}
+    stated: set[Capability] = set()
+    for row, declared, (decision, *_) in every_call(analysis):
+        mildest[row] = min(mildest.get(row, decision), decision, key=STRICTNESS.__getitem__)
+        stated |= {row} if any(row.name == each.name and each.contains(row) for each in declared) else set()
+    expected = {
+        row: decision
+        for row, decision in mildest.items()
+        # What nobody states, as only a rule names it, is worth a row where it is milder than all rows around it.
+        if row in stated
+        or all(
+            STRICTNESS[decision] < STRICTNESS[mildest[wider]]
+            for wider in mildest
+            if wider != row and wider.contains(row)
+        )
+    }
+    assert {row.capability: row.decision for row in analysis.of(graph.entries["e"])} == expected
 
 
 @tried(100)

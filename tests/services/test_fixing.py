@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import random
 import re
+from itertools import combinations, product
 from pathlib import Path
 
 import pytest
 
 from llmdo import checks
-from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.diagnostic import Fix, LlmdoError
 from llmdo.base.values import replace
 from llmdo.diff import diff
 from llmdo.graph.resolved import Graph
+from llmdo.policy.authority import STRICTNESS, Authority, Capability, Rule, base_rules, decide
+from llmdo.policy.vocabulary import VOCABULARY, Decision
 from llmdo.services import fixing, locking
 from llmdo.workspace import lock as lockfile
 from llmdo.workspace import project
@@ -371,3 +374,61 @@ def test_everywhere_and_no_scope_are_one_thing_to_rules(
             == loosened
         )
     assert rows[0] == rows[1]
+
+
+POINTS = [
+    Capability(name, scope)
+    for name in VOCABULARY
+    for scope in ([None, "a/b", "a/**", "**"] if name.startswith("fs") else [None])
+]
+OTHERS = [
+    (Capability("fs"), "blocked"),
+    (Capability("fs.write", "a/**"), "allowed"),
+    (Capability("proc"), "needs_approval"),
+    (Capability("net.connect"), "blocked"),
+]
+
+
+def loosens(rule: Rule, place: str, default: Decision) -> bool:
+    """Whether anything may be done by this rule that was not before, beside any other rules: by trying all."""
+    for number in range(len(OTHERS) + 1):
+        for others in combinations([Rule(*other, "llmdo.toml") for other in OTHERS], number):
+            before = Authority(base=base_rules(others), default=default, layers=(), ceilings=())
+            after = replace(before, base=base_rules((*others, rule)))
+            if place != "manifest":
+                after = replace(before, layers=(rule,))
+            for point in POINTS:
+                was, now = (decide([point], [point], each).decision for each in (before, after))
+                if STRICTNESS[now] < STRICTNESS[was]:
+                    return True
+    return False
+
+
+def fix_of(root: Path, name: str, decision: str, place: str, default: str) -> Fix:
+    """The fix of a rule whose capability lacks its last letter but one."""
+    rule = f'"{name[:-2] + name[-1]}" = "{decision}"'
+    manifest = f'{HEAD}[approvals]\ndefault = "{default}"\n'
+    if place == "manifest":
+        manifest += f"[approvals.rules]\n{rule}\n"
+    elif place == "entry":
+        manifest += f'[entries.x]\nworker = "main"\napprovals = {{ {rule} }}\n'
+    main = MAIN.replace("entry:", f"approvals: {{ {rule.replace(' =', ':')} }}\nentry:")
+    read = project.read(workspace(root, manifest, main=main if place == "worker" else MAIN))
+    [fix] = [finding.fix for finding in checks.check(read) if finding.fix]
+    return fix
+
+
+@pytest.mark.parametrize("place", ["manifest", "entry", "worker"])
+@pytest.mark.parametrize("default", ["allowed", "needs_approval", "blocked"])
+def test_an_edit_of_a_rule_is_safe_exactly_where_it_loosens_nothing_beside_any_rules(
+    place: str, default: Decision, tmp_path: Path
+) -> None:
+    names = ["fs.write", "fs.read", "proc.exec.unlisted", "net.connect", "fs.write.code", "fs.list"]
+    alike = ["blocked"] if default == "blocked" else ["allowed", "needs_approval"]
+    for number, (name, decision) in enumerate(product(names, ["needs_approval", "blocked"])):
+        (root := tmp_path / str(number)).mkdir()
+        fix = fix_of(root, name, decision, place, default)
+        rule = Rule(Capability(name), decision, place)
+        assert fix.safe == (not any(loosens(rule, place, each) for each in alike)), (name, decision)
+    (root := tmp_path / "allowed").mkdir()
+    assert not fix_of(root, "fs.write", "allowed", place, default).safe, "permission is given by people"
