@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,17 +12,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
+from llmdo.base.values import replace
 from llmdo.diff import diff
-from llmdo.graph.resolved import Graph
-from llmdo.policy.authority import Authority, Capability, Carried, FlowRule, decide
+from llmdo.graph.resolved import Entry, Graph
+from llmdo.graph.toolkit import tools_of
+from llmdo.policy.authority import Authority, Capability, Carried, FlowRule, decide, scopes_meet
 from llmdo.policy.closed import closure_of, is_one_of
-from llmdo.policy.flow import LabelledSource, Labelling, parse_flow
-from llmdo.reach.flows import after_strangers
+from llmdo.policy.composition import Layer
+from llmdo.policy.flow import LabelledSource, Labelling, parse_flow, read_by, written_by
+from llmdo.policy.vocabulary import WITHOUT_EFFECT
+from llmdo.reach import Analysis
+from llmdo.reach.flows import ENTRY, STRANGERS, after_strangers
 from llmdo.render.flows import legs
 from llmdo.services import locking
 from llmdo.syntax.models import schema_of
 from llmdo.workspace import project
+from tests.reach.test_reach import call_paths, delegations
 from tests.support import commands
+from tests.support.graphs import gated_graphs, graphs
 from tests.support.laws import tried
 
 MANIFEST = """\
@@ -691,3 +699,81 @@ def test_a_mistake_in_a_flow_is_a_finding_at_its_place(table: str, message: str,
     assert done.returncode == 1
     assert message in done.stdout
     assert "llmdo.toml:2" in done.stdout
+
+
+def entered(graph: Graph, entry: Entry) -> set[Capability]:
+    """The effects after a stranger's words, by following each step that carries words, one at a time."""
+    analysis = Analysis(graph)
+    labelling = Labelling((STRANGERS,), graph.sources)
+    called = {path[-1] for path in call_paths(graph) if "blocked" not in delegations(graph, path)}
+    steps: list[tuple[Any, Any]] = []
+    waiting: list[Any] = []
+    effects: dict[str, set[Capability]] = {ENTRY: set()}
+    steps += [(ENTRY, "w0"), *([("w0", ENTRY)] if graph.workers["w0"].closed is None else [])]
+    waiting += [ENTRY] if entry.untrusted_input else []
+    for name in sorted(called):
+        effects[name] = set()
+        for use in graph.workers[name].uses:
+            is_worker = use.name in graph.workers
+            toolset = graph.toolsets.get(use.name)
+            if use.name in called and "blocked" not in delegations(graph, (name, use.name)):
+                steps.append((name, use.name))
+                if graph.workers[use.name].closed is None:
+                    steps.append((use.name, name))
+            if toolset and toolset.keeps:
+                steps += [(name, f"toolset {use.name}"), (f"toolset {use.name}", name)]
+            for tool in tools_of(graph, graph.workers[name], use).values():
+                if toolset and labelling.of(tool.capabilities):
+                    waiting.append(name)
+                for row, raised, declared in analysis.shapes.of_tool(tool, delegation=is_worker):
+                    if decided(analysis, entry, name, raised, declared) == "blocked":
+                        continue
+                    effects[name].add(row)
+                    waiting += [name] if labelling.of(raised) else []
+                    files = [("read", scope) for scope in read_by(raised)]
+                    files += [("written", scope) for scope in written_by(raised, declared)]
+                    steps += [(name, file) if file[0] == "written" else (file, name) for file in files]
+    written = [step[1] for step in steps if step[1][:1] == ("written",)]
+    read = [step[0] for step in steps if step[0][:1] == ("read",)]
+    steps += [(one, other) for one in written for other in read if scopes_meet(one[1], other[1])]
+    reached: set[object] = set()
+    while waiting:
+        at = waiting.pop()
+        if at not in reached:
+            reached.add(at)
+            waiting += [target for origin, target in steps if origin == at]
+    rows = {row for name, its in effects.items() if name in reached for row in its}
+    return {row for row in rows if (WITHOUT_EFFECT | analysis.base.reads).isdisjoint(row.names)}
+
+
+def decided(
+    analysis: Analysis,
+    entry: Entry,
+    name: str,
+    raised: Iterable[Capability],
+    declared: Iterable[Capability] | None = None,
+) -> str:
+    """The decision about a call of a worker, under its own rules and those of the entry."""
+    authority = analysis.authority(Layer.of_entry(entry), (Layer.of_worker(analysis.graph.workers[name]),))
+    return decide(raised, raised if declared is None else declared, authority).decision
+
+
+@st.composite
+def spreading(draw: st.DrawFn) -> Graph:
+    """A graph without ceilings, some of whose workers answer closed, and toolsets keep their input."""
+    graph = draw(graphs() | gated_graphs())
+    workers = {
+        name: replace(worker, may=None, closed=draw(st.sampled_from([None, None, 1])))
+        for name, worker in graph.workers.items()
+    }
+    toolsets = {name: replace(toolset, keeps=draw(st.booleans())) for name, toolset in graph.toolsets.items()}
+    entry = replace(graph.entries["e"], may=None, untrusted_input=draw(st.sampled_from([None, True])))
+    return replace(graph, workers=workers, toolsets=toolsets, entries={"e": entry})
+
+
+@tried(150)
+@given(spreading())
+def test_what_follows_strangers_words_is_exactly_what_following_each_step_finds(graph: Graph) -> None:
+    entry = graph.entries["e"]
+    rows = after_strangers(Analysis(graph), entry)
+    assert {row.capability for row in rows} == entered(graph, entry)
