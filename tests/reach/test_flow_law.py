@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from llmdo.base.values import replace
 from llmdo.diff import diff
+from llmdo.graph.keys import Reference
 from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.toolkit import tools_of
 from llmdo.policy.authority import Authority, Capability, Carried, FlowRule, decide, scopes_meet
@@ -22,14 +23,14 @@ from llmdo.policy.composition import Layer
 from llmdo.policy.flow import LabelledSource, Labelling, parse_flow, read_by, written_by
 from llmdo.policy.vocabulary import WITHOUT_EFFECT
 from llmdo.reach import Analysis
-from llmdo.reach.flows import ENTRY, STRANGERS, after_strangers
+from llmdo.reach.flows import ENTRY, STRANGERS, after_strangers, labels_below
 from llmdo.render.flows import legs
 from llmdo.services import locking
 from llmdo.syntax.models import schema_of
 from llmdo.workspace import project
 from tests.reach.test_reach import call_paths, delegations
-from tests.support import commands
-from tests.support.graphs import gated_graphs, graphs
+from tests.support import building, commands
+from tests.support.graphs import NOWHERE, gated_graphs, graphs
 from tests.support.laws import tried
 
 MANIFEST = """\
@@ -701,8 +702,8 @@ def test_a_mistake_in_a_flow_is_a_finding_at_its_place(table: str, message: str,
     assert "llmdo.toml:2" in done.stdout
 
 
-def entered(graph: Graph, entry: Entry) -> set[Capability]:
-    """The effects after a stranger's words, by following each step that carries words, one at a time."""
+def entered(graph: Graph, entry: Entry) -> tuple[set[str], set[Capability]]:
+    """The workers that strangers' words reach, and the effects of these, by following each step that carries words."""
     analysis = Analysis(graph)
     labelling = Labelling((STRANGERS,), graph.sources)
     called = {path[-1] for path in call_paths(graph) if "blocked" not in delegations(graph, path)}
@@ -743,7 +744,9 @@ def entered(graph: Graph, entry: Entry) -> set[Capability]:
             reached.add(at)
             waiting += [target for origin, target in steps if origin == at]
     rows = {row for name, its in effects.items() if name in reached for row in its}
-    return {row for row in rows if (WITHOUT_EFFECT | analysis.base.reads).isdisjoint(row.names)}
+    return {*effects} & reached, {
+        row for row in rows if (WITHOUT_EFFECT | analysis.base.reads).isdisjoint(row.names)
+    }
 
 
 def decided(
@@ -758,22 +761,49 @@ def decided(
     return decide(raised, raised if declared is None else declared, authority).decision
 
 
+KITS = {
+    "in": ["net.connect"],
+    "fetch": ["net.connect", "fs.write:in/**"],
+    "read": ["fs.read:in/a"],
+    "act": ["x.t.act"],
+}
+
+
+@st.composite
+def stars(draw: st.DrawFn) -> Graph:
+    """A worker with three delegates, which have files and a toolset in common."""
+    kits = [building.toolset(name, f"{name}.py:kit", tool=raised) for name, raised in KITS.items()]
+    some = st.lists(st.sampled_from([*KITS]), max_size=2, unique=True)
+    below = [f"w{number}" for number in range(1, 4)]
+    workers = [
+        building.worker("w0", *below, *draw(some)),
+        *(building.worker(name, *draw(some)) for name in below),
+    ]
+    graph = building.graph(*workers, *kits, approvals=dict.fromkeys(("net", "fs", "x"), "allowed"))
+    return replace(
+        graph, entries={"e": replace(graph.entries["go"], name="e", worker=Reference("w0", NOWHERE))}
+    )
+
+
 @st.composite
 def spreading(draw: st.DrawFn) -> Graph:
     """A graph without ceilings, some of whose workers answer closed, and toolsets keep their input."""
-    graph = draw(graphs() | gated_graphs())
+    graph = draw(graphs() | gated_graphs() | stars())
     workers = {
-        name: replace(worker, may=None, closed=draw(st.sampled_from([None, None, 1])))
+        name: replace(worker, may=None, closed=draw(st.sampled_from([None, 1, 1])))
         for name, worker in graph.workers.items()
     }
-    toolsets = {name: replace(toolset, keeps=draw(st.booleans())) for name, toolset in graph.toolsets.items()}
-    entry = replace(graph.entries["e"], may=None, untrusted_input=draw(st.sampled_from([None, True])))
-    return replace(graph, workers=workers, toolsets=toolsets, entries={"e": entry})
+    toolsets = {name: replace(kit, keeps=draw(st.booleans())) for name, kit in graph.toolsets.items()}
+    entry = replace(graph.entries["e"], may=None, untrusted_input=draw(st.sampled_from([None, None, True])))
+    sources = (LabelledSource(Capability("net.connect"), STRANGERS),)
+    return replace(graph, workers=workers, toolsets=toolsets, entries={"e": entry}, sources=sources)
 
 
 @tried(150)
 @given(spreading())
 def test_what_follows_strangers_words_is_exactly_what_following_each_step_finds(graph: Graph) -> None:
     entry = graph.entries["e"]
-    rows = after_strangers(Analysis(graph), entry)
-    assert {row.capability for row in rows} == entered(graph, entry)
+    analysis = Analysis(graph)
+    reached = {name for name, labels in labels_below(analysis, entry).items() if STRANGERS in labels}
+    effects = {row.capability for row in after_strangers(analysis, entry)}
+    assert (reached, effects) == entered(graph, entry)
