@@ -304,7 +304,7 @@ def tool_never_runs(project: Project) -> Iterator[Diagnostic]:
     """
     graph = project.graph
     suspected = _may_never_run(project.analysis)
-    groups = project.analysis.shapes.by_place
+    groups = project.analysis.shapes.by_node
     for worker, numbers in zip(graph.workers.values(), groups, strict=True):
         if not numbers or not suspected(worker.name, numbers):
             continue

@@ -29,14 +29,14 @@ class Bounds:
     def _bits(self) -> tuple[tuple[Capability, ...], tuple[int, ...]]:
         """Every row, and the set of rows of each group."""
         rows: dict[int, Capability] = {}
-        places: dict[int, int] = {}
+        positions: dict[int, int] = {}
         masks = []
         for group in self.shapes.groups:
             mask = 0
             for shape in group.shapes:
-                place = places.setdefault(id(shape.row), len(places))
-                rows[place] = shape.row
-                mask |= 1 << place
+                position = positions.setdefault(id(shape.row), len(positions))
+                rows[position] = shape.row
+                mask |= 1 << position
             masks.append(mask)
         return tuple(rows.values()), tuple(masks)
 
@@ -46,7 +46,7 @@ class Bounds:
         masks = self._bits[1]
         masks_of: dict[tuple[int, ...], int] = {}
         all_own: dict[str, int] = {}
-        for name, groups in zip(self.edges, self.shapes.by_place, strict=True):
+        for name, groups in zip(self.edges, self.shapes.by_node, strict=True):
             if (mask := masks_of.get(groups)) is None:
                 mask = 0
                 for group in groups:
@@ -65,11 +65,11 @@ class Bounds:
     def rows_where(self, holds: Callable[[Capability], bool]) -> int:
         """The set of the rows for which `holds` is true."""
         rows = self._bits[0]
-        return sum(1 << place for place, row in enumerate(rows) if holds(row))
+        return sum(1 << position for position, row in enumerate(rows) if holds(row))
 
     def shapes_where(self, holds: Callable[[Shape], bool]) -> int:
         """The set of the rows that have a shape for which `holds` is true."""
-        rows = {id(row): 1 << place for place, row in enumerate(self._bits[0])}
+        rows = {id(row): 1 << position for position, row in enumerate(self._bits[0])}
         bits = 0
         for group in self.shapes.groups:
             for shape in group.shapes:

@@ -25,8 +25,8 @@ def calls_by_worker(analysis: Analysis, walks: Sequence[Walk], name: str) -> Map
     belong to the edges of that way. Calls that no walk comes to are blocked.
     """
     graph = analysis.graph
-    place = analysis.workers.places[name]
-    numbers = analysis.shapes.by_place[place]
+    node = analysis.workers.nodes[name]
+    numbers = analysis.shapes.by_node[node]
     rows_by_name: dict[str, tuple[Row, ...]] = {}
     for use in graph.workers[name].uses:
         way = Along((Hop(name, None), Hop(use.name, use)))
@@ -36,7 +36,7 @@ def calls_by_worker(analysis: Analysis, walks: Sequence[Walk], name: str) -> Map
                 continue
             for walk in walks:
                 for ruling in walk.rulings.of(number):
-                    row = _row(walk, place, ruling, way)
+                    row = _row(walk, node, ruling, way)
                     known = rows.get(ruling.line)
                     rows[ruling.line] = _either(known, row) if known else row
         rows_by_name[use.name] = _arranged(list(rows.values()))
@@ -52,9 +52,9 @@ def calls_by_entry(analysis: Analysis, entry: Entry) -> Mapping[str, tuple[Row, 
     return {name: arranged(with_rows(rows, ())) for name, rows in rows_by_name.items()}
 
 
-def _row(walk: Walk, place: int, ruling: Ruling, way: Along) -> Row:
+def _row(walk: Walk, node: int, ruling: Ruling, way: Along) -> Row:
     shape = ruling.shape
-    is_reached = ruling.cut is not None and place in walk.search(ruling.cut, free=False).parent
+    is_reached = ruling.cut is not None and node in walk.search(ruling.cut, free=False).parent
     decision = ruling.verdict.decision if is_reached else "blocked"
     return Row(shape, ruling.verdict, decision, way, way, shape.assurance, implied=shape.implied)
 

@@ -165,7 +165,7 @@ class _Spread:
         self._labelling = Labelling(tuple(sorted(froms, key=str)), graph.sources)
         self._walk = analysis.walk(entry)
         self._search = self._ways = self._walk.search(frozenset(), free=False)
-        self._names = [self._walk.names[place] for place in self._search.parent]
+        self._names = [self._walk.names[node] for node in self._search.parent]
         self._calls = {name: [*self._calls_of(name)] for name in self._names}
         self._calls[ENTRY] = [
             _Call(shape, shape.toolset, self._walk.row_of_call(shape, called).decision)
@@ -189,8 +189,8 @@ class _Spread:
         return self._labels.files
 
     def _calls_of(self, name: str) -> Iterator[_Call]:
-        place = self._analysis.workers.places[name]
-        for number in self._analysis.shapes.by_place[place]:
+        node = self._analysis.workers.nodes[name]
+        for number in self._analysis.shapes.by_node[node]:
             for ruling in self._walk.rulings.of(number):
                 is_inside = ruling.cut is not None and name not in ruling.cut
                 if is_inside and ruling.verdict.decision != "blocked":
@@ -326,7 +326,7 @@ class _Spread:
 
     def _path(self, search: Search, name: str, end: str) -> tuple[Hop, ...]:
         """The hops to a worker, as a search found it, and to the thing used."""
-        hops = () if name == ENTRY else search.hops(self._analysis.workers.places[name])
+        hops = () if name == ENTRY else search.hops(self._analysis.workers.nodes[name])
         uses = () if name == ENTRY else self._analysis.graph.workers[name].uses
         return (*hops, Hop(end, next((use for use in uses if use.name == end), None)))
 
@@ -394,8 +394,8 @@ class _OpenSpread(_Spread):
         if STRANGERS not in labels or private is None:
             return ()
         best: dict[Capability, FlowRow] = {}
-        for place in self._ways.parent:
-            name = self._walk.names[place]
+        for node in self._ways.parent:
+            name = self._walk.names[node]
             for call in self._known[name].ends:
                 if call.shape.row not in best:
                     best[call.shape.row] = self._row(name, call, labels[STRANGERS], private)

@@ -176,11 +176,11 @@ def _row_to_worker(analysis: Analysis, origin: Entry | Worker, name: str) -> Ite
             if called.name == name and shape.row.name == DELEGATE.name and not shape.toolset:
                 yield walk.row_of_call(shape, called)
                 return
-    place = analysis.workers.places[name]
+    node = analysis.workers.nodes[name]
     for free in (True, False):
         search = walk.search(frozenset(), free=free)
-        if place in search.parent:
-            yield _call_at_the_end(walk, search.hops(place))
+        if node in search.parent:
+            yield _call_at_the_end(walk, search.hops(node))
             return
 
 
@@ -271,7 +271,7 @@ def _mildest(walk: Walk, path: tuple[Hop, ...], use: Use, target: Target) -> Dec
 
 def _onwards(walk: Walk, graph: Graph, path: tuple[Hop, ...]) -> Iterator[tuple[Hop, ...]]:
     visited = {hop.name for hop in path}
-    caller, places = path[-1].name, walk.premises.workers.places
+    caller, nodes = path[-1].name, walk.premises.workers.nodes
     for name in graph.edges[caller]:
         if name not in visited:
-            yield (*path, Hop(name, graph.use(caller, name), walk.gate(places[caller], places[name])))
+            yield (*path, Hop(name, graph.use(caller, name), walk.gate(nodes[caller], nodes[name])))

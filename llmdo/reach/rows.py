@@ -46,8 +46,8 @@ class Way(Protocol):
         """The search that found it; None for a way known without one."""
 
     @property
-    def place(self) -> tuple[int, str]:
-        """Its place among all ways that `search` found: the nearer first, ties by the names on the path."""
+    def rank(self) -> tuple[int, str]:
+        """Its rank among all ways that `search` found: the nearer first, ties by the names on the path."""
 
     def reasons(self, shape: Shape, verdict: Verdict) -> tuple[Reason, ...]:
         """The reasons for the decision over a call at its end."""
@@ -63,7 +63,7 @@ class Along:
 
     path: tuple[Hop, ...]
     search: None = None
-    place: tuple[int, str] = (0, "")
+    rank: tuple[int, str] = (0, "")
 
     def reasons(self, shape: Shape, verdict: Verdict) -> tuple[Reason, ...]:  # noqa: ARG002
         """The reasons of the verdict."""
@@ -234,7 +234,7 @@ def weaker(assurance: Assurance, other: Assurance) -> Assurance:
 def _distances(way: Way, other: Way) -> tuple[tuple[object, ...], tuple[object, ...]]:
     """The sort keys of two ways: the shorter is better, then the names on their paths."""
     if way.search is not None and way.search is other.search:
-        return way.place, other.place  # so nobody has to look at the paths
+        return way.rank, other.rank  # so nobody has to look at the paths
     return _length(way), _length(other)
 
 

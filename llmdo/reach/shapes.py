@@ -79,7 +79,7 @@ class _Reading(NamedTuple):
     """The content of the lines of all workers."""
 
     groups: list[Group]
-    by_place: list[tuple[int, ...]]
+    by_node: list[tuple[int, ...]]
     numbers: dict[int, dict[tuple[object, ...], int]]
     """For each set of own rules, by identity: a line to the number of its group."""
     shapes: dict[tuple[object, ...], tuple[Shape, ...]]
@@ -111,28 +111,28 @@ class Shapes:
     def _read(self) -> _Reading:
         """One look at each kind of worker: there are many workers, and most are like others."""
         read = _Reading([], [()] * len(self.graph.workers), {}, {})
-        names, by_place, rules_of = list(self.graph.workers), read.by_place, self.workers.own_rules.get
-        for places, kinds in self._kinds:
-            name = names[places[0]]
+        names, by_node, rules_of = list(self.graph.workers), read.by_node, self.workers.own_rules.get
+        for nodes, kinds in self._kinds:
+            name = names[nodes[0]]
             groups = self._groups_of(read, name, rules_of(name, ()), kinds)
-            for place in places:
-                by_place[place] = groups
+            for node in nodes:
+                by_node[node] = groups
         return read
 
     @property
     def _kinds(self) -> Iterator[tuple[Sequence[int], tuple[_Kind, ...]]]:
-        """The places of workers that are alike, and the kinds of their delegates."""
+        """The nodes of workers that are alike, and the kinds of their delegates."""
         edges, are_alike = list(self.graph.edges.values()), not (self.workers.without_files or self.delegates)
-        for places in self.workers.alike:
-            if not edges[places[0]]:
-                yield places, ()
+        for nodes in self.workers.alike:
+            if not edges[nodes[0]]:
+                yield nodes, ()
             elif are_alike:
-                yield places, (_Kind(takes_none=False, name=""),)
+                yield nodes, (_Kind(takes_none=False, name=""),)
             else:
                 numbers_by_kinds: dict[tuple[_Kind, ...], list[int]] = {}
-                for place in places:
-                    kinds = tuple(dict.fromkeys(map(self._kind, edges[place])))
-                    numbers_by_kinds.setdefault(kinds, []).append(place)
+                for node in nodes:
+                    kinds = tuple(dict.fromkeys(map(self._kind, edges[node])))
+                    numbers_by_kinds.setdefault(kinds, []).append(node)
                 yield from ((alike, kinds) for kinds, alike in numbers_by_kinds.items())
 
     def _groups_of(
@@ -182,14 +182,14 @@ class Shapes:
         rows = (shape.row for group in self.groups for shape in group.shapes)
         alike = {id(row): row for row in rows}
         return {
-            capability: place
-            for place, capability in enumerate(sorted(alike, key=lambda each: gravity(alike[each])))
+            identity: position
+            for position, identity in enumerate(sorted(alike, key=lambda each: gravity(alike[each])))
         }
 
     @property
-    def by_place(self) -> Sequence[tuple[int, ...]]:
-        """The indexes of a worker's groups, sorted, for each place of a worker."""
-        return self._read.by_place
+    def by_node(self) -> Sequence[tuple[int, ...]]:
+        """The indexes of a worker's groups, sorted, for each node of a worker."""
+        return self._read.by_node
 
     def _shapes_of(self, worker: Worker, use: Use) -> tuple[Shape, ...]:
         delegation = use.name in self.graph.workers

@@ -43,24 +43,24 @@ class Search:
     @cached_property
     def ways(self) -> Mapping[int, _Found]:
         """The way to the calls of each group that was found."""
-        return {number: _Found(self, place, number) for number, place in self.first.items()}
+        return {number: _Found(self, node, number) for number, node in self.first.items()}
 
     @cached_property
     def order(self) -> Mapping[int, int]:
         """The order in which the first workers were found, the nearest first."""
-        return {place: order for order, place in enumerate(self.first.values())}
+        return {node: order for order, node in enumerate(self.first.values())}
 
-    def hops(self, place: int) -> tuple[Hop, ...]:
-        """The hops of the path to the worker at `place`."""
-        if (known := self._hops.get(place)) is None:
-            name = self.walk.names[place]
-            caller = self.parent[place]
+    def hops(self, node: int) -> tuple[Hop, ...]:
+        """The hops of the path to the worker at `node`."""
+        if (known := self._hops.get(node)) is None:
+            name = self.walk.names[node]
+            caller = self.parent[node]
             if caller is None:
                 known = (Hop(name, None),)
             else:
                 use = self.walk.premises.graph.use(self.walk.names[caller], name)
-                known = (*self.hops(caller), Hop(name, use, self.walk.gate(caller, place)))
-            self._hops[place] = known
+                known = (*self.hops(caller), Hop(name, use, self.walk.gate(caller, node)))
+            self._hops[node] = known
         return known
 
     def path(self, way: _Found) -> tuple[Hop, ...]:
@@ -76,7 +76,7 @@ class _Found(NamedTuple):
 
     search: Search
     at: int
-    """The place of the worker."""
+    """The node of the worker."""
     number: int
     """The group of shapes of the use."""
 
@@ -92,8 +92,8 @@ class _Found(NamedTuple):
         return shape.toolset or _delegate(self.search.walk.premises.shapes, self.worker, shape)
 
     @property
-    def place(self) -> tuple[int, str]:
-        """Its place among all ways that the search found."""
+    def rank(self) -> tuple[int, str]:
+        """Its rank among all ways that the search found."""
         return self.search.order[self.at], self.end
 
     @property
@@ -146,7 +146,7 @@ class Walk:
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """The names of the workers, by their places."""
+        """The names of the workers, by their nodes."""
         return self.premises.workers.names
 
     @cached_property
@@ -163,7 +163,7 @@ class Walk:
         first, is_free = everything.first, everything.is_free
         if toolset is not None:
             offered = {number for number, group in enumerate(self.groups) if group.toolset == toolset}
-            first = {number: place for number, place in first.items() if number in offered}
+            first = {number: node for number, node in first.items() if number in offered}
         by_group: dict[int, Ruling] = {}
         others: list[Ruling] = []
         for number in first:
@@ -219,37 +219,37 @@ class Walk:
         return known
 
     def _search(self, cut: frozenset[str], *, free: bool) -> Search:
-        workers, groups = self.premises.workers, self.premises.shapes.by_place
-        edges, places_of = workers.edges, workers.places
-        out = {places_of[name] for name in cut}
-        parent: dict[int, int | None] = {places_of[name]: None for name in self.starts if name not in cut}
+        workers, groups = self.premises.workers, self.premises.shapes.by_node
+        edges, nodes_of = workers.edges, workers.nodes
+        out = {nodes_of[name] for name in cut}
+        parent: dict[int, int | None] = {nodes_of[name]: None for name in self.starts if name not in cut}
         depth = self.premises.graph.settings.max_depth
         ways = []
         if self.above is not None:
             above = self.above.search(cut, free=free)
-            parent = {place: None for place in parent if place in above.parent}
-            ways = [above.hops(place) for place in parent]
+            parent = {node: None for node in parent if node in above.parent}
+            ways = [above.hops(node) for node in parent]
             depth -= min((len(way) - 1 for way in ways), default=0)
         level = list(parent)
         all_free = self.rulings.gates_are_open
         for _ in range(depth):
-            places: list[int] = []
+            nodes: list[int] = []
             for caller in level:
-                for place in edges[caller] if all_free else self._callees(caller, free=free):
-                    if place not in parent and place not in out:
-                        parent[place] = caller
-                        places.append(place)
-            level = places
+                for node in edges[caller] if all_free else self._callees(caller, free=free):
+                    if node not in parent and node not in out:
+                        parent[node] = caller
+                        nodes.append(node)
+            level = nodes
         first: dict[int, int] = {}
         keep = first.setdefault
-        for place in parent:
-            for number in groups[place]:
-                keep(number, place)
+        for node in parent:
+            for number in groups[node]:
+                keep(number, node)
         is_free = (
             free
             or all_free
             or (
-                all(len(self._callees(place, free=True)) == len(edges[place]) for place in parent)
+                all(len(self._callees(node, free=True)) == len(edges[node]) for node in parent)
                 and all(hop.decision == "allowed" for way in ways for hop in way)
             )
         )
@@ -260,7 +260,7 @@ class Walk:
         edges = self.premises.workers.edges[caller]
         if not self.premises.shapes.delegates:
             return edges if edges and self._passes(caller, edges[0], free=free) else ()
-        return [place for place in edges if self._passes(caller, place, free=free)]
+        return [node for node in edges if self._passes(caller, node, free=free)]
 
     def _passes(self, caller: int, callee: int, *, free: bool) -> bool:
         gate = self.gate(caller, callee)

@@ -29,25 +29,25 @@ class _Sorted(NamedTuple):
 
 @dataclass(frozen=True)
 class WorkerIndex:
-    """The places of all workers of a graph, and which of them are alike; each computed on first use."""
+    """The workers of a graph as numbered nodes, and which of them are alike; each computed on first use."""
 
     graph: Graph
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """The names of the workers, by their places."""
+        """The names of the workers, by their nodes."""
         return tuple(self.graph.workers)
 
     @cached_property
-    def places(self) -> Mapping[str, int]:
-        """The place of each worker among all of them."""
-        return {name: place for place, name in enumerate(self.graph.workers)}
+    def nodes(self) -> Mapping[str, int]:
+        """The number of each worker, in the order of the graph."""
+        return {name: node for node, name in enumerate(self.graph.workers)}
 
     @cached_property
     def edges(self) -> Sequence[tuple[int, ...]]:
-        """The edges of the graph from and to places, which are quicker to follow than names."""
-        place_of = self.places.__getitem__
-        return [tuple(map(place_of, delegates)) for delegates in self.graph.edges.values()]
+        """The edges of the graph from and to nodes, which are quicker to follow than names."""
+        node_of = self.nodes.__getitem__
+        return [tuple(map(node_of, delegates)) for delegates in self.graph.edges.values()]
 
     @property
     def governed(self) -> tuple[Worker, ...]:
@@ -64,7 +64,7 @@ class WorkerIndex:
 
     @property
     def alike(self) -> tuple[Sequence[int], ...]:
-        """All places, grouped: workers with equal `lines` and `own_rules`, either with delegates or without."""
+        """All nodes, grouped: workers with equal `lines` and `own_rules`, either with delegates or without."""
         return self._sorted.alike
 
     @property
@@ -82,7 +82,7 @@ class WorkerIndex:
         alike: dict[object, list[int]] = {}
         without_files: list[str] = []
         of_all = zip(graph.workers.items(), graph.lines.values(), graph.edges.values(), strict=True)
-        for place, ((name, worker), lines, delegates) in enumerate(of_all):
+        for node, ((name, worker), lines, delegates) in enumerate(of_all):
             own: tuple[Rule | FlowRule, ...] = ()
             if worker.approvals or worker.flows is not NO_FLOWS:
                 stated = worker.approvals if worker.flows is NO_FLOWS else Layer.of_worker(worker).own
@@ -94,7 +94,7 @@ class WorkerIndex:
             if worker.attachments.are_refused:
                 without_files.append(name)
             # By identity: equal lines are one object, and so are rules that decide alike.
-            alike.setdefault((id(lines), id(own), not delegates), []).append(place)
+            alike.setdefault((id(lines), id(own), not delegates), []).append(node)
         return _Sorted(tuple(governed), rules, tuple(alike.values()), frozenset(without_files))
 
 
