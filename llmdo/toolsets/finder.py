@@ -223,8 +223,8 @@ class WorkspaceFinder(MetaPathFinder):
                 continue
             if finder is PathFinder or not spec.has_location or not spec.origin:
                 return spec
-            place = self._relative(spec.origin)
-            return spec if place is None else self._listed(name, place)
+            inside = self._relative(spec.origin)
+            return spec if inside is None else self._listed(name, inside)
         return None
 
     def _own(self, name: str, folders: Iterable[str]) -> ModuleSpec | None:
@@ -281,14 +281,14 @@ class WorkspaceFinder(MetaPathFinder):
         names = [f"{stem}{part}{suffix}" for part in ("/__init__", "") for suffix in all_suffixes()]
         return next((name for name in names if os.path.lexists(self._root / name)), None)
 
-    def _relative(self, place: str) -> str | None:
+    def _relative(self, path: str) -> str | None:
         """A file or folder as a path in the workspace; None if it is outside, or installed."""
-        if place not in self._inside:
-            self._inside[place] = self._path(place)
-        return self._inside[place]
+        if path not in self._inside:
+            self._inside[path] = self._path(path)
+        return self._inside[path]
 
-    def _path(self, place: str) -> str | None:
-        real = os.path.realpath(place)
+    def _path(self, path: str) -> str | None:
+        real = os.path.realpath(path)
         if real == self._real:
             return ""
         if not _lies_in(real, self._real) or any(

@@ -49,37 +49,37 @@ async def inspect(request: Request) -> AsyncIterator[Event]:
     A module that cannot be imported is reported once, and the others are still inspected.
     """
     root = Path(request.root)
-    wanted: dict[str, set[str]] = {place: set() for place in request.modules}
+    wanted: dict[str, set[str]] = {origin: set() for origin in request.modules}
     for reference in request.references.values():
-        place, _, name = reference.rpartition(":")
-        wanted.setdefault(place, set()).add(name)
+        origin, _, name = reference.rpartition(":")
+        wanted.setdefault(origin, set()).add(name)
     with Root.open(root) as files, Modules(root, files, request.code) as loaded:
-        for place, names in sorted(wanted.items()):
-            yield Begun(work=f"importing `{place}`")
+        for origin, names in sorted(wanted.items()):
+            yield Begun(work=f"importing `{origin}`")
             try:
-                module = loaded.module(place)
+                module = loaded.module(origin)
             except LlmdoError as error:
                 yield _failed(error)
                 continue
-            if place in request.modules:
+            if origin in request.modules:
                 names |= set(toolsets_in(module))
-                for unread in _unread_workers(loaded, place, module):
+                for unread in _unread_workers(loaded, origin, module):
                     yield _failed(unread)
             for name in sorted(names):
-                yield Begun(work=f"listing the tools of `{place}:{name}`")
-                async for event in _outcome(loaded, f"{place}:{name}", request):
+                yield Begun(work=f"listing the tools of `{origin}:{name}`")
+                async for event in _outcome(loaded, f"{origin}:{name}", request):
                     yield event
     yield InspectionEnded()
 
 
-def _unread_workers(loaded: Modules, place: str, module: ModuleType) -> Iterator[LlmdoError]:
+def _unread_workers(loaded: Modules, origin: str, module: ModuleType) -> Iterator[LlmdoError]:
     """Errors for workers that the module has but its text does not show."""
-    shown = outline(Source(place, loaded.text(place))).workers
+    shown = outline(Source(origin, loaded.text(origin))).workers
     for name in workers_in(module).keys() - shown.keys():
         yield LlmdoError(
-            f"`{place}:{name}` is a worker that the text of `{place}` does not show",
+            f"`{origin}:{name}` is a worker that the text of `{origin}` does not show",
             hint=f"write `{name} = llmdo.Worker(...)` at the top level of it, with plain values",
-            at=Location(place),
+            at=Location(origin),
         )
 
 
@@ -111,7 +111,7 @@ async def _facts(
         return ToolsetFacts(is_class=True, dynamic=True, tools={})
     if not isinstance(toolset, AbstractToolset):
         raise LlmdoError(
-            f"`{reference}` is not a toolset: it is of type `{type(value).__name__}`", at=_place(reference)
+            f"`{reference}` is not a toolset: it is of type `{type(value).__name__}`", at=_location(reference)
         )
     definitions = await _definitions(reference, toolset)
     hook = callable(getattr(toolset, "get_capabilities", None))
@@ -128,7 +128,7 @@ async def _facts(
             )
         except LlmdoError as error:
             message = f"tool `{name}` of `{reference}`: {error.message}"
-            problems.append(LlmdoError(message, hint=error.hint, at=_place(reference)))
+            problems.append(LlmdoError(message, hint=error.hint, at=_location(reference)))
     if problems:
         raise Problems(problems)
     return ToolsetFacts(is_class=is_class, dynamic=definitions is None, tools=tools)
@@ -148,7 +148,7 @@ def _made(reference: str, made_of: type[AbstractToolset[object]]) -> AbstractToo
         raise LlmdoError(
             f"making a `{reference}` without configuration raised {sentence_of(error)}",
             hint="give its constructor a required parameter if it needs configuration",
-            at=_place(reference),
+            at=_location(reference),
         ) from error
 
 
@@ -163,14 +163,14 @@ async def _definitions(reference: str, toolset: AbstractToolset[object]) -> Tool
         tools = await toolset.get_tools(context)
     except SystemExit as error:
         raise LlmdoError(
-            f"listing the tools of `{reference}` called sys.exit({error.code!r})", at=_place(reference)
+            f"listing the tools of `{reference}` called sys.exit({error.code!r})", at=_location(reference)
         ) from error
     except Exception:  # a toolset that looks at the run may fail in any way where there is none
         return None
     return {name: tool.tool_def for name, tool in tools.items()}
 
 
-def _place(reference: str) -> Location | None:
+def _location(reference: str) -> Location | None:
     path = reference.rpartition(":")[0]
     return Location(path) if path.endswith(".py") else None
 

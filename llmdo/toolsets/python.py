@@ -62,17 +62,17 @@ class Modules:
         Raises:
             LlmdoError: There is no such module or attribute, or the import raised.
         """
-        place, _, name = reference.rpartition(":")
-        module = self.module(place)
+        origin, _, name = reference.rpartition(":")
+        module = self.module(origin)
         try:
             return getattr(module, name)
         except AttributeError:
             raise LlmdoError(
-                f"`{place}` has no attribute `{name}`", hint=did_you_mean(name, vars(module)), at=_at(place)
+                f"`{origin}` has no attribute `{name}`", hint=did_you_mean(name, vars(module)), at=_at(origin)
             ) from None
 
-    def module(self, place: str) -> ModuleType:
-        """The module in the file `place`, if that ends in `.py`, else the package module of that name.
+    def module(self, origin: str) -> ModuleType:
+        """The module in the file `origin`, if that ends in `.py`, else the package module of that name.
 
         Imported at most once. It can import the interpreter's modules, and after them files of the workspace, which
         therefore shadow nothing.
@@ -80,11 +80,11 @@ class Modules:
         Raises:
             LlmdoError: There is no such module, the import raised, or it imports a forbidden file.
         """
-        if place not in self._loaded:
-            work = self._from_file if place.endswith(".py") else importlib.import_module
+        if origin not in self._loaded:
+            work = self._from_file if origin.endswith(".py") else importlib.import_module
             with self._finder.importing():
-                self._loaded[place] = _imported(self._root, place, work)
-        return self._loaded[place]
+                self._loaded[origin] = _imported(self._root, origin, work)
+        return self._loaded[origin]
 
     def imported_outside(self, reference: str) -> object:
         """The attribute `FILE.py:NAME` as the program itself imported the file, if it did."""
@@ -151,50 +151,54 @@ def _defined_in(value: object, module: ModuleType) -> bool:
     return getattr(value, "__module__", None) == module.__name__
 
 
-def _imported(root: Path, place: str, work: Callable[[str], ModuleType]) -> ModuleType:
+def _imported(root: Path, origin: str, work: Callable[[str], ModuleType]) -> ModuleType:
     try:
-        return work(place)
+        return work(origin)
     except KeyboardInterrupt:
         raise
     except LlmdoError as error:
-        error.at = error.at or _raised_at(root, place, error)
+        error.at = error.at or _raised_at(root, origin, error)
         raise
     except SystemExit as error:
         raise LlmdoError(
-            f"importing `{place}` called sys.exit({error.code!r})",
+            f"importing `{origin}` called sys.exit({error.code!r})",
             hint='put what only a script does under `if __name__ == "__main__":`',
-            at=_raised_at(root, place, error),
+            at=_raised_at(root, origin, error),
         ) from error
     except BaseException as error:
-        if isinstance(error, ModuleNotFoundError) and error.name and f"{place}.".startswith(f"{error.name}."):
+        if (
+            isinstance(error, ModuleNotFoundError)
+            and error.name
+            and f"{origin}.".startswith(f"{error.name}.")
+        ):
             raise LlmdoError(f"there is no module `{error.name}`", hint="is it installed?") from error
         raise LlmdoError(
-            f"importing `{place}` raised {sentence_of(error)}",
+            f"importing `{origin}` raised {sentence_of(error)}",
             hint=_PLAIN if _WITHOUT_CONTEXT in str(error) else None,
-            at=_raised_at(root, place, error),
+            at=_raised_at(root, origin, error),
         ) from error
 
 
-def _at(place: str) -> Location | None:
-    """The workspace file `place`; None for a package."""
-    return Location(place) if place.endswith(".py") else None
+def _at(origin: str) -> Location | None:
+    """The workspace file `origin`; None for a package."""
+    return Location(origin) if origin.endswith(".py") else None
 
 
-def _raised_at(root: Path, place: str, error: BaseException) -> Location | None:
-    """The line of the workspace file `place` at which `error` came up; the whole file if there is none.
+def _raised_at(root: Path, origin: str, error: BaseException) -> Location | None:
+    """The line of the workspace file `origin` at which `error` came up; the whole file if there is none.
 
     A file of a library may have the same name, and an exception may name any line it likes.
     """
-    if not place.endswith(".py"):
+    if not origin.endswith(".py"):
         return None
     frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError):
         frames.append((error.filename or "", error.lineno))
-    ours = str(root / place)
+    ours = str(root / origin)
     lines = [line for file, line in frames if line and file == ours]
-    if not lines or lines[-1] > len((root / place).read_bytes().splitlines()):
-        return Location(place)
-    return Location(place, Span(lines[-1], 1, lines[-1] + 1, 1))
+    if not lines or lines[-1] > len((root / origin).read_bytes().splitlines()):
+        return Location(origin)
+    return Location(origin, Span(lines[-1], 1, lines[-1] + 1, 1))
 
 
 def _private_name(root: Path, path: str) -> str:

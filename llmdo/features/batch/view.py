@@ -31,13 +31,13 @@ def about(subject: Subject, inquiry: Inquiry) -> Json:
     """One batch with all its items."""
     root = subject.with_runs
     outcome, items = service.show(root, inquiry.text("batch"))
-    going = subject.desk.processes(root)
-    name = going.batch(outcome.batch.id)
+    processes = subject.desk.processes(root)
+    name = processes.batch(outcome.batch.id)
     return {
         "batch": as_json(outcome_record(outcome)),
         "items": [_item(item) for item in items],
-        "goes_on": going.is_at_work(name),
-        "fault": going.fault(name),
+        "goes_on": processes.is_at_work(name),
+        "fault": processes.fault(name),
     }
 
 
@@ -75,8 +75,8 @@ def retried(subject: Subject, inquiry: Inquiry) -> Json:
     outcome, items = service.show(root, str(body["batch"]))
     require_failed(items, [str(key) for key in keys])
     by_workers = bool(outcome.batch.settings.get("fleet"))
-    going = subject.desk.processes(root)
-    going.retry(outcome.batch.id, [str(key) for key in keys], by_workers=by_workers)
+    processes = subject.desk.processes(root)
+    processes.retry(outcome.batch.id, [str(key) for key in keys], by_workers=by_workers)
     return {"batch": outcome.batch.id}
 
 

@@ -19,7 +19,7 @@ class LiveRuns:
     """The inboxes and processes of the runs of workspaces."""
 
     _inboxes: dict[Path, Inbox] = field(default_factory=dict)
-    _going: dict[Path, ResumeProcesses] = field(default_factory=dict)
+    _processes: dict[Path, ResumeProcesses] = field(default_factory=dict)
     live_run: LiveRun | None = None
     """The run that the page was opened with."""
     is_ending: bool = False
@@ -31,11 +31,11 @@ class LiveRuns:
 
     def processes(self, root: Path) -> ResumeProcesses:
         """The processes that resume its runs."""
-        return self._going.setdefault(root, ResumeProcesses(root=root))
+        return self._processes.setdefault(root, ResumeProcesses(root=root))
 
     def close(self) -> tuple[str, ...]:
         """Detaches from all processes; gives the ids of the runs that go on."""
-        at_work = tuple(run for going in self._going.values() for run in going.at_work())
-        for going in self._going.values():
-            going.close()
+        at_work = tuple(run for processes in self._processes.values() for run in processes.at_work())
+        for processes in self._processes.values():
+            processes.close()
         return at_work

@@ -46,8 +46,8 @@ def answered(subject: Subject, inquiry: Inquiry) -> Json:
     """
     root = subject.with_runs
     sent = _given(inquiry)
-    going = subject.desk.processes(root)
-    if sent.verb == "stop" and going.stop(sent.run):
+    processes = subject.desk.processes(root)
+    if sent.verb == "stop" and processes.stop(sent.run):
         return {"run": sent.run, "goes_on": "no"}
     try:
         outcome = answer(AnswerRequest(root=root, answer=sent), subject.desk.live_run)
@@ -58,7 +58,7 @@ def answered(subject: Subject, inquiry: Inquiry) -> Json:
     except LlmdoError as error:
         raise RequestError(403, error.message, hint=error.hint) from error
     if outcome.goes_on == "here":
-        going.start(outcome.run)
+        processes.start(outcome.run)
     return {"run": outcome.run, "goes_on": outcome.goes_on}
 
 

@@ -59,8 +59,8 @@ def about(subject: Subject, inquiry: Inquiry) -> Json:
         summary = watched.summary()
         if summary is None:
             raise RequestError(404, "this run never began")
-    going = subject.desk.processes(root)
-    return _about(summary, goes_on=going.is_at_work(summary.run), fault=going.fault(summary.run))
+    processes = subject.desk.processes(root)
+    return _about(summary, goes_on=processes.is_at_work(summary.run), fault=processes.fault(summary.run))
 
 
 def _about(run: Summary, *, goes_on: bool, fault: str | None) -> dict[str, Json]:
