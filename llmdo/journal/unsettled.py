@@ -31,13 +31,13 @@ def probing(journal: JournalStore, *, asks_again: bool = False) -> frozenset[str
             is_asked[entry.path] = entry.outcome == PROBE
         elif entry.outcome == NOT_KNOWN:
             is_asked[entry.path] &= asks_again
-    return frozenset(path for path, asked in is_asked.items() if asked)
+    return frozenset(path for path, is_open in is_asked.items() if is_open)
 
 
 def in_words(journal: JournalStore, calls: Mapping[str, str]) -> list[str]:
     """Each of these tools, by call path, with the reason if its probe did not know."""
-    asked = {entry.path: entry.data for entry in journal.entries("probed") if entry.outcome == NOT_KNOWN}
+    unknown = {entry.path: entry.data for entry in journal.entries("probed") if entry.outcome == NOT_KNOWN}
     return [
-        f"`{tool}` at {path}" + (f" ({asked[path]['why']})" if path in asked else "")
+        f"`{tool}` at {path}" + (f" ({unknown[path]['why']})" if path in unknown else "")
         for path, tool in calls.items()
     ]

@@ -108,18 +108,18 @@ class Labelling:
         read.update([source.label for source in sources])
         return frozenset([label for label in self.labels if any(map(label.touches, read))])
 
-    def kept(self, carried: Iterable[Capability]) -> dict[str, list[str]]:
+    def record_of(self, carried: Iterable[Capability]) -> dict[str, list[str]]:
         """The labels of a conversation, as its journal keeps them: the carried ones, those looked for, the sources."""
         return {"carried": sorted(map(str, carried)), "of": [*map(str, self.labels)], "sources": self._stated}
 
-    def carried_in(self, kept: Mapping[str, object] | None) -> frozenset[Capability]:
+    def carried_in(self, record: Mapping[str, object] | None) -> frozenset[Capability]:
         """The labels of a conversation from its journal, which may have none.
 
         Labels that no flow rule named then count as read, as nobody looked for them. With other sources, all do.
         """
-        if kept is None or kept.get("sources") != self._stated:
+        if record is None or record.get("sources") != self._stated:
             return frozenset(self.labels)
-        carried, looked_for = (kept.get(name) for name in ("carried", "of"))
+        carried, looked_for = (record.get(name) for name in ("carried", "of"))
         if not isinstance(carried, list) or not isinstance(looked_for, list):
             return frozenset(self.labels)
         return frozenset(

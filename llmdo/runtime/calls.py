@@ -332,7 +332,7 @@ async def run_worker(
         with config.log.working(frame.path), heard as messages:
             result = await config.agents.of(frame.name).run(
                 prompt[0] if len(prompt) == 1 and isinstance(prompt[0], str) else prompt,
-                model=_asked(config, frame),
+                model=_model_of(config, frame),
                 deps=runtime,
                 toolsets=runtime.toolsets_for(frame.name) or None,
                 message_history=frame.history or None,
@@ -368,7 +368,7 @@ def _new(messages: Sequence[ModelMessage], history: Sequence[ModelMessage]) -> t
     return tuple(message for message in messages if message.run_id not in earlier)
 
 
-def _asked(config: RuntimeConfig, frame: CallFrame) -> Model:
+def _model_of(config: RuntimeConfig, frame: CallFrame) -> Model:
     """The model of one call of a worker, with its wrappers."""
     model = config.agents.model_of(frame.name)
     if isinstance(config.log, Recorder):

@@ -103,7 +103,7 @@ async def run(
                 await _start_servers(config, text)
             outcome, cancellation = await _outcome(config, work, text)
             new, context, labelling = config.ledger.messages, config.ledger.context, config.base.labelling
-            labels = labelling.kept(context.end) if context and labelling.labels else None
+            labels = labelling.record_of(context.end) if context and labelling.labels else None
             outcome = replace(outcome, messages=(*options.history, *new), new_messages=new, labels=labels)
             return await _recorded(config, outcome, cancellation)
 

@@ -211,8 +211,8 @@ class TeamEntry:
             raise LlmdoError(
                 "a run of files alone keeps no journal", hint=f"write an `{MANIFEST}`, or leave out `journal`"
             )
-        async with aside(plan.kept(os.environ)) if keeps else nullcontext(plan) as kept:
-            return told_to_programs(await kept.outcome())
+        async with aside(plan.with_journal(os.environ)) if keeps else nullcontext(plan) as journaled:
+            return told_to_programs(await journaled.outcome())
 
 
 class BuiltEntry(NamedTuple):

@@ -78,8 +78,12 @@ def derive_with_servers(
     if not toolsets:
         return Derived(graph=resolve(project.workspace, known), notes=notes)
     if offline:
-        return Derived(graph=resolve(project.workspace, known), notes=(*notes, *_kept(toolsets, known)))
-    answers, problems = _asked(project, toolsets, os.environ if environ is None else environ, consent)
+        return Derived(
+            graph=resolve(project.workspace, known), notes=(*notes, *_notes_offline(toolsets, known))
+        )
+    answers, problems = _facts_of_servers(
+        project, toolsets, os.environ if environ is None else environ, consent
+    )
     if problems:
         raise Problems(problems)
     graph = resolve(project.workspace, {**known, **answers})
@@ -102,7 +106,7 @@ def read_by_importing(project: Project, *, anew: bool = False, consent: Consent 
     return replace(project, graph=graph, analysis=Analysis(graph))
 
 
-def _asked(
+def _facts_of_servers(
     project: Project, toolsets: Sequence[Toolset], environ: Mapping[str, str], consent: Consent
 ) -> tuple[dict[str, ToolsetFacts], list[LlmdoError]]:
     consent.require(project.graph, project.workspace.root)
@@ -127,7 +131,7 @@ def _asked(
     return facts_of, problems
 
 
-def _kept(toolsets: Sequence[Toolset], known: Facts) -> Iterator[str]:
+def _notes_offline(toolsets: Sequence[Toolset], known: Facts) -> Iterator[str]:
     for toolset in toolsets:
         facts = known.get(servers.key_of(toolset.name))
         if facts is None:
@@ -166,8 +170,10 @@ def _of_servers(project: Project) -> Facts:
 def _of_python(project: Project, consent: Consent, *, anew: bool, installed: bool) -> tuple[Facts, str]:
     """The known facts, and why the code was not isolated meanwhile; empty if it was."""
     before = None if anew else project.locked.graph
-    asked = {tools.python for tools in project.graph.toolsets.values() if installed and tools.source is None}
-    known = {key: facts for key, facts in _known(project, before).items() if key not in asked}
+    imported_anew = {
+        tools.python for tools in project.graph.toolsets.values() if installed and tools.source is None
+    }
+    known = {key: facts for key, facts in _known(project, before).items() if key not in imported_anew}
     references = {
         toolset.name: toolset.python
         for toolset in project.graph.toolsets.values()

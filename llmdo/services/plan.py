@@ -159,7 +159,7 @@ class RunPlan:
         return self.saying(consent=consent)
 
     @contextmanager
-    def kept(self, environ: Mapping[str, str], *, keeps: bool = True) -> Iterator[RunPlan]:
+    def with_journal(self, environ: Mapping[str, str], *, keeps: bool = True) -> Iterator[RunPlan]:
         """The same with the journal of a new run while the block runs, if it keeps one.
 
         Raises:

@@ -152,8 +152,8 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         raise LlmdoError("`--page` needs a journal, which the page reads")
     plan = plan.trusted_by(host.consent)
     prepared.take_lock_in(host.tell, environ)
-    with plan.kept(environ, keeps=keeps) as kept:
-        return execute(kept, answering, host)
+    with plan.with_journal(environ, keeps=keeps) as journaled:
+        return execute(journaled, answering, host)
 
 
 def _require_all(request: RunRequest, prepared: PreparedRun) -> None:

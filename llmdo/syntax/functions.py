@@ -48,7 +48,7 @@ def functions(notes: Notes) -> Mapping[str, FunctionOutline]:
         and node.name not in notes.uncertain
         and not node.decorator_list
     }
-    lookup = cache(partial(_asked, notes, known))
+    lookup = cache(partial(_callees_of, notes, known))
     return {
         name: FunctionOutline(
             span=notes.places.defined(node),
@@ -94,7 +94,7 @@ def _calls(name: str, lookup: Callable[[str, int], tuple[Sequence[Call], Sequenc
         waiting.extend(new)
 
 
-def _asked(
+def _callees_of(
     notes: Notes, known: Mapping[str, Function], name: str, position: int
 ) -> tuple[Sequence[Call], Sequence[Step]]:
     """The workers that a function asks an argument for itself, and the calls that pass it on."""

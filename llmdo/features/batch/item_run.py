@@ -308,12 +308,12 @@ async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome:
         _LostError: Another process took the item.
     """
     plan = _of_item(basis.plan.saying(run=item.run, input=item.input), basis, item)
-    async with aside(_kept(basis, item, plan)) as kept:
-        return await kept.outcome()
+    async with aside(_journaled(basis, item, plan)) as journaled:
+        return await journaled.outcome()
 
 
 @contextmanager
-def _kept(basis: BatchBasis, item: BatchItem, plan: RunPlan) -> Iterator[RunPlan]:
+def _journaled(basis: BatchBasis, item: BatchItem, plan: RunPlan) -> Iterator[RunPlan]:
     """`plan` with the journal of an item's new run, whose item is marked as possibly begun from then on.
 
     If it did not begin, both are restored.
@@ -321,12 +321,12 @@ def _kept(basis: BatchBasis, item: BatchItem, plan: RunPlan) -> Iterator[RunPlan
     Raises:
         _LostError: Another process took the item.
     """
-    with plan.kept(basis.environ) as kept:
+    with plan.with_journal(basis.environ) as journaled:
         _noted(basis, item)
         try:
-            yield kept
+            yield journaled
         finally:
-            if kept.recorder.journal.last("run") is None:  # it could not begin
+            if journaled.recorder.journal.last("run") is None:  # it could not begin
                 basis.store.note_begun(item, has_begun=False)
 
 

@@ -82,11 +82,11 @@ class Chat:
             debug=self._is_debugged,
         )
         answering = host.approving(prepared.graph)
-        with plan.kept(self._environ) as kept:
-            ended = execute(kept, answering, host)
+        with plan.with_journal(self._environ) as journaled:
+            ended = execute(journaled, answering, host)
             self.runs.append(ended.outcome.run)
             try:
-                end = end_of(kept.recorder.journal)
+                end = end_of(journaled.recorder.journal)
             except LlmdoError as problem:
                 host.tell(f"the model does not see this turn: {problem.message}")
                 return ended

@@ -89,7 +89,7 @@ def items_for(worker: str, suite: Suite, trials: Iterable[Trial]) -> tuple[NewIt
         NewItem(
             key=f"{trial.run}#{number}",
             place=f"the case `{trial.case}`",
-            input=_asked(question, cases[trial.case], trial),
+            input=_question_text(question, cases[trial.case], trial),
         )
         for trial in trials
         if trial.state == "completed"
@@ -105,7 +105,7 @@ def _numbered(worker: str, suite: Suite, case: EvalCase) -> Iterator[tuple[int, 
             yield number, question
 
 
-def _asked(question: JudgeQuestion, case: EvalCase, trial: Trial) -> str:
+def _question_text(question: JudgeQuestion, case: EvalCase, trial: Trial) -> str:
     material = {"input": case.input, "attachments": list(case.attachments), "output": trial.output}
     if case.expected is not None:
         material["expected"] = case.expected

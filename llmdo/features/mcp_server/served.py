@@ -77,8 +77,8 @@ class ServedTeam:
         if earlier is not None:
             self.entry_of(earlier, [entry])
             plan = await asyncio.to_thread(continuing, plan, earlier, self.environ, keeps=self.keeps)
-        with plan.kept(self.environ, keeps=self.keeps) as kept:
-            return await self._ended(kept, approver, on_event)
+        with plan.with_journal(self.environ, keeps=self.keeps) as journaled:
+            return await self._ended(journaled, approver, on_event)
 
     async def go_on(self, name: str, approver: Approver | None, on_event: Sink) -> EndedRun:
         """The end of the resumed run of that id; of a complete one, its recorded end.

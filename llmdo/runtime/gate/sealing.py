@@ -86,13 +86,13 @@ async def unsealed(config: RuntimeConfig, attempt: Attempt, opened: Opened) -> t
     }
     private = without_strangers(config, opened.labels)
     known = config.ledger.unsealed
-    asked = [target for target in targets if _key(call, target) not in known]
+    unsure = [target for target in targets if _key(call, target) not in known]
     return (
         replace(
             attempt,
             labels={**of_targets, **private, **attempt.labels},
             brought=opened.labels,
-            asks=_why(asked, opened) if asked else None,
+            asks=_why(unsure, opened) if unsure else None,
             sealed=tuple(targets),
         ),
         arguments,

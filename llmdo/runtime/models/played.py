@@ -115,7 +115,9 @@ class PlayedModel(Model):
         is_of_eval = self._file.endswith(recorded.SUFFIX)
         opened = self._of_eval if is_of_eval else self._of_run
         with opened(config, path, step, encoding) as exchange:
-            current = self._asked(config, frame, messages, model_settings, model_request_parameters, exchange)
+            current = self._comparable(
+                config, frame, messages, model_settings, model_request_parameters, exchange
+            )
             if change := difference({**exchange.request, "model": None}, current, accepts_drift=False):
                 raise LlmdoError(f"{path}: request {step} {exchange.otherwise}: {change}{exchange.again}")
             response = Decoding(exchange.content).response(exchange.answer)
@@ -202,7 +204,7 @@ class PlayedModel(Model):
         }
         return response
 
-    def _asked(
+    def _comparable(
         self,
         config: RuntimeConfig,
         frame: CallFrame,

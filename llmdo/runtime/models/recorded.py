@@ -147,13 +147,13 @@ class RecordedModel(PersistentModel):
     async def _keep(self, asking: Asking, response: ModelResponse) -> None:
         """Keeps a request and its model's answer."""
         encoding = self._recorder.encoding
-        packed, asked = encoding.response(response), encoding.plain(asking.sent)
+        packed, request = encoding.response(response), encoding.plain(asking.sent)
         entry = JournalEntry(
             path=asking.path,
             kind="request",
             step=asking.step,
-            digest=encoding.digest_in(asked),
-            body=b'{"asked":' + asked.body + b',"response":' + packed.body + b"}",
+            digest=encoding.digest_in(request),
+            body=b'{"asked":' + request.body + b',"response":' + packed.body + b"}",
         )
         # Whatever is done because of it is recorded first, and that takes it along.
         await self._recorder.record(entry, packed.contents, hold="written")

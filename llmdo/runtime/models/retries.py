@@ -153,7 +153,7 @@ class PersistentModel(ModelPerCall):
         """The settings of each attempt, and the number of retries."""
         settings: ModelSettings = {**(model_settings or {})}
         retries = settings.pop("max_retries", RETRIES)
-        if all("max_retries" not in model.unsupported_settings for model in _asked(self.wrapped)):
+        if all("max_retries" not in model.unsupported_settings for model in _senders(self.wrapped)):
             settings["max_retries"] = 0  # or the provider's own client would repeat each attempt as well
         return settings, retries
 
@@ -178,7 +178,7 @@ class PersistentModel(ModelPerCall):
         if isinstance(error, FallbackExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]  # of a chain of one, which nobody wrote
         if isinstance(error, ModelAPIError | FallbackExceptionGroup):
-            return explained(error, {model.model_name: model.model_id for model in _asked(self.wrapped)})
+            return explained(error, {model.model_name: model.model_id for model in _senders(self.wrapped)})
         if isinstance(error, AgentRunError | ModelRetry | LlmdoError):
             return error
         sentence = f"the model `{self.model_id}` raised {sentence_of(error)}"
@@ -217,12 +217,12 @@ def _was_not_begun(error: Exception) -> bool:
     return isinstance(error, ModelConnectionError) and error.phase in NOT_BEGUN
 
 
-def _asked(model: Model) -> Iterator[Model]:
+def _senders(model: Model) -> Iterator[Model]:
     """The models that send the requests of `model`."""
     if isinstance(model, WrapperModel):
-        yield from _asked(model.wrapped)
+        yield from _senders(model.wrapped)
     elif isinstance(model, FallbackModel):
         for member in model.models:
-            yield from _asked(member)
+            yield from _senders(member)
     else:
         yield model
