@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, WAITING, put, say, say_error
-from llmdo.render.questions import described, question_record
+from llmdo.render.questions import described
 
 if TYPE_CHECKING:
-    from llmdo.runtime import RunOutcome
     from llmdo.services.plan import EndedRun
 
 
@@ -23,10 +21,11 @@ def report(ended: EndedRun, *, as_json: bool, is_brief: bool = False) -> int:
 
     outcome = ended.outcome
     if as_json:
-        document = _document(outcome)
-        if ended.questions:
-            document["questions"] = list(map(question_record, ended.questions.values()))
-        put(json.dumps(document, indent=2, ensure_ascii=False, default=str), as_json=True)
+        from llmdo.base.jsonable import document
+        from llmdo.runtime.outcome import told_to_programs
+
+        waits = {"questions": ended.questions.values()} if ended.questions else {}
+        put(document("llmdo.run/1", told_to_programs(outcome), waits), end="", as_json=True)
     elif outcome.output is not None and not ended.is_shown:
         put(outcome.output)
     if ended.is_recorded:
@@ -49,32 +48,3 @@ def report(ended: EndedRun, *, as_json: bool, is_brief: bool = False) -> int:
     if waiting:
         say(f"error: {len(waiting)} of the calls needed an approval; {waiting[0].why[-1]}")
     return FINE if outcome.status == "completed" and not waiting else FINDINGS
-
-
-_REPORTED = (
-    "run",
-    "status",
-    "output",
-    "truncated",
-    "error",
-    "hint",
-    "frames",
-    "reached",
-    "usage",
-    "usage_by_worker",
-)
-
-
-def _document(outcome: RunOutcome) -> dict[str, object]:
-    from llmdo.runtime.outcome import told_to_programs
-    from llmdo.runtime.recording.keeping import plain_outcome
-
-    values = plain_outcome(told_to_programs(outcome))
-    document: dict[str, object] = {"schema": "llmdo.run/1", **{name: values[name] for name in _REPORTED}}
-    document["denied"] = [
-        {"path": call.path, "tool": call.tool, "decision": call.decision, "reasons": call.why}
-        for call in outcome.denied
-    ]
-    if outcome.is_typed and outcome.output is not None:
-        document["output"] = json.loads(outcome.output)
-    return document

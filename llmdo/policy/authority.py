@@ -75,6 +75,10 @@ class Capability:
     def __str__(self) -> str:
         return self.name if self.scope is None else f"{self.name}:{self.scope}"
 
+    def keys(self) -> dict[str, str | None]:
+        """The capability as two keys of JSON."""
+        return {"capability": self.name, "scope": self.scope}
+
     @property
     def is_everywhere(self) -> bool:
         """Whether no scope narrows it: `**` is everywhere, as no scope is."""

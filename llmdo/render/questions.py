@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import shown
+from llmdo.base.jsonable import document
 
 if TYPE_CHECKING:
-    from llmdo.base.values import Json
     from llmdo.journal.questions import Waiting
     from llmdo.services.inbox import ApproveOutcome
 
@@ -23,10 +23,4 @@ def described(question: Waiting) -> str:
 
 def to_json(outcome: ApproveOutcome) -> str:
     """The document."""
-    records = [question_record(question) for question in outcome.questions.values()]
-    return json.dumps({"schema": "llmdo.approve/1", "run": outcome.run, "questions": records}, indent=2)
-
-
-def question_record(question: Waiting) -> dict[str, Json]:
-    """A question as JSON data, with the digest that an answer to it has to repeat."""
-    return {"path": question.path, "digest": question.key, **question.record}
+    return document("llmdo.approve/1", outcome, in_ascii=True)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
-from llmdo.base.values import fields
-from llmdo.journal.decided import record_of
-from llmdo.journal.requests import records
+from llmdo.base.jsonable import document
+from llmdo.journal.decided import IN_FULL
 from llmdo.journal.tree import walk
 from llmdo.render import calls, frames, messages
 from llmdo.render.amounts import counted, money, tokens
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
     from llmdo.journal.tree import Node
     from llmdo.services.runs import Detail
 
-
-_IN_FULL = frozenset({"result", "hint", "written", "question", "answers"})
-"""The fields of a call that only its whole record has."""
 
 LONGEST = 100  # characters of a text that a tree quotes
 BELOW = " " * 6
@@ -80,19 +75,7 @@ def _padded(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 def listed_as_json(runs: Iterable[Summary]) -> str:
     """The document `llmdo.runs/1`."""
-    return _json({"schema": "llmdo.runs/1", "runs": [summary_record(run) for run in runs]})
-
-
-def summary_record(run: Summary) -> dict[str, object]:
-    """A run as plain data; times in ISO 8601."""
-    values = {each.name: getattr(run, each.name) for each in fields(run)}
-    return {
-        **values,
-        "frames": [_plain(frame) for frame in run.frames],
-        "began": _iso(run.began),
-        "ended": None if run.ended is None else _iso(run.ended),
-        "cost_usd": None if run.cost_usd is None else str(run.cost_usd),
-    }
+    return document("llmdo.runs/1", {"runs": runs}, in_ascii=True)
 
 
 def as_text(
@@ -169,37 +152,9 @@ def as_json(
     run: Summary, roots: Mapping[str, Node], detail: Detail = TREE, requests: Sequence[ShownRequest] = ()
 ) -> str:
     """The document `llmdo.runs.show/1`, in which nothing is shortened."""
-    return _json(
-        {
-            "schema": "llmdo.runs.show/1",
-            **summary_record(run),
-            "calls": [node_record(node, in_full=detail.calls) for node in roots.values()],
-            **({"messages": list(records(requests))} if detail.messages else {}),
-        }
-    )
-
-
-def node_record(node: Node, *, in_full: bool = False) -> dict[str, object]:
-    """A call and all below it as plain data; `in_full` with its arguments and result."""
-    values = {
-        each.name: getattr(node, each.name) for each in fields(node) if in_full or each.name not in _IN_FULL
-    }
-    return {
-        **values,
-        "frames": [_plain(frame) for frame in node.frames],
-        "began": _iso(node.began),
-        "ended": _iso(node.ended),
-        "cost_usd": None if node.cost_usd is None else str(node.cost_usd),
-        "decisions": [
-            {**record_of(call), **({"arguments": dict(call.arguments)} if in_full else {})}
-            for call in node.decisions
-        ],
-        "children": [node_record(child, in_full=in_full) for child in node.children.values()],
-    }
-
-
-def _plain(frame: Frame) -> dict[str, object]:
-    return {each.name: getattr(frame, each.name) for each in fields(frame)}
+    more = {"messages": requests} if detail.messages else {}
+    part = IN_FULL if detail.calls else ""
+    return document("llmdo.runs.show/1", run, {"calls": roots.values(), **more}, part=part, in_ascii=True)
 
 
 def _branch(node: Node, depth: int, run: Summary) -> Iterator[str]:
@@ -301,10 +256,6 @@ def _when(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}Z"
 
 
-def _iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat()
-
-
 def _lasted(began: float, ended: float | None) -> str:
     return "" if ended is None else f"{_since(began, ended):.1f} s"
 
@@ -312,8 +263,3 @@ def _lasted(began: float, ended: float | None) -> str:
 def _since(earlier: float, later: float) -> float:
     """The seconds between two times; 0 if the clock was set back."""
     return max(0.0, later - earlier)
-
-
-def _json(document: Mapping[str, object]) -> str:
-    # ASCII alone: a terminal is shown no control or bidi character.
-    return json.dumps(document, indent=2, default=str) + "\n"

@@ -1,11 +1,11 @@
-"""A run as it grows, and its calls and requests in full, as data for a page: values drawn, and complete."""
+"""The calls of a run and requests in full, as data for a page: values drawn, and complete."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, cast
 
-from llmdo.base.values import fields
+from llmdo.base.jsonable import as_json
 from llmdo.base.visible import visible
 from llmdo.render.calls import probe
 from llmdo.render.drawn import drawn, drawn_arguments, drawn_line, drawn_texts, named
@@ -13,35 +13,10 @@ from llmdo.render.drawn import drawn, drawn_arguments, drawn_line, drawn_texts, 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.base.backtrace import Frame
     from llmdo.base.values import Json
     from llmdo.journal.decided import DecidedCall
     from llmdo.journal.requests import MessagePart, ShownRequest
     from llmdo.journal.tree import Node
-    from llmdo.services.watching import Growth, RunEvent
-
-
-def growth(grown: Growth) -> dict[str, Json]:
-    """The growth of a run; events as flat objects."""
-    return {
-        "position": grown.position,
-        "is_running": grown.is_running,
-        "status": grown.status,
-        "has_more": grown.has_more,
-        "events": [_event(event) for event in grown.events],
-    }
-
-
-def _event(event: RunEvent) -> dict[str, Json]:
-    return {
-        "n": event.number,
-        "at": event.at,
-        "kind": event.kind,
-        "path": event.path,
-        "step": event.step,
-        "outcome": event.outcome,
-        **event.facts,
-    }
 
 
 def call(node: Node) -> dict[str, Json]:
@@ -60,7 +35,7 @@ def call(node: Node) -> dict[str, Json]:
         "answers": [_answer(answer) for answer in node.answers],
         "result": None if node.result is None else drawn("error" if failed else "result", node.result),
         "hint": None if node.hint is None else drawn_line(node.hint),
-        "frames": [_frame(frame) for frame in node.frames],
+        "frames": as_json(node.frames),
         "attempts": [
             {name: drawn_line(str(value)) for name, value in each.items()} for each in node.attempts
         ],
@@ -137,18 +112,9 @@ def _part(part: MessagePart) -> dict[str, Json]:
     }
 
 
-def _frame(frame: Frame) -> dict[str, Json]:
-    return {each.name: as_json(getattr(frame, each.name)) for each in fields(frame)}
-
-
 def _parsed(written: object) -> object:
     """A model's text as the data that it encodes; as it is if it encodes none."""
     try:
         return json.loads(written) if isinstance(written, str) else written
     except (ValueError, RecursionError):
         return written
-
-
-def as_json(data: object) -> Json:
-    """Plain data of ours, whose types are known elsewhere."""
-    return cast("Json", data)

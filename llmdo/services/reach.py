@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError, near_or_all
-from llmdo.base.values import dataclass, replace
+from llmdo.base.values import dataclass, field, in_json, replace, unenforced
 from llmdo.diff import revision
 from llmdo.foreign import Foreign
 from llmdo.graph.resolved import Entry
@@ -50,6 +50,10 @@ class ReachRequest:
     """Format and folder of a foreign project."""
 
 
+def _after_strangers(after: tuple[FlowRow, ...] | None) -> object:
+    return {} if after is None else {"after_strangers": after}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryReach:
     """The reach of one entry."""
@@ -57,8 +61,12 @@ class EntryReach:
     name: str
     depth: Depth
     rows: tuple[Row, ...]
-    after: tuple[FlowRow, ...] | None = None
+    after: tuple[FlowRow, ...] | None = field(default=None, metadata=in_json(by=_after_strangers, flat=True))
     """Its abilities once something below it has read a stranger's words; None if nothing states flows."""
+
+
+def _format_of(project: Foreign | None) -> object:
+    return unenforced(project.team.format if project else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +74,9 @@ class ReachOutcome:
     """The reach of the selected entries."""
 
     entries: tuple[EntryReach, ...]
-    files_of: str | None = None
+    files_of: str | None = field(default=None, metadata=in_json("root", sparse=True, after=None))
     """The folder that tools work on, if it is not the workspace."""
-    foreign: Foreign | None = None
+    foreign: Foreign | None = field(default=None, metadata=in_json(by=_format_of, flat=True, after=None))
     """The project, if it is of another tool."""
 
 

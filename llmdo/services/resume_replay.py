@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.values import also_in_json, in_json
 from llmdo.graph.keys import names_of
 from llmdo.graph.resolved import Limits
 from llmdo.journal import SUFFIX, read_journal
@@ -156,13 +157,14 @@ class Repeated:
     run: str | None = None
     """None, as is `entry`, if it cannot be read."""
     entry: str | None = None
-    problem: str | None = None
+    problem: str | None = field(default=None, metadata=in_json("error"))
     """Why it could not be repeated."""
     divergences: tuple[str, ...] = ()
     """Differences of the workspace from the recording, a sentence each: the first is the last."""
     flips: tuple[Flip, ...] = ()
 
     @property
+    @also_in_json(after="entry")
     def status(self) -> str:
         """In a word."""
         if self.problem:

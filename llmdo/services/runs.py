@@ -9,13 +9,15 @@ import time
 from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from heapq import nlargest
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, excerpt
-from llmdo.base.values import dataclass, field, replace
+from llmdo.base.values import dataclass, field, in_json, replace
+from llmdo.base.visible import visible
 from llmdo.journal import SUFFIX, JournalError
 from llmdo.journal import audit as audits
 from llmdo.journal.answers import user
@@ -245,7 +247,7 @@ MOST = 20
 class DecisionCount:
     """How often calls were decided on for one reason."""
 
-    reason: str
+    reason: str = field(metadata=in_json(by=partial(visible, prose=True)))
     """The gate's reason: the rule with its place, or why another than the rules had the last word."""
     decision: str
     """The decision of the rules."""
@@ -259,7 +261,7 @@ class NotableCall:
 
     run: str
     path: str
-    worker: str | None
+    worker: str | None = field(metadata=in_json(part=None))
     """None for a tool."""
     seconds: float
     cost_usd: Decimal | None
@@ -353,9 +355,9 @@ class AuditOutcome:
     """An audit that was read."""
 
     run: str
-    lines: tuple[str, ...]
+    lines: tuple[str, ...] = field(metadata=in_json(part=None))
     """Without their ends."""
-    audit: audits.Audit
+    audit: audits.Audit = field(metadata=in_json(flat=True))
 
 
 def audit(request: AuditRequest) -> AuditOutcome:

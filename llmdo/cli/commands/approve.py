@@ -82,7 +82,7 @@ def _report(outcome: ApproveOutcome, *, as_json: bool) -> int:
     for sentence in outcome.sentences:
         say(sentence)
     if as_json:
-        put(render.to_json(outcome), as_json=True)
+        put(render.to_json(outcome), end="", as_json=True)
     else:
         for question in outcome.questions.values():
             put(render.described(question))

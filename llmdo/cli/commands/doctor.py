@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -25,7 +24,7 @@ def doctor(
 
     items = service.examine_here(project)
     if format == "json":
-        put(json.dumps(render.document(items), indent=2), as_json=True)
+        put(render.to_json(items), end="", as_json=True)
     else:
         put("\n".join(render.lines(items)))
     return FINDINGS if any(item.problem for item in items) else FINE

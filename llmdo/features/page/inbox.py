@@ -12,13 +12,12 @@ from llmdo.render import inbox as render
 from llmdo.services.inbox import AnswerRequest, GivenAnswer, Verb, answer
 
 if TYPE_CHECKING:
-    from llmdo.base.values import Json
     from llmdo.features.page.subject import Subject
 
 _FIELDS = {"run": str, "path": str, "digest": str, "verb": str, "reason": str, "instead": dict}
 
 
-def listed(subject: Subject, inquiry: Inquiry) -> Json:
+def listed(subject: Subject, inquiry: Inquiry) -> object:
     """All open questions."""
     del inquiry
     notes: list[str] = []
@@ -26,7 +25,7 @@ def listed(subject: Subject, inquiry: Inquiry) -> Json:
     return {**render.listed(subject.desk.inbox(root).pending(notes.append)), "notes": notes}
 
 
-def question(subject: Subject, inquiry: Inquiry) -> Json:
+def question(subject: Subject, inquiry: Inquiry) -> object:
     """One question in full."""
     try:
         return render.question(
@@ -36,7 +35,7 @@ def question(subject: Subject, inquiry: Inquiry) -> Json:
         raise RequestError(409, error.message, hint=error.hint) from error
 
 
-def answered(subject: Subject, inquiry: Inquiry) -> Json:
+def answered(subject: Subject, inquiry: Inquiry) -> object:
     """Keeps an answer, and resumes the run.
 
     Raises:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from llmdo.base.jsonable import record
+from llmdo.diff.difference import reason_of
 from llmdo.features.page.endpoints import Endpoint, Inquiry, KeptAnswer
-from llmdo.features.page.views.reach import edges_data, place_data, row_data
+from llmdo.features.page.team import drawn_below
 from llmdo.reach import Analysis
 from llmdo.render import diff as render
-from llmdo.render import graph as drawings
 from llmdo.render.facts import phrases
 from llmdo.services import diff as service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.base.values import Json
     from llmdo.diff import EntryDifference, RowChange
     from llmdo.features.page.subject import Subject
     from llmdo.graph.resolved import Graph
@@ -26,13 +27,13 @@ PATH = "/api/diff"
 GRAPH = "/api/diff/graph"
 
 
-def answer(subject: Subject, inquiry: Inquiry) -> Json:
+def answer(subject: Subject, inquiry: Inquiry) -> object:
     """The reach of entries that only one of the two revisions has."""
     notes: list[str] = []
     return {**_difference(_compared(subject, inquiry, notes)), "notes": notes}
 
 
-def graph(subject: Subject, inquiry: Inquiry) -> Json:
+def graph(subject: Subject, inquiry: Inquiry) -> object:
     """The graph below an entry on both sides; empty for a side without such an entry."""
     return _graphs(_compared(subject, inquiry, []), inquiry.text("entry"))
 
@@ -59,7 +60,7 @@ def _compared(subject: Subject, inquiry: Inquiry, notes: list[str]) -> DiffOutco
     return service.diff(request, notes.append)
 
 
-def _difference(outcome: DiffOutcome) -> dict[str, Json]:
+def _difference(outcome: DiffOutcome) -> dict[str, object]:
     difference, sides = outcome.difference, outcome.sides
     return {
         "before": sides.before,
@@ -70,14 +71,10 @@ def _difference(outcome: DiffOutcome) -> dict[str, Json]:
         "entries": [_changed(each, outcome.before, outcome.after) for each in difference.entries],
         "workers": [_changed(each, outcome.before, outcome.after) for each in difference.workers],
         "facts": [
-            {
-                "effect": alike[0].effect,
-                "words": words,
-                "accepted": alike[0].accepted.reason if alike[0].accepted else None,
-            }
+            {"effect": alike[0].effect, "words": words, "accepted": reason_of(alike[0].accepted)}
             for alike, words in phrases(difference.changes, _ticks)
         ],
-        "renames": list(render.renames(difference, _ticks)),
+        "renames": render.renames(difference, _ticks),
         "edits": [render.hand_edit(each, _ticks) for each in difference.hand_edits],
         "text": render.text(difference, sides),
     }
@@ -87,18 +84,12 @@ def _ticks(name: str) -> str:
     return f"`{name}`"
 
 
-def _changed(entry: EntryDifference, before: Graph, after: Graph) -> Json:
-    return {
-        "name": entry.name,
-        "was": entry.was,
-        "status": entry.status,
-        "verdict": entry.verdict,
-        "below": list(entry.below),
-        "rows": [_row(row, before, after) for row in entry.rows],
-    }
+def _changed(entry: EntryDifference, before: Graph, after: Graph) -> object:
+    rows = [_row(row, before, after) for row in entry.rows]
+    return {**record(replace(entry, rows=())), "below": entry.below, "rows": rows}
 
 
-def _row(change: RowChange, before: Graph, after: Graph) -> Json:
+def _row(change: RowChange, before: Graph, after: Graph) -> object:
     """A change, with the path on the side that has it: steps that both sides have did not cause it."""
     is_lost = change.kind == "lost"
     side, other = (change.before, after) if is_lost else (change.after, before)
@@ -107,9 +98,9 @@ def _row(change: RowChange, before: Graph, after: Graph) -> Json:
         "change": change.kind,
         "effect": change.effect,
         "words": render.decision(change),
-        "accepted": change.accepted.reason if change.accepted else None,
+        "accepted": reason_of(change.accepted),
         "is_before": is_lost,
-        "row": row_data(side) if side else None,
+        "row": side,
         "steps": [_has(other, caller.name, step.name) for caller, step in pairwise(side.path)]
         if side
         else [],
@@ -121,7 +112,7 @@ def _has(graph: Graph, caller: str, name: str) -> bool:
     return caller in graph.workers and any(use.name == name for use in graph.workers[caller].uses)
 
 
-def _graphs(outcome: DiffOutcome, entry: str) -> Json:
+def _graphs(outcome: DiffOutcome, entry: str) -> object:
     was = next((each.was for each in outcome.difference.entries if each.name == entry), None)
     return {
         "entry": entry,
@@ -130,20 +121,8 @@ def _graphs(outcome: DiffOutcome, entry: str) -> Json:
     }
 
 
-def _drawn(side: Graph, name: str) -> Json:
-    if name not in side.entries:
-        return None
-    entry = side.entries[name]
-    drawn = drawings.drawing(Analysis(side), [entry])
-    return {
-        "entry": name,
-        "at": place_data(entry.at),
-        "uses": edges_data(drawn.entries[0][1]),
-        "workers": [
-            {"name": worker, "path": side.workers[worker].path, "uses": edges_data(edges)}
-            for worker, edges in drawn.workers.items()
-        ],
-    }
+def _drawn(side: Graph, name: str) -> object:
+    return drawn_below(Analysis(side), side.entries[name]) if name in side.entries else None
 
 
 ENDPOINTS = (
