@@ -256,11 +256,16 @@ def in_json(
     }
 
 
-def utc_text(at: float | None) -> str | None:
+def utc_text(at: float | None, timespec: str = "auto") -> str | None:
     """A time in seconds since 1970, in ISO 8601."""
     from datetime import UTC, datetime
 
-    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat()
+    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec=timespec)
+
+
+def utc_milliseconds(at: float | None) -> str | None:
+    """The same with three digits of the second, whatever the time."""
+    return utc_text(at, "milliseconds")
 
 
 def unenforced(read_from: str | None) -> Mapping[str, Json]:
@@ -296,5 +301,6 @@ __all__ = [
     "in_json",
     "replace",
     "unenforced",
+    "utc_milliseconds",
     "utc_text",
 ]

@@ -8,7 +8,6 @@ from llmdo.base.diagnostic import excerpt
 from llmdo.base.visible import visible
 from llmdo.features.batch import commands as service
 from llmdo.features.batch.queueing import require_failed
-from llmdo.features.batch.rendering import outcome_record
 from llmdo.features.page.endpoints import Endpoint, Inquiry, RequestError
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ MOST_CHOSEN = 500  # items that are named one by one: more are all that failed
 def listed(subject: Subject, inquiry: Inquiry) -> object:
     """All batches, the latest first."""
     del inquiry
-    return {"batches": [outcome_record(each) for each in service.outcomes(subject.with_runs)]}
+    return {"batches": service.outcomes(subject.with_runs)}
 
 
 def about(subject: Subject, inquiry: Inquiry) -> object:
@@ -33,7 +32,7 @@ def about(subject: Subject, inquiry: Inquiry) -> object:
     going = subject.desk.processes(root)
     name = going.batch(outcome.batch.id)
     return {
-        "batch": outcome_record(outcome),
+        "batch": outcome,
         "items": [_item(item) for item in items],
         "goes_on": going.is_at_work(name),
         "fault": going.fault(name),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.features.evaluation import commands as service
-from llmdo.features.evaluation.document import differing
 from llmdo.features.evaluation.gate import EvalGate
 from llmdo.features.evaluation.rendering import cell, passed, reasons, totals, verdicts
 from llmdo.features.page.endpoints import Endpoint, Inquiry
@@ -35,7 +34,7 @@ def about(subject: Subject, inquiry: Inquiry) -> object:
         "cases": [
             {
                 "name": case,
-                "differs": bool(differing(evaluated, case)),
+                "differs": bool(evaluated.differing(case)),
                 "cells": [_cell(variant, case, evaluated.repeat) for variant in evaluated.variants],
             }
             for case in evaluated.cases
