@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 _NONE: Shapes = MappingProxyType({})
 
 
-class _Key(NamedTuple):
+class Key(NamedTuple):
+    """A key of the JSON of a class."""
+
     name: str
     of: Callable[[object], Any]
     by: Callable[[Any], object] | None = None
@@ -76,7 +78,7 @@ def as_json(value: Any, part: str = "", shapes: Shapes = _NONE) -> Json:
 
 def _object(value: object, part: str, shapes: Shapes) -> dict[str, Json]:
     made: dict[str, Json] = {}
-    for key in _keys(value.__class__):
+    for key in keys_of(value.__class__):
         if key.part and key.part != part:
             continue
         own = key.of(value)
@@ -90,11 +92,11 @@ def _object(value: object, part: str, shapes: Shapes) -> dict[str, Json]:
 
 
 @cache
-def _keys(cls: type) -> tuple[_Key, ...]:
+def keys_of(cls: type) -> tuple[Key, ...]:
     """The keys of a class, in their order."""
-    keys: list[_Key] = []
+    keys: list[Key] = []
     for name, stated in _stated(cls):
-        key = _Key(
+        key = Key(
             stated.get("name") or name, attrgetter(name), *(stated[each] for each in _KEPT if each in stated)
         )
         names = [each.name for each in keys]
