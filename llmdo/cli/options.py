@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from llmdo.cli.requests import info
+from llmdo.services.root import ENTRY, ORIGIN, PROJECT, SELECT
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,9 +22,7 @@ if TYPE_CHECKING:
 Texts = Optional[list[str]]  # noqa: UP045  # typer reads annotations at run time
 Project = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option(
-        "--project", metavar="DIR", help="The workspace's folder, instead of looking upwards from here."
-    ),
+    info("project", PROJECT),
 ]
 
 
@@ -112,27 +113,11 @@ AllowDrift = Annotated[
     Texts,
     typer.Option("--allow-drift", metavar="NAME", help="Something that changed since; may be repeated."),
 ]
-EntryName = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Argument(metavar="[ENTRY]", help="One entry; all where left out."),
-]
-Select = Annotated[
-    Texts,
-    typer.Option(
-        "--select",
-        metavar="SELECTOR",
-        help="NAME, +NAME, NAME+, 2+NAME, toolset:NAME, cap:CAPABILITY, path:GLOB, state:modified[:REV]; a comma "
-        "intersects.",
-    ),
-]
+EntryName = Annotated[Optional[str], info("entry", ENTRY)]  # noqa: UP045
+Select = Annotated[Texts, info("select", SELECT)]
 Origin = Annotated[
     Optional[tuple[str, str]],  # noqa: UP045
-    typer.Option(
-        "--from",
-        metavar="FORMAT DIR",
-        help="A project of another tool, read as it is: claude, codex, copilot, cursor, docker-agent, fast-agent, "
-        "gemini, gh-aw, github-actions, llm-do, mcp, opencode or auto.",
-    ),
+    info("origin", ORIGIN),
 ]
 
 

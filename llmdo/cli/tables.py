@@ -45,7 +45,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--from": (),
     },
     "explain": {"--from": ()},
-    "suggest": {"--project": (), "--from-runs": None},
+    "suggest": {"--from-runs": None, "--project": ()},
     "graph": {
         "--select": (),
         "--to": (),
@@ -53,6 +53,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--project": (),
         "--from": (),
     },
+    "reach": {"--select": (), "--format": ("text", "json", "markdown"), "--project": (), "--from": ()},
+    "why": {"--all": None, "--project": (), "--from": ()},
     "page": {
         "--port": (),
         "--host": (),
@@ -65,8 +67,6 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--store": (),
         "--beside": (),
     },
-    "reach": {"--select": (), "--format": ("text", "json", "markdown"), "--project": (), "--from": ()},
-    "why": {"--all": None, "--project": (), "--from": ()},
     "trust": {"--folder": None, "--list": None, "--forget": None, "--verbose": None, "--project": ()},
     "run": {
         "--entry": (),

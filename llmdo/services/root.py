@@ -1,4 +1,4 @@
-"""The workspace of a command."""
+"""The workspace of a command, and what several requests ask for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from llmdo.base.asked import argument, asked
 from llmdo.base.diagnostic import LlmdoError
 
 if TYPE_CHECKING:
@@ -13,6 +14,21 @@ if TYPE_CHECKING:
 
     Tell = Callable[[str], None]
     """Takes a line for the person who waits."""
+
+
+ENTRY = argument("[ENTRY]", "One entry; all where left out.")
+SELECT = asked(
+    "NAME, +NAME, NAME+, 2+NAME, toolset:NAME, cap:CAPABILITY, path:GLOB, state:modified[:REV]; a comma intersects.",
+    metavar="SELECTOR",
+)
+PROJECT = asked("The workspace's folder, instead of looking upwards from here.", metavar="DIR", last=True)
+ORIGIN = asked(
+    "A project of another tool, read as it is: claude, codex, copilot, cursor, docker-agent, fast-agent, gemini, "
+    "gh-aw, github-actions, llm-do, mcp, opencode or auto.",
+    "--from",
+    metavar="FORMAT DIR",
+    last=True,
+)
 
 
 def root_folder(project: str | None) -> Path:

@@ -15,7 +15,6 @@ from llmdo.cli.console import FINE, WAITING, put, say
 if TYPE_CHECKING:
     from llmdo.services.inbox import ApproveOutcome, Asker
 
-PLACE = 140
 
 QuestionsFormat = Annotated[
     options.PlainFormat, typer.Option("--format", help="How the questions are printed.")

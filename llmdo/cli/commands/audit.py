@@ -10,8 +10,6 @@ import typer
 from llmdo.cli import options  # noqa: TC001  # typer reads the annotations
 from llmdo.cli.console import FINDINGS, FINE, put, say
 
-PLACE = 160
-
 
 class AuditFormat(StrEnum):
     """How an audit is printed."""

@@ -9,8 +9,6 @@ import typer
 
 from llmdo.cli.console import put
 
-PLACE = 220
-
 
 class Shell(StrEnum):
     """The shells that completion exists for."""

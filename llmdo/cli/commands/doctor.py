@@ -9,8 +9,6 @@ import typer
 from llmdo.cli import options  # typer reads the annotations
 from llmdo.cli.console import FINDINGS, FINE, put
 
-PLACE = 200
-
 DoctorFormat = Annotated[options.PlainFormat, typer.Option("--format", help="How it is printed.")]
 
 

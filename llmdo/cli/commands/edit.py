@@ -24,9 +24,6 @@ Capability = Annotated[
 ]
 
 
-PLACE = 20
-
-
 class Decision(StrEnum):
     """The decision of a rule."""
 

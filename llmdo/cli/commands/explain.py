@@ -9,8 +9,6 @@ import typer
 from llmdo.base.diagnostic import CODES, LlmdoError, did_you_mean
 from llmdo.cli.console import put
 
-PLACE = 60
-
 
 def explain(
     code: Annotated[str, typer.Argument(metavar="CODE", help="A code such as LDO301, or its name.")] = "",

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from llmdo.services.plan import EndedRun
     from llmdo.services.resume_replay import Watching
 
-PLACE = 130
-
 
 def replay(
     run: Annotated[str, typer.Argument(metavar="RUN|FILE", help="A run's id, or an exported run.")],

@@ -13,8 +13,6 @@ from llmdo.cli import options  # typer reads the annotations
 from llmdo.cli.console import FINE, put, say
 from llmdo.services.root import root_folder
 
-PLACE = 150
-
 
 class ShowFormat(StrEnum):
     """How one run is shown."""

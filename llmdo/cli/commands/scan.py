@@ -9,8 +9,6 @@ import typer
 
 from llmdo.cli import options  # noqa: TC001  # typer reads the annotations
 
-PLACE = 5
-
 
 class ScanFormat(StrEnum):
     """How a scan is printed."""

@@ -9,8 +9,6 @@ import typer
 
 from llmdo.cli.console import put
 
-PLACE = 190
-
 
 class SchemaName(StrEnum):
     """The file formats."""

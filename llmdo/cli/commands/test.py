@@ -10,8 +10,6 @@ import typer
 from llmdo.cli import options  # typer reads the annotations
 from llmdo.cli.console import FINDINGS, FINE, put, say
 
-PLACE = 170
-
 
 class TestFormat(StrEnum):
     """The formats of the results of recordings."""

@@ -15,8 +15,6 @@ from llmdo.cli.console import FINE, put, say
 if TYPE_CHECKING:
     from llmdo.services.trust import TrustOutcome
 
-PLACE = 105
-
 
 def trust(
     directory: Annotated[

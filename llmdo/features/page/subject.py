@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.opening import address_of
 from llmdo.services.inbox import Inbox
-from llmdo.services.reach import ReachRequest
+from llmdo.services.reach import GraphRequest
 from llmdo.services.root import root_folder
 from llmdo.services.run_processes import ResumeProcesses
 
@@ -88,6 +88,6 @@ class Subject:
         """
         return address_of(self.with_runs, os.environ) or None
 
-    def asking(self, entry: str | None = None) -> ReachRequest:
+    def asking(self, entry: str | None = None) -> GraphRequest:
         """The request about one entry, or about all."""
-        return ReachRequest(entry=entry, project=self.project, origin=self.origin)
+        return GraphRequest(entry=entry, project=self.project, origin=self.origin)
