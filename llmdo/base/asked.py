@@ -1,6 +1,6 @@
 """What a field of a request says of itself to whoever fills it in.
 
-Options, their help and completion follow from it (`cli.requests`), so that a request and its command say the same.
+Options, their help and completion follow from it (`cli.requests`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Asked(NamedTuple):
+class RequestField(NamedTuple):
     """A value that is asked for."""
 
     help: str
@@ -25,6 +25,8 @@ class Asked(NamedTuple):
     """Whether it is known by its position, not by a name."""
     is_last: bool = False
     """Whether it is listed behind those of the command itself, as the folder is."""
+    least: float | None = None
+    """The smallest number."""
     by: Callable[[Any], object] | None = None
     """Makes the value of what is asked for, which is then text that may be left out."""
 
@@ -34,12 +36,13 @@ def asked(
     *names: str,
     metavar: str | None = None,
     last: bool = False,
+    least: float | None = None,
     by: Callable[[Any], object] | None = None,
-) -> Mapping[str, Asked]:
+) -> Mapping[str, RequestField]:
     """The metadata of a field that is an option."""
-    return {"asked": Asked(help, names, metavar, is_last=last, by=by)}
+    return {"asked": RequestField(help, names, metavar, is_last=last, least=least, by=by)}
 
 
-def argument(metavar: str, help: str) -> Mapping[str, Asked]:  # noqa: A002
+def argument(metavar: str, help: str) -> Mapping[str, RequestField]:  # noqa: A002
     """The metadata of a field that is known by its position."""
-    return {"asked": Asked(help, metavar=metavar, is_argument=True)}
+    return {"asked": RequestField(help, metavar=metavar, is_argument=True)}

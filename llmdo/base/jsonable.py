@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _NONE: Shapes = MappingProxyType({})
 
 
-class Key(NamedTuple):
+class JsonKey(NamedTuple):
     """A key of the JSON of a class."""
 
     name: str
@@ -92,11 +92,11 @@ def _object(value: object, part: str, shapes: Shapes) -> dict[str, Json]:
 
 
 @cache
-def keys_of(cls: type) -> tuple[Key, ...]:
+def keys_of(cls: type) -> tuple[JsonKey, ...]:
     """The keys of a class, in their order."""
-    keys: list[Key] = []
+    keys: list[JsonKey] = []
     for name, stated in _stated(cls):
-        key = Key(
+        key = JsonKey(
             stated.get("name") or name, attrgetter(name), *(stated[each] for each in _KEPT if each in stated)
         )
         names = [each.name for each in keys]

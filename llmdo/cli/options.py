@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
+from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from llmdo.cli.requests import info
-from llmdo.services.root import ENTRY, ORIGIN, PROJECT, SELECT
+from llmdo.services.root import ENTRY, ORIGIN, PROJECT, RUN, SELECT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,6 +110,17 @@ Trust = Annotated[
         "--trust", callback=_answer, help="Answer for the workspace's code, servers and rules, this once."
     ),
 ]
+
+
+def _beside(name: str, annotation: object, default: object) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+WITH_STORE = _beside("store", Store, None)
+WITH_ENV_FILE = _beside("env_file", EnvFile, None)
+WITH_TRUST = _beside("trust", Trust, default=False)
+"""Options whose callbacks do all, for `requests.add`."""
+
 AllowDrift = Annotated[
     Texts,
     typer.Option("--allow-drift", metavar="NAME", help="Something that changed since; may be repeated."),
@@ -142,9 +154,7 @@ class Approvals(StrEnum):
     later = "later"
 
 
-RunName = Annotated[
-    str, typer.Argument(metavar="RUN", help="A run's id, a unique start or end of one, or `last`.")
-]
+RunName = Annotated[str, info("run", RUN)]
 Sources = Annotated[
     SourceOrigin,
     typer.Option("--sources", help="Run the workspace, or the code that an imported run brought."),

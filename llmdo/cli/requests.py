@@ -20,9 +20,9 @@ from typing import (
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from llmdo.base.asked import Asked
+    from llmdo.base.asked import RequestField
 
 
 class _Option(NamedTuple):
@@ -33,11 +33,17 @@ class _Option(NamedTuple):
     is_last: bool = False
 
 
-def add(app: typer.Typer, function: Callable[..., int], name: str | None = None) -> None:
+def add(
+    app: typer.Typer,
+    function: Callable[..., int],
+    name: str | None = None,
+    *,
+    also: Sequence[Parameter] = (),
+) -> None:
     """Makes a command of a function that takes requests, and of its docstring what `--help` says.
 
-    Every parameter that is a request stands for the fields of that which are asked for; any other has `Asked` as
-    its annotation.
+    Every parameter that is a request stands for the fields of that which are asked for; any other says in its
+    annotation what it is. `also` are options with an effect of their own, which the function is not given.
     """
     hints = get_type_hints(function, include_extras=True)
     requests: dict[str, tuple[type, list[_Option]]] = {}
@@ -60,8 +66,13 @@ def add(app: typer.Typer, function: Callable[..., int], name: str | None = None)
         return function(**values)
 
     command.__doc__ = function.__doc__
-    command.__dict__["__signature__"] = Signature([option.parameter for option in options])
+    command.__dict__["__signature__"] = Signature([*(option.parameter for option in options), *also])
     app.command(name or function.__name__)(command)
+
+
+def option(cls: type, field: str) -> Any:
+    """The annotation of a parameter for one field of a request."""
+    return next(each.parameter.annotation for each in _fields(cls) if each.parameter.name == field)
 
 
 def _read(options: list[_Option], given: dict[str, Any]) -> dict[str, object]:
@@ -87,7 +98,7 @@ def _kind(cls: type, field: str) -> object:
     return eval(written, vars(sys.modules[owner.__module__]))  # noqa: S307  # an annotation of ours
 
 
-def _option(name: str, kind: Any, asking: Asked, default: object) -> _Option:
+def _option(name: str, kind: Any, asking: RequestField, default: object) -> _Option:
     """The parameter for a value of that kind."""
     read: Callable[[Any], object] = _same
     if asking.by:
@@ -103,13 +114,13 @@ def _option(name: str, kind: Any, asking: Asked, default: object) -> _Option:
     return _Option(parameter, read, asking.is_last)
 
 
-def info(name: str, stated: Mapping[str, Asked]) -> Any:
+def info(name: str, stated: Mapping[str, RequestField]) -> Any:
     """What typer is told of a field of that name."""
     asking = stated["asked"]
     if asking.is_argument:
         return typer.Argument(metavar=asking.metavar, help=asking.help)
     names = asking.names or (f"--{name.replace('_', '-')}",)
-    return typer.Option(*names, metavar=asking.metavar, help=asking.help)
+    return typer.Option(*names, metavar=asking.metavar, help=asking.help, min=asking.least)
 
 
 def _same(value: object) -> object:

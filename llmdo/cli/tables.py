@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
-    "scan": {"--format": ("text", "markdown", "json"), "--fail-on": ()},
+    "scan": {"--fail-on": (), "--format": ("text", "markdown", "json")},
     "init": {"--template": ("minimal", "delegation", "tools", "chat", "service"), "--force": None},
     "check": {
         "--project": (),
@@ -170,11 +170,11 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--store": (),
     },
     "test": {
-        "--project": (),
         "--decisions": None,
         "--sources": ("workspace", "run"),
-        "--trust": None,
         "--format": ("text", "json", "junit"),
+        "--project": (),
+        "--trust": None,
     },
     "import": {"--to": ()},
     "schema": {},
@@ -278,32 +278,32 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "fleet status": {"--env-file": (), "--format": ("text", "json")},
     "fleet store restored": {"--env-file": ()},
     "runs list": {
-        "--project": (),
-        "--store": (),
         "--entry": (),
         "--status": (),
         "--limit": (),
         "--turns": None,
         "--format": ("text", "json"),
-    },
-    "runs show": {
         "--project": (),
         "--store": (),
+    },
+    "runs show": {
         "--messages": None,
         "--calls": None,
         "--whole": None,
         "--format": ("text", "json", "markdown"),
-    },
-    "runs stats": {
         "--project": (),
         "--store": (),
+    },
+    "runs stats": {
         "--by": ("entry", "worker", "model", "day"),
         "--since": (),
         "--format": ("text", "json"),
+        "--project": (),
+        "--store": (),
     },
     "runs cancel": {"--project": (), "--store": ()},
-    "runs prune": {"--project": (), "--store": (), "--keep": (), "--older-than": (), "--dry-run": None},
-    "runs export": {"--project": (), "--store": (), "--no-sources": None},
+    "runs prune": {"--keep": (), "--older-than": (), "--dry-run": None, "--project": (), "--store": ()},
+    "runs export": {"--no-sources": None, "--project": (), "--store": ()},
     "runs import": {"--project": (), "--store": ()},
     "store migrate": {"--env-file": (), "--store": ()},
     "eval start": {

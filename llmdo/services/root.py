@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     """Takes a line for the person who waits."""
 
 
+SOURCES = asked("Run the workspace, or the code that an imported run brought.")
+RUN = argument("RUN", "A run's id, a unique start or end of one, or `last`.")
 ENTRY = argument("[ENTRY]", "One entry; all where left out.")
 SELECT = asked(
     "NAME, +NAME, NAME+, 2+NAME, toolset:NAME, cap:CAPABILITY, path:GLOB, state:modified[:REV]; a comma intersects.",
@@ -46,3 +48,7 @@ def root_folder(project: str | None) -> Path:
     if not (folder / MANIFEST).is_file():
         raise LlmdoError(f"`{chosen}` has no `{MANIFEST}`", hint="`--project` names the folder that holds it")
     return folder.absolute()
+
+
+ROOT = asked(PROJECT["asked"].help, "--project", metavar="DIR", last=True, by=root_folder)
+"""The same folder as a `Path`, found where none is named."""

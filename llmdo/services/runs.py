@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from llmdo.base.asked import argument, asked
 from llmdo.base.diagnostic import LlmdoError, excerpt
 from llmdo.base.values import dataclass, field, in_json, replace
 from llmdo.base.visible import visible
@@ -30,7 +31,7 @@ from llmdo.journal.summary import COMPLETE, summaries, summary
 from llmdo.journal.totals import totals
 from llmdo.journal.tree import full_tree, tree, walk
 from llmdo.services.retention import DAY, retention
-from llmdo.services.root import root_folder
+from llmdo.services.root import PROJECT, ROOT, root_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -51,27 +52,35 @@ OVER = COMPLETE | {"failed", CANCELLED}
 class RunsRequest:
     """Which runs are listed."""
 
-    root: Path
-    entry: str | None = None
-    status: str | None = None
-    limit: int = 20
-    """How many of the latest runs to list; 0 for all."""
-    turns: bool = False
-    """Whether every run of a conversation is listed, not only its latest state."""
+    root: Path = field(metadata=ROOT)
+    entry: str | None = field(default=None, metadata=asked("Runs of this entry.", metavar="NAME"))
+    status: str | None = field(
+        default=None,
+        metadata=asked("completed, truncated, failed, cancelled, interrupted, waiting, running or stopped."),
+    )
+    limit: int = field(default=20, metadata=asked("How many of the latest runs to list; 0 for all.", least=0))
+    turns: bool = field(
+        default=False, metadata=asked("Every run of a conversation, and not only its last one.")
+    )
+    """If not, only the latest state of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detail:
     """How much of a run is shown."""
 
-    calls: bool = False
-    """Each call in full instead of a line in the tree."""
-    messages: bool = False
-    """Whether to include what models were shown at each request, and their answers."""
-    path: str | None = None
-    """The worker's call whose messages those are; None for all."""
-    whole: bool = False
-    """Nothing is shortened."""
+    path: str | None = field(
+        default=None, metadata=argument("[PATH]", "With --messages: those of the worker at this call path.")
+    )
+    """None for all."""
+    messages: bool = field(
+        default=False, metadata=asked("What models were shown at each request, and what they answered.")
+    )
+    calls: bool = field(
+        default=False, metadata=asked("Each call: its arguments, what was decided and why, its result.")
+    )
+    """If not, each is a line in the tree."""
+    whole: bool = field(default=False, metadata=asked("Shorten nothing. JSON never does."))
 
 
 TREE = Detail()
@@ -93,13 +102,23 @@ class ShownRun:
 class PruneRequest:
     """The journals to remove: of some runs, or of all that are over but the last ones."""
 
-    root: Path
-    runs: tuple[str, ...] = ()
-    """Only these runs, even if they could be resumed."""
-    keep: int | None = None
-    older_than: int | None = None
-    """Days since they began; if both are None, the manifest says how many are kept."""
-    dry_run: bool = False
+    root: Path = field(metadata=ROOT)
+    runs: tuple[str, ...] = field(
+        default=(), metadata=argument("[RUN]...", "Only these runs, even if they could be resumed.")
+    )
+    keep: int | None = field(
+        default=None,
+        metadata=asked(
+            "How many of the latest runs to keep; without a number, 20 or as `keep-runs-days` says.",
+            metavar="N",
+            least=0,
+        ),
+    )
+    older_than: int | None = field(
+        default=None, metadata=asked("Only runs that began before then.", metavar="DAYS", least=0)
+    )
+    """If both are None, the manifest says how many are kept."""
+    dry_run: bool = field(default=False, metadata=asked("Only list them."))
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
@@ -337,12 +356,16 @@ LINES = ".jsonl"
 class AuditRequest:
     """The audit to read, and what to verify it against."""
 
-    run: str
-    """An id, an exported run, or the lines of an audit in a file."""
-    project: str | None = None
-    verify: bool = False
-    head: str | None = None
-    """The expected end of the chain; setting it verifies the chain as well."""
+    run: str = field(
+        metadata=argument("RUN|FILE", "A run's id, the start or end of one, or `last`; or a copy.")
+    )
+    """A copy is an exported run, or the lines of an audit."""
+    verify: bool = field(default=False, metadata=asked("Verify the chain of records."))
+    head: str | None = field(
+        default=None, metadata=asked("Verify that the chain ends with what the run printed.", metavar="HASH")
+    )
+    """Setting it verifies the chain as well."""
+    project: str | None = field(default=None, metadata=PROJECT)
 
     @property
     def verifies(self) -> bool:

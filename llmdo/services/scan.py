@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo import foreign
+from llmdo.base.asked import argument, asked
 from llmdo.base.diagnostic import CODES, LlmdoError, did_you_mean
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, field
 from llmdo.foreign import findings, flows
 from llmdo.foreign.summary import summary_of
 from llmdo.services.extensions import extensions_here
@@ -28,10 +29,14 @@ SEVERITIES = ("error", "warning", "note")
 class ScanRequest:
     """The folder to look at, and the findings to fail on."""
 
-    folder: str = "."
-    """A folder, or one file."""
-    fail_on: tuple[str, ...] = ()
-    """Codes of findings, and severities; a severity includes the graver ones."""
+    folder: str = field(default=".", metadata=argument("[DIR]", "A folder, or one file."))
+    fail_on: tuple[str, ...] = field(
+        default=(),
+        metadata=asked(
+            "Exit 1 on a finding of this code, or of this severity or a graver one; may be repeated.",
+            metavar="SEVERITY|CODE",
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

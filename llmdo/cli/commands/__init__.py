@@ -29,7 +29,7 @@ REGISTER: Mapping[str, tuple[int, str]] = {
     "replay": (130, "replay"),
     "approve": (140, "approve"),
     "runs": (150, "runs"),
-    "audit": (160, "audit"),
+    "audit": (160, "runs"),
     "test": (170, "test"),
     "schema": (190, "schema"),
     "doctor": (200, "doctor"),
