@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, WAITING, put, say, say_error
-from llmdo.render.questions import described
+from llmdo.render.inbox import described
 
 if TYPE_CHECKING:
     from llmdo.services.plan import EndedRun
@@ -17,7 +17,8 @@ def report(ended: EndedRun, *, as_json: bool, is_brief: bool = False) -> int:
 
     `is_brief` prints only the usage of a run that completed.
     """
-    from llmdo.render import frames, narration
+    from llmdo.render import narration
+    from llmdo.render.excerpt import frame_lines
 
     outcome = ended.outcome
     if as_json:
@@ -40,7 +41,7 @@ def report(ended: EndedRun, *, as_json: bool, is_brief: bool = False) -> int:
         return WAITING
     if outcome.error:
         say_error(LlmdoError(outcome.error, hint=outcome.hint))
-        for line in frames.lines(outcome.frames):
+        for line in frame_lines(outcome.frames):
             say(line)
     if outcome.status == "interrupted":
         return INTERRUPTED

@@ -45,6 +45,9 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--from": (),
     },
     "explain": {"--from": ()},
+    "schema": {},
+    "doctor": {"--format": ("text", "json"), "--project": ()},
+    "completion": {},
     "suggest": {"--from-runs": None, "--project": ()},
     "graph": {
         "--select": (),
@@ -177,10 +180,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--trust": None,
     },
     "import": {"--to": ()},
-    "schema": {},
-    "doctor": {"--format": ("text", "json"), "--project": ()},
     "lsp": {},
-    "completion": {},
     "add worker": {
         "--toolset": (),
         "--description": (),

@@ -1,4 +1,4 @@
-"""Past runs: a list, or one as a tree, as text, JSON or Markdown."""
+"""Past runs: a list, one as a tree, or their usage added up, as text, JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
-from llmdo.base.diagnostic import shown
+from llmdo.base.diagnostic import excerpt, shown
 from llmdo.base.jsonable import document
 from llmdo.journal.decided import IN_FULL
 from llmdo.journal.tree import walk
-from llmdo.render import calls, frames, messages
+from llmdo.render import calls
 from llmdo.render.amounts import counted, money, tokens
+from llmdo.render.excerpt import frame_lines
 from llmdo.services.runs import TREE
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from llmdo.base.colour import Screen, Shade
     from llmdo.journal.requests import ShownRequest
     from llmdo.journal.summary import Summary
+    from llmdo.journal.totals import By, Total
     from llmdo.journal.tree import Node
     from llmdo.services.runs import Detail
 
@@ -92,7 +94,7 @@ def as_text(
     if run.hint:
         lines.append(f"  hint: {run.hint}")
     if _shows_own(run.frames, roots):
-        lines += [f"  {line}" for line in frames.lines(run.frames)]
+        lines += [f"  {line}" for line in frame_lines(run.frames)]
     if detail.calls:
         for node in walk(roots):
             lines += ["", ", ".join((node.path, *_facts(node, run)))]
@@ -102,7 +104,7 @@ def as_text(
         for node in roots.values():
             lines += _branch(node, 0, run)
     for request in requests:
-        lines += ["", messages.title(request), *messages.lines(request, whole=detail.whole)]
+        lines += ["", calls.request_title(request), *calls.request_lines(request, whole=detail.whole)]
     return "".join(f"{shown(line)}\n" for line in lines)
 
 
@@ -138,13 +140,13 @@ def as_markdown(
     if not detail.calls:
         crashes += [node.frames for node in walk(roots) if _shows_own(node.frames, node.children)]
     for crash in crashes:
-        lines += ["", *(f"    {line}" for line in frames.lines(crash))]
+        lines += ["", *(f"    {line}" for line in frame_lines(crash))]
     for node in walk(roots) if detail.calls else ():
         lines += ["", f"#### {_cell(node.path)}", ""]
         lines += [f"    {line}" for line in calls.lines(node, whole=detail.whole)]
     for request in requests:
-        lines += ["", f"#### {_cell(messages.title(request))}", ""]
-        lines += [f"    {line}" for line in messages.lines(request, whole=detail.whole)]
+        lines += ["", f"#### {_cell(calls.request_title(request))}", ""]
+        lines += [f"    {line}" for line in calls.request_lines(request, whole=detail.whole)]
     return "".join(f"{shown(line)}\n" for line in lines)
 
 
@@ -166,7 +168,7 @@ def _branch(node: Node, depth: int, run: Summary) -> Iterator[str]:
         yield f"{margin}  {_failed(attempt)}"
     yield from (f"{margin}  {calls.probe(each)}" for each in node.probes)
     if _shows_own(node.frames, node.children):
-        yield from (f"{margin}  {line}" for line in frames.lines(node.frames))
+        yield from (f"{margin}  {line}" for line in frame_lines(node.frames))
     for child in node.children.values():
         yield from _branch(child, depth + 1, run)
 
@@ -263,3 +265,42 @@ def _lasted(began: float, ended: float | None) -> str:
 def _since(earlier: float, later: float) -> float:
     """The seconds between two times; 0 if the clock was set back."""
     return max(0.0, later - earlier)
+
+
+_HEADS = ("runs", "requests", "tokens", "cost", "seconds", "failures", "questions", "answers")
+_LONGEST_NAME = 60  # characters
+
+
+def totals_as_text(totals: Sequence[Total], by: By) -> str:
+    """A line for each name."""
+    rows = [(by, *_HEADS), *map(_row, totals)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
+        for row in rows
+    )
+
+
+def totals_as_json(totals: Sequence[Total], by: By) -> str:
+    """The document `llmdo.runs.stats/1`; null is a value that nobody measured, priced or asks."""
+    return document("llmdo.runs.stats/1", {"by": by, "totals": totals}, in_ascii=True)
+
+
+def _row(total: Total) -> tuple[str, ...]:
+    tokens = f"{total.input_tokens:,} + {total.output_tokens:,}"
+    return (
+        excerpt(total.name, _LONGEST_NAME),
+        f"{total.runs:,}",
+        f"{total.requests:,}",
+        _amount(tokens, total.unmeasured, is_known=total.is_measured),
+        _amount(money(total.cost_usd), total.unpriced, is_known=total.is_priced),
+        f"{total.seconds:,.1f}",
+        f"{total.failures:,}",
+        *("-" if number is None else f"{number:,}" for number in (total.questions, total.answers)),
+    )
+
+
+def _amount(known: str, unknown: int, *, is_known: bool) -> str:
+    if not is_known:
+        return "unknown"
+    return f"{known}, unknown of {counted(unknown, 'request')}" if unknown else known

@@ -82,10 +82,10 @@ def stats(
     form: Annotated[Literal["text", "json"], PRINTED] = "text",
 ) -> int:
     """Add up what runs used: requests, tokens, cost, time, failures, questions and answers."""
-    from llmdo.render import totals as render
+    from llmdo.render import runs as render
 
     totals = service.stats(root, by, since, say)
-    write = render.as_json if form == "json" else render.as_text
+    write = render.totals_as_json if form == "json" else render.totals_as_text
     put(write(totals, by), end="", as_json=form == "json")
     return FINE
 

@@ -9,7 +9,7 @@ from llmdo.base.jsonable import record
 from llmdo.features.page.endpoints import Endpoint, Inquiry, KeptAnswer, RequestError, Stream
 from llmdo.journal.totals import By
 from llmdo.journal.tree import walk
-from llmdo.render import watched as render
+from llmdo.render import drawn as render
 from llmdo.services import runs as service
 from llmdo.services.watching import Watched
 
