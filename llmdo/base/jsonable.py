@@ -76,7 +76,7 @@ def as_json(value: Any, part: str = "", shapes: Shapes = _NONE) -> Json:
     return value.isoformat() if hasattr(cls, "isoformat") else str(value)
 
 
-def _object(value: object, part: str, shapes: Shapes) -> dict[str, Json]:
+def _object(value: Any, part: str, shapes: Shapes) -> dict[str, Json]:
     made: dict[str, Json] = {}
     for key in keys_of(value.__class__):
         if key.part and key.part != part:

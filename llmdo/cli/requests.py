@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from llmdo.base.asked import RequestField
 
 
+_WORDS: Any = Enum  # which typer takes where one of a few words is meant
+
+
 class _Option(NamedTuple):
     """A parameter of a command, and the way back from what typer gives for it."""
 
@@ -70,9 +73,11 @@ def add(
     app.command(name or function.__name__)(command)
 
 
-def option(cls: type, field: str) -> Any:
-    """The annotation of a parameter for one field of a request."""
-    return next(each.parameter.annotation for each in _fields(cls) if each.parameter.name == field)
+def info_of(cls: type, field: str) -> Any:
+    """What typer is told of one field of a request, for a parameter of its own."""
+    return next(
+        get_args(each.parameter.annotation)[1] for each in _fields(cls) if each.parameter.name == field
+    )
 
 
 def _read(options: list[_Option], given: dict[str, Any]) -> dict[str, object]:
@@ -101,14 +106,16 @@ def _kind(cls: type, field: str) -> object:
 def _option(name: str, kind: Any, asking: RequestField, default: object) -> _Option:
     """The parameter for a value of that kind."""
     read: Callable[[Any], object] = _same
+    is_required = default is Parameter.empty
     if asking.by:
         kind, default, read = str | None, None, asking.by
     elif get_origin(kind) is Literal:
-        kind = Enum(name, {word: word for word in get_args(kind)}, type=str)
-        default, read = default if default is Parameter.empty else kind(default), _value
+        words = _WORDS(name, {word: word for word in get_args(kind)}, type=str)
+        kind, default, read = words, default if is_required else words(default), _value
     elif get_args(kind)[1:] == (...,):
-        kind, read = (list[str] if default is Parameter.empty else list[str] | None), _tuple
-        default = default or None if default is not Parameter.empty else default
+        kind, default, read = (
+            (list[str], default, _tuple) if is_required else (list[str] | None, None, _tuple)
+        )
     annotation = Annotated[kind, info(name, {"asked": asking})]
     parameter = Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
     return _Option(parameter, read, asking.is_last)

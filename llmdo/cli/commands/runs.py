@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003  # the annotations are read
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,13 +16,16 @@ from llmdo.services import runs as service
 from llmdo.services.root import ROOT, RUN, root_folder
 from llmdo.services.runs import RunsRequest
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 FORMAT = asked("How it is printed.")
 PRINTED = asked("How they are printed.", "--format")
 FILE = "FILE.sqlite"
 
-EntryOf = requests.option(RunsRequest, "entry")
-Status = requests.option(RunsRequest, "status")
-Limit = requests.option(RunsRequest, "limit")
+EntryOf = Annotated[str | None, requests.info_of(RunsRequest, "entry")]
+Status = Annotated[str | None, requests.info_of(RunsRequest, "status")]
+Limit = Annotated[int, requests.info_of(RunsRequest, "limit")]
 
 runs = typer.Typer(invoke_without_command=True)
 
@@ -152,15 +155,11 @@ def audit(
 
 def add_to(app: typer.Typer) -> None:
     """Makes the commands known."""
-    named = {
-        "list": list_runs,
-        "show": show,
-        "stats": stats,
-        "cancel": cancel,
-        "prune": prune,
-        "export": export,
-    }
-    for name, command in {**named, "import": import_run}.items():
+    named: dict[str, Callable[..., int]] = {
+        "list": list_runs, "show": show, "stats": stats, "cancel": cancel, "prune": prune, "export": export,
+        "import": import_run,
+    }  # fmt: skip
+    for name, command in named.items():
         requests.add(runs, command, name, also=(options.WITH_STORE,))
     app.add_typer(runs, name="runs")
     requests.add(app, audit, also=(options.WITH_STORE,))

@@ -13,7 +13,8 @@ from llmdo.render.amounts import counted, money, tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from llmdo.features.chat.service import Chat, Turn
+    from llmdo.features.chat.service import Chat
+    from llmdo.runtime.recording.history import Turn
 
 
 def obey(line: str, chat: Chat) -> None:
