@@ -93,35 +93,34 @@ def _object(value: Any, part: str, shapes: Shapes) -> dict[str, Json]:
 
 @cache
 def keys_of(cls: type) -> tuple[JsonKey, ...]:
-    """The keys of a class, in their order."""
+    """The keys of a class, in their order: those of its fields, then those of properties, which may replace one."""
     keys: list[JsonKey] = []
-    for name, stated in _stated(cls):
-        key = JsonKey(
-            stated.get("name") or name, attrgetter(name), *(stated[each] for each in _KEPT if each in stated)
-        )
-        names = [each.name for each in keys]
-        if key.name in names:
-            keys[names.index(key.name)] = key
-        else:
-            after = stated.get("after", "")
-            at = 0 if after is None else names.index(after) + 1 if after else len(keys)
-            keys.insert(at, key)
+    stated = getattr(cls, "__fields__", None)
+    if stated is None:
+        from dataclasses import fields  # which takes longer than all this
+
+        stated = fields(cls)
+    for each in stated:
+        _insert(keys, each.name, each.metadata.get("json", {}))
+    if len({key.name for key in keys}) < len(keys):
+        raise TypeError(f"two fields of {cls.__name__} have one key in JSON")
+    for above in reversed(cls.__mro__):
+        for name, member in vars(above).items():
+            if how := getattr(getattr(member, "fget", None), "json", None):
+                _insert(keys, name, how, replaces=True)
     return tuple(key for key in keys if key.part is not None)
 
 
 _KEPT = ("by", "part", "flat", "sparse")
 
 
-def _stated(cls: type) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """What each field, then each property that is a key, says of its key."""
-    stated = getattr(cls, "__fields__", None)
-    if stated is None:
-        from dataclasses import fields
-
-        stated = fields(cls)
-    for each in stated:
-        yield each.name, each.metadata.get("json", {})
-    for above in reversed(cls.__mro__):
-        for name, member in vars(above).items():
-            if how := getattr(getattr(member, "fget", None), "json", None):
-                yield name, how
+def _insert(keys: list[JsonKey], name: str, stated: Mapping[str, Any], *, replaces: bool = False) -> None:
+    """Adds the key that a field or a property states, at its place."""
+    kept = (stated[each] for each in _KEPT if each in stated)
+    key = JsonKey(stated.get("name") or name, attrgetter(name), *kept)
+    names = [each.name for each in keys]
+    if replaces and key.name in names:
+        keys[names.index(key.name)] = key
+    else:
+        after = stated.get("after", "")
+        keys.insert(0 if after is None else names.index(after) + 1 if after else len(keys), key)
