@@ -147,7 +147,7 @@ def _names_a_schema(node: ast.AST) -> bool:
 
 
 def test_every_outcome_of_a_service_has_json_of_its_fields() -> None:
-    outcomes = {
+    outcomes: set[Any] = {
         value
         for path in (PACKAGE / "services").glob("*.py")
         for name, value in vars(import_module(f"llmdo.services.{path.stem}")).items()
@@ -159,10 +159,11 @@ def test_every_outcome_of_a_service_has_json_of_its_fields() -> None:
 
 
 def test_two_fields_cannot_have_one_key() -> None:
-    two = values.dataclass(frozen=True)(
-        type(
-            "Two", (), {"__annotations__": {"a": "int", "b": "int"}, "b": values.field(metadata=in_json("a"))}
-        )
-    )
+    @values.dataclass(frozen=True)
+    class Two:
+        a: int
+        b: int = values.field(metadata=in_json("a"))
+
+    two: Any = Two
     with pytest.raises(TypeError, match="two fields of Two have one key"):
         keys_of(two)
