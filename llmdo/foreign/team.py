@@ -164,12 +164,3 @@ class Team:
 def capability_of(name: str) -> str:
     """The capability of something unknown."""
     return f"x.{re.sub(r'[^A-Za-z0-9_-]+', '-', name)[:MAX_NAME].strip('-') or 'unknown'}.any"
-
-
-_SCOPE = re.compile(r"(?:\./|/(?!/))?(?P<path>[\w@+-][\w@.+-]*(?:/[\w@+-][\w@.+-]*)*)(?P<all>/\*\*?)?")
-
-
-def scope_of(pattern: str) -> str | None:
-    """Our scope for a path pattern; None if there is none, and all has to count."""
-    parts = _SCOPE.fullmatch(pattern)
-    return f"{parts['path']}{'/**' if parts['all'] else ''}" if parts else None

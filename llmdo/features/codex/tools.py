@@ -67,16 +67,7 @@ class CodexTools:
     def _grant(self, line: str, decision: Decision, origin: str, rule_at: Place | None = None) -> Grant:
         known = _LINES[line]
         tool = line.partition(",")[0]
-        return Grant(
-            toolset=tool,
-            tool=tool,
-            capabilities=tuple(map(Capability, known.capabilities)),
-            decision=decision,
-            origin=origin,
-            at=rule_at or self.at,
-            rule_at=rule_at,
-            is_open=known.assurance == "open",
-        )
+        return known.grant(rule_at or self.at, origin, tool=tool, decision=decision, rule_at=rule_at)
 
     def _shell(self, sandbox: Sandbox, approvals: CodexApprovals) -> Iterator[Grant]:
         outside = f"approval_policy {approvals.name}"

@@ -9,14 +9,13 @@ from llmdo.base.diagnostic import excerpt
 from llmdo.base.values import dataclass, replace
 from llmdo.features.copilot.table import TABLE
 from llmdo.foreign import servers as mcp
+from llmdo.foreign.lines import Line
 from llmdo.foreign.team import MAX_NAME, Grant, capability_of
 from llmdo.graph.described import Server
-from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.foreign.lines import Line
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
@@ -170,16 +169,10 @@ class Tools:
             yield replace(unknown, runs_in=self.where.runs_in)
         else:
             tool = excerpt(server or name, MAX_NAME)
-            yield Grant(
-                toolset=tool,
-                tool=tool,
-                capabilities=(Capability(capability_of(server or name)), mcp.CALLS[0]),
-                decision=self.where.unknown,
-                origin=self.where.origin,
-                at=at,
-                is_open=True,
-                runs_in=self.where.runs_in,
+            line = Line(
+                tool, (capability_of(server or name), "data.untrusted"), self.where.unknown, "open", ""
             )
+            yield replace(line.grant(at, self.where.origin), runs_in=self.where.runs_in)
 
     def delegates(self, name: str) -> bool:
         """Whether the name means the tool that calls other agents."""
@@ -200,17 +193,9 @@ class Tools:
             self.where.editor if in_editor else self.where.cloud
         ):
             tool = line.tool.partition(":")[0].removesuffix("/TOOL")
-            yield Grant(
-                toolset=toolset or tool,
-                tool=tool,
-                capabilities=tuple(map(Capability, line.capabilities)),
-                decision=line.decision,
-                origin=ASKS if in_editor else UNATTENDED,
-                at=at,
-                is_open=line.assurance == "open",
-                is_default=toolset == EVERY_TOOL,
-                runs_in=EDITOR if in_editor else CLOUD,
-            )
+            grant = line.grant(at, ASKS if in_editor else UNATTENDED, toolset=toolset, tool=tool)
+            runs_in = EDITOR if in_editor else CLOUD
+            yield replace(grant, is_default=toolset == EVERY_TOOL, runs_in=runs_in)
 
     def _of_server(self, name: str, at: Place) -> Iterator[Grant]:
         known = self.servers[name]

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, replace
 from llmdo.features.docker_agent import FILES
-from llmdo.features.docker_agent.permissions import Permissions, permissions_of
+from llmdo.features.docker_agent.permissions import (
+    BACKGROUND,
+    Permissions,
+    allowed_by_hooks,
+    in_background,
+    permissions_of,
+)
 from llmdo.features.docker_agent.table import TABLE
-from llmdo.features.docker_agent.unasked import BACKGROUND, allowed_by_hooks, in_background
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import Files

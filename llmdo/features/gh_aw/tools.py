@@ -189,14 +189,5 @@ def _confined(grant: Grant, documents: Sequence[Document]) -> Grant:
 
 def _grants(line: Line, toolset: str, tool: str, at: Place, narrower: str | None = None) -> Iterator[Grant]:
     if line.capabilities:
-        yield Grant(
-            toolset=toolset,
-            tool=tool,
-            capabilities=tuple(map(Capability.parse, line.capabilities)),
-            decision=line.decision,
-            origin=ORIGIN,
-            at=at,
-            is_open=line.assurance == "open",
-            is_default=toolset == DEFAULT,
-            narrower=narrower,
-        )
+        grant = line.grant(at, ORIGIN, toolset=toolset, tool=tool)
+        yield replace(grant, is_default=toolset == DEFAULT, narrower=narrower)
