@@ -6,11 +6,12 @@ tools, with sources: a foreign tool decides about tools, llmdo about capabilitie
 - `tree`, `history`: the files of a project, on disk or at a git revision;
 - `files`, `reading`: one reading of them, with its findings; Markdown, YAML and JSON as tolerantly as others read them;
 - `servers`, `commands`: MCP servers, and patterns of shell commands;
+- `permissions`: rules about tools and parts of them, of which the strictest or the last decides;
 - `team`, `lines`: the result of a reader, and the lines of a table.
 
-`merging` makes one team of several, `building` makes a `Graph` of it, `flows` finds the ways from a stranger's words to
-a sender of private data, `findings` are the checks, `summary` is the opening of a scan, and `unsupported` names files
-of tools that llmdo does not read.
+`building` makes a `Graph` of a team, `flows` finds the ways from a stranger's words to a sender of private data,
+`findings` are the checks, `summary` is the opening of a scan, and `unsupported` names files of tools that llmdo does
+not read.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from llmdo.base.values import dataclass, field, replace
 from llmdo.extensions.registry import features
 from llmdo.foreign import unsupported
 from llmdo.foreign.building import graph_of
-from llmdo.foreign.merging import claimed, together
+from llmdo.foreign.team import claimed, together
 from llmdo.foreign.tree import DiskTree, is_like, project_of
 from llmdo.reach import Analysis
 

@@ -10,11 +10,8 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, field
 from llmdo.features.copilot import AGENT, FILES, LOOKED_AT, MODE, PROMPT
-from llmdo.features.copilot.built_in import BUILT_IN, GENERAL, built_in_agents
-from llmdo.features.copilot.editors import in_editor
-from llmdo.features.copilot.handoffs import apart
-from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
-from llmdo.features.copilot.unknown import UnknownNames
+from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, UnknownNames, Where
+from llmdo.features.copilot.variants import BUILT_IN, GENERAL, apart, built_in_agents, in_editor
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import Files

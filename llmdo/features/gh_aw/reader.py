@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.values import dataclass, field
 from llmdo.features.gh_aw import FILES
-from llmdo.features.gh_aw.network import FIREWALL, is_sandboxed
 from llmdo.features.gh_aw.strangers import opened
-from llmdo.features.gh_aw.tools import grants_of, judge_tools
+from llmdo.features.gh_aw.tools import FIREWALL, grants_of, is_sandboxed, judge_tools
 from llmdo.foreign.files import Files
 from llmdo.foreign.team import Agent, Team
 from llmdo.syntax.discovery import leaves

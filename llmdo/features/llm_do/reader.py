@@ -10,15 +10,19 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, field
 from llmdo.features.llm_do import FILES
 from llmdo.features.llm_do.code import Shown, shown
-from llmdo.features.llm_do.header import (
+from llmdo.features.llm_do.manifest import (
+    AGENT_FILES,
     CLASS_PATH,
+    DEFAULT_MAX_DEPTH,
     KEYS,
+    LlmDoManifest,
     configuration,
     is_hosted,
+    manifests,
     own_name,
     toolsets,
+    within,
 )
-from llmdo.features.llm_do.manifest import AGENT_FILES, DEFAULT_MAX_DEPTH, LlmDoManifest, manifests, within
 from llmdo.features.llm_do.tools import (
     CLASSES,
     COUNTERPARTS,
