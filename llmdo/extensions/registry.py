@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
     from typing import Any
 
-    from llmdo.extensions.spec import Extension
+    from llmdo.extensions.spec import Extension, ForeignFormat
 
 _FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "features")  # noqa: PTH118, PTH120
 
@@ -37,6 +37,12 @@ def features() -> tuple[Extension, ...]:
     there: list[Extension] = [import_module(f"llmdo.features.{name}").EXTENSION for name in folders()]
     names = {each.name for each in there}
     return tuple(each for each in there if names.issuperset(each.needs))
+
+
+def formats(extensions: Iterable[Extension] = ()) -> Mapping[str, ForeignFormat]:
+    """The formats that parts of llmdo and the `extensions` of a workspace read, sorted by name."""
+    every = (*features(), *extensions)
+    return dict(sorted((name, form) for each in every for name, form in each.formats.items()))
 
 
 def module_with(stated: Iterable[str | None], what: str) -> ModuleType:

@@ -25,6 +25,10 @@ class ForeignFormat:
 
     `reader.read(tree)` returns a `llmdo.foreign.team.Team`; `table.TABLE` lists the abilities of the format's tools.
     """
+    product: str = ""
+    """The tool that it belongs to, as people call it; left out, that is the name of the format."""
+    below: tuple[str, ...] = ()
+    """Globs of files that only count where the tool starts in their folder: in folders below they are named."""
 
 
 @dataclass(frozen=True, slots=True)

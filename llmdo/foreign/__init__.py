@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, field, replace
-from llmdo.extensions.registry import features
+from llmdo.extensions.registry import formats as formats
 from llmdo.foreign import unsupported
 from llmdo.foreign.building import graph_of
 from llmdo.foreign.team import claimed, together
@@ -56,12 +56,6 @@ class Foreign:
     """The team of each format that is present."""
     graph: Graph
     analysis: Analysis = field(compare=False)
-
-
-def formats(extensions: Iterable[Extension] = ()) -> Formats:
-    """The formats that parts of llmdo and the `extensions` of a workspace read, sorted by name."""
-    every = (*features(), *extensions)
-    return dict(sorted((name, form) for each in every for name, form in each.formats.items()))
 
 
 def table_of(form: ForeignFormat) -> tuple[Line, ...]:
@@ -111,7 +105,7 @@ def read(
         if not team.agents and not team.problems and not may_be_empty:
             raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_instead(form, tree, known))
         if form == AUTO:
-            notes = (sighting.note for sighting in unsupported.seen(tree))
+            notes = (sighting.note for sighting in unsupported.seen(tree, known))
             team = replace(team, problems=(*team.problems, *notes))
     else:
         raise LlmdoError(f"there is no folder or file `{path}`")
@@ -139,7 +133,7 @@ def _of_file(form: str, path: Path, revision: str | None, known: Formats) -> tup
     likely = _without_servers_alone([name for name, team in teams.items() if team.agents])
     if len(likely) != 1:
         root = project_of(file, unsupported.PATTERNS) or file.parent
-        sightings = unsupported.seen(_tree(root, None, revision)) if not likely else ()
+        sightings = unsupported.seen(_tree(root, None, revision), known) if not likely else ()
         seen = [each for each in sightings if root / each.path == file]
         raise LlmdoError(
             f"`{path}` may be a file of {' or '.join(likely)}"
@@ -162,7 +156,7 @@ def _nothing_of(form: str) -> str:
 def _teams(tree: Tree, known: Formats) -> list[Team]:
     """The team of each format with files in the tree; other readers are not even imported."""
     # One walk for all of them.
-    tree.find([*unsupported.WALKED, *(pattern for form in known.values() for pattern in form.files)])
+    tree.find([*unsupported.walked(known), *(pattern for form in known.values() for pattern in form.files)])
     return [_team(form, tree) for form in known.values() if any(tree.find(form.files))]
 
 
@@ -177,7 +171,7 @@ def _instead(form: str, tree: Tree, known: Formats) -> str:
     if others:
         wanted = others[0] if len(others) == 1 else AUTO
         return f"there are files of {' and '.join(others)}: --from {wanted}"
-    return unsupported.summary(unsupported.seen(tree)) or _names(known)
+    return unsupported.summary(unsupported.seen(tree, known)) or _names(known)
 
 
 def _names(known: Formats) -> str:

@@ -221,7 +221,9 @@ def _without(team: Team, paths: set[str]) -> Team:
     agents = tuple(agent for agent in team.agents if agent.path not in paths)
     if team.format == "mcp":
         return replace(team, agents=agents)
-    if not any(path.startswith(_OF_CLAUDE) for path in team.files) and not any(agent.path for agent in agents):
+    if not any(path.startswith(_OF_CLAUDE) for path in team.files) and not any(
+        agent.path for agent in agents
+    ):
         agents = ()  # what is left is built in, for those that are not there
     problems = tuple(problem for problem in team.problems if problem.at.path not in paths)
     return replace(team, agents=agents, problems=problems)
