@@ -24,6 +24,7 @@ from llmdo.features.github_actions.tokens import (
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
 from llmdo.foreign import servers
 from llmdo.foreign.files import json_at
+from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.team import capability_of
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from llmdo.features.github_actions.walking import Site
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
 FREE = "danger-full-access"
@@ -137,6 +139,8 @@ def _args_of_codex(args: str) -> tuple[str, ...]:
 
 
 _ALL_OF_COPILOT = frozenset({"--allow-all", "--allow-all-tools", "--yolo"})
+_FLAGS_OF_COPILOT: dict[str, Decision] = {"--allow-tool": "allowed", "--deny-tool": "blocked"}
+_RULES_OF_COPILOT = RuleTable(order=STRICTEST, text=form(r"[^(]+?"))
 _CORE = re.compile(r"(?P<tool>\w+)(?:\((?P<what>.*)\))?", re.DOTALL)
 _SHELLS = frozenset({"ShellTool", "run_shell_command", "shell"})
 _GEMINI = {
@@ -243,26 +247,32 @@ def is_told_to_allow(site: Site) -> str | None:
 
 
 def copilot_grants(site: Site) -> Iterator[Grant]:
-    """Copilot CLI reads files and GitHub; its other tools need flags that allow them."""
-    at, token = site.at, token_of(site)
-    words = site.run.words
-    allowed = set(_values(words, "--allow-tool"))
-    denied = set(_values(words, "--deny-tool"))
-    everything = bool(_ALL_OF_COPILOT & set(words))
+    """Copilot CLI reads files and GitHub; its other tools need flags that allow them, and none that denies them."""
+    at, token, words = site.at, token_of(site), site.run.words
+    rules = [
+        rule
+        for flag, decision in _FLAGS_OF_COPILOT.items()
+        for value in _values(words, flag)
+        if (rule := _RULES_OF_COPILOT.rule(value, decision, at))
+    ]
+    if _values(words, "--allow-url"):
+        rules.append(PermissionRule("url", None, "allowed", at))
+    default: Decision = "allowed" if _ALL_OF_COPILOT & set(words) else "blocked"
     for tool in ("read", "github"):
         yield granted(tool, tool, LINES[f"copilot: {tool}"].capabilities, at)
-    if "write" not in denied and (everything or "write" in allowed):
-        yield granted("write", "write", LINES["copilot: write"].capabilities, at)
-    if everything or "url" in allowed or _values(words, "--allow-url"):
-        yield granted("url", "url", LINES["copilot: url"].capabilities, at)
-    if "shell" not in denied and (everything or "shell" in allowed):
-        yield from by_shell(site, token, "shell", at)
-    for entry in sorted(allowed - {"read", "shell", "url", "write"}):
-        tool, _, pattern = entry.partition("(")
-        if tool == "shell":
-            yield from by_command(site, token, pattern.rstrip(")"), "shell", at)
-        elif entry not in denied:
-            yield granted(tool, tool, LINES["copilot: SERVER"].capabilities, at, is_open=True)
+    own = ("write", "url", "shell")
+    servers_named = {rule.tool for rule in rules if rule.decision == "allowed"} - {"read", *own}
+    for tool in (*own, *sorted(servers_named)):
+        line = LINES[f"copilot: {tool if tool in own else 'SERVER'}"]
+        for ruling in _RULES_OF_COPILOT.rulings(rules, tool, line.raised, default):
+            if ruling.decision == "blocked":
+                continue
+            if tool != "shell":
+                yield granted(tool, tool, map(str, ruling.capabilities), at, is_open=tool not in own)
+            elif ruling.rule is None or ruling.rule.pattern is None:
+                yield from by_shell(site, token, tool, at)
+            else:
+                yield from by_command(site, token, ruling.rule.pattern, tool, at)
 
 
 def _values(words: tuple[str, ...], flag: str) -> list[str]:
