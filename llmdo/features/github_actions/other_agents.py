@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import items, table, text
+from llmdo.base.parts import items, table
 from llmdo.base.values import dataclass, replace
 from llmdo.features.gemini import SETTINGS
 from llmdo.features.github_actions.scripts import EXPRESSION
@@ -22,10 +22,13 @@ from llmdo.features.github_actions.tokens import (
     writes,
 )
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
+from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
+from llmdo.features.opencode.permissions import RULES, rules_of
 from llmdo.foreign import servers
-from llmdo.foreign.files import json_at
+from llmdo.foreign.files import Files, json_at
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.team import capability_of
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
     from llmdo.policy.vocabulary import Decision
-    from llmdo.syntax.document import Place
 
 FREE = "danger-full-access"
 
@@ -287,25 +289,25 @@ def opencode_grants(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool]:
     at, token = site.at, token_of(site)
     if site.run.key == "uses" and (site.input("use_github_token") or ("false", at))[0] != "true":
         token = TokenPermissions(OF_AN_APP, at)
-    settings: Mapping[str, object] = {}
-    for path in ("opencode.json", "opencode.jsonc"):
-        if document := json_at(tree, path):
-            settings = document.data
-    permission = settings.get("permission")
-    rules: Mapping[str, object] = {"*": permission} if isinstance(permission, str) else table(permission)
+    documents = [document for path in OPENCODE_SETTINGS[:2] if (document := json_at(tree, path))][-1:]
+    rules = [rule for each in documents for rule in rules_of(Files(tree, "opencode"), Place(each, ()))]
     grants: list[Grant] = []
     for name, line in LINES.items():
         tool = name.removeprefix("opencode: ")
-        rule = rules.get(tool, rules.get("*", line.decision))
-        words = rule if isinstance(rule, str) else text(table(rule).get("*")) or "allow"
-        if tool == name or words in ("ask", "deny"):
+        if tool == name:
             continue
-        if tool == "bash":
-            grants += by_shell(site, token, tool, at)
-        else:
-            grants.append(granted(tool, tool, line.capabilities, at))
-    for name, server in table(settings, "mcp").items():
-        grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
+        for ruling in RULES.rulings(rules, tool, line.raised, line.decision):
+            if ruling.decision != "allowed":
+                continue  # nobody is there to be asked
+            if tool != "bash":
+                grants.append(granted(tool, tool, map(str, ruling.capabilities), at))
+            elif ruling.rule is None or RULES.whole(ruling.rule, tool):
+                grants += by_shell(site, token, tool, at)
+            else:
+                grants += by_command(site, token, ruling.rule.pattern or "", tool, at)
+    for each in documents:
+        for name, server in table(each.data, "mcp").items():
+            grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
     return tuple(grants), not rules
 
 

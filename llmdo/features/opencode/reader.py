@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import did_you_mean, excerpt
 from llmdo.base.values import dataclass
 from llmdo.features.opencode import AGENTS, SETTINGS
-from llmdo.features.opencode.permissions import RULES, TASK, grants_by, matches
-from llmdo.features.opencode.table import TABLE
+from llmdo.features.opencode.permissions import RULES, TASK, grants_by, matches, rules_of
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import Files
-from llmdo.foreign.permissions import WORDS, PermissionRule
+from llmdo.foreign.permissions import PermissionRule
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax.document import Document, Place
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from llmdo.foreign.tree import Tree
     from llmdo.graph.described import Server
-    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Route
 
 KEYS = frozenset(
@@ -31,8 +29,6 @@ KEYS = frozenset(
         "prompt", "reasoningEffort", "steps", "temperature", "tools", "top_p", "topP", "variant",
     }
 )  # fmt: skip
-_LINES = {line.tool: line for line in TABLE}
-_OLD_NAMES = {"write": "edit", "patch": "edit", "multiedit": "edit", "ls": "list"}
 BUILT_IN: Mapping[str, tuple[str, ...]] = {
     "explore": ("bash", "codesearch", "glob", "grep", "list", "read", "webfetch", "websearch"),
     "general": (),
@@ -94,40 +90,6 @@ def _is_off(declaration: _Declaration) -> bool:
     return declaration.table.get("disable") is True
 
 
-def _rules(files: Files, declaration: _Declaration, table: Mapping[str, object]) -> Iterator[PermissionRule]:
-    """The rules of one `permission`, and of the older `tools`, in their order."""
-    tools: object = table.get("tools")
-    for name, value in tools.items() if isinstance(tools, dict) else ():
-        if isinstance(value, bool):
-            decision: Decision = "allowed" if value else "blocked"
-            yield PermissionRule(
-                _OLD_NAMES.get(str(name), str(name)), "*", decision, declaration.place("tools", name)
-            )
-    permission: object = table.get("permission")
-    if isinstance(permission, str):
-        yield from _rule(files, declaration, "*", "*", permission, "permission")
-        return
-    for name, value in permission.items() if isinstance(permission, dict) else ():
-        if not set(name) & set("*?_") and reading.misspelt(name, _LINES):
-            files.unknown_key(declaration.place("permission", name, of_key=True), name, _LINES)
-        tool = _OLD_NAMES.get(str(name), str(name))
-        if not isinstance(value, dict):
-            yield from _rule(files, declaration, tool, "*", value, "permission", name)
-            continue
-        for pattern, word in value.items():
-            yield from _rule(files, declaration, tool, pattern, word, "permission", name, pattern)
-
-
-def _rule(
-    files: Files, declaration: _Declaration, tool: str, pattern: str, word: object, *route: str
-) -> Iterator[PermissionRule]:
-    at = declaration.place(*route)
-    if isinstance(word, str) and word in WORDS:
-        yield PermissionRule(tool, pattern, WORDS[word], at)
-    else:
-        files.unknown_key(at, str(word), WORDS)
-
-
 @dataclass(frozen=True, slots=True)
 class _OpencodeProject:
     """The common data of all agents of a project."""
@@ -140,11 +102,7 @@ class _OpencodeProject:
 
     def agents(self) -> Iterator[Agent]:
         """Every agent that is not switched off."""
-        common = [
-            rule
-            for document in self.documents
-            for rule in _rules(self.files, _Declaration(document, (), document.data, ""), document.data)
-        ]
+        common = [rule for document in self.documents for rule in rules_of(self.files, Place(document, ()))]
         known: dict[str, tuple[Server, Place]] = {}
         for document in self.documents:
             known.update(servers.servers_in(document, "mcp"))
@@ -199,7 +157,7 @@ class _OpencodeProject:
         for key in agent.table:
             if reading.misspelt(key, KEYS):
                 self.files.unknown_key(agent.place(key, of_key=True), key, KEYS)
-        own = list(_rules(self.files, agent, agent.table))
+        own = list(rules_of(self.files, agent.place()))
         rules = [*common, *own]
         at = (
             agent.place("description", of_key=True)
