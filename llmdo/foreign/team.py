@@ -101,8 +101,9 @@ class Agent:
     name: str
     """Its identity in the whole project."""
     at: Place
-    path: str
-    prompt: str
+    path: str = ""
+    """The path of its file; empty if it has none."""
+    prompt: str = ""
     header: Mapping[str, object] = field(default_factory=dict)
     """The rest of its file."""
     description: str | None = None

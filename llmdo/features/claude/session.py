@@ -71,8 +71,7 @@ class SessionTools:
         if {name, f"mcp__{server}", EVERY_SERVER} & {*self.taken}:
             return
         known = self.servers[server][0] if server in self.servers else Server()
-        default_grant = mcp.grant(name, known, at, "needs_approval", "")
-        line = Line(name, tuple(map(str, default_grant.capabilities)), "needs_approval", "open", "")
+        line = mcp.line(name, known, "needs_approval")
         for grant in self.settings.grants(line, at, self.mode, self.approved):
             yield replace(grant, server=known)
 
@@ -100,8 +99,6 @@ def main_session(name: str, tools: SessionTools, at: Place, own: Iterable[str] =
     return Agent(
         name=name,
         at=at,
-        path="",
-        prompt="",
         description="What Claude Code is where a person starts it.",
         grants=tuple(tools.inherited(at)),
         calls=tuple(AgentCall(name=called, at=at) for called in own if not settings.denies_call(called)),
@@ -143,8 +140,6 @@ def built_in_agents(
             yield Agent(
                 name=name,
                 at=at,
-                path="",
-                prompt="",
                 description="Built into Claude Code.",
                 grants=tuple(_grants(kind, by_name[name], at)),
                 everyone=at if has_all and not tools.settings.denies_call() else None,

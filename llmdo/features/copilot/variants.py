@@ -67,8 +67,6 @@ def built_in_agents(agents: Sequence[Agent]) -> Iterator[Agent]:
             yield Agent(
                 name=name,
                 at=at,
-                path="",
-                prompt="",
                 description="Built into GitHub Copilot.",
                 grants=tuple(
                     tools.every(at)
@@ -104,7 +102,6 @@ def in_editor(
         agent.name + THERE: replace(
             _moved(agent, in_editor_by_name, callable_),
             name=agent.name + THERE,
-            path="",
             is_entry=False,
             is_callable=False,
             inherits=False,
@@ -115,9 +112,7 @@ def in_editor(
         calls = tuple(
             AgentCall(name=_there(agent.name, in_editor_by_name), at=agent.at) for agent in callable_
         )
-        beside[EVERYONE] = Agent(
-            name=EVERYONE, at=everyone, path="", prompt="", calls=calls, is_entry=False, is_callable=False
-        )
+        beside[EVERYONE] = Agent(name=EVERYONE, at=everyone, calls=calls, is_entry=False, is_callable=False)
     yield from moved
     waiting = [call.name for agent in moved for call in agent.calls]
     while waiting:
@@ -158,6 +153,4 @@ def apart(agents: Sequence[Agent]) -> Iterator[Agent]:
             continue
         name = agent.name + HANDOFF
         yield replace(agent, calls=(*free, AgentCall(name=name, at=left[0].at)))
-        yield Agent(
-            name=name, at=left[0].at, path="", prompt="", calls=left, is_entry=False, is_callable=False
-        )
+        yield Agent(name=name, at=left[0].at, calls=left, is_entry=False, is_callable=False)

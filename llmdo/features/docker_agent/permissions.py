@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean
-from llmdo.base.parts import table
+from llmdo.base.parts import items, table
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign.permissions import WORDS, PermissionRule, RuleTable
 from llmdo.foreign.team import AgentCall
@@ -180,8 +180,7 @@ def allowed_by_hooks(
 
 def _commands(entry: Mapping[str, object]) -> Iterator[str]:
     """The commands in the hooks of an entry."""
-    hooks = entry.get("hooks")
-    for hook in hooks if isinstance(hooks, list) else ():
+    for hook in items(entry.get("hooks")):
         command = hook.get("command") if isinstance(hook, dict) else None
         if isinstance(command, str):
             yield command

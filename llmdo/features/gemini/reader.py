@@ -122,8 +122,6 @@ def _session(name: str, document: Document, home: Home, agents: Iterable[Agent])
     return Agent(
         name=name,
         at=at,
-        path="",
-        prompt="",
         header=document.data,
         description="The session of Gemini CLI.",
         grants=tuple(home.everything(at)),
@@ -138,8 +136,6 @@ def _browser(at: Place) -> Agent:
     return Agent(
         name=BROWSER,
         at=at,
-        path="",
-        prompt="",
         description="Built into Gemini CLI.",
         grants=(_BROWSER_LINE.grant(at, ORIGIN, toolset="a browser"),),
         is_entry=False,

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, finding
+from llmdo.base.parts import items
 from llmdo.base.values import dataclass
 from llmdo.foreign import reading
 from llmdo.foreign.team import Remark
@@ -112,8 +113,7 @@ class LlmDoManifest:
     def files(self, *keys: str) -> Iterator[tuple[str, Place]]:
         """The paths of files that it names, each from the folder of the whole tree, and its place."""
         for key in keys:
-            listed = self.document.data.get(key)
-            for number, path in enumerate(listed if isinstance(listed, list) else ()):
+            for number, path in enumerate(items(self.document.data.get(key))):
                 if isinstance(path, str) and path:
                     yield within(self.folder, path), Place(self.document, (key, number))
 

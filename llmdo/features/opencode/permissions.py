@@ -9,7 +9,6 @@ from llmdo.base.parts import table
 from llmdo.base.values import replace
 from llmdo.features.opencode.table import TABLE
 from llmdo.foreign import reading, servers
-from llmdo.foreign.lines import Line
 from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, RuleTable
 from llmdo.syntax.document import Place
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.foreign.files import Files
+    from llmdo.foreign.lines import Line
     from llmdo.foreign.team import Grant
     from llmdo.graph.described import Server
     from llmdo.policy.vocabulary import Decision
@@ -80,9 +80,7 @@ def grants_by(
         if line.tool.islower():
             yield from _grants(line, rules, at, toolset)
     for server, (reached, _) in known.items():
-        default_grant = servers.grant(server, reached, at, "allowed", "")
-        line = Line(f"{server}_*", tuple(map(str, default_grant.capabilities)), "allowed", "open", "")
-        for grant in _grants(line, rules, at):
+        for grant in _grants(servers.line(f"{server}_*", reached, "allowed"), rules, at):
             yield replace(grant, toolset=server, tool=server, server=reached)
 
 

@@ -139,8 +139,6 @@ class _OpencodeProject:
             yield Agent(
                 name=name,
                 at=at,
-                path="",
-                prompt="",
                 description="Built into opencode.",
                 grants=tuple(grants_by(rules, at, known, None)),
                 is_entry=False,
