@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
-from llmdo.policy.authority import Capability, scopes_meet
+from llmdo.policy.authority import MOST_BITS, Capability, scopes_meet
 from llmdo.policy.composition import Layer
 from llmdo.policy.flow import NO_FLOWS, read_by
 from llmdo.policy.vocabulary import UNTRUSTED
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.graph.worker import Worker
+    from llmdo.policy.closed import Closure
     from llmdo.workspace.project import Project
 
 
@@ -54,14 +56,20 @@ def open_answer(project: Project) -> Iterator[Diagnostic]:
             why = f"it carries up to {worker.closed} bits, and `max-bits` admits {most}"
         else:
             closure = answer_of(worker, project.workspace.modules)
-            place, problem = next(iter(closure.problems if closure else ()), ("", "may be anything"))
-            why = f"`{place}` {problem}" if place else f"it {problem}"
+            why = _openness(closure) if closure else "it may be anything"
         yield finding(
             "LDO514",
             worker.schema_out.at.location,
             f"the answer of `{worker.name}` may carry a stranger's words: {why}",
             hint="list or bound each value of the type, or hand its text over by `output: sealed`",
         )
+
+
+def _openness(closure: Closure) -> str:
+    """The part of a type that is open; else it only carries too much."""
+    for place, problem in closure.problems:
+        return f"`{place}` {problem}" if place else f"it {problem}"
+    return f"it carries up to {ceil(closure.bits)} bits, and {MOST_BITS} are the most that a closed answer carries"
 
 
 def _admitted_bits(project: Project) -> dict[str, int]:
