@@ -110,7 +110,7 @@ class Analysis(Premises):
         return known
 
     def calls_of(self, entry: Entry) -> Iterator[tuple[Shape, Reference]]:
-        """The calls of `entry` by its own tool, and those that its code can make, such as workers with files."""
+        """The calls of `entry` by its own tool, and those that its code can make, of tools and workers with files."""
         if (own := toolkit.own_tool(self.graph, entry)) and entry.tool and entry.use:
             assurance = assurance_of(self.graph, entry.use.name)
             called = Reference(entry.use.name, entry.tool.at)

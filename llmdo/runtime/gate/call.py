@@ -43,11 +43,11 @@ class Call:
     raised: tuple[Capability, ...]
     declared: tuple[Capability, ...]
     config: Mapping[str, object] = field(default_factory=dict)
-    """The toolset's."""
+    """The configuration of the toolset."""
     labels: Labels = field(default_factory=dict)
-    """Those of flow rules that its caller has read, each with the place at which it came in."""
+    """The labels of flow rules that its caller has read, each with the place at which it came in."""
     brought: Labels = field(default_factory=dict)
-    """Of the sealed texts anywhere in its arguments."""
+    """The labels of the sealed texts anywhere in its arguments."""
     sends: bool = True
     """Whether it sends anything out."""
     asks: str | None = None
@@ -136,9 +136,9 @@ class Attempt:
     files: Root
     """The folder for tools."""
     labels: Labels = field(default_factory=dict)
-    """Under these it is chosen."""
+    """The labels under which it is chosen."""
     brought: Labels = field(default_factory=dict)
-    """Of the sealed texts in its arguments."""
+    """The labels of the sealed texts in its arguments."""
     targets: frozenset[str] | None = None
     """The arguments that say to whom or on which object it acts; None if nobody says, so that each may."""
     sealed: tuple[str, ...] = ()
@@ -294,7 +294,7 @@ def outside_of(call: Call) -> str | None:
 
 
 def _scopes(raised: Capability, declared: Iterable[Capability]) -> list[str]:
-    """The scopes within which the tool may do this."""
+    """The scopes within which the tool declares the capability `raised`."""
     return sorted(
         {each.scope for each in declared if each.covers_name(raised.name) and each.scope is not None}
     )

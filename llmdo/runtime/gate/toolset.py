@@ -119,7 +119,7 @@ class Gate(WrapperToolset[object]):
         return instructions
 
     def _note_words(self, tools: Iterable[Tool]) -> None:
-        """Labels words of these tools outside of any decision: they may come from all declared capabilities."""
+        """Adds the labels of words that these tools give without a decided call: perhaps of all that they declare."""
         if capabilities := {each for tool in tools for each in tool.capabilities}:
             self._labelled.carry(declared(self.config.base.labelling, capabilities, self.frame.path))
 
