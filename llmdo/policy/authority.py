@@ -243,7 +243,7 @@ class Carried:
     labels: frozenset[Capability] = frozenset()
     """Those of its context and of its arguments."""
     sends: bool = True
-    """Whether it sends anything: a call without arguments does not."""
+    """Whether it sends anything: a call of a tool without targets does not."""
 
 
 NOTHING_CARRIED = Carried()

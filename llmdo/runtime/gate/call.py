@@ -58,7 +58,7 @@ class Call:
     @property
     def carried(self) -> Carried:
         """The facts that flow rules ask for."""
-        return Carried(frozenset(self.labels), sends=self.sends and bool(self.arguments))
+        return Carried(frozenset(self.labels), sends=self.sends)
 
     def decided(
         self,
@@ -141,6 +141,8 @@ class Attempt:
     """The labels of the sealed texts in its arguments."""
     targets: frozenset[str] | None = None
     """The arguments that say to whom or on which object it acts; None if nobody says, so that each may."""
+    sends: bool = True
+    """Whether it sends anything out."""
     sealed: tuple[str, ...] = ()
     """Targets that are a sealed text."""
     asks: str | None = None
@@ -158,7 +160,7 @@ class Attempt:
             declared=declared,
             labels=self.labels,
             brought=self.brought,
-            sends=self.targets != frozenset(),
+            sends=self.sends,
             config=copied(self.use.config),
             asks=asks or self.asks,
         )
