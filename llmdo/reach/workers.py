@@ -89,7 +89,7 @@ class WorkerIndex:
                 own = first_rules.setdefault(_decided(stated), stated)
             if own:
                 rules[name] = own
-            if own or worker.may is not None:
+            if own or worker.may is not None or worker.flows is not NO_FLOWS:
                 governed.append(worker)
             if worker.attachments.are_refused:
                 without_files.append(name)
