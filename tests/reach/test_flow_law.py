@@ -551,7 +551,9 @@ def test_a_type_of_many_that_each_name_the_next_twice_is_judged_at_once() -> Non
 
 def test_a_type_of_very_many_that_each_name_the_next_is_open() -> None:
     classes = [f"class A{n}(BaseModel):\n    a: A{n + 1}\n" for n in range(5000)]
-    assert not closure_of(schema_of("".join([*classes, "class A5000(BaseModel):\n    a: bool\n"]), "A0")).is_closed
+    assert not closure_of(
+        schema_of("".join([*classes, "class A5000(BaseModel):\n    a: bool\n"]), "A0")
+    ).is_closed
 
 
 class _Listed(BaseModel):
