@@ -73,7 +73,7 @@ class Extension:
     commands: Mapping[str, str] = field(default_factory=dict)
     """Commands, to the module with `PLACE`, its place in the help, and `add_to(app)`."""
     stores: Mapping[str, str] = field(default_factory=dict)
-    """Schemes of addresses, such as `postgresql`, to the module that is a `llmdo.journal.opening.Store`."""
+    """Schemes of addresses of journals, such as `postgresql`, to the module, a `llmdo.journal.opening.Store`."""
     queue: str | None = None
     """The module that passes items of batches to workers elsewhere: a `llmdo.services.queue.BatchQueue`."""
     views: tuple[str, ...] = ()

@@ -100,7 +100,7 @@ EVIDENCE = (
     _Evidence("Junie", (".junie/guidelines.md",), "file of rules"),
     _Evidence("Goose", (".goosehints",), "file of rules"),
 )  # fmt: skip
-"""Files by which tools are known; for each tool, the first line with files counts."""
+"""Files by which tools are known; of several items for one tool, the first with files counts."""
 
 REQUIRING = (
     "pyproject.toml",

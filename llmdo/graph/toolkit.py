@@ -75,7 +75,7 @@ def tools_of(graph: Graph, worker: Worker | None, use: Use) -> Mapping[str, Tool
 
 
 def _with_changes(tool: Tool) -> Tool:
-    """`tool` with the capabilities that the gate adds for files changed by its hook's account."""
+    """`tool` with the capabilities that the gate adds for the files that a call changes, as its hook says."""
     if not tool.hook:
         return tool
     changed = [each.scope for each in tool.capabilities if is_change(each)]

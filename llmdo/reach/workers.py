@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Sorted(NamedTuple):
-    """The differences between workers beyond their names."""
+    """The workers sorted by their differences other than names."""
 
     governed: tuple[Worker, ...]
     rules: Mapping[str, tuple[Rule | FlowRule, ...]]

@@ -36,11 +36,11 @@ class TrustRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustOutcome:
-    """The trusted code of a workspace."""
+    """The result of trusting a workspace; `question` holds the code that it would execute."""
 
     question: TrustQuestion
     is_new: bool
-    """Whether it was not before."""
+    """Whether it was not trusted before."""
 
 
 def give(request: TrustRequest) -> TrustOutcome:

@@ -154,7 +154,7 @@ def _written_name(field: ast.AnnAssign) -> str:
 
 
 def _has_default(value: ast.expr | None) -> bool:
-    """Whether a field may be left out, as the schema of the output says too."""
+    """Whether a field may be left out, also by the schema of the written form."""
     if not isinstance(value, ast.Call) or last_name(value.func) != "Field":
         return value is not None
     named = {keyword.arg for keyword in value.keywords}

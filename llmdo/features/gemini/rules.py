@@ -57,7 +57,7 @@ def tool_called(name: str) -> str:
 
 
 def listed(items: Iterable[tuple[str, Place]]) -> tuple[Listed, ...]:
-    """The items of a list of tools; others are left out."""
+    """The items of a list of tools, without texts that name no tool."""
     parsed = ((_ITEM.fullmatch(text.strip()), at) for text, at in items)
     return tuple(Listed(tool_called(item["tool"]), item["what"], at) for item, at in parsed if item)
 
@@ -124,7 +124,7 @@ class GeminiRules:
         return not is_core or self._is_excluded(tool)
 
     def _decided(self, line: Line) -> tuple[Decision | None, Place | None]:
-        """The decision about the whole tool; None if only parts of it are decided."""
+        """The decision about the whole tool; None if agents have only parts of it."""
         question_at = next((each.at for each in self.needs_confirmation if each.names(line.tool)), None)
         if question_at:
             return "needs_approval", question_at
