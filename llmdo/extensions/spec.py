@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+AUTO = "auto"
+"""Every format that is present, all together; no format is called so."""
+
+
 @dataclass(frozen=True, slots=True)
 class ForeignFormat:
     """A format of projects of another agent tool."""
