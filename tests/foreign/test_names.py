@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from llmdo import foreign
+from llmdo.extensions.spec import AUTO
+from llmdo.foreign.known import formats
 from llmdo.reach.paths import origins_of, rows_to, target_of
 from llmdo.render.reach import capability
 from tests.foreign.test_cases import ALL, CASES, format_of
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("form", [*foreign.formats(), foreign.AUTO])
+@pytest.mark.parametrize("form", [*formats(), AUTO])
 def test_every_name_in_a_reach_is_one_that_can_be_asked_about(form: str) -> None:
     cases = [case for case in ALL if format_of(case) == form]
     assert cases
