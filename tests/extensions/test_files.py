@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import py_compile
 import shutil
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.workspace import project
-from tests.extensions.conftest import change
+from tests.extensions.conftest import change, forget
 from tests.support.commands import llmdo
 
 FACTS = "acme_llmdo-1.0.dist-info"
@@ -120,15 +121,10 @@ def test_code_that_python_would_run_whatever_its_source_says_is_refused(
             broken(root, "Python would run a file of `__pycache__` in place of `acme_llmdo/rules.py`")
         else:
             assert project.read(root).is_current
-            forget_all()
+            forget()
     stale = Path(importlib.util.cache_from_source(str(rules)))
     stale.write_bytes(b"0000" + stale.read_bytes()[4:])  # of another Python, which this one does not run
     assert project.read(root).is_current
-
-
-def forget_all() -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "acme_llmdo"]:
-        del sys.modules[name]
 
 
 def without_record(facts: Path) -> None:
@@ -220,3 +216,33 @@ def test_an_entry_point_that_names_nothing_is_told(
 def test_an_entry_point_of_the_command_itself_is_told(root: Path, packages: Path, policy: Path) -> None:
     (packages / FACTS / "entry_points.txt").write_text("[llmdo.extension]\nacme = __main__:main\n")
     assert "the module `__main__` that the extension `acme-llmdo` names" in llmdo(root, "check").stdout
+
+
+def test_an_installation_in_place_is_refused(
+    root: Path, packages: Path, policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    (packages / "acme_llmdo").rename(sources / "acme_llmdo")
+    (packages / "acme.pth").write_text(str(sources))
+    (packages / FACTS / "RECORD").write_text(f"acme.pth,,\n{FACTS}/METADATA,,\n")
+    monkeypatch.syspath_prepend(str(sources))
+    done = llmdo(root, "check")
+    assert done.returncode == 2
+    assert (
+        "the module `acme_llmdo` that the extension `acme-llmdo` names is not one of its own files"
+        in done.stdout
+    )
+    assert "without `-e`" in done.stdout
+    assert "acme_llmdo" not in sys.modules
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are any bytes on Linux alone")
+def test_a_file_whose_name_is_no_text_counts(root: Path, packages: Path, policy: Path) -> None:
+    (packages / "acme_llmdo" / os.fsdecode(b"\xff.py")).touch()
+    assert not project.read(root).is_current
+
+
+def test_a_pipe_among_the_files_is_not_waited_for(root: Path, packages: Path, policy: Path) -> None:
+    os.mkfifo(packages / "acme_llmdo/pipe")
+    broken(root, "it lacks its file `acme_llmdo/pipe`")
