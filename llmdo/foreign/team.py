@@ -117,7 +117,7 @@ class Agent:
     input: str | None = None
     """Its input when a person starts it without a word."""
     function: str | None = None
-    """FILE.py:NAME of the project's function that starts agents, instead of an agent."""
+    """FILE.py:NAME, if it is no agent but the function of a project that starts its agents."""
     grants: tuple[Grant, ...] = ()
     calls: tuple[AgentCall, ...] = ()
     everyone: Place | None = None

@@ -15,14 +15,14 @@ from llmdo.base import parts
 from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, replace
-from llmdo.extensions.registry import formats
 from llmdo.foreign import reading
+from llmdo.foreign.known import formats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.extensions.spec import ForeignFormat
+    from llmdo.foreign.known import Formats
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
@@ -103,7 +103,7 @@ EVIDENCE = (
     _Evidence("Junie", (".junie/guidelines.md",), "file of rules"),
     _Evidence("Goose", (".goosehints",), "file of rules"),
 )  # fmt: skip
-"""Files by which tools are known; for each tool, the first line with files counts."""
+"""Files by which tools are known; of several items for one tool, the first with files counts."""
 
 REQUIRING = (
     "pyproject.toml",
@@ -129,12 +129,12 @@ PATTERNS = (*(pattern for each in EVIDENCE for pattern in each.patterns), *REQUI
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
-def walked(known: Mapping[str, ForeignFormat]) -> tuple[str, ...]:
+def walked(known: Formats) -> tuple[str, ...]:
     """Every pattern looked for, to be found in one walk."""
     return (*PATTERNS, *(pattern for each in _below(known) for pattern in each.patterns))
 
 
-def seen(tree: Tree, known: Mapping[str, ForeignFormat] | None = None) -> tuple[Sighting, ...]:
+def seen(tree: Tree, known: Formats | None = None) -> tuple[Sighting, ...]:
     """The traces in a project of tools that no format of `known` belongs to, each tool once.
 
     Without `known`, those formats are the ones of llmdo itself.
@@ -156,16 +156,16 @@ def seen(tree: Tree, known: Mapping[str, ForeignFormat] | None = None) -> tuple[
     )
 
 
-def _products(known: Mapping[str, ForeignFormat]) -> set[str]:
-    return {form.product or name for name, form in known.items()}
+def _products(known: Formats) -> set[str]:
+    return {form.product for form in known.values()}
 
 
-def _below(known: Mapping[str, ForeignFormat]) -> Iterator[_Evidence]:
+def _below(known: Formats) -> Iterator[_Evidence]:
     """The files of supported tools that count only for a start in their folder, by the names of the tools."""
-    for name, form in sorted(known.items(), key=lambda item: item[1].product or item[0]):
+    for form in sorted(known.values(), key=lambda form: form.product):
         if form.below:
             patterns = tuple(f"*/**/{pattern}" for pattern in form.below)
-            yield _Evidence(form.product or name, patterns, "file in a folder below")
+            yield _Evidence(form.product, patterns, "file in a folder below")
 
 
 def summary(sightings: Iterable[Sighting]) -> str | None:

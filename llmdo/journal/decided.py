@@ -28,7 +28,7 @@ class DecidedCall:
     arguments: Mapping[str, object] = field(compare=False)
     """Those decided on. No record repeats them: the response that made the call has them."""
     raised: tuple[Capability, ...]
-    """The known effects of the call."""
+    """The capabilities of the call, as far as the gate can tell."""
     declared: tuple[Capability, ...]
     """The most that it could have raised."""
     labels: tuple[str, ...] = ()

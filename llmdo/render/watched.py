@@ -108,7 +108,7 @@ def _answer(answer: Mapping[str, object]) -> dict[str, Json]:
 
 
 def request(shown: ShownRequest) -> dict[str, Json]:
-    """One request to a model and its answer; null if only a digest is known."""
+    """One request to a model and its answer; null for a part of which only a digest is known."""
     return {
         "path": shown.path,
         "number": shown.number,

@@ -64,7 +64,7 @@ class RunOutcome:
     unpriced: int = 0
     """Answers without a known price, which the cost leaves out."""
     labels: Mapping[str, object] | None = None
-    """Of flow rules, read by the entry's worker, for a continuing run; None without any."""
+    """The labels that the entry's worker has read, for a run that continues this one; None without any."""
     denied: tuple[DecidedCall, ...]
     """The calls that the gate refused, in order."""
     messages: tuple[ModelMessage, ...] = field(default=(), compare=False, repr=False)

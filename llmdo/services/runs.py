@@ -96,7 +96,7 @@ class PruneRequest:
     """Only these runs, even if they could be resumed."""
     keep: int | None = None
     older_than: int | None = None
-    """Days since they began; if both are None, the manifest says how many are kept."""
+    """Days since they began; if both are None, the manifest says for how many days they are kept."""
     dry_run: bool = False
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 

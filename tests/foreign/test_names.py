@@ -10,13 +10,15 @@ import pytest
 
 from llmdo import foreign
 from llmdo.cli.options import Origin
+from llmdo.extensions.spec import AUTO
+from llmdo.foreign.known import formats
 from llmdo.reach.paths import origins_of, rows_to, target_of
 from llmdo.render.reach import capability
 from tests.foreign.test_cases import ALL, CASES, format_of
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("form", [*foreign.formats(), foreign.AUTO])
+@pytest.mark.parametrize("form", [*formats(), AUTO])
 def test_every_name_in_a_reach_is_one_that_can_be_asked_about(form: str) -> None:
     cases = [case for case in ALL if format_of(case) == form]
     assert cases
@@ -36,7 +38,7 @@ def test_a_server_is_there_although_calls_of_another_one_are_milder() -> None:
 
 
 def test_help_readme_and_documentation_name_every_format() -> None:
-    forms = [*foreign.formats(), foreign.AUTO]
+    forms = [*formats(), AUTO]
     root = Path(__file__).parents[2]
     option = get_args(Origin)[1].help
     assert f"{', '.join(forms[:-1])} or {forms[-1]}." in option

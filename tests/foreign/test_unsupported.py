@@ -11,6 +11,7 @@ from llmdo import foreign
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.extensions.spec import Extension, ForeignFormat
 from llmdo.foreign import unsupported
+from llmdo.foreign.known import formats
 from llmdo.foreign.tree import DiskTree
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def test_a_tool_that_an_extension_reads_is_not_called_unsupported(tmp_path: Path
     write(tmp_path, "package.json", '{"dependencies": {"@langchain/langgraph": "1"}}')
     write(tmp_path, "game/.crew/team.yaml", "")
     reads = ForeignFormat(("crew.yaml",), "acme_llmdo.crew", "CrewAI", below=(".crew/*.yaml",))
-    known = foreign.formats([Extension(name="acme", formats={"crew": reads})])
+    known = formats([Extension(name="acme", formats={"crew": reads})])
     before = [each.product for each in unsupported.seen(DiskTree(tmp_path))]
     after = [(each.product, each.verdict) for each in unsupported.seen(DiskTree(tmp_path), known)]
     assert before == ["CrewAI", "LangGraph"]
@@ -125,13 +126,13 @@ def test_a_tool_that_an_extension_reads_is_not_called_unsupported(tmp_path: Path
 
 
 def test_no_evidence_is_kept_of_a_tool_that_is_supported() -> None:
-    products = {form.product or name for name, form in foreign.formats().items()}
+    products = {form.product for form in formats().values()}
     assert not products & {*unsupported.PACKAGES.values(), *(each.product for each in unsupported.EVIDENCE)}
 
 
-@pytest.mark.parametrize("form", foreign.formats())
+@pytest.mark.parametrize("form", formats())
 def test_files_that_count_in_their_own_folder_alone_are_files_of_the_format(form: str) -> None:
-    known = foreign.formats()[form]
+    known = formats()[form]
     assert {PurePosixPath(path).parts[0] for path in known.below} <= {
         PurePosixPath(path).parts[0] for path in known.files
     }

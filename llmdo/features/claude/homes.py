@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 OWN = ".claude/"
 SERVERS = ".mcp.json"
 USER_SETTINGS = "settings.json"
-"""The settings if the folder that is read is a person's `~/.claude` itself."""
+"""The file of settings, if the folder that is read is a person's `~/.claude` itself."""
 MANAGED_SETTINGS = "managed-settings.json"
-"""The settings of an organisation, which hold over all others."""
+"""The same if the folder is handed out by an organisation, whose settings hold over all others."""
 _TELLING = frozenset({"enabledPlugins", "hooks", "permissions", "sandbox"})
 """Keys of which a person's settings have one; other files of the same name have none."""
 

@@ -14,8 +14,8 @@ from llmdo.features.claude.homes import OWN, ClaudeHome, above_own, homes_of, wi
 from llmdo.features.claude.plugins import plugins_in
 from llmdo.features.claude.rules import items_in
 from llmdo.features.claude.session import MAIN, any_with, built_in_agents, main_session
-from llmdo.foreign import tools_of
 from llmdo.foreign.files import Files
+from llmdo.foreign.known import tools_of
 from llmdo.foreign.team import MAX_NAME, Team
 from llmdo.syntax.document import Place
 

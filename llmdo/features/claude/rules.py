@@ -26,12 +26,15 @@ _ALIKE = {
     "Bash": ("Monitor",),
     "Task": ("Agent",),
 }
-"""Tools to which every rule for another one applies."""
+"""By tool, the others that each of its rules covers as well."""
 _BY_PATH = {
     "Edit": ("MultiEdit", "NotebookEdit", "Write"),
     "Read": ("Glob", "Grep", "LS", "NotebookRead"),
 }
-"""Tools whose paths such a rule covers; one that denies or asks without a path surely covers its own tool only."""
+"""By tool, the others whose paths its rules cover too.
+
+One that denies or asks without a path counts for its own tool alone, as only that is certain.
+"""
 _WITHOUT_PATHS = {
     "Glob": "Read",
     "MultiEdit": "Edit",

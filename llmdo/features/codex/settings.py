@@ -101,7 +101,7 @@ _BUILT_IN = {
 
 @dataclass(frozen=True, slots=True)
 class CodexApprovals:
-    """The reviewers of commands in the sandbox, and of those that leave it."""
+    """The decisions about commands in the sandbox, and about those that leave it."""
 
     inside: Decision = "allowed"
     outside: Decision = "needs_approval"
@@ -166,7 +166,7 @@ def _values(value: object) -> Iterator[object]:
 
 
 def approvals_of(files: Files, layers: ConfigLayers, sandbox: Sandbox) -> CodexApprovals:
-    """The reviewers of an agent's calls; a model's answer in place of a person counts as allowed."""
+    """The decisions about an agent's calls; a model's answer in place of a person counts as allowed."""
     value, at = layers.get("approval_policy")
     approvals = CodexApprovals()
     if isinstance(value, dict):

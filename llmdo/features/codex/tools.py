@@ -203,7 +203,7 @@ class CodexTools:
 
 
 def judge_servers(files: Files, layers: ConfigLayers) -> None:
-    """Notes the unknown keys of servers in the uppermost layer."""
+    """Notes the unknown keys and approval modes of servers in the uppermost layer."""
     layer = layers.layers[0]
     for name, server in table(layer.place("mcp_servers").data).items():
         files.misspelt_keys(layer.document, _SERVER_KEYS, *layer.route, "mcp_servers", name)

@@ -83,7 +83,7 @@ def in_editor(
 ) -> Iterator[Agent]:
     """The agents; those in `only`, which run in VS Code alone, call the variants of the others in `in_editor_by_name`.
 
-    The variant of a called agent is added to the agent itself, with all that it calls from there.
+    The variant of a called agent is given besides the agent itself, with all that it calls from there.
     """
     callable_ = [agent for agent in agents if agent.is_callable and agent.name in {*in_editor_by_name, *only}]
     called = {call.name for agent in agents if agent.name not in only for call in agent.calls}

@@ -118,8 +118,8 @@ _ALLOWS = re.compile(r'permission_decision\\*"?\s*[:=]\s*\\*"?allow')
 def in_background(agents: Sequence[Agent], starts: Mapping[str, Place]) -> Iterator[Agent]:
     """The agents of a file; those in `starts` call others in the background too, which then are never asked about.
 
-    `starts` gives for the name of such an agent the place of its toolset. A variant for the background is added to the
-    agent itself, with all that it calls from there.
+    `starts` gives for the name of such an agent the place of its toolset. A variant for the background stands
+    beside the agent itself, with all that it calls from there.
     """
     by_name = {agent.name: agent for agent in agents}
     for agent in agents:

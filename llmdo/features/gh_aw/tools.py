@@ -148,7 +148,7 @@ def judge_tools(files: Files, document: Document) -> None:
 
 
 def _tools(documents: Iterable[Document]) -> Mapping[str, _NamedTool]:
-    """The settings of each tool: the first non-empty ones, of lists all together."""
+    """The settings of each tool: those of its first mention, or `true` of a later one; lists are joined."""
     tools_by_name: dict[str, _NamedTool] = {}
     for document in documents:
         tools: object = document.data.get("tools")

@@ -278,7 +278,7 @@ def copilot_grants(site: Site) -> Iterator[Grant]:
 
 
 def _values(words: tuple[str, ...], flag: str) -> list[str]:
-    """The values of a flag, one for each use."""
+    """The values of a flag over all its uses, each of which may list several."""
     values = [word.partition("=")[2] for word in words if word.startswith(f"{flag}=")]
     values += [words[number + 1] for number, word in enumerate(words[:-1]) if word == flag]
     return [part.strip() for value in values for part in re.split(r",(?![^(]*\))", value)]
