@@ -306,7 +306,7 @@ def excerpt(text: str, most: int = EXCERPT) -> str:
 
 
 def joined(sentences: Sequence[str], by: str = "; ") -> str:
-    """The first of `sentences`, and the number of others: a call may have a hundred reasons, one for each path."""
+    """The first few of `sentences`, and the number of others: a call may have a hundred reasons, one for each path."""
     more = len(sentences) - MOST_JOINED
     return by.join(sentences[:MOST_JOINED]) + (f"{by}and {more:,} more" if more > 0 else "")
 

@@ -303,7 +303,7 @@ def _is_free(agent: Agent) -> bool:
 
 
 def _of(number: int, every: int, verb: str, *, is_more: bool = False) -> str:
-    """The number of all agents, and the verb; `is_more` if others were counted just before."""
+    """A number of agents, out of `every` one, with the verb; `is_more` if others were counted just before."""
     doing = "names" if number == 1 and verb == "name" else verb
     if is_more:
         return f"{number:,} more {doing}"

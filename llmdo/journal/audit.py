@@ -27,7 +27,7 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A place in a chain: its last record."""
+    """A place in a chain, by the last record up to it."""
 
     number: int = 0
     head: str = START
@@ -72,7 +72,7 @@ class Audit:
 
     @property
     def after(self) -> int:
-        """The number of entries after the last record."""
+        """The number of entries after the last record, which the head does not cover."""
         covered = self.records[-1].get("entries") if self.records else 0
         return self.entries.number - covered if self.entries and isinstance(covered, int) else 0
 

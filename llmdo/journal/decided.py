@@ -42,7 +42,7 @@ class DecidedCall:
     changed: Mapping[str, object] | None = None
     """Other arguments that a person wants: that call is decided on next."""
     raised: tuple[Capability, ...]
-    """The known effects of the call."""
+    """The capabilities of the call, as far as the gate can tell."""
     declared: tuple[Capability, ...]
     """The most that it could have raised."""
     reasons: tuple[str, ...]

@@ -116,7 +116,7 @@ def imported(journal: JournalStore) -> JournalEntry:
 
 
 def digest_of(question: Mapping[str, object]) -> str:
-    """The digest of the call as a person sees it, whatever its journal says of its key."""
+    """The digest of the call as a person sees it: an answer is for that, whatever its journal says of its key."""
     return digest.of_text(digest.canonical({name: question[name] for name in _SHOWN}))
 
 

@@ -199,7 +199,7 @@ def full_tree(journal: JournalStore) -> dict[str, Node]:
 
 
 def call_at(journal: JournalStore, path: str) -> Node | None:
-    """The call at `path` with its arguments, as in `full_tree`, without its calls below, if any.
+    """The call at `path` with its arguments, as in `full_tree`, but not the calls below it; None if there is none.
 
     Raises:
         JournalError: The journal does not tell the arguments of a decision.

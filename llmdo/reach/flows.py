@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass, field, in_json
 from llmdo.graph import code_calls
-from llmdo.graph.toolkit import tools_of
+from llmdo.graph.toolkit import sends, tools_of
 from llmdo.policy.authority import STRICTNESS, Capability, Carried, decide, gravity, scopes_meet, strictest
 from llmdo.policy.composition import Layer
 from llmdo.policy.flow import Labelling, read_by, written_by
@@ -304,7 +304,9 @@ class _Spread:
                     yield name, sealing[0], call.shape
 
     def _row(self, name: str, call: _Call, origin: Entrance, private: Entrance | None = None) -> FlowRow:
-        carried = Carried(self._labelling.of_strangers)
+        tools = (call.shape.tool, *call.shape.other_tools)  # the mildest counts
+        is_sent = all(sends(self._analysis.graph, call.toolset, tool) for tool in tools)
+        carried = Carried(self._labelling.of_strangers, sends=is_sent)
         verdict = decide(call.shape.raised, call.shape.declared, self._authority(name), carried)
         path = self._path(self._ways, name, call.toolset or call.shape.tool)
         return FlowRow(

@@ -47,7 +47,7 @@ class Search:
 
     @cached_property
     def order(self) -> Mapping[int, int]:
-        """The order in which the first workers were found, the nearest first."""
+        """The places in `first` to the order in which they were found, the nearest first."""
         return {place: order for order, place in enumerate(self.first.values())}
 
     def hops(self, place: int) -> tuple[Hop, ...]:

@@ -27,7 +27,7 @@ def rendered(
 
 
 def verdict(audit: Audit) -> Iterator[str]:
-    """Whether the chain holds, and its first break if not."""
+    """Whether the chain holds; if not, every fault with its line."""
     if not audit.faults:
         yield f"the chain holds: {len(audit.records)} records, head {audit.last.head}"
         if audit.entries:

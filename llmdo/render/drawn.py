@@ -143,7 +143,7 @@ def _answer(answer: Mapping[str, object]) -> dict[str, Json]:
 
 
 def request(asking: ShownRequest) -> dict[str, Json]:
-    """One request to a model and its answer; null if only a digest is known."""
+    """One request to a model and its answer; null for a part of which only a digest is known."""
     return {
         "path": asking.path,
         "number": asking.number,

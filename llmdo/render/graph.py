@@ -97,14 +97,14 @@ class Edge:
     kind: Kind
     """Of the target."""
     calls: tuple[Row, ...] = ()
-    """The calls that can be raised along this edge, the gravest first."""
+    """The capabilities that can be raised along this edge, the gravest first."""
     decision: Decision = field(default="allowed", metadata=in_json(after="kind"))
     """Over the delegation; for a toolset the mildest over its calls."""
     legs: tuple[tuple[LegName, str], ...] = field(default=(), metadata=in_json(part=None))
     """The marked legs along it, and the text for each."""
 
     def described(self) -> Iterator[str]:
-        """The calls that can be raised, in one line for each decision; of a worker, the files that it may get."""
+        """The capabilities that can be raised, a line for each decision; of a worker, the files that it may get."""
         for decision in STRICTNESS:
             rows = [
                 row for row in self.calls if row.decision == decision and row.capability.name != DELEGATE.name
@@ -123,7 +123,7 @@ class Drawing:
     """The drawn parts: entries, and for each worker below them the things that it uses."""
 
     entries: tuple[tuple[Entry, tuple[Edge, ...]], ...]
-    """Each with its start, and with the toolset of which it calls one tool itself."""
+    """Each with its edges: to the workers that it starts, then to toolsets that it or its code uses itself."""
     workers: Mapping[str, tuple[Edge, ...]]
     """Sorted, each with its edges: delegates first, then toolsets."""
     read_from: str | None = None
@@ -212,8 +212,8 @@ def _edge(graph: Graph, target: str, rows: tuple[Row, ...]) -> Edge:
 def tree(drawn: Drawing) -> str:
     """A tree in which every worker is drawn once: `entry` before entries, toolsets in brackets.
 
-    Below a toolset are the calls that it can raise, under each decision; next to a delegate, unless it is allowed,
-    the decision over calling it. An arrow from the right names the marked legs along an edge.
+    Below a toolset are the capabilities that it can raise, under each decision; next to a delegate, unless it is
+    allowed, the decision over calling it. An arrow from the right names the marked legs along an edge.
     """
     lines = _heading(drawn, "")
     seen: set[str] = set()

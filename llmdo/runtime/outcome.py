@@ -74,7 +74,7 @@ class RunOutcome:
     unpriced: int = field(default=0, metadata=in_json(part=None))
     """Answers without a known price, which the cost leaves out."""
     labels: Mapping[str, object] | None = field(default=None, metadata=in_json(part=None))
-    """Of flow rules, read by the entry's worker, for a continuing run; None without any."""
+    """The labels that the entry's worker has read, for a run that continues this one; None without any."""
     denied: tuple[DecidedCall, ...] = field(metadata=in_json(by=_refused))
     """The calls that the gate refused, in order."""
     messages: tuple[ModelMessage, ...] = field(

@@ -196,5 +196,10 @@ def _foreign(origin: tuple[str, str], request: DiffRequest, tell: Tell) -> DiffO
         has_baseline=has_baseline,
         read_from=now.team.format,
     )
+    unread = sum(problem.severity == "error" for problem in now.team.problems)
+    if unread:
+        places = "1 place" if unread == 1 else f"{unread} places"
+        tell(f"warning: {places} could not be read, so what {name} lets agents do is not known")
     before = then.graph if has_baseline else Graph(settings=now.graph.settings)
-    return _outcome(before, now.graph, sides)
+    outcome = _outcome(before, now.graph, sides)
+    return replace(outcome, difference=replace(outcome.difference, unread=unread))

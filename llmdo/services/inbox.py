@@ -318,9 +318,9 @@ def read_answers(name: str) -> list[Mapping[str, object]]:
 
 
 def approve(request: ApproveRequest, ask: Asker | None = None) -> ApproveOutcome:
-    """The questions of the run, once they are answered; `ask` is asked for answers that are not given.
+    """The questions of the run, once they are answered; `ask` answers them only if the request gives no answer.
 
-    Calls that only a person at a terminal may allow are not allowed by given answers.
+    Given answers cannot allow calls that only a person at a terminal may allow.
 
     Raises:
         LlmdoError: An answer does not fit, or the run goes on or is complete.

@@ -162,7 +162,7 @@ class Repeated:
     problem: str | None = field(default=None, metadata=in_json("error"))
     """Why it could not be repeated."""
     divergences: tuple[str, ...] = ()
-    """Differences of the workspace from the recording, a sentence each: the first is the last."""
+    """The difference of the workspace from the recording, in a sentence: at most one, as the run stops there."""
     flips: tuple[Flip, ...] = ()
 
     @property

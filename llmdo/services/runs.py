@@ -117,7 +117,7 @@ class PruneRequest:
     older_than: int | None = field(
         default=None, metadata=asked("Only runs that began before then.", metavar="DAYS", least=0)
     )
-    """If both are None, the manifest says how many are kept."""
+    """Days since they began; if both are None, the manifest says for how many days they are kept."""
     dry_run: bool = field(default=False, metadata=asked("Only list them."))
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 

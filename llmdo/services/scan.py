@@ -9,6 +9,7 @@ from llmdo import foreign
 from llmdo.base.asked import argument, asked
 from llmdo.base.diagnostic import CODES, LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, field
+from llmdo.extensions.spec import AUTO
 from llmdo.foreign import findings, flows
 from llmdo.foreign.summary import summary_of
 from llmdo.services.extensions import extensions_here
@@ -67,7 +68,7 @@ def scan(request: ScanRequest) -> ScanOutcome:
                 or f"{', '.join(SEVERITIES)}, or a code such as LDO552"
             )
             raise LlmdoError(f"`{name}` is neither a severity nor a code", hint=hint)
-    project = foreign.read(foreign.AUTO, Path(request.folder), extensions=extensions_here())
+    project = foreign.read(AUTO, Path(request.folder), extensions=extensions_here())
     every = findings.check(project)
     return ScanOutcome(
         project=project,

@@ -280,7 +280,7 @@ def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
 
 
 def cancel(root: Path, batch: str) -> BatchOutcome:
-    """Cancels all items that have not begun or wait; running ones go on."""
+    """Cancels all items that wait or have not begun; running ones go on."""
     batches = batches_of(root)
     with batches.open(batches.find(batch)) as store:
         cancel_all(store, runs_of(root))
@@ -400,7 +400,7 @@ def require_consent(
 
 
 def _takes_files(graph: Graph, entry: Entry) -> bool:
-    """Whether the worker of the entry declares its files."""
+    """Whether the worker of the entry declares which files it takes, and takes any."""
     worker = graph.workers[entry.worker.name] if entry.worker else None
     return worker is not None and worker.attachments != Attachments() and worker.attachments.max != 0
 

@@ -181,7 +181,7 @@ class Held:
     missed: tuple[Missed, ...] = ()
     """Of recorded variants, in which nothing is chance."""
     regressions: tuple[Regression, ...] = ()
-    """Each other variant compared with its predecessor."""
+    """Each other variant compared with that of the baseline, or without one, with the first variant."""
     lacking: tuple[str, ...] = ()
     """The cases of the baseline that no longer exist, or were not judged."""
     comparisons: tuple[VariantComparison, ...] = ()

@@ -50,7 +50,7 @@ class CaseTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regression:
-    """The comparison of one variant with its predecessor in a gate."""
+    """The comparison of one variant with that of the baseline, or with the first variant, in a gate."""
 
     before: str
     after: str

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Shares(Protocol):
-        """The shares of each case that passed."""
+        """The trials of cases, and the share of each case's trials that passed."""
 
         @property
         def label(self) -> str:
-            """Their name."""
+            """The name of the compared side."""
 
         @property
         def cases(self) -> tuple[str, ...]:

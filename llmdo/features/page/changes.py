@@ -28,7 +28,7 @@ GRAPH = "/api/diff/graph"
 
 
 def answer(subject: Subject, inquiry: Inquiry) -> object:
-    """The reach of entries that only one of the two revisions has."""
+    """The reach that entries gain and lose from the earlier revision to the later one."""
     notes: list[str] = []
     return {**_difference(_compared(subject, inquiry, notes)), "notes": notes}
 

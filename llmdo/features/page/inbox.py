@@ -39,9 +39,8 @@ def answered(subject: Subject, inquiry: Inquiry) -> object:
     """Keeps an answer, and resumes the run.
 
     Raises:
-        RequestError: 409 if the question has changed since it was shown; 423 while the run goes on, so that it would
-            not
-            see the answer; 403 if a page may not give it.
+        RequestError: 409 if another question waits than was shown, or none; 423 while the run goes on, so that it would
+            not see the answer; 403 if a page may not give it.
     """
     root = subject.with_runs
     sent = _given(inquiry)

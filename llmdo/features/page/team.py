@@ -48,7 +48,7 @@ def project(subject: Subject, inquiry: Inquiry) -> object:
 
 
 def _has_store(subject: Subject) -> bool:
-    """Whether its runs are in a database; also if its address cannot be resolved, as its views do."""
+    """Whether its runs are in a database; also if its address cannot be resolved, as its views report that."""
     if subject.origin is not None:
         return False
     try:
