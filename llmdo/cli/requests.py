@@ -22,7 +22,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from llmdo.base.asked import RequestField
+    from llmdo.base.request_fields import RequestField
 
 
 _WORDS: Any = Enum  # which typer takes where one of a few words is meant
@@ -59,7 +59,7 @@ def add(
             options += requests[parameter.name][1]
         else:
             kind, stated = get_args(hint)
-            own.append(_option(parameter.name, kind, stated["asked"], parameter.default))
+            own.append(_option(parameter.name, kind, stated["option"], parameter.default))
             options.append(own[-1])
     options.sort(key=lambda option: option.is_last)
 
@@ -89,7 +89,7 @@ def _fields(cls: type) -> Iterator[_Option]:
     """The fields of a request that are asked for."""
     standard = {each.name: each for each in dataclasses.fields(cls)}
     for stated in getattr(cls, "__fields__", standard.values()):
-        if asking := stated.metadata.get("asked"):
+        if asking := stated.metadata.get("option"):
             default = standard[stated.name].default
             is_required = default is dataclasses.MISSING
             kind = _kind(cls, stated.name)
@@ -116,14 +116,14 @@ def _option(name: str, kind: Any, asking: RequestField, default: object) -> _Opt
         kind, default, read = (
             (list[str], default, _tuple) if is_required else (list[str] | None, None, _tuple)
         )
-    annotation = Annotated[kind, info(name, {"asked": asking})]
+    annotation = Annotated[kind, info(name, {"option": asking})]
     parameter = Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
     return _Option(parameter, read, asking.is_last)
 
 
 def info(name: str, stated: Mapping[str, RequestField]) -> Any:
     """What typer is told of a field of that name."""
-    asking = stated["asked"]
+    asking = stated["option"]
     if asking.is_argument:
         return typer.Argument(metavar=asking.metavar, help=asking.help)
     names = asking.names or (f"--{name.replace('_', '-')}",)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo import checks
-from llmdo.base.asked import argument, asked
 from llmdo.base.diagnostic import LlmdoError, near_or_all
+from llmdo.base.request_fields import argument, option
 from llmdo.base.values import dataclass, field, in_json, replace, unenforced
 from llmdo.diff import revision
 from llmdo.foreign import Foreign
@@ -57,7 +57,7 @@ class GraphRequest(ReachRequest):
 
     to: str | None = field(
         default=None,
-        metadata=asked(
+        metadata=option(
             "Mark the way to the gravest of it; after a stranger's words, the way in and the way out.",
             metavar="CAPABILITY|TOOLSET|WORKER|TOOL",
         ),
@@ -70,7 +70,7 @@ class SuggestRequest:
 
     entry: str | None = field(default=None, metadata=ENTRY)
     from_runs: bool = field(
-        default=False, metadata=asked("Suggest what past runs needed, instead of what is declared.")
+        default=False, metadata=option("Suggest what past runs needed, instead of what is declared.")
     )
     project: str | None = field(default=None, metadata=PROJECT)
 
@@ -118,7 +118,7 @@ class WhyRequest:
     )
     """Its words."""
     all_paths: bool = field(
-        default=False, metadata=asked("Show every path, not only a shortest one.", "--all")
+        default=False, metadata=option("Show every path, not only a shortest one.", "--all")
     )
     project: str | None = field(default=None, metadata=PROJECT)
     origin: tuple[str, str] | None = field(default=None, metadata=ORIGIN)

@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from llmdo.base.asked import argument, asked
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.request_fields import argument, option
 from llmdo.base.values import also_in_json, in_json
 from llmdo.graph.keys import names_of
 from llmdo.graph.resolved import Limits
@@ -144,7 +144,7 @@ class RecordingsRequest:
         default=(), metadata=argument("[FILE...]", "Exported runs; those in recordings/ otherwise.")
     )
     decisions: bool = field(
-        default=False, metadata=asked("Judge the recorded calls by today's rules instead.")
+        default=False, metadata=option("Judge the recorded calls by today's rules instead.")
     )
     sources: Origin = field(default="workspace", metadata=SOURCES)
     project: str | None = field(default=None, metadata=PROJECT)

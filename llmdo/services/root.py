@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmdo.base.asked import argument, asked
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.request_fields import argument, option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     """Takes a line for the person who waits."""
 
 
-SOURCES = asked("Run the workspace, or the code that an imported run brought.")
+SOURCES = option("Run the workspace, or the code that an imported run brought.")
 RUN = argument("RUN", "A run's id, a unique start or end of one, or `last`.")
 ENTRY = argument("[ENTRY]", "One entry; all where left out.")
-SELECT = asked(
+SELECT = option(
     "NAME, +NAME, NAME+, 2+NAME, toolset:NAME, cap:CAPABILITY, path:GLOB, state:modified[:REV]; a comma intersects.",
     metavar="SELECTOR",
 )
-PROJECT = asked("The workspace's folder, instead of looking upwards from here.", metavar="DIR", last=True)
-ORIGIN = asked(
+PROJECT = option("The workspace's folder, instead of looking upwards from here.", metavar="DIR", last=True)
+ORIGIN = option(
     "A project of another tool, read as it is: claude, codex, copilot, cursor, docker-agent, fast-agent, gemini, "
     "gh-aw, github-actions, llm-do, mcp, opencode or auto.",
     "--from",
@@ -50,5 +50,5 @@ def root_folder(project: str | None) -> Path:
     return folder.absolute()
 
 
-ROOT = asked(PROJECT["asked"].help, "--project", metavar="DIR", last=True, by=root_folder)
+ROOT = option(PROJECT["asked"].help, "--project", metavar="DIR", last=True, by=root_folder)
 """The same folder as a `Path`, found where none is named."""

@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmdo.base.asked import argument, asked
 from llmdo.base.diagnostic import LlmdoError, excerpt
+from llmdo.base.request_fields import argument, option
 from llmdo.base.values import dataclass, field, in_json, replace
 from llmdo.base.visible import visible
 from llmdo.journal import SUFFIX, JournalError
@@ -53,14 +53,16 @@ class RunsRequest:
     """Which runs are listed."""
 
     root: Path = field(metadata=ROOT)
-    entry: str | None = field(default=None, metadata=asked("Runs of this entry.", metavar="NAME"))
+    entry: str | None = field(default=None, metadata=option("Runs of this entry.", metavar="NAME"))
     status: str | None = field(
         default=None,
-        metadata=asked("completed, truncated, failed, cancelled, interrupted, waiting, running or stopped."),
+        metadata=option("completed, truncated, failed, cancelled, interrupted, waiting, running or stopped."),
     )
-    limit: int = field(default=20, metadata=asked("How many of the latest runs to list; 0 for all.", least=0))
+    limit: int = field(
+        default=20, metadata=option("How many of the latest runs to list; 0 for all.", least=0)
+    )
     turns: bool = field(
-        default=False, metadata=asked("Every run of a conversation, and not only its last one.")
+        default=False, metadata=option("Every run of a conversation, and not only its last one.")
     )
     """If not, only the latest state of each."""
 
@@ -74,13 +76,13 @@ class Detail:
     )
     """None for all."""
     messages: bool = field(
-        default=False, metadata=asked("What models were shown at each request, and what they answered.")
+        default=False, metadata=option("What models were shown at each request, and what they answered.")
     )
     calls: bool = field(
-        default=False, metadata=asked("Each call: its arguments, what was decided and why, its result.")
+        default=False, metadata=option("Each call: its arguments, what was decided and why, its result.")
     )
     """If not, each is a line in the tree."""
-    whole: bool = field(default=False, metadata=asked("Shorten nothing. JSON never does."))
+    whole: bool = field(default=False, metadata=option("Shorten nothing. JSON never does."))
 
 
 TREE = Detail()
@@ -108,17 +110,17 @@ class PruneRequest:
     )
     keep: int | None = field(
         default=None,
-        metadata=asked(
+        metadata=option(
             "How many of the latest runs to keep; without a number, 20 or as `keep-runs-days` says.",
             metavar="N",
             least=0,
         ),
     )
     older_than: int | None = field(
-        default=None, metadata=asked("Only runs that began before then.", metavar="DAYS", least=0)
+        default=None, metadata=option("Only runs that began before then.", metavar="DAYS", least=0)
     )
     """Days since they began; if both are None, the manifest says for how many days they are kept."""
-    dry_run: bool = field(default=False, metadata=asked("Only list them."))
+    dry_run: bool = field(default=False, metadata=option("Only list them."))
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
@@ -360,9 +362,9 @@ class AuditRequest:
         metadata=argument("RUN|FILE", "A run's id, the start or end of one, or `last`; or a copy.")
     )
     """A copy is an exported run, or the lines of an audit."""
-    verify: bool = field(default=False, metadata=asked("Verify the chain of records."))
+    verify: bool = field(default=False, metadata=option("Verify the chain of records."))
     head: str | None = field(
-        default=None, metadata=asked("Verify that the chain ends with what the run printed.", metavar="HASH")
+        default=None, metadata=option("Verify that the chain ends with what the run printed.", metavar="HASH")
     )
     """Setting it verifies the chain as well."""
     project: str | None = field(default=None, metadata=PROJECT)

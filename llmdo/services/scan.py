@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo import foreign
-from llmdo.base.asked import argument, asked
 from llmdo.base.diagnostic import CODES, LlmdoError, did_you_mean
+from llmdo.base.request_fields import argument, option
 from llmdo.base.values import dataclass, field
 from llmdo.extensions.spec import AUTO
 from llmdo.foreign import findings, flows
@@ -33,7 +33,7 @@ class ScanRequest:
     folder: str = field(default=".", metadata=argument("[DIR]", "A folder, or one file."))
     fail_on: tuple[str, ...] = field(
         default=(),
-        metadata=asked(
+        metadata=option(
             "Exit 1 on a finding of this code, or of this severity or a graver one; may be repeated.",
             metavar="SEVERITY|CODE",
         ),

@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from llmdo.base import values
-from llmdo.base.asked import argument, asked
+from llmdo.base.request_fields import argument, option
 from llmdo.cli import options, requests
 
 GIVEN: list[tuple[object, ...]] = []
@@ -21,7 +21,7 @@ GIVEN: list[tuple[object, ...]] = []
 class Place:
     """A request that another one builds on."""
 
-    root: Path = values.field(metadata=asked("The folder.", "--project", metavar="DIR", last=True, by=Path))
+    root: Path = values.field(metadata=option("The folder.", "--project", metavar="DIR", last=True, by=Path))
     environ: object = None
     """Nobody is asked for it."""
 
@@ -31,10 +31,10 @@ class Wanted(Place):
     """A request with a field of every kind."""
 
     name: str = values.field(metadata=argument("NAME", "Whom it is about."))
-    words: tuple[str, ...] = values.field(default=(), metadata=asked("More.", metavar="WORD"))
-    kind: Literal["big", "small"] = values.field(default="small", metadata=asked("Which."))
-    dry_run: bool = values.field(default=False, metadata=asked("Only look."))
-    most: int | None = values.field(default=None, metadata=asked("How many.", "--most", "-m", least=0))
+    words: tuple[str, ...] = values.field(default=(), metadata=option("More.", metavar="WORD"))
+    kind: Literal["big", "small"] = values.field(default="small", metadata=option("Which."))
+    dry_run: bool = values.field(default=False, metadata=option("Only look."))
+    most: int | None = values.field(default=None, metadata=option("How many.", "--most", "-m", least=0))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Standard:
     word: str = dataclasses.field(metadata=argument("WORD", "It."))
 
 
-def look(request: Wanted, format: Annotated[Literal["text", "json"], asked("How.")] = "text") -> int:  # noqa: A002
+def look(request: Wanted, format: Annotated[Literal["text", "json"], option("How.")] = "text") -> int:  # noqa: A002
     """Look at it."""
     GIVEN.append((request, format))
     return 0

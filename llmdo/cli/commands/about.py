@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from llmdo.base.asked import argument, asked
 from llmdo.base.diagnostic import CODES, LlmdoError, did_you_mean
+from llmdo.base.request_fields import argument, option
 from llmdo.cli import requests
 from llmdo.cli.console import FINDINGS, FINE, put
 from llmdo.services.root import PROJECT
@@ -19,7 +19,7 @@ FILES = Literal["manifest", "worker", "lock", "policy", "eval"]
 def explain(
     code: Annotated[str, argument("CODE", "A code such as LDO301, or its name.")] = "",
     form: Annotated[
-        str, asked("Instead: what each tool of another format can do.", "--from", metavar="FORMAT")
+        str, option("Instead: what each tool of another format can do.", "--from", metavar="FORMAT")
     ] = "",
 ) -> int:
     """Say what a finding means, why it matters and how it is fixed."""
@@ -48,7 +48,7 @@ def schema(name: Annotated[FILES, argument("manifest|worker|lock|policy|eval", "
 
 def doctor(
     project: Annotated[str | None, PROJECT] = None,
-    format: Annotated[Literal["text", "json"], asked("How it is printed.")] = "text",  # noqa: A002
+    format: Annotated[Literal["text", "json"], option("How it is printed.")] = "text",  # noqa: A002
 ) -> int:
     """Say what is installed and in force here, and what this workspace needs and lacks."""
     from llmdo.render import doctor as render

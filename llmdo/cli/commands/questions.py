@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from llmdo.base.asked import asked
+from llmdo.base.request_fields import option
 from llmdo.cli import requests
 from llmdo.cli.console import FINDINGS, FINE, put, say, screen
 from llmdo.services import reach as service
@@ -12,7 +12,7 @@ from llmdo.services import reach as service
 if TYPE_CHECKING:
     import typer
 
-FORMAT = asked("How it is printed.")
+FORMAT = option("How it is printed.")
 
 
 def suggest(request: service.SuggestRequest) -> int:

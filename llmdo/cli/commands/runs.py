@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from llmdo.base.asked import argument, asked
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.request_fields import argument, option
 from llmdo.cli import options, requests
 from llmdo.cli.console import FINDINGS, FINE, put, say
 from llmdo.journal.totals import By  # noqa: TC001
@@ -19,8 +19,8 @@ from llmdo.services.runs import RunsRequest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FORMAT = asked("How it is printed.")
-PRINTED = asked("How they are printed.", "--format")
+FORMAT = option("How it is printed.")
+PRINTED = option("How they are printed.", "--format")
 FILE = "FILE.sqlite"
 
 EntryOf = Annotated[str | None, requests.info_of(RunsRequest, "entry")]
@@ -78,9 +78,9 @@ def show(
 
 def stats(
     root: Annotated[Path, ROOT],
-    by: Annotated[By, asked("How the totals are grouped.")] = "entry",
+    by: Annotated[By, option("How the totals are grouped.")] = "entry",
     since: Annotated[
-        str | None, asked("Only runs since then: 2026-11-23, 12h or 30d ago.", metavar="DAY|TIME")
+        str | None, option("Only runs since then: 2026-11-23, 12h or 30d ago.", metavar="DAY|TIME")
     ] = None,
     form: Annotated[Literal["text", "json"], PRINTED] = "text",
 ) -> int:
@@ -114,7 +114,7 @@ def export(
     file: Annotated[Path, argument(FILE, "The file to write, which must not exist.")],
     root: Annotated[Path, ROOT],
     no_sources: Annotated[
-        bool, asked("Leave out the sources; the run can then be resumed only here.")
+        bool, option("Leave out the sources; the run can then be resumed only here.")
     ] = False,
 ) -> int:
     """Write a run, with the code that it needs, to a file that another machine can replay and go on with."""
@@ -139,7 +139,7 @@ def import_run(file: Annotated[Path, argument(FILE, "An exported run.")], root: 
 def audit(
     request: service.AuditRequest,
     format: Annotated[  # noqa: A002
-        Literal["text", "json", "jsonl"], asked("How it is printed; jsonl: the records as they are chained.")
+        Literal["text", "json", "jsonl"], option("How it is printed; jsonl: the records as they are chained.")
     ] = "text",
 ) -> int:
     """Show every decision of a run: who let what through, by which rule or answer."""

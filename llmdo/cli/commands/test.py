@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from llmdo.base.asked import asked
+from llmdo.base.request_fields import option
 from llmdo.cli import options, requests
 from llmdo.cli.console import FINDINGS, FINE, put, say
 from llmdo.services import resume_replay as service
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def repeat_recordings(
     request: service.RecordingsRequest,
-    format: Annotated[Literal["text", "json", "junit"], asked("How the results are printed.")] = "text",  # noqa: A002
+    format: Annotated[Literal["text", "json", "junit"], option("How the results are printed.")] = "text",  # noqa: A002
 ) -> int:
     """Repeat recorded runs against the workspace as it is now, and say where it would do something else."""
     from llmdo.cli.trusting import consent_here

@@ -1,4 +1,4 @@
-"""What a field of a request says of itself to whoever fills it in.
+"""The statements of a request's fields for whoever fills them in.
 
 Options, their help and completion follow from it (`cli.requests`).
 """
@@ -31,7 +31,7 @@ class RequestField(NamedTuple):
     """Makes the value of what is asked for, which is then text that may be left out."""
 
 
-def asked(
+def option(
     help: str,  # noqa: A002
     *names: str,
     metavar: str | None = None,
@@ -40,9 +40,9 @@ def asked(
     by: Callable[[Any], object] | None = None,
 ) -> Mapping[str, RequestField]:
     """The metadata of a field that is an option."""
-    return {"asked": RequestField(help, names, metavar, is_last=last, least=least, by=by)}
+    return {"option": RequestField(help, names, metavar, is_last=last, least=least, by=by)}
 
 
 def argument(metavar: str, help: str) -> Mapping[str, RequestField]:  # noqa: A002
     """The metadata of a field that is known by its position."""
-    return {"asked": RequestField(help, metavar=metavar, is_argument=True)}
+    return {"option": RequestField(help, metavar=metavar, is_argument=True)}
