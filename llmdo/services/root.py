@@ -50,5 +50,5 @@ def root_folder(project: str | None) -> Path:
     return folder.absolute()
 
 
-ROOT = option(PROJECT["asked"].help, "--project", metavar="DIR", last=True, by=root_folder)
+ROOT = option(PROJECT["option"].help, "--project", metavar="DIR", last=True, by=root_folder)
 """The same folder as a `Path`, found where none is named."""
