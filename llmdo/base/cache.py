@@ -261,7 +261,7 @@ _MISSES = (OSError, ValueError, EOFError, TypeError, KeyError, IndexError, Memor
 
 
 def _edited(before: Iterable[tuple[str, Facts]], base: str) -> Edited:
-    """The changed paths with their facts; of many, the first."""
+    """The changed paths, each with its facts before and now; of many, the first."""
     lstat = os.lstat
     edited: Edited = []
     for path, was in before:

@@ -216,7 +216,7 @@ def _literal(text: str) -> str:
 
 
 def _apart(secrets: list[Secret]) -> list[Secret]:
-    """Those of `found` in their order, without any that begins inside another one."""
+    """Those of `secrets` in the order of the text, without any that begins inside another one."""
     apart: list[Secret] = []
     for secret in sorted(secrets, key=lambda secret: (secret.start, -secret.end)):
         if not apart or secret.start >= apart[-1].end:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 from unicodedata import category
 
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import also_in_json, dataclass, field, in_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -108,7 +108,7 @@ CODES: dict[str, tuple[str, Severity]] = {
 class Related:
     """A second place that helps to understand a finding."""
 
-    at: Location
+    at: Location = field(metadata=in_json(flat=True))
     message: str
 
 
@@ -116,7 +116,7 @@ class Related:
 class Fix:
     """A replacement of a stretch of text that fixes a finding."""
 
-    at: Location
+    at: Location = field(metadata=in_json(flat=True))
     """The stretch: it has a span."""
     before: str
     """The present text."""
@@ -131,24 +131,25 @@ class Diagnostic:
     """One finding: the fault, its exact place, and the fix."""
 
     code: str
-    at: Location
+    at: Location = field(metadata=in_json(flat=True))
     message: str
     """One sentence that stands alone: no capital, no full stop, names in backticks."""
     hint: str | None = None
     related: tuple[Related, ...] = ()
-    severity: Severity = "error"
-    subject: str | None = None
+    severity: Severity = field(default="error", metadata=in_json(after="code"))
+    subject: str | None = field(default=None, metadata=in_json(part=None))
     """The entry that it is about, if any."""
-    capability: str | None = None
+    capability: str | None = field(default=None, metadata=in_json(part=None))
     """The capability that it is about, if any."""
-    gated: bool = False
+    gated: bool = field(default=False, metadata=in_json(part=None))
     """Whether a person is asked before the danger can happen."""
     fix: Fix | None = field(default=None, compare=False)
     """The one edit that would fix it, if that is certain."""
-    own_name: str = ""
+    own_name: str = field(default="", metadata=in_json(part=None))
     """The code in words, of an extension's check."""
 
     @property
+    @also_in_json(after="code")
     def name(self) -> str:
         """The code in words, such as `unknown-key`."""
         return self.own_name or CODES[self.code][0]
@@ -305,7 +306,7 @@ def excerpt(text: str, most: int = EXCERPT) -> str:
 
 
 def joined(sentences: Sequence[str], by: str = "; ") -> str:
-    """The first of `sentences`, and the number of others: a call may have a hundred reasons, one for each path."""
+    """The first few of `sentences`, and the number of others: a call may have a hundred reasons, one for each path."""
     more = len(sentences) - MOST_JOINED
     return by.join(sentences[:MOST_JOINED]) + (f"{by}and {more:,} more" if more > 0 else "")
 
@@ -321,6 +322,11 @@ class LlmdoError(Exception):
         self.hint = hint
         self.at = at
         self.exit_code = exit_code
+
+
+def error_keys(error: LlmdoError | None) -> dict[str, str | None] | None:
+    """An error as plain data."""
+    return {"message": error.message, "hint": error.hint} if error else None
 
 
 def place(at: Location) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, in_json
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -17,13 +17,17 @@ class Span:
     end_column: int
 
 
+def _or_none(span: Span | None) -> object:
+    return span or dict.fromkeys(("line", "column", "end_line", "end_column"))
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """A place to show the user: a file and, if one exists, the stretch of text in it."""
 
     path: str
     """POSIX path relative to the workspace root."""
-    span: Span | None = None
+    span: Span | None = field(default=None, metadata=in_json(by=_or_none, flat=True))
 
 
 @lru_cache(maxsize=2)  # thousands of findings may be about one file

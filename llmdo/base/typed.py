@@ -30,7 +30,7 @@ def drop_typed_ahead(source: TextIO) -> None:
 
 
 def read_line(source: TextIO, is_cancelled: Callable[[], bool] = lambda: False) -> str:
-    """The next line with its end; an incomplete one if the input ends or the question is cancelled.
+    """The next line with its end; if the input ends or the question is cancelled, only a part of it, or nothing.
 
     Raises:
         OSError: The terminal is gone.

@@ -1,5 +1,7 @@
 """`dataclass`, `field`, `fields` and `replace` as the standard library has them, made for a quick start; `Json`.
 
+`in_json` and `also_in_json` are what a field or a property says about its key in JSON, which `base.jsonable` makes.
+
 The standard library compiles six functions for every class: for the sixty classes that a check loads, a third of its
 time. Here only `__init__` is compiled, and the others are shared. To a type checker, and to the functions of
 `dataclasses`, the classes are dataclasses. Only features that this package uses are offered: no `__post_init__`, no
@@ -11,9 +13,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from dataclasses import dataclass, field, fields, replace
-    from typing import TypeAlias
+    from typing import Any, TypeAlias, TypeVar
+
+    Getter = TypeVar("Getter", bound=Callable[..., object])
 
     Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
     """The values of JSON, TOML and YAML, as far as our formats use them."""
@@ -233,4 +237,70 @@ else:
             return make_dataclass(cls.__name__, described, kw_only=self._kw_only).__dataclass_fields__
 
 
-__all__ = ["Json", "dataclass", "field", "fields", "replace"]
+def in_json(
+    name: str = "",
+    *,
+    by: Callable[[Any], object] | None = None,
+    part: str | None = "",
+    flat: bool = False,
+    sparse: bool = False,
+    after: str | None = "",
+) -> Mapping[str, Mapping[str, object]]:
+    """The metadata of a field whose key in JSON differs: in its name, or in what `by` makes of the value.
+
+    A key is only in documents with its `part`, or in none for None. Instead of a `flat` key stand those of its
+    value; a `sparse` one is left out where it is false. It follows the key `after`, or is the first for None.
+    """
+    return {
+        "json": {"name": name, "by": by, "part": part, "flat": flat, "sparse": sparse, "after": after},
+    }
+
+
+def utc_text(at: float | None, timespec: str = "auto") -> str | None:
+    """A time in seconds since 1970, in ISO 8601."""
+    from datetime import UTC, datetime
+
+    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec=timespec)
+
+
+def utc_milliseconds(at: float | None) -> str | None:
+    """The same with three digits of the second, whatever the time."""
+    return utc_text(at, "milliseconds")
+
+
+def unenforced(read_from: str | None) -> Mapping[str, Json]:
+    """The keys of a document about a foreign project, whose format is `read_from`; none for a workspace."""
+    return {"read_from": read_from, "enforced": False} if read_from else {}
+
+
+def also_in_json(
+    name: str = "",
+    *,
+    after: str | None = "",
+    by: Callable[[Any], object] | None = None,
+    part: str = "",
+    flat: bool = False,
+    sparse: bool = False,
+) -> Callable[[Getter], Getter]:
+    """Makes a property a key in JSON as well, below `property`; in place of the field whose key has its name."""
+
+    def mark(getter: Getter) -> Getter:
+        stated = in_json(name or getter.__name__, by=by, part=part, flat=flat, sparse=sparse, after=after)
+        getter.__dict__.update(stated)
+        return getter
+
+    return mark
+
+
+__all__ = [
+    "Json",
+    "also_in_json",
+    "dataclass",
+    "field",
+    "fields",
+    "in_json",
+    "replace",
+    "unenforced",
+    "utc_milliseconds",
+    "utc_text",
+]

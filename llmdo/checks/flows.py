@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
-from llmdo.policy.authority import Capability, scopes_meet
+from llmdo.policy.authority import MOST_BITS, Capability, scopes_meet
 from llmdo.policy.composition import Layer
 from llmdo.policy.flow import NO_FLOWS, read_by
 from llmdo.policy.vocabulary import UNTRUSTED
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.graph.resolved import Entry, Graph
-    from llmdo.graph.worker import Worker
+    from llmdo.graph.resolved import Entry
+    from llmdo.policy.closed import Closure
+    from llmdo.policy.flow import Flows
+    from llmdo.syntax.document import Document, Route
     from llmdo.workspace.project import Project
 
 
@@ -54,14 +57,20 @@ def open_answer(project: Project) -> Iterator[Diagnostic]:
             why = f"it carries up to {worker.closed} bits, and `max-bits` admits {most}"
         else:
             closure = answer_of(worker, project.workspace.modules)
-            place, problem = next(iter(closure.problems if closure else ()), ("", "may be anything"))
-            why = f"`{place}` {problem}" if place else f"it {problem}"
+            why = _openness(closure) if closure else "it may be anything"
         yield finding(
             "LDO514",
             worker.schema_out.at.location,
             f"the answer of `{worker.name}` may carry a stranger's words: {why}",
             hint="list or bound each value of the type, or hand its text over by `output: sealed`",
         )
+
+
+def _openness(closure: Closure) -> str:
+    """The part of a type that is open; else it only carries too much."""
+    for place, problem in closure.problems:
+        return f"`{place}` {problem}" if place else f"it {problem}"
+    return f"it carries up to {ceil(closure.bits)} bits, and {MOST_BITS} are the most that a closed answer carries"
 
 
 def _admitted_bits(project: Project) -> dict[str, int]:
@@ -129,7 +138,8 @@ def idle_flow(project: Project) -> Iterator[Diagnostic]:
 
     Either a source is not named, or its name is not that of what the workers read. What is decided about calls stays
     as it was without the rules, though whoever reads the manifest believes otherwise. `llmdo batch`, `llmdo serve` and
-    a history that a program hands in bring such words in a run, but nothing of that shows in `llmdo reach`.
+    a history that a program hands in bring such words in a run, but nothing of that shows in `llmdo reach`. `max-bits`
+    bounds nothing as well, if no flow rule is about such words.
 
     Fails:
 
@@ -142,6 +152,8 @@ def idle_flow(project: Project) -> Iterator[Diagnostic]:
         "fs.read:mail/**" = "data.untrusted"
     """
     place = next(about_strangers(project), None)
+    if place is None:
+        yield from _idle_bits(project)
     if place is None or project.gaps.toolsets or project.gaps.names:
         return
     if any(True for entry in _entries(project) for _ in _strange(project, entry)):
@@ -155,19 +167,38 @@ def idle_flow(project: Project) -> Iterator[Diagnostic]:
     )
 
 
+def _idle_bits(project: Project) -> Iterator[Diagnostic]:
+    """Each `max-bits`, where no flow rule is about strangers' words."""
+    for flows, place in _stated(project, "max-bits"):
+        if flows.max_bits is not None:
+            yield finding(
+                "LDO516",
+                place.location,
+                f"no flow rule is about `{UNTRUSTED}`, so `max-bits` bounds nothing",
+                hint=f'add one, such as "{UNTRUSTED} -> net" = "needs_approval", or remove `max-bits`',
+            )
+
+
 def about_strangers(project: Project) -> Iterator[Place]:
-    """Where flow rules about strangers' words stand."""
-    graph = project.graph
-    preset = Place(project.workspace.document, ("flows", "preset"), of_key=True)
-    stated: tuple[Entry | Worker, ...] = (*graph.entries.values(), *graph.workers.values())
-    holders: list[tuple[Graph | Entry | Worker, Place]] = [
-        (graph, preset),
-        *((each, each.at) for each in stated),
-    ]
-    for holder, place in holders:
-        for flow in holder.flows.all if holder.flows is not NO_FLOWS else ():
-            if any(source.covers_name(UNTRUSTED) for source in flow.sources):
+    """The places of the flow rules about strangers' words."""
+    for flows, place in _stated(project, "preset"):
+        for flow in flows.all:
+            if flow.needs_label:
                 yield flow.at or place
+
+
+def _stated(project: Project, key: str) -> Iterator[tuple[Flows, Place]]:
+    """The flow rules of the manifest, of entries and of workers, each with the place of a key that is no rule."""
+    graph = project.graph
+    document = project.workspace.document
+    stated: list[tuple[Flows, Document, Route]] = [
+        (graph.flows, document, ()),
+        *((entry.flows, document, ("entries", entry.name)) for entry in graph.entries.values()),
+        *((worker.flows, worker.at.document, ()) for worker in graph.workers.values()),
+    ]
+    for flows, within, route in stated:
+        if flows is not NO_FLOWS:
+            yield flows, Place(within, (*route, "flows", key), of_key=True)
 
 
 def _entries(project: Project) -> list[Entry]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import pkgutil
 import sys
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 import typer.core
@@ -23,6 +22,7 @@ from llmdo.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
+    from types import ModuleType
 
 
 class _Formatter(Protocol):
@@ -35,25 +35,17 @@ class _Formatter(Protocol):
         """Writes terms and their meanings."""
 
 
-class _Command(Protocol):
-    """A module of `commands`."""
-
-    PLACE: int
-
-    def add_to(self, app: typer.Typer) -> None:
-        """Makes its commands known."""
-
-
-def _modules(word: str) -> list[_Command]:
-    """The module of the command that `word` names; if there is none, all in the order in which help lists them."""
-    known = {
-        module.name: f"{commands.__name__}.{module.name}"
-        for module in pkgutil.iter_modules(commands.__path__)
-    }
+def _modules(word: str) -> dict[str, str]:
+    """The commands of the module with the command that `word` names, each with that; if there is none, all."""
+    known = {name: f"{commands.__name__}.{module}" for name, (_, module) in commands.REGISTER.items()}
     if word not in known:  # no extension is imported for a command of ours
         known |= {name: module for each in features() for name, module in each.commands.items()}
-    names = [known[word]] if word in known else known.values()
-    return sorted((cast("_Command", import_module(name)) for name in names), key=lambda module: module.PLACE)
+    return {name: module for name, module in known.items() if word not in known or module == known[word]}
+
+
+def _place(name: str, module: ModuleType) -> int:
+    """The place of a command in the help."""
+    return commands.REGISTER[name][0] if name in commands.REGISTER else module.PLACE
 
 
 def _group(order: Sequence[str]) -> type[typer.core.TyperGroup]:
@@ -91,12 +83,10 @@ def command_line(word: str = "") -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for module in _modules(word):
+    known = {name: import_module(module) for name, module in _modules(word).items()}
+    order += sorted(known, key=lambda name: _place(name, known[name]))
+    for module in dict.fromkeys(known[name] for name in order):
         module.add_to(app)
-        added = {group.name or "" for group in app.registered_groups}
-        for command in app.registered_commands:
-            added.add(command.name or str(getattr(command.callback, "__name__", "")))
-        order += sorted(added.difference(order))
     return app
 
 

@@ -94,7 +94,7 @@ def outcome_of(options: CheckOptions, project: str | None, memory: Memory | None
     """The findings of a check of one workspace, once the fixable ones are fixed, if that is asked for.
 
     Raises:
-        LlmdoError: It cannot be made, which a format for programs says as well.
+        LlmdoError: The check cannot be made, which a format for programs says as well.
     """
     locked = quick.is_locked(flag=options.locked, environ=os.environ)
     try:

@@ -158,9 +158,10 @@ def _option_values(command: str, option: str, root: Path) -> Iterable[str]:
         return choices
     match option:
         case "--from":
-            from llmdo import foreign  # what only few words need
+            from llmdo.extensions.spec import AUTO  # what only few words need
+            from llmdo.foreign.known import formats
 
-            return (*foreign.formats(), foreign.AUTO)
+            return (*formats(), AUTO)
         case "--worker":
             return (worker.name for worker in _workers(root))
         case "--toolset":

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
+from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
+
+from llmdo.cli.requests import info
+from llmdo.services.root import ENTRY, ORIGIN, PROJECT, RUN, SELECT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,9 +23,7 @@ if TYPE_CHECKING:
 Texts = Optional[list[str]]  # noqa: UP045  # typer reads annotations at run time
 Project = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option(
-        "--project", metavar="DIR", help="The workspace's folder, instead of looking upwards from here."
-    ),
+    info("project", PROJECT),
 ]
 
 
@@ -108,31 +110,26 @@ Trust = Annotated[
         "--trust", callback=_answer, help="Answer for the workspace's code, servers and rules, this once."
     ),
 ]
+
+
+def _beside(name: str, annotation: object, default: object) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+WITH_STORE = _beside("store", Store, None)
+WITH_ENV_FILE = _beside("env_file", EnvFile, None)
+WITH_TRUST = _beside("trust", Trust, default=False)
+"""Options whose callbacks do all, for `requests.add`."""
+
 AllowDrift = Annotated[
     Texts,
     typer.Option("--allow-drift", metavar="NAME", help="Something that changed since; may be repeated."),
 ]
-EntryName = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Argument(metavar="[ENTRY]", help="One entry; all where left out."),
-]
-Select = Annotated[
-    Texts,
-    typer.Option(
-        "--select",
-        metavar="SELECTOR",
-        help="NAME, +NAME, NAME+, 2+NAME, toolset:NAME, cap:CAPABILITY, path:GLOB, state:modified[:REV]; a comma "
-        "intersects.",
-    ),
-]
+EntryName = Annotated[Optional[str], info("entry", ENTRY)]  # noqa: UP045
+Select = Annotated[Texts, info("select", SELECT)]
 Origin = Annotated[
     Optional[tuple[str, str]],  # noqa: UP045
-    typer.Option(
-        "--from",
-        metavar="FORMAT DIR",
-        help="A project of another tool, read as it is: claude, codex, copilot, cursor, docker-agent, fast-agent, "
-        "gemini, gh-aw, github-actions, llm-do, mcp, opencode or auto.",
-    ),
+    info("origin", ORIGIN),
 ]
 
 
@@ -157,9 +154,7 @@ class Approvals(StrEnum):
     later = "later"
 
 
-RunName = Annotated[
-    str, typer.Argument(metavar="RUN", help="A run's id, a unique start or end of one, or `last`.")
-]
+RunName = Annotated[str, info("run", RUN)]
 Sources = Annotated[
     SourceOrigin,
     typer.Option("--sources", help="Run the workspace, or the code that an imported run brought."),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, WAITING, put, say, say_error
-from llmdo.render.questions import described, question_record
+from llmdo.render.inbox import described
 
 if TYPE_CHECKING:
-    from llmdo.runtime import RunOutcome
     from llmdo.services.plan import EndedRun
 
 
@@ -19,14 +17,16 @@ def report(ended: EndedRun, *, as_json: bool, is_brief: bool = False) -> int:
 
     `is_brief` prints only the usage of a run that completed.
     """
-    from llmdo.render import frames, narration
+    from llmdo.render import narration
+    from llmdo.render.excerpt import frame_lines
 
     outcome = ended.outcome
     if as_json:
-        document = _document(outcome)
-        if ended.questions:
-            document["questions"] = list(map(question_record, ended.questions.values()))
-        put(json.dumps(document, indent=2, ensure_ascii=False, default=str), as_json=True)
+        from llmdo.base.jsonable import document
+        from llmdo.runtime.outcome import told_to_programs
+
+        waits = {"questions": ended.questions.values()} if ended.questions else {}
+        put(document("llmdo.run/1", told_to_programs(outcome), waits), end="", as_json=True)
     elif outcome.output is not None and not ended.is_shown:
         put(outcome.output)
     if ended.is_recorded:
@@ -41,7 +41,7 @@ def report(ended: EndedRun, *, as_json: bool, is_brief: bool = False) -> int:
         return WAITING
     if outcome.error:
         say_error(LlmdoError(outcome.error, hint=outcome.hint))
-        for line in frames.lines(outcome.frames):
+        for line in frame_lines(outcome.frames):
             say(line)
     if outcome.status == "interrupted":
         return INTERRUPTED
@@ -49,32 +49,3 @@ def report(ended: EndedRun, *, as_json: bool, is_brief: bool = False) -> int:
     if waiting:
         say(f"error: {len(waiting)} of the calls needed an approval; {waiting[0].why[-1]}")
     return FINE if outcome.status == "completed" and not waiting else FINDINGS
-
-
-_REPORTED = (
-    "run",
-    "status",
-    "output",
-    "truncated",
-    "error",
-    "hint",
-    "frames",
-    "reached",
-    "usage",
-    "usage_by_worker",
-)
-
-
-def _document(outcome: RunOutcome) -> dict[str, object]:
-    from llmdo.runtime.outcome import told_to_programs
-    from llmdo.runtime.recording.keeping import plain_outcome
-
-    values = plain_outcome(told_to_programs(outcome))
-    document: dict[str, object] = {"schema": "llmdo.run/1", **{name: values[name] for name in _REPORTED}}
-    document["denied"] = [
-        {"path": call.path, "tool": call.tool, "decision": call.decision, "reasons": call.why}
-        for call in outcome.denied
-    ]
-    if outcome.is_typed and outcome.output is not None:
-        document["output"] = json.loads(outcome.output)
-    return document

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
-    "scan": {"--format": ("text", "markdown", "json"), "--fail-on": ()},
+    "scan": {"--fail-on": (), "--format": ("text", "markdown", "json")},
     "init": {"--template": ("minimal", "delegation", "tools", "chat", "service"), "--force": None},
     "check": {
         "--project": (),
@@ -45,7 +45,10 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--from": (),
     },
     "explain": {"--from": ()},
-    "suggest": {"--project": (), "--from-runs": None},
+    "schema": {},
+    "doctor": {"--format": ("text", "json"), "--project": ()},
+    "completion": {},
+    "suggest": {"--from-runs": None, "--project": ()},
     "graph": {
         "--select": (),
         "--to": (),
@@ -53,6 +56,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--project": (),
         "--from": (),
     },
+    "reach": {"--select": (), "--format": ("text", "json", "markdown"), "--project": (), "--from": ()},
+    "why": {"--all": None, "--project": (), "--from": ()},
     "page": {
         "--port": (),
         "--host": (),
@@ -65,8 +70,6 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--store": (),
         "--beside": (),
     },
-    "reach": {"--select": (), "--format": ("text", "json", "markdown"), "--project": (), "--from": ()},
-    "why": {"--all": None, "--project": (), "--from": ()},
     "trust": {"--folder": None, "--list": None, "--forget": None, "--verbose": None, "--project": ()},
     "run": {
         "--entry": (),
@@ -170,17 +173,14 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--store": (),
     },
     "test": {
-        "--project": (),
         "--decisions": None,
         "--sources": ("workspace", "run"),
-        "--trust": None,
         "--format": ("text", "json", "junit"),
+        "--project": (),
+        "--trust": None,
     },
     "import": {"--to": ()},
-    "schema": {},
-    "doctor": {"--format": ("text", "json"), "--project": ()},
     "lsp": {},
-    "completion": {},
     "add worker": {
         "--toolset": (),
         "--description": (),
@@ -278,32 +278,32 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "fleet status": {"--env-file": (), "--format": ("text", "json")},
     "fleet store restored": {"--env-file": ()},
     "runs list": {
-        "--project": (),
-        "--store": (),
         "--entry": (),
         "--status": (),
         "--limit": (),
         "--turns": None,
         "--format": ("text", "json"),
-    },
-    "runs show": {
         "--project": (),
         "--store": (),
+    },
+    "runs show": {
         "--messages": None,
         "--calls": None,
         "--whole": None,
         "--format": ("text", "json", "markdown"),
-    },
-    "runs stats": {
         "--project": (),
         "--store": (),
+    },
+    "runs stats": {
         "--by": ("entry", "worker", "model", "day"),
         "--since": (),
         "--format": ("text", "json"),
+        "--project": (),
+        "--store": (),
     },
     "runs cancel": {"--project": (), "--store": ()},
-    "runs prune": {"--project": (), "--store": (), "--keep": (), "--older-than": (), "--dry-run": None},
-    "runs export": {"--project": (), "--store": (), "--no-sources": None},
+    "runs prune": {"--keep": (), "--older-than": (), "--dry-run": None, "--project": (), "--store": ()},
+    "runs export": {"--no-sources": None, "--project": (), "--store": ()},
     "runs import": {"--project": (), "--store": ()},
     "store migrate": {"--env-file": (), "--store": ()},
     "eval start": {

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from llmdo.base.values import also_in_json, in_json
+from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from llmdo.base.values import Json
     from llmdo.graph.settings import Acceptance
-    from llmdo.policy.authority import Capability
     from llmdo.reach import Row
 
 Verdict = Literal["widened", "unknown", "narrowed", "changed", "same"]
@@ -21,20 +23,26 @@ Effect = Literal["widens", "unknown", "narrows", "none"]
 Kind = Literal["gained", "lost", "gate removed", "gate added", "assurance", "unknown"]
 
 
+def reason_of(accepted: Acceptance | None) -> str | None:
+    """The reason for which people have accepted a difference, if they have."""
+    return accepted.reason if accepted else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowChange:
     """One capability and scope that an entry reaches otherwise than before."""
 
-    kind: Kind
-    capability: Capability
+    kind: Kind = field(metadata=in_json("change"))
+    capability: Capability = field(metadata=in_json(by=Capability.keys, flat=True))
     elsewhere: bool
     """Whether it is only about the rest of its scope, outside narrower scopes that changed otherwise."""
     before: Row | None
     """None if it was not reached at all."""
     after: Row | None
-    accepted: Acceptance | None = None
+    accepted: Acceptance | None = field(default=None, metadata=in_json(by=reason_of))
 
     @property
+    @also_in_json(after="change")
     def effect(self) -> Effect:
         """Its effect on the powers of the entry; the loss of every limit is as much as a gain."""
         if self.kind == "unknown":
@@ -55,11 +63,11 @@ class Change:
     """The value there, as data; None if there was none."""
     after: Json
     effect: Effect = "none"
-    accepted: Acceptance | None = None
     entries: tuple[str, ...] = ()
     """The entries concerned: the entry itself, or those that reach its subject."""
     workers: tuple[str, ...] = ()
     """The workers that use its subject."""
+    accepted: Acceptance | None = field(default=None, metadata=in_json(by=reason_of))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +87,11 @@ class EntryDifference:
     was: str | None = None
     """Its name before, if that was another."""
     status: Literal["new", "gone", "kept"]
-    rows: tuple[RowChange, ...]
-    """Widening changes first, and of those the gravest: see `authority.gravity`."""
     verdict: Verdict
     """Over `rows` and, for an entry, over the changes that concern it."""
-    below: tuple[str, ...] = ()
+    rows: tuple[RowChange, ...]
+    """Widening changes first, and of those the gravest: see `authority.gravity`."""
+    below: tuple[str, ...] = field(default=(), metadata=in_json("entries", sparse=True))
     """The entries that reach it, for a worker."""
 
 
@@ -102,6 +110,9 @@ class HandEdit:
 class Difference:
     """All that differs between two graphs."""
 
+    is_lock_checked: bool = field(default=False, metadata=in_json("lock_checked"))
+    """Whether `lock --check` is known to have passed: then a library changed the facts, and nobody edited the lock."""
+    hand_edits: tuple[HandEdit, ...] = ()
     entries: tuple[EntryDifference, ...]
     """Of both graphs, sorted by name, also those that are the same."""
     workers: tuple[EntryDifference, ...] = ()
@@ -110,11 +121,8 @@ class Difference:
     """Everything else goes by the later names."""
     changes: tuple[Change, ...] = ()
     """Sorted by route."""
-    hand_edits: tuple[HandEdit, ...] = ()
-    unread: int = 0
+    unread: int = field(default=0, metadata=in_json(part=None))
     """The number of errors in the later sources that kept a part from being read."""
-    is_lock_checked: bool = False
-    """Whether `lock --check` is known to have passed: then a library changed the facts, and nobody edited the lock."""
 
     @property
     def everything(self) -> tuple[RowChange | Change, ...]:
@@ -122,6 +130,7 @@ class Difference:
         return (*(row for each in (*self.entries, *self.workers) for row in each.rows), *self.changes)
 
     @property
+    @also_in_json(after=None)
     def verdict(self) -> Verdict:
         """The verdict over everything, accepted or not."""
         verdict = verdict_of(self.everything)
@@ -130,6 +139,7 @@ class Difference:
         return "changed" if verdict == "same" and self.renames else verdict
 
     @property
+    @also_in_json("accepted", after="verdict")
     def is_accepted(self) -> bool:
         """Whether people have accepted every widening, if there is any."""
         return all(difference.accepted for difference in self.everything if difference.effect == "widens")

@@ -54,7 +54,7 @@ def flow(key: str, before: Json, after: Json) -> Effect:
 
 
 def family(key: str, before: Json, after: Json) -> Effect:
-    """The effect of an extension's changed fact about a capability: one that only reads is no effect for a preset."""
+    """The effect of a changed fact about an extension's capability; no preset asks about one that only reads."""
     if key == "reads":
         return "widens" if after else "narrows"
     if key == "decision":
@@ -113,7 +113,10 @@ def server(key: str, before: Json, after: Json) -> Effect:
 
 
 def lost_of_policy(before: Mapping[str, Json], others: Iterable[Mapping[str, Json]]) -> Iterator[str]:
-    """The capabilities about which none of `others` is as strict as the policy `before`; empty text for the rest."""
+    """The capabilities about which none of `others` is as strict as the policy `before`.
+
+    An empty text for each of `approve-all` and `requires-trust` that none of them has as well.
+    """
     policies = [*others]
     for capability, decision in parts.table(before, "rules").items():
         decisions = [parts.table(other, "rules").get(capability) for other in policies]

@@ -108,7 +108,7 @@ def _servers(graph: Graph, worker: str) -> Iterator[object]:
 def _of_files(graph: Graph, lock: Mapping[str, Json], servers: AbstractSet[str]) -> dict[str, Json]:
     """The facts of a foreign project that its files state; the rest is our form of it, and rows show its effect.
 
-    Of `servers`, those on both sides; an agent's own table states another server.
+    Of `servers`, only those on both sides are compared: the table of an agent shows that it has another one.
     """
     workers = {
         name: {

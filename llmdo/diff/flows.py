@@ -20,9 +20,9 @@ AFTER_STRANGERS = "after a stranger's words"
 
 
 def flow_changes(before: Analysis, after: Analysis) -> Iterator[Change]:
-    """The effects after a stranger's words that entries of both graphs gained or lost, if flows are stated.
+    """The effects after a stranger's words with another decision than before, by entry, if either graph states flows.
 
-    Capabilities that an entry reaches on one side alone are among its rows.
+    Only for entries of both graphs; capabilities that an entry reaches on one side alone are left to its rows.
     """
     if not (before.graph.all_flows or after.graph.all_flows):
         return

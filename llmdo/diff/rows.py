@@ -106,7 +106,7 @@ class Comparison:
     def _known(
         self, entries: Sequence[str], before: Mapping[Capability, Row], after: Mapping[Capability, Row]
     ) -> tuple[RowChange, ...]:
-        """The changes, without losses by toolsets not seen yet."""
+        """The changes, without the loss of rows of toolsets not seen yet: these may raise the same as before."""
         changes = _changes(entries, before, after, self.after.graph.acceptances)
         unseen = unseen_in(self.after.graph)
         return tuple(
@@ -135,8 +135,9 @@ def acceptance_of(
 ) -> Acceptance | None:
     """The acceptance that covers a widening of `entry` by `capability`; None if none does.
 
-    As with ceilings, some capabilities have to be named in full. A widening of no single entry is covered only by an
-    acceptance that names none. `gated`: whether somebody is asked, which some acceptances rely on.
+    As with ceilings, a wider acceptance does not cover capabilities that count only by their full name. A widening of
+    no single entry is covered only by an acceptance that names none. `gated`: whether somebody is asked, which some
+    acceptances rely on.
     """
     for acceptance in acceptances:
         if (

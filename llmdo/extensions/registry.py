@@ -10,7 +10,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import LlmdoError, excerpt
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.extensions.running import ExtensionCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -53,16 +54,13 @@ def module_with(stated: Iterable[str | None], what: str) -> ModuleType:
     return import_module(name)
 
 
-def part(reference: str) -> Callable[..., Any]:
-    """The function of an installed extension that `package.module:NAME` names.
+def part(extension: str, reference: str) -> Callable[..., Any]:
+    """The function of an installed `extension` that `package.module:NAME` names.
 
     Raises:
         LlmdoError: There is none, or its module cannot be imported.
     """
     module, _, name = reference.partition(":")
-    try:
+    with ExtensionCode(f"`{reference}` of the extension `{extension}`", "cannot be imported"):
         function: Callable[..., Any] = getattr(import_module(module), name)
-    except Exception as error:
-        what = excerpt(f"{type(error).__name__}: {error}", 200)
-        raise LlmdoError(f"`{reference}` of an extension cannot be imported: {what}") from error
     return function

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+AUTO = "auto"
+"""Every format that is present, all together; no format is called so."""
+
+
 @dataclass(frozen=True, slots=True)
 class ForeignFormat:
     """A format of projects of another agent tool."""
@@ -25,6 +29,10 @@ class ForeignFormat:
 
     `reader.read(tree)` returns a `llmdo.foreign.team.Team`; `table.TABLE` lists the abilities of the format's tools.
     """
+    product: str = ""
+    """The tool that it belongs to, as people call it; left out, that is the name of the format."""
+    below: tuple[str, ...] = ()
+    """Globs of files that only count where the tool starts in their folder: in folders below they are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ class Extension:
     commands: Mapping[str, str] = field(default_factory=dict)
     """Commands, to the module with `PLACE`, its place in the help, and `add_to(app)`."""
     stores: Mapping[str, str] = field(default_factory=dict)
-    """Schemes of addresses, such as `postgresql`, to the module with `opened(address)`, for the store of journals."""
+    """Schemes of addresses of journals, such as `postgresql`, to the module, a `llmdo.journal.opening.Store`."""
     queue: str | None = None
     """The module that passes items of batches to workers elsewhere: a `llmdo.services.queue.BatchQueue`."""
     views: tuple[str, ...] = ()

@@ -6,41 +6,38 @@ tools, with sources: a foreign tool decides about tools, llmdo about capabilitie
 - `tree`, `history`: the files of a project, on disk or at a git revision;
 - `files`, `reading`: one reading of them, with its findings; Markdown, YAML and JSON as tolerantly as others read them;
 - `servers`, `commands`: MCP servers, and patterns of shell commands;
-- `team`, `lines`: the result of a reader, and the lines of a table.
+- `permissions`: rules about tools and parts of them, of which the strictest or the last decides;
+- `team`, `lines`: the result of a reader, and the lines of a table;
+- `known`, `fitting`: the formats that are read, and the judging of those of extensions.
 
-`merging` makes one team of several, `building` makes a `Graph` of it, `flows` finds the ways from a stranger's words to
-a sender of private data, `findings` are the checks, `summary` is the opening of a scan, and `unsupported` names files
-of tools that llmdo does not read.
+`building` makes a `Graph` of a team, `flows` finds the ways from a stranger's words to a sender of private data,
+`findings` are the checks, `summary` is the opening of a scan, and `unsupported` names files of tools that llmdo does
+not read.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, field, replace
-from llmdo.extensions.registry import features
+from llmdo.extensions.spec import AUTO
 from llmdo.foreign import unsupported
 from llmdo.foreign.building import graph_of
-from llmdo.foreign.merging import claimed, together
+from llmdo.foreign.known import formats, team_of, team_or_problem
+from llmdo.foreign.team import claimed, together
 from llmdo.foreign.tree import DiskTree, is_like, project_of
 from llmdo.reach import Analysis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from llmdo.extensions.spec import Extension, ForeignFormat
-    from llmdo.foreign.lines import Line
+    from llmdo.extensions.spec import Extension
+    from llmdo.foreign.known import Formats
     from llmdo.foreign.team import Team
     from llmdo.foreign.tree import Tree
     from llmdo.graph.resolved import Graph
-
-    Formats = Mapping[str, ForeignFormat]
-
-AUTO = "auto"
-"""Every format that is present, all together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,24 +52,6 @@ class Foreign:
     """The team of each format that is present."""
     graph: Graph
     analysis: Analysis = field(compare=False)
-
-
-def formats(extensions: Iterable[Extension] = ()) -> Formats:
-    """The formats that parts of llmdo and the `extensions` of a workspace read, sorted by name."""
-    every = (*features(), *extensions)
-    return dict(sorted((name, form) for each in every for name, form in each.formats.items()))
-
-
-def table_of(form: ForeignFormat) -> tuple[Line, ...]:
-    """The abilities of the tools of a format."""
-    table: tuple[Line, ...] = import_module(f"{form.package}.table").TABLE
-    return table
-
-
-def tools_of(form: str) -> frozenset[str]:
-    """The names of the tools of a format; none if no extension reads it."""
-    known = formats()
-    return frozenset(line.tool for line in table_of(known[form])) if form in known else frozenset()
 
 
 def not_enforced(form: str) -> str:
@@ -105,12 +84,12 @@ def read(
     elif path.is_dir():
         root = path.absolute()
         tree = _tree(root, None, revision)
-        teams = claimed(_teams(tree, known)) if form == AUTO else [_team(known[form], tree)]
+        teams = claimed(_teams(tree, known)) if form == AUTO else [team_of(known[form], tree)]
         team = together(teams)
         if not team.agents and not team.problems and not may_be_empty:
             raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_instead(form, tree, known))
         if form == AUTO:
-            notes = (sighting.note for sighting in unsupported.seen(tree))
+            notes = (sighting.note for sighting in unsupported.seen(tree, known))
             team = replace(team, problems=(*team.problems, *notes))
     else:
         raise LlmdoError(f"there is no folder or file `{path}`")
@@ -128,17 +107,18 @@ def _of_file(form: str, path: Path, revision: str | None, known: Formats) -> tup
         if not is_like(file.name, patterns):
             raise LlmdoError(f"`{path}` is not a file of {form}", hint=f"these are: {', '.join(patterns)}")
         folder = project_of(file, patterns) or file.parent
-        return folder, _team(known[form], _tree(folder, file, revision))
+        return folder, team_of(known[form], _tree(folder, file, revision))
     roots = {name: root for name, form in known.items() if (root := project_of(file, form.files))}
     # `agents/*.md` is a pattern of several; a hidden folder such as `.gemini` is that of one.
     hidden = next((f"{folder.name}/" for folder in file.parents if folder.name.startswith(".")), "/")
     own = {name for name in roots if any(pattern.startswith(hidden) for pattern in known[name].files)}
     roots = {name: root for name, root in roots.items() if name in own or not own}
-    teams = {name: _team(known[name], _tree(root, file, revision)) for name, root in roots.items()}
+    teams = {name: team_or_problem(known[name], _tree(root, file, revision)) for name, root in roots.items()}
     likely = _without_servers_alone([name for name, team in teams.items() if team.agents])
+    likely = likely or [name for name, team in teams.items() if team.problems and known[name].extension]
     if len(likely) != 1:
         root = project_of(file, unsupported.PATTERNS) or file.parent
-        sightings = unsupported.seen(_tree(root, None, revision)) if not likely else ()
+        sightings = unsupported.seen(_tree(root, None, revision), known) if not likely else ()
         seen = [each for each in sightings if root / each.path == file]
         raise LlmdoError(
             f"`{path}` may be a file of {' or '.join(likely)}"
@@ -161,13 +141,8 @@ def _nothing_of(form: str) -> str:
 def _teams(tree: Tree, known: Formats) -> list[Team]:
     """The team of each format with files in the tree; other readers are not even imported."""
     # One walk for all of them.
-    tree.find([*unsupported.WALKED, *(pattern for form in known.values() for pattern in form.files)])
-    return [_team(form, tree) for form in known.values() if any(tree.find(form.files))]
-
-
-def _team(form: ForeignFormat, tree: Tree) -> Team:
-    team: Team = import_module(f"{form.package}.reader").read(tree)
-    return team
+    tree.find([*unsupported.walked(known), *(pattern for form in known.values() for pattern in form.files)])
+    return [team_or_problem(form, tree) for form in known.values() if any(tree.find(form.files))]
 
 
 def _instead(form: str, tree: Tree, known: Formats) -> str:
@@ -176,7 +151,7 @@ def _instead(form: str, tree: Tree, known: Formats) -> str:
     if others:
         wanted = others[0] if len(others) == 1 else AUTO
         return f"there are files of {' and '.join(others)}: --from {wanted}"
-    return unsupported.summary(unsupported.seen(tree)) or _names(known)
+    return unsupported.summary(unsupported.seen(tree, known)) or _names(known)
 
 
 def _names(known: Formats) -> str:

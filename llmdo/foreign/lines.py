@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
+from llmdo.foreign.team import Grant
+from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
     from llmdo.policy.vocabulary import Decision
     from llmdo.reach.shapes import Assurance
+    from llmdo.syntax.document import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,34 @@ class Line:
     """Open if it starts programs or servers that nothing limits."""
     source: str
     """Its documentation."""
+
+    @property
+    def raised(self) -> tuple[Capability, ...]:
+        """Its abilities as capabilities."""
+        return tuple(map(Capability.parse, self.capabilities))
+
+    def grant(
+        self,
+        at: Place,
+        origin: str,
+        *,
+        toolset: str | None = None,
+        tool: str | None = None,
+        capabilities: tuple[Capability, ...] | None = None,
+        decision: Decision | None = None,
+        rule_at: Place | None = None,
+    ) -> Grant:
+        """The tool as an agent has it: with its own name, abilities and decision unless others are given."""
+        return Grant(
+            toolset=toolset or tool or self.tool,
+            tool=tool or self.tool,
+            capabilities=self.raised if capabilities is None else capabilities,
+            decision=decision or self.decision,
+            origin=origin,
+            at=at,
+            rule_at=rule_at,
+            is_open=self.assurance == "open",
+        )
 
 
 WRITES = ("fs.write", "fs.write.protected")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.foreign.team import Grant
+from llmdo.base.values import replace
+from llmdo.foreign.lines import SERVES, Line
 from llmdo.graph.described import Server
-from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
+    from llmdo.foreign.team import Grant
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Document
 
-CALLS = (Capability("data.untrusted"), Capability("mcp.call"))
-"""The capabilities of a call of any tool of a server: nothing else is known before it runs."""
-CONNECTS = Capability("net.connect")
 URLS = ("url", "serverUrl", "httpUrl", "http_url", "tcp")
 """The keys under which formats have the address of a server."""
 
@@ -55,15 +53,11 @@ def _is_variable(name: object) -> bool:
     return isinstance(name, str) and name.isascii() and name.isidentifier()
 
 
+def line(name: str, server: Server, decision: Decision) -> Line:
+    """The abilities of a server called `name`: nothing else is known before it runs."""
+    return Line(name, (*SERVES, "net.connect") if server.url else SERVES, decision, "open", "")
+
+
 def grant(name: str, server: Server, at: Place, decision: Decision, origin: str) -> Grant:
     """The grant of a server, called `name`: one tool, or all of them."""
-    return Grant(
-        toolset=name,
-        tool=name,
-        capabilities=(*CALLS, CONNECTS) if server.url else CALLS,
-        decision=decision,
-        origin=origin,
-        at=at,
-        is_open=True,
-        server=server,
-    )
+    return replace(line(name, server, decision).grant(at, origin), server=server)

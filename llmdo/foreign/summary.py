@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, field, in_json
 from llmdo.foreign import findings as checks
 from llmdo.foreign.building import named
 from llmdo.foreign.lines import PUSHES
@@ -114,6 +114,10 @@ class Cause:
         return group, not self.is_open, -self.number, self.first.order
 
 
+def _pairs(decisions: Iterable[tuple[Capability, Decision]]) -> list[Mapping[str, object]]:
+    return [{"capability": capability, "decision": decision} for capability, decision in decisions]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:
     """The tools that a format's product gives to agents whose files do not name them."""
@@ -122,7 +126,7 @@ class Defaults:
     agents: int
     brought: tuple[str, ...]
     """The agents that the product itself brings along."""
-    decisions: tuple[tuple[Capability, Decision], ...]
+    decisions: tuple[tuple[Capability, Decision], ...] = field(metadata=in_json("capabilities", by=_pairs))
     """The capabilities, the gravest first, each with its mildest decision."""
 
 
@@ -134,7 +138,7 @@ class ProjectSummary:
     """The main result, in one or two sentences."""
     agents: int
     """The number of agents in files; without any, of those that a product brings along to start."""
-    causes: tuple[Cause, ...]
+    causes: tuple[Cause, ...] = field(metadata=in_json("findings"))
     """The gravest first."""
     unread: tuple[Cause, ...]
     """Files not read, or only in part."""
@@ -299,7 +303,7 @@ def _is_free(agent: Agent) -> bool:
 
 
 def _of(number: int, every: int, verb: str, *, is_more: bool = False) -> str:
-    """The number of all agents, and the verb; `is_more` if others were counted just before."""
+    """A number of agents, out of `every` one, with the verb; `is_more` if others were counted just before."""
     doing = "names" if number == 1 and verb == "name" else verb
     if is_more:
         return f"{number:,} more {doing}"

@@ -1,6 +1,7 @@
-"""Traces of tools that llmdo does not read, and of known tools in folders below, for the report.
+"""Traces of tools that llmdo does not read, and of those that it reads in folders below, for the report.
 
-Nothing is claimed beyond the evidence: names of files, in a few the number of agents listed, and packages.
+What it reads is the register of formats, in which each has its tool: no such tool is ever called unsupported. Nothing
+is claimed beyond the evidence: names of files, in a few the number of agents listed, and packages.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import reading
+from llmdo.foreign.known import formats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign.known import Formats
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
@@ -100,7 +103,7 @@ EVIDENCE = (
     _Evidence("Junie", (".junie/guidelines.md",), "file of rules"),
     _Evidence("Goose", (".goosehints",), "file of rules"),
 )  # fmt: skip
-"""Files by which tools are known; for each tool, the first line with files counts."""
+"""Files by which tools are known; of several items for one tool, the first with files counts."""
 
 REQUIRING = (
     "pyproject.toml",
@@ -123,26 +126,20 @@ PACKAGES: Mapping[str, str] = {
 
 PATTERNS = (*(pattern for each in EVIDENCE for pattern in each.patterns), *REQUIRING)
 
-BELOW = tuple(
-    _Evidence(product, tuple(f"*/**/{pattern}" for pattern in patterns), "file in a folder below")
-    for product, patterns in (
-        ("Codex", (".codex/config.toml", ".codex/agents/*.toml")),
-        ("Cursor", (".cursor/agents/*.md", ".cursor/cli.json", ".cursor/mcp.json")),
-        ("Gemini CLI", (".gemini/agents/*.md", ".gemini/settings.json")),
-        ("GitHub Copilot", (".github/agents/*.md", ".github/chatmodes/*.md", ".github/prompts/*.md")),
-        ("fast-agent", (".fast-agent/agent-cards/*.md", ".fast-agent/fast-agent.yaml")),
-        ("opencode", (".opencode/agent/*.md", ".opencode/agents/*.md")),
-    )
-)
-"""Files of supported tools that count only for a start in their folder, with these tools as with us."""
-WALKED = (*PATTERNS, *(pattern for each in BELOW for pattern in each.patterns))
-"""Every pattern looked for, to be found in one walk."""
-
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
-def seen(tree: Tree) -> tuple[Sighting, ...]:
-    """The traces of unsupported tools in a project, each tool once."""
+def walked(known: Formats) -> tuple[str, ...]:
+    """Every pattern looked for, to be found in one walk."""
+    return (*PATTERNS, *(pattern for each in _below(known) for pattern in each.patterns))
+
+
+def seen(tree: Tree, known: Formats | None = None) -> tuple[Sighting, ...]:
+    """The traces in a project of tools that no format of `known` belongs to, each tool once.
+
+    Without `known`, those formats are the ones of llmdo itself.
+    """
+    known = formats() if known is None else known
     sightings: dict[str, Sighting] = {}
     for each in EVIDENCE:
         if each.product not in sightings and (sighting := _by_evidence(tree, each)):
@@ -152,11 +149,23 @@ def seen(tree: Tree) -> tuple[Sighting, ...]:
             if product := PACKAGES.get(package):
                 evidence = f"`{path}` requires `{package}`"
                 sightings.setdefault(product, Sighting(product, path, evidence, "its agents are code"))
-    below = (sighting for each in BELOW if (sighting := _by_evidence(tree, each)))
+    below = (sighting for each in _below(known) if (sighting := _by_evidence(tree, each)))
     return (
-        *(sightings[product] for product in sorted(sightings)),
+        *(sightings[product] for product in sorted(sightings.keys() - _products(known))),
         *(replace(each, verdict="not read: give that folder") for each in below),
     )
+
+
+def _products(known: Formats) -> set[str]:
+    return {form.product for form in known.values()}
+
+
+def _below(known: Formats) -> Iterator[_Evidence]:
+    """The files of supported tools that count only for a start in their folder, by the names of the tools."""
+    for form in sorted(known.values(), key=lambda form: form.product):
+        if form.below:
+            patterns = tuple(f"*/**/{pattern}" for pattern in form.below)
+            yield _Evidence(form.product, patterns, "file in a folder below")
 
 
 def summary(sightings: Iterable[Sighting]) -> str | None:

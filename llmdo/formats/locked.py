@@ -122,7 +122,9 @@ LockedExtension = TypedDict(
     "LockedExtension",
     {
         "version": Annotated[str, Doc("Its version.")],
-        "digest": Annotated[Digest, Doc("Of its files, as far as its record names them.")],
+        "digest": Annotated[
+            Digest, Doc("Of its files: those of its record, and all others in its packages.")
+        ],
         "capability": NotRequired[
             Annotated[dict[ScopedCapability, LockedCapability], Doc("The capabilities that it brings.")]
         ],

@@ -71,7 +71,7 @@ def tools(name: str, config: Mapping[str, object], shell: ShellSettings = _NO_SH
 def raised_always(name: str, tool: Tool) -> list[list[Capability]]:
     """Groups of a built-in tool's capabilities: every call raises something within each.
 
-    None for tools of other toolsets, whose calls may raise nothing.
+    There are no groups for tools of other toolsets, whose calls may raise nothing.
     """
     return BUILT_IN[name].raised_always(tool) if name in BUILT_IN else []
 

@@ -61,7 +61,7 @@ def calls_of(graph: Graph, code: Entry | Toolset) -> Mapping[str, CodeCall]:
 
 
 def calls_below(graph: Graph, codes: Iterable[Entry | Toolset]) -> tuple[CodeCall, ...]:
-    """All calls that `codes` can lead to, through the code of called tools too, and the uses that start servers."""
+    """All calls that `codes` can lead to, also through the code of called tools, with the starts of MCP servers."""
     waiting = list(codes)
     seen = {(type(code), code.name) for code in waiting}
     calls: list[CodeCall] = []

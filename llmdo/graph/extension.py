@@ -24,7 +24,7 @@ class UsedExtension:
     """As the manifest has it."""
     version: str
     digest: str
-    """Of its files, as far as its record names them."""
+    """Of its files: those of its record, and all others in its packages."""
     capabilities: Mapping[str, CapabilityFamily] = field(default_factory=dict)
     """In name order."""
     at: Place | None = field(default=None, compare=False)

@@ -30,14 +30,16 @@ if TYPE_CHECKING:
 
 PRESET = "preset"
 MAX_BITS = "max-bits"
-"""The key among flow rules that names a set of them."""
+"""The key of the most bits of a closed answer, among flow rules like `PRESET`, which names a set of them."""
 
 Made = TypeVar("Made")
 
 Effect = Literal["none", "ceiling", "amount", "choice", "elsewhere"]
-"""The effect of a field's change on the power of entries: reported as a ceiling; by a limit, unlimited when absent; by
-a list of admitted items, all when absent; or not at all, as the power is about other files then, which counts as
-more."""
+"""The effect of a field's change on the power of entries.
+
+`none`, not stated by the field; `ceiling`, reported as one; `amount`, a limit, unlimited when absent; `choice`, a list
+of admitted items, all when absent; `elsewhere`, the same power over other files, which counts as more.
+"""
 
 FileKind = Literal["file", "agent", "lock"]
 """A file that people write, `[workers.NAME]` of the manifest for an adopted agent, or `llmdo.lock`."""
@@ -74,7 +76,7 @@ class Codec(NamedTuple):
     """The conversion between a field's value and its form in a file."""
 
     encode: Encoder | None
-    """A result of None leaves the key out; no encoder means a field of several keys, which gets the table."""
+    """A result of None leaves the key out. Without an encoder, the field has several keys, given to `encoded`."""
     decode: Decoder | None
     """From values that its format accepts; None if both are the same."""
     table: type | None = None

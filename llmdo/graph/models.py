@@ -49,7 +49,7 @@ _ATTRIBUTE = re.compile(r"[^:]+\.py:[A-Za-z_][A-Za-z0-9_]*")
 def problem_of(reference: str, aliases: Container[str] = ()) -> str | None:
     """The fault of a model reference, in one sentence; None if its form is right.
 
-    Only the form: whether a provider has the model is unknown.
+    Only the form: whether a provider has the model is unknown without asking it.
     """
     if reference in aliases or reference in WITHOUT_PROVIDER:
         return None

@@ -211,7 +211,7 @@ def digest_of(name: str, definition: Definition) -> str:
 
 
 def proposed(toolset: Toolset, tool: Tool) -> list[str]:
-    """Lines for a manifest about `tool` if its server's hints were true; none without a change."""
+    """The capabilities to declare for `tool` if its server's hints are true; none if that changes nothing."""
     hints = tool.definition.hints if tool.definition else ()
     is_silent = {CALL} <= set(tool.capabilities) <= {CALL, CONNECT, UNTRUSTED}
     if "readOnlyHint: true" not in hints or not is_silent:

@@ -5,6 +5,7 @@ The gate and `llmdo run --all-tools` both read this, so that the list shown is t
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import replace
@@ -74,12 +75,28 @@ def tools_of(graph: Graph, worker: Worker | None, use: Use) -> Mapping[str, Tool
 
 
 def _with_changes(tool: Tool) -> Tool:
-    """`tool` with the capabilities that the gate adds for files changed by its hook's account."""
+    """`tool` with the capabilities that the gate adds for the files that a call changes, as its hook says."""
     if not tool.hook:
         return tool
     changed = [each.scope for each in tool.capabilities if is_change(each)]
     more = {implied for scope in changed for implied in declared_by_change(scope, may_be_folder=True)}
     return replace(tool, capabilities=tuple(sorted({*tool.capabilities, *more}, key=str))) if more else tool
+
+
+def sends(graph: Graph, toolset: str, tool: str) -> bool:
+    """Whether calls of a tool send anything; not if it takes nothing, or has no target by the manifest.
+
+    As far as the graph tells: of a tool in Python that takes nothing, only the manifest says so. `*` is any tool.
+    """
+    own = graph.toolsets.get(toolset)
+    if own is None:
+        return True
+    if tool == "*":
+        return all(own.targets.values())
+    name = tool.removeprefix(f"{own.prefix}_") if own.prefix else tool
+    definition = own.tools[name].definition if name in own.tools else None
+    takes_nothing = definition is not None and not json.loads(definition.input).get("properties")
+    return not takes_nothing and bool(own.targets.get(name, True))
 
 
 def _prefixed(toolset: Toolset) -> dict[str, Tool]:

@@ -233,7 +233,7 @@ class Toolset:
             lock=Key("sources", "list[Path]", "The files that it imports without its text saying so."),
         ),
     )
-    """The files that its module imports invisibly, as the manifest has them, sorted."""
+    """The files that its module imports without its text saying so, as the manifest has them, sorted."""
     prefix: str | None = field(
         default=None,
         metadata=written(

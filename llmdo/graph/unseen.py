@@ -1,6 +1,6 @@
 """Toolsets whose tools only an import of their module, or a start of their server, can tell.
 
-Reach shows each as one more tool for all unseen ones.
+Reach has to show each of them: with one more tool, for all that nobody has seen yet.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ANY = "(not known)"
 def unseen(graph: Graph, facts: Facts, readable: Collection[str]) -> frozenset[str]:
     """The toolsets of `graph`, made with these `facts`, whose tools are not known.
 
-    `readable` are those of Python whose module's text is complete.
+    `readable` are the Python references of toolsets whose tools are all known from the text of a module.
     """
     known = {*facts, *readable}
     return frozenset(name for name, toolset in graph.toolsets.items() if _key(toolset) not in known)

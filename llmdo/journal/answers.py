@@ -91,7 +91,7 @@ class Answers:
         """An answer as it is kept.
 
         Raises:
-            LlmdoError: It lacks whether the call is allowed, has a wrong duration, or contradicts itself.
+            LlmdoError: It does not say whether the call is allowed, has a wrong duration, or contradicts itself.
         """
         instead = record.get(
             "instead"

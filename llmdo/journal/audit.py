@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from llmdo.base.values import dataclass
+from llmdo.base.values import also_in_json, dataclass, field, in_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +27,7 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A place in a chain: its last record."""
+    """A place in a chain, by the last record up to it."""
 
     number: int = 0
     head: str = START
@@ -40,28 +41,38 @@ class Fault:
     line: int
     """From 1; 0 for a fault of no line."""
     message: str
-    is_end: bool = False
+    is_end: bool = field(default=False, metadata=in_json(part=None))
     """Whether only the end is missing."""
+
+
+def _number(link: Link | None) -> int | None:
+    return link.number if link else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
     """An audit as it was read."""
 
-    records: tuple[Mapping[str, object], ...]
-    """The readable ones, in the order of the file."""
-    last: Link
+    last: Link = field(metadata=in_json("head", by=attrgetter("head")))
     """The place after which a record is added."""
-    faults: tuple[Fault, ...]
-    """The breaks of the chain."""
-    entries: Link | None = None
+    entries: Link | None = field(default=None, metadata=in_json(by=_number))
     """The last entry of the journal checked against its chain, if any."""
     redacted: int = 0
     """The number of redacted entries: the chain holds, but cannot vouch for their content."""
+    faults: tuple[Fault, ...]
+    """The breaks of the chain."""
+    records: tuple[Mapping[str, object], ...]
+    """The readable ones, in the order of the file."""
+
+    @property
+    @also_in_json(after=None)
+    def status(self) -> str:
+        """Whether the chain holds, in a word."""
+        return "broken" if self.faults else "holds"
 
     @property
     def after(self) -> int:
-        """The number of entries after the last record."""
+        """The number of entries after the last record, which the head does not cover."""
         covered = self.records[-1].get("entries") if self.records else 0
         return self.entries.number - covered if self.entries and isinstance(covered, int) else 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, in_json
 from llmdo.journal.entries import JournalError
 from llmdo.policy.authority import STRICTNESS, Capability
 
@@ -15,39 +15,42 @@ if TYPE_CHECKING:
 _PLAIN = ("worker", "toolset", "tool", "decision", "allowed", "by", "asks", "answer", "refusal", "changed")
 """The fields that a record holds unchanged."""
 
+IN_FULL = "in full"
+"""The part of a call's JSON that only its whole document has."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecidedCall:
     """A call of a tool and the decision on it."""
 
-    path: str
+    path: str = field(metadata=in_json(part=None))
     """The call path."""
     worker: str
     toolset: str
     tool: str
-    arguments: Mapping[str, object] = field(compare=False)
-    """Those decided on. No record repeats them: the response that made the call has them."""
-    raised: tuple[Capability, ...]
-    """The known effects of the call."""
-    declared: tuple[Capability, ...]
-    """The most that it could have raised."""
-    labels: tuple[str, ...] = ()
-    """The labels its caller had read, in terms of flow rules, sorted."""
-    asks: bool = False
-    """Whether somebody was to be asked whatever the rules say."""
     decision: Decision
     """The decision of the rules; `blocked` if a policy is against it."""
     allowed: bool
     by: str
     """Who had the last word: `rules`, `policy`, `lock`, or the approver that was asked."""
-    reasons: tuple[str, ...]
-    """The reasons of the rules or a policy, a sentence each."""
+    asks: bool = False
+    """Whether somebody was to be asked whatever the rules say."""
     answer: str = ""
     """Why not, in the words of whoever was asked."""
     refusal: str | None = None
     """The refusal for the model."""
     changed: Mapping[str, object] | None = None
     """Other arguments that a person wants: that call is decided on next."""
+    raised: tuple[Capability, ...]
+    """The capabilities of the call, as far as the gate can tell."""
+    declared: tuple[Capability, ...]
+    """The most that it could have raised."""
+    reasons: tuple[str, ...]
+    """The reasons of the rules or a policy, a sentence each."""
+    labels: tuple[str, ...] = field(default=(), metadata=in_json(sparse=True))
+    """The labels its caller had read, in terms of flow rules, sorted."""
+    arguments: Mapping[str, object] = field(compare=False, metadata=in_json(part=IN_FULL))
+    """Those decided on. No record repeats them: the response that made the call has them."""
 
     @property
     def why(self) -> tuple[str, ...]:
@@ -56,7 +59,7 @@ class DecidedCall:
 
 
 def record_of(call: DecidedCall) -> dict[str, object]:
-    """`call` as plain data, without its path and its arguments."""
+    """`call` as the journal keeps it, which encodes what is in arguments itself, without its path and its own."""
     return {
         **{name: getattr(call, name) for name in _PLAIN},
         "raised": list(map(str, call.raised)),

@@ -88,7 +88,7 @@ class ReservedError(ClaimedError):
 
 
 class NotOpenError(JournalError):
-    """A run needs a person: it is over, or a person has to decide."""
+    """A run does not continue by itself: it is over, or a person has to decide."""
 
     def __init__(self, run: str, status: str) -> None:
         """`status` is `completed`, `failed`, `waiting`, or `unsure` if a call may have taken effect."""
@@ -110,7 +110,7 @@ class JournalEntry:
     digest: str = ""
     """The digest of its question, call or files: another one on resuming is a divergence."""
     body: bytes = b"{}"
-    """All else, as JSON; in a journal without secrets."""
+    """All else, as JSON; in a journal, without the secrets of the environment."""
     at: float = 0.0
     """Seconds since 1970."""
     is_redacted: bool = False
@@ -164,7 +164,7 @@ class ChainedRow:
     head: str
     """The chain's digest at it."""
     original: str | None
-    """The digest of its body before an export redacted it."""
+    """The digest of its body before an export redacted it; None if none did."""
     body_digest: str
     """The digest of its present body."""
     entry: JournalEntry

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, field, in_json
 from llmdo.journal.entries import CANCELLED, JournalEntry, pack
 from llmdo.journal.spans import marked
 
@@ -30,11 +30,11 @@ class Waiting:
     """A question that nobody has answered yet."""
 
     path: str
-    key: str
+    key: str = field(metadata=in_json("digest"))
     """The digest of its call, with the files that a command names, for this run alone."""
-    record: Mapping[str, Any]
+    record: Mapping[str, Any] = field(metadata=in_json(flat=True))
     """The question as it was asked."""
-    entry: JournalEntry
+    entry: JournalEntry = field(metadata=in_json(part=None))
 
     @property
     def digest(self) -> str:
@@ -116,7 +116,7 @@ def imported(journal: JournalStore) -> JournalEntry:
 
 
 def digest_of(question: Mapping[str, object]) -> str:
-    """The digest of the call as a person sees it, whatever its journal says of its key."""
+    """The digest of the call as a person sees it: an answer is for that, whatever its journal says of its key."""
     return digest.of_text(digest.canonical({name: question[name] for name in _SHOWN}))
 
 

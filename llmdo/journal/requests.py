@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, field, in_json
 from llmdo.journal.content import digest_of
 from llmdo.journal.conversation import goes_on_from
 from llmdo.journal.entries import JournalError
@@ -19,7 +19,7 @@ from llmdo.journal.spans import without_tokens
 from llmdo.journal.tree import first_numbers, full_tree, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from llmdo.journal.entries import JournalEntry
     from llmdo.journal.stored import JournalStore
@@ -43,7 +43,7 @@ class ShownRequest:
     """One request of a worker: the parts new to its model, and the answer."""
 
     path: str
-    number: int
+    number: int = field(metadata=in_json("request"))
     worker: str
     model: str
     after: str
@@ -52,7 +52,7 @@ class ShownRequest:
     """None if the journal has only their digest, as when toolsets add to a prompt."""
     tools: tuple[Mapping[str, object], ...] | None
     """The tools shown to the model; None if an export took them out."""
-    parts: tuple[MessagePart, ...]
+    parts: tuple[MessagePart, ...] = field(metadata=in_json("given"))
     answered: tuple[MessagePart, ...]
 
 
@@ -154,23 +154,3 @@ def _before(journal: JournalStore) -> str:
     if earlier := goes_on_from(journal):
         return f"the messages of run {earlier.run}"
     return "the messages that the run was started with" if any(journal.entries("history")) else ""
-
-
-def records(requests: Iterable[ShownRequest]) -> Iterator[dict[str, object]]:
-    """Requests as plain data."""
-    for request in requests:
-        yield {
-            "path": request.path,
-            "request": request.number,
-            "worker": request.worker,
-            "model": request.model,
-            "after": request.after,
-            "instructions": request.instructions,
-            "tools": None if request.tools is None else list(request.tools),
-            "given": [_record(part) for part in request.parts],
-            "answered": [_record(part) for part in request.answered],
-        }
-
-
-def _record(part: MessagePart) -> dict[str, object]:
-    return {"kind": part.kind, "tool": part.tool, "call": part.call, "value": part.value}

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 _FILL = b"\\u0000"
-"""The replacement of a cut in JSON. No value of the environment can hold it."""
+"""The replacement of a cut in JSON. No value of the environment can hold it, so it never forms a secret."""
 
 _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*', re.DOTALL)
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?")
@@ -99,7 +99,7 @@ NOTHING = Known({}, {}, {})
 
 
 class Secrets:
-    """The secrets of one run, from its journal's digests or the environment."""
+    """The secrets of one run: those that its journal knows by their digests, and those of the environment."""
 
     def __init__(self, known: Known, registered: Iterable[Registered] = ()) -> None:
         self.known = known

@@ -1,7 +1,7 @@
 """The limits of a conversation, shared by its runs: a run reserves its use before it asks anything.
 
-An ended run counts with the use in its journal. One that a process works on counts with all of its reservation, as it
-may still use that.
+An ended run counts with the use in its journal, and so does one whose process died. One that a process works on counts
+with all of its reservation, as it may still use that.
 """
 
 from __future__ import annotations

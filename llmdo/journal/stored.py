@@ -558,7 +558,7 @@ class RunIndex(RunFiles, ABC):
 
     @abstractmethod
     def adopt(self, run: str, file: Path) -> None:
-        """Adopts the exported run in `file` as the last run; the file may be gone then.
+        """Adopts the exported run in `file` under the id `run`, as the last run; the file may be gone then.
 
         Raises:
             JournalError: Cannot be kept, or there is such a run.

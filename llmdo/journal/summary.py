@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base.backtrace import Frame
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, field, in_json, utc_text
 from llmdo.journal.conversation import goes_on_from
 from llmdo.journal.entries import BEGUN_AGAIN, JournalError, lineage
 from llmdo.journal.questions import waiting
@@ -37,9 +37,9 @@ class Summary:
     `running` while one works on it, `stopped` if one ended without recording how, `truncated` if it completed with an
     output that was cut off.
     """
-    began: float
+    began: float = field(metadata=in_json(by=utc_text))
     """Seconds since 1970."""
-    ended: float | None
+    ended: float | None = field(metadata=in_json(by=utc_text))
     error: str | None
     hint: str | None
     """The advice on the error."""

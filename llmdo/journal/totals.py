@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import also_in_json, dataclass, field
 from llmdo.journal.entries import JournalError, lineage
 from llmdo.journal.spans import without_tokens
 from llmdo.journal.spent import spent
@@ -43,6 +43,34 @@ class Total:
     questions: int | None = 0
     """None for a model, which asks nobody."""
     answers: int | None = 0
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the tokens of some requests are known."""
+        return self.unmeasured < self.requests or not self.requests
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether the price of some requests is known."""
+        return self.unpriced < self.requests or not self.requests
+
+    @property
+    @also_in_json("input_tokens")
+    def known_input_tokens(self) -> int | None:
+        """None if nobody measured any."""
+        return self.input_tokens if self.is_measured else None
+
+    @property
+    @also_in_json("output_tokens")
+    def known_output_tokens(self) -> int | None:
+        """None if nobody measured any."""
+        return self.output_tokens if self.is_measured else None
+
+    @property
+    @also_in_json("cost_usd")
+    def known_cost_usd(self) -> Decimal | None:
+        """None if no request has a known price."""
+        return self.cost_usd if self.is_priced else None
 
 
 def totals(runs: RunIndex, by: By, since: float, tell: Callable[[JournalError], None]) -> list[Total]:

@@ -7,10 +7,10 @@ from collections import Counter, defaultdict
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, in_json, utc_text
 from llmdo.journal import audit
 from llmdo.journal.conversation import goes_on_from
-from llmdo.journal.decided import decided_in
+from llmdo.journal.decided import IN_FULL, decided_in
 from llmdo.journal.entries import HANDED, UNCALLED, JournalError
 from llmdo.journal.spans import without_tokens
 from llmdo.journal.summary import frames_in, with_request
@@ -40,8 +40,8 @@ class Node:
     """One call of a worker or a tool."""
 
     path: str
-    began: float
-    ended: float
+    began: float = field(metadata=in_json(by=utc_text))
+    ended: float = field(metadata=in_json(by=utc_text))
     worker: str | None = None
     """None for a tool."""
     input: str = ""
@@ -59,18 +59,18 @@ class Node:
     attempts: list[dict[str, object]] = field(default_factory=list)
     """The unanswered requests: number, model, kind of failure and reason."""
     decisions: list[DecidedCall] = field(default_factory=list)
-    result: object = None
+    result: object = field(default=None, metadata=in_json(part=IN_FULL))
     """The result of a tool, or the details of its failure."""
-    hint: str | None = None
+    hint: str | None = field(default=None, metadata=in_json(part=IN_FULL))
     """The advice on its failure."""
-    written: object = None
+    written: object = field(default=None, metadata=in_json(part=IN_FULL))
     """The arguments as its model wrote them, fitting or not; None if made by code, or unknown."""
-    question: Mapping[str, Any] | None = None
+    question: Mapping[str, Any] | None = field(default=None, metadata=in_json(part=IN_FULL))
     """The last question asked about it."""
-    answers: list[Mapping[str, Any]] = field(default_factory=list)
+    answers: list[Mapping[str, Any]] = field(default_factory=list, metadata=in_json(part=IN_FULL))
     probes: list[Mapping[str, Any]] = field(default_factory=list)
     """The probe's answers, one for each unfinished execution."""
-    children: dict[str, Node] = field(default_factory=dict)
+    children: dict[str, Node] = field(default_factory=dict, metadata=in_json(by=dict.values))
 
     @property
     def only_decided(self) -> bool:
@@ -199,7 +199,7 @@ def full_tree(journal: JournalStore) -> dict[str, Node]:
 
 
 def call_at(journal: JournalStore, path: str) -> Node | None:
-    """The call at `path` with its arguments, as in `full_tree`, without its calls below, if any.
+    """The call at `path` with its arguments, as in `full_tree`, but not the calls below it; None if there is none.
 
     Raises:
         JournalError: The journal does not tell the arguments of a decision.

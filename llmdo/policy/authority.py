@@ -75,6 +75,10 @@ class Capability:
     def __str__(self) -> str:
         return self.name if self.scope is None else f"{self.name}:{self.scope}"
 
+    def keys(self) -> dict[str, str | None]:
+        """The capability as two keys of JSON."""
+        return {"capability": self.name, "scope": self.scope}
+
     @property
     def is_everywhere(self) -> bool:
         """Whether no scope narrows it: `**` is everywhere, as no scope is."""
@@ -238,12 +242,12 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """The labels and data that a call brings along."""
+    """The labels of a call, and whether it sends anything."""
 
     labels: frozenset[Capability] = frozenset()
     """Those of its context and of its arguments."""
     sends: bool = True
-    """Whether it sends anything: a call without arguments does not."""
+    """Whether it sends anything: a call of a tool without targets does not."""
 
 
 NOTHING_CARRIED = Carried()
@@ -414,8 +418,8 @@ def never_runs(
 def _mildest(group: Iterable[Capability], authority: Authority) -> Iterator[Capability]:
     """Capabilities within `group`, by which all within it are blocked if these are.
 
-    A smaller scope is never judged more strictly. So it suffices to look at every written path, at one unwritten path
-    in every folder, and likewise at every name.
+    A smaller scope is never judged more strictly. So it suffices to look at every path that a rule or a ceiling names,
+    in every such folder at one that none names, and likewise at every name.
     """
     ceilings = [most for ceiling in authority.ceilings for most in ceiling.capabilities]
     written = {*ceilings, *(rule.capability for rule in (*authority.base, *authority.layers))}

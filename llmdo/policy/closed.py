@@ -6,11 +6,11 @@ checked as well.
 
 from __future__ import annotations
 
-from decimal import Decimal
+from fractions import Fraction
 from math import log2
 from typing import TYPE_CHECKING, Any, cast
 
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, field, replace
 from llmdo.policy.authority import MOST_BITS
 from llmdo.syntax.models import ONE_OF
 
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
     from llmdo.base.values import Json
 
-_NUMBERS = ("integer", "number")
+MOST_ITEMS = 10**6
+MOST_COUNTED = 1e9
+"""The highest number of bits that is told from more."""
+MOST_PROBLEMS = 20
+"""The most open parts of a type that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Closure:
     """The most that a value may carry, as far as the type is closed."""
     problems: tuple[tuple[str, str], ...] = ()
     """The place of each part that is open, and the reason, in words that follow it."""
-    lists: frozenset[str] = frozenset()
+    lists: frozenset[tuple[str, int]] = frozenset()
     """The fields of the typed input that the values are items of."""
 
     @property
@@ -59,7 +63,10 @@ def closure_of(schema: Mapping[str, Json], takes: Mapping[str, Json] | None = No
     `takes` is the schema of the typed input of the answering worker.
     """
     definitions = cast("Mapping[str, Mapping[str, Json]]", schema.get("$defs", {}))
-    return _Judge(definitions, _lists_of(takes or {})).of(schema, _Place())
+    try:
+        return _Judge(definitions, _lists_of(takes or {})).of(schema, _Place())
+    except RecursionError:
+        return OPEN
 
 
 def _lists_of(schema: Mapping[str, Json]) -> Mapping[str, int]:
@@ -95,7 +102,8 @@ class _Values:
         match part:
             case dict() if ONE_OF in part:
                 items = self.given.get(part[ONE_OF])
-                return isinstance(items, list) and any(_is_same(value, each) for each in items)
+                is_item = isinstance(items, list) and any(_is_same(value, each) for each in items)
+                return is_item or (value is None and _may_be_null(part))
             case {"$ref": str(reference)}:
                 return self.have(value, self.definitions[reference.rpartition("/")[2]])
             case {"const": only}:
@@ -142,23 +150,30 @@ def _is_number_of(value: Json, part: Mapping[str, Json]) -> bool:
         return False
     low = part.get("minimum", part.get("exclusiveMinimum"))
     high = part.get("maximum", part.get("exclusiveMaximum"))
+    if not cast("float", low) <= cast("float", value) <= cast("float", high):
+        return False
     # Exactly, where pydantic takes what is nearly a multiple: the rest would carry more than the type says.
-    is_multiple = Decimal(str(value)) % Decimal(str(part.get("multipleOf", 1))) == 0
-    return cast("float", low) <= cast("float", value) <= cast("float", high) and is_multiple
+    return Fraction(str(value)) % Fraction(str(part.get("multipleOf", 1))) == 0
 
 
-@dataclass(frozen=True, slots=True)
+def _may_be_null(part: Mapping[str, Json]) -> bool:
+    return any(each.get("type") == "null" for each in cast("list[dict[str, Json]]", part.get("anyOf", [])))
+
+
+@dataclass(slots=True)
 class _Judge:
-    """Judges the parts of one schema."""
+    """Judges the parts of one schema, each definition once."""
 
     definitions: Mapping[str, Mapping[str, Json]]
     lists: Mapping[str, int]
     """The lists that the worker is given, to the most items."""
+    _known: dict[tuple[str, bool], Closure] = field(default_factory=dict)
+    """Definitions, by name and by whether they are in a list, as if they stood at the top."""
 
     def of(self, part: Mapping[str, Json], place: _Place) -> Closure:
         """The freedom that one part leaves."""
         if ONE_OF in part:
-            return self._item(part[ONE_OF], place)
+            return self._item(part, place)
         if isinstance(reference := part.get("$ref"), str):
             return self._referred(reference, place)
         if isinstance(values := part.get("enum", [part["const"]] if "const" in part else None), list):
@@ -182,27 +197,35 @@ class _Judge:
                 return _open(place, "is free text")
         return _open(place, "may be anything")
 
-    def _item(self, field: Json, place: _Place) -> Closure:
-        most = self.lists.get(field) if isinstance(field, str) else None
+    def _item(self, part: Mapping[str, Json], place: _Place) -> Closure:
+        name = str(part[ONE_OF])
+        most = self.lists.get(name)
         if most is None:
-            return _open(place, f"is an item of `{field}`, which is no list with an end of the typed input")
-        return Closure(log2(max(1, most)), lists=frozenset({str(field)}))
+            return _open(place, f"is an item of `{name}`, which is no list with an end of the typed input")
+        return Closure(log2(max(1, most + _may_be_null(part))), lists=frozenset({(name, most)}))
 
     def _referred(self, reference: str, place: _Place) -> Closure:
         name = reference.rpartition("/")[2]
         if name in place.through or name not in self.definitions:
             return _open(place, "is a part of itself")
-        return self.of(self.definitions[name], _Place(place.name, place.in_list, (*place.through, name)))
+        key = name, place.in_list
+        if (known := self._known.get(key)) is None:
+            within = _Place(in_list=place.in_list, through=(*place.through, name))
+            known = self._known[key] = self.of(self.definitions[name], within)
+        problems = tuple((f"{place.name}.{inner}".strip("."), why) for inner, why in known.problems)
+        return replace(known, problems=problems)
 
     def _list(self, part: Mapping[str, Json], place: _Place) -> Closure:
         inside = _Place(f"{place.name}[]", in_list=True, through=place.through)
         if isinstance(first := part.get("prefixItems"), list) and part.get("maxItems") == len(first):
             return _all([self.of(cast("Mapping[str, Json]", each), inside) for each in first])
         most, items = part.get("maxItems"), part.get("items")
-        if not isinstance(most, int) or not isinstance(items, dict):
+        if not isinstance(most, int) or most < 0 or not isinstance(items, dict):
             return _open(place, "is a list without an end (`max_length`)")
+        if most > MOST_ITEMS:
+            return _open(place, "is too long a list")
         each = self.of(items, inside)
-        return Closure(most * each.bits + log2(most + 1), each.problems, each.lists)
+        return Closure(min(most * each.bits + log2(most + 1), MOST_COUNTED), each.problems, each.lists)
 
     def _object(self, part: Mapping[str, Json], place: _Place) -> Closure:
         if part.get("additionalProperties", False) is not False or "patternProperties" in part:
@@ -227,7 +250,10 @@ def _number(part: Mapping[str, Json], place: _Place) -> Closure:
         return _open(place, "is a number without bounds (`ge`, `le`)")
     if not isinstance(step, int | float) or step <= 0:
         return _open(place, "is a number without a step (`multiple_of`)")
-    return Closure(log2(max(1, (high - low) / step + 1)))
+    try:
+        return Closure(log2(max(1, (high - low) / step + 1)))
+    except OverflowError:
+        return _open(place, "has too many values")
 
 
 def _open(place: _Place, why: str) -> Closure:
@@ -247,5 +273,5 @@ def _all(closures: Iterable[Closure]) -> Closure:
 
 
 def _joined(bits: float, closures: list[Closure]) -> Closure:
-    problems = tuple(problem for each in closures for problem in each.problems)
-    return Closure(bits, problems, frozenset().union(*(each.lists for each in closures)))
+    problems = tuple(problem for each in closures for problem in each.problems)[:MOST_PROBLEMS]
+    return Closure(min(bits, MOST_COUNTED), problems, frozenset().union(*(each.lists for each in closures)))

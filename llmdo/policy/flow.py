@@ -113,9 +113,10 @@ class Labelling:
         return {"carried": sorted(map(str, carried)), "of": [*map(str, self.labels)], "sources": self._stated}
 
     def carried_in(self, record: Mapping[str, object] | None) -> frozenset[Capability]:
-        """The labels of a conversation from its journal, which may have none.
+        """The labels of a conversation by the record in its journal, if any.
 
-        Labels that no flow rule named then count as read, as nobody looked for them. With other sources, all do.
+        Labels that no flow rule named then count as read, as nobody looked for them. Without a record, or with other
+        sources then, all count.
         """
         if record is None or record.get("sources") != self._stated:
             return frozenset(self.labels)

@@ -162,7 +162,10 @@ def declared_by_change(scope: str | None, *, may_be_folder: bool = False) -> tup
 
 
 def is_change(capability: Capability) -> bool:
-    """Whether a call that raises it may change or delete files, beyond the meaning of its kind."""
+    """Whether a call that raises it may change or delete files of a kind that the capability does not tell.
+
+    So not `fs.write.code` and `fs.write.protected`.
+    """
     return _may_change(capability.name)
 
 

@@ -38,7 +38,7 @@ class Analysis(Premises):
     _cut: Analysis | None = field(default=None, compare=False, repr=False)
 
     def cut_by(self, also: tuple[Capability, ...]) -> Analysis:
-        """The graph with these classes of scopes as well; the last such analysis is kept."""
+        """The analysis whose classes of scopes are cut by the scopes in `also` as well; the last one is kept."""
         if self._cut is None or self._cut.also != also:
             self._cut = Analysis(self.graph, self.policy, also, index=self.workers)
         return self._cut
@@ -85,7 +85,7 @@ class Analysis(Premises):
         return Walk(self._rulings(layer), starts_of(self.graph, entry), layer)
 
     def through(self, above: Walk, name: str) -> tuple[Row, ...]:
-        """The reach of the worker `name` and everything below it in a larger tree, by the ways there."""
+        """The reach of the worker `name` and everything below it in a larger tree, by the ways of that to it."""
         return rows_of(Walk(above.rulings, (name,), above.entry, above=above))
 
     def walk_below(self, name: str) -> Walk:
@@ -110,7 +110,7 @@ class Analysis(Premises):
         return known
 
     def calls_of(self, entry: Entry) -> Iterator[tuple[Shape, Reference]]:
-        """The calls of `entry` by its own tool, and those that its code can make, such as workers with files."""
+        """The calls of `entry` by its own tool, and those by its code: of tools, and of workers, also with files."""
         if (own := toolkit.own_tool(self.graph, entry)) and entry.tool and entry.use:
             assurance = assurance_of(self.graph, entry.use.name)
             called = Reference(entry.use.name, entry.tool.at)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, in_json
 from llmdo.graph import code_calls
-from llmdo.graph.toolkit import tools_of
+from llmdo.graph.toolkit import sends, tools_of
 from llmdo.policy.authority import STRICTNESS, Capability, Carried, decide, gravity, scopes_meet, strictest
 from llmdo.policy.composition import Layer
 from llmdo.policy.flow import Labelling, read_by, written_by
@@ -45,23 +45,27 @@ class Entrance(NamedTuple):
     tool: str
 
 
+def _or_none(tool: str) -> str | None:
+    return tool or None
+
+
 @dataclass(frozen=True, slots=True)
 class FlowRow:
     """One capability that something below an entry can raise after it has read a stranger's words."""
 
-    capability: Capability
+    capability: Capability = field(metadata=in_json(by=Capability.keys, flat=True))
     decision: Decision
     """The mildest of all such calls by the rules and flow rules for that moment, gates on the way included."""
     source: tuple[Hop, ...]
     """The way to the tool that brings the text; empty if the input brings it."""
-    source_tool: str
+    source_tool: str = field(metadata=in_json(by=_or_none))
     path: tuple[Hop, ...]
     """The way to the tool that raises it."""
     tool: str
-    reasons: tuple[Reason, ...] = field(default=(), compare=False)
-    private: tuple[Hop, ...] = ()
+    reasons: tuple[Reason, ...] = field(default=(), compare=False, metadata=in_json(part=None))
+    private: tuple[Hop, ...] = field(default=(), metadata=in_json(sparse=True))
     """The way to the private data that the caller may have read by then, if asked for."""
-    private_tool: str = ""
+    private_tool: str = field(default="", metadata=in_json(sparse=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,7 +304,9 @@ class _Spread:
                     yield name, sealing[0], call.shape
 
     def _row(self, name: str, call: _Call, origin: Entrance, private: Entrance | None = None) -> FlowRow:
-        carried = Carried(self._labelling.of_strangers)
+        tools = (call.shape.tool, *call.shape.other_tools)  # the mildest counts
+        is_sent = all(sends(self._analysis.graph, call.toolset, tool) for tool in tools)
+        carried = Carried(self._labelling.of_strangers, sends=is_sent)
         verdict = decide(call.shape.raised, call.shape.declared, self._authority(name), carried)
         path = self._path(self._ways, name, call.toolset or call.shape.tool)
         return FlowRow(

@@ -169,7 +169,7 @@ def _by_tool(row: Row, tool: str | None) -> Row:
 
 
 def _row_to_worker(analysis: Analysis, origin: Entry | Worker, name: str) -> Iterator[Row]:
-    """The call of the worker `name` on the best way to it; nothing without one below `origin`."""
+    """The call of the worker `name` on the best way to it; nothing if no chain from `origin` may call it."""
     walk = analysis.walk(origin) if isinstance(origin, Entry) else analysis.walk_below(origin.name)
     if isinstance(origin, Entry) and origin.worker is None:
         for shape, called in analysis.calls_of(origin):

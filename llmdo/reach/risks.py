@@ -39,7 +39,7 @@ class Gain:
 
     @property
     def names(self) -> str:
-        """The capabilities, as a sentence lists them; an unconfined shell includes those of its commands."""
+        """The capabilities, as a sentence lists them; after an unconfined shell, a note of its further powers."""
         of_a_shell = " (a shell, which also reads, writes and sends)"
         names = [f"`{row.capability}`{of_a_shell * _is_free_shell(row)}" for row in self._named]
         more = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED + 1 else []
@@ -156,7 +156,7 @@ def _brings(leg: str, capability: Capability) -> bool:
 
 
 def _rank(leg: str, row: Row) -> int:
-    """The certainty of a way out: a sender or any command first, then a server that may be local."""
+    """A sort key, surest way out first: a sender or any command, then a server that may be local; other legs tie."""
     if leg != "a way out" or _is_of(row.capability, ("net",)) or _is_free_shell(row):
         return 0
     return 1 if _is_of(row.capability, ("mcp.call",)) else 2

@@ -71,7 +71,7 @@ class Along:
 
     @property
     def gate_reasons(self) -> tuple[Reason, ...]:
-        """None: the verdict has every reason."""
+        """Always empty: the verdict has every reason."""
         return ()
 
 

@@ -31,7 +31,7 @@ class Ruling(NamedTuple):
     verdict: Verdict
     """The verdict if no ceiling cuts it off."""
     rank: object
-    """Of calls with equal ranks the nearest is best. A call with paths around cutting workers has its own rank."""
+    """Of calls with equal ranks the nearest is best. A call whose paths must avoid workers has a rank of its own."""
 
 
 @dataclass

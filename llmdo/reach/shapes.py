@@ -67,7 +67,7 @@ class Group:
 
 
 class _Kind(NamedTuple):
-    """The differences between delegates of a worker."""
+    """A kind of delegates of a worker: the calls of all of one kind raise the same."""
 
     takes_none: bool
     """Whether it takes no files."""

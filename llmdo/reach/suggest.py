@@ -71,8 +71,8 @@ def suggest_for(
 ) -> Suggestion:
     """The smallest ceiling that admits all that was `raised`, and rules that would have allowed the `asked_about`.
 
-    Only capabilities of a call that ask because no rule names them: a rule for the rest would withdraw a built-in one,
-    or never decide.
+    Of these, only the capabilities that ask because no rule names them: a rule for the rest would withdraw a built-in
+    one, or never decide.
     """
     raised = tuple(raised)
     authority = analysis.authority(replace(Layer.of_entry(entry), ceiling=None))

@@ -47,7 +47,7 @@ class Search:
 
     @cached_property
     def order(self) -> Mapping[int, int]:
-        """The order in which the first workers were found, the nearest first."""
+        """The nodes in `first` to the order in which they were found, the nearest first."""
         return {node: order for order, node in enumerate(self.first.values())}
 
     def hops(self, node: int) -> tuple[Hop, ...]:

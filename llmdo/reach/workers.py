@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Sorted(NamedTuple):
-    """The differences between workers beyond their names."""
+    """The workers sorted by their differences other than names."""
 
     governed: tuple[Worker, ...]
     rules: Mapping[str, tuple[Rule | FlowRule, ...]]
@@ -89,7 +89,7 @@ class WorkerIndex:
                 own = first_rules.setdefault(_decided(stated), stated)
             if own:
                 rules[name] = own
-            if own or worker.may is not None:
+            if own or worker.may is not None or worker.flows is not NO_FLOWS:
                 governed.append(worker)
             if worker.attachments.are_refused:
                 without_files.append(name)

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import shown
+from llmdo.base.jsonable import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -21,26 +22,12 @@ def rendered(
     if form == "jsonl":
         return outcome.lines
     if form == "json":
-        return [json.dumps(document(outcome.run, outcome.audit), indent=2)]
+        return [document("llmdo.audit/1", outcome, in_ascii=True).removesuffix("\n")]
     return verdict(outcome.audit) if verified else decisions(outcome.audit)
 
 
-def document(run: str, audit: Audit) -> dict[str, object]:
-    """The document: the records as they are, and whether their chain holds."""
-    return {
-        "schema": "llmdo.audit/1",
-        "run": run,
-        "status": "broken" if audit.faults else "holds",
-        "head": audit.last.head,
-        "entries": audit.entries.number if audit.entries else None,
-        "redacted": audit.redacted,
-        "faults": [{"line": fault.line, "message": fault.message} for fault in audit.faults],
-        "records": list(audit.records),
-    }
-
-
 def verdict(audit: Audit) -> Iterator[str]:
-    """Whether the chain holds, and its first break if not."""
+    """Whether the chain holds; if not, every fault with its line."""
     if not audit.faults:
         yield f"the chain holds: {len(audit.records)} records, head {audit.last.head}"
         if audit.entries:

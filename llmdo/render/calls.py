@@ -1,4 +1,4 @@
-"""The calls of a run in full: the arguments of each, the decision and its author, and the result."""
+"""The calls of a run in full, with decisions and results, and the requests to its models with their answers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, shown
-from llmdo.render import frames
+from llmdo.render.excerpt import frame_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.journal.decided import DecidedCall
+    from llmdo.journal.requests import MessagePart, ShownRequest
     from llmdo.journal.tree import Node
 
 HEAD, TAIL = 400, 200
@@ -43,7 +44,7 @@ def lines(node: Node, *, whole: bool) -> Iterator[str]:
     if node.hint:
         yield from value("hint", node.hint, whole=whole)
     if node.frames:
-        yield from (f"  {line}" for line in frames.lines(node.frames))
+        yield from (f"  {line}" for line in frame_lines(node.frames))
 
 
 def probe(asked: Mapping[str, object]) -> str:
@@ -139,3 +140,48 @@ def _answer(answer: Mapping[str, object]) -> Iterator[str]:
     yield f"  {verdict} by {shown(str(answer.get('by')))}{where}" + (
         f": {shown(str(reason))}" if reason else ""
     )
+
+
+_NAMES = {"user-prompt": "input", "tool-return": "result", "retry-prompt": "correction", "text": "text"}
+
+
+def request_title(request: ShownRequest) -> str:
+    """Which request it is."""
+    return f"{request.path}: request {request.number} of {request.worker} to {request.model}"
+
+
+def request_lines(request: ShownRequest, *, whole: bool) -> Iterator[str]:
+    """The additions to a model's request since the one before, and the answer."""
+    if request.after:
+        yield f"  after {shown(request.after)}"
+    if request.instructions is None:
+        yield f"  instructions: {UNKNOWN}, which has their digest"
+    elif request.number == 1 or whole:
+        yield from value("instructions", request.instructions, whole=whole)
+    if request.tools is None:
+        yield f"  tools: {UNKNOWN}"
+    else:
+        names = ", ".join(shown(str(tool.get("name"))) for tool in request.tools)
+        yield f"  tools: {names or 'none'}"
+        if whole:
+            for tool in request.tools:
+                yield from value(
+                    f"tool {tool.get('name')}", json.dumps(tool, ensure_ascii=False), whole=whole
+                )
+    for part in request.parts:
+        yield from _part_of_request("given", part, whole=whole)
+    for part in request.answered:
+        yield from _part_of_request("answered", part, whole=whole)
+
+
+def _part_of_request(verb: str, part: MessagePart, *, whole: bool) -> Iterator[str]:
+    if part.kind == "tool-call":
+        name = f"{verb} call of {part.tool} at {part.call}"
+    else:
+        name = f"{verb} {_NAMES.get(part.kind, part.kind)}" + (
+            f" of {part.call or part.tool}" if part.tool else ""
+        )
+    if part.value is None:
+        yield f"  {shown(name)}: {UNKNOWN}, which has its digest"
+    else:
+        yield from value(name, part.value, whole=whole)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from llmdo.base.diagnostic import shown
+from llmdo.base.diagnostic import error_keys, shown
+from llmdo.base.jsonable import document
 from llmdo.foreign import not_enforced
+from llmdo.reach import Hop
 from llmdo.render.facts import MAX_NAMES, phrases, some
-from llmdo.render.reach import row_data
+from llmdo.render.reach import SHAPES, hop_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.base.diagnostic import LlmdoError
-    from llmdo.base.values import Json
+    from llmdo.base.jsonable import Shapes
     from llmdo.diff import Change, Difference, EntryDifference, HandEdit, RowChange
     from llmdo.graph.settings import Acceptance
-    from llmdo.reach import Hop
     from llmdo.render.facts import Quote
     from llmdo.services.diff import DiffOutcome, Sides
 
@@ -288,70 +289,10 @@ def _count(items: Sequence[object], single: str, many: str) -> str:
 
 def to_json(difference: Difference, sides: Sides) -> str:
     """The difference in the form `llmdo.diff/1`."""
-    document = {
-        "schema": "llmdo.diff/1",
-        "status": "compared",
-        **({"read_from": sides.read_from, "enforced": False} if sides.read_from else {}),
-        "before": sides.before if sides.has_baseline else None,
-        "after": sides.after,
-        "verdict": difference.verdict,
-        "accepted": difference.is_accepted,
-        "lock_checked": difference.is_lock_checked,
-        "hand_edits": [
-            {"toolset": edit.toolset, "tool": edit.tool, "fact": edit.fact} for edit in difference.hand_edits
-        ],
-        "entries": [_entry_data(entry, sides.folder) for entry in difference.entries],
-        "workers": [
-            {**_entry_data(worker, sides.folder), "entries": list(worker.below)}
-            for worker in difference.workers
-        ],
-        "renames": [
-            {"kind": each.kind, "before": each.before, "after": each.after} for each in difference.renames
-        ],
-        "changes": [
-            {
-                "route": list(change.route),
-                "before": change.before,
-                "after": change.after,
-                "effect": change.effect,
-                "entries": list(change.entries),
-                "workers": list(change.workers),
-                "accepted": change.accepted.reason if change.accepted else None,
-            }
-            for change in difference.changes
-        ],
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def _entry_data(entry: EntryDifference, folder: str) -> dict[str, Json]:
-    return {
-        "name": entry.name,
-        "was": entry.was,
-        "status": entry.status,
-        "verdict": entry.verdict,
-        "rows": [_row_data(row, folder) for row in entry.rows],
-    }
-
-
-def _row_data(change: RowChange, folder: str) -> dict[str, Json]:
-    return {
-        "change": change.kind,
-        "effect": change.effect,
-        "capability": change.capability.name,
-        "scope": change.capability.scope,
-        "elsewhere": change.elsewhere,
-        "before": row_data(change.before, folder) if change.before else None,
-        "after": row_data(change.after, folder) if change.after else None,
-        "accepted": change.accepted.reason if change.accepted else None,
-    }
+    shapes: Shapes = {**SHAPES, Hop: partial(hop_data, folder=sides.folder)}
+    return document("llmdo.diff/1", {"status": "compared"}, sides, difference, shapes=shapes)
 
 
 def error_json(error: LlmdoError) -> str:
     """The same form if nothing could be compared."""
-    document = {
-        "schema": "llmdo.diff/1",
-        "status": "error",
-        "error": {"message": error.message, "hint": error.hint},
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return document("llmdo.diff/1", {"status": "error", "error": error_keys(error)})

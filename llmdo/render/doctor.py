@@ -6,11 +6,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import shown
+from llmdo.base.jsonable import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from llmdo.base.values import Json
     from llmdo.services.doctor import Item
 
 
@@ -29,19 +29,7 @@ def lines(items: Sequence[Item]) -> Iterator[str]:
             yield from map(shown, rest)
 
 
-def document(items: Sequence[Item]) -> dict[str, Json]:
+def to_json(items: Sequence[Item]) -> str:
     """The document: every item, and whether a run here has all that it needs."""
-    return {
-        "schema": "llmdo.doctor/1",
-        "status": "missing" if any(item.problem for item in items) else "fine",
-        "items": [
-            {
-                "section": item.section,
-                "name": item.name,
-                "state": item.state,
-                "problem": item.problem,
-                "hint": item.hint,
-            }
-            for item in items
-        ],
-    }
+    status = "missing" if any(item.problem for item in items) else "fine"
+    return document("llmdo.doctor/1", {"status": status, "items": items}, in_ascii=True)

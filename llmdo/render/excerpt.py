@@ -1,4 +1,4 @@
-"""One line of a source as a terminal shows it, and the marks below it."""
+"""A line of a source as a terminal shows it with the marks below it, and the frames of a failure."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import shown
+from llmdo.base.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from llmdo.base.source import Span
+    from llmdo.base.backtrace import Frame
 
 MAX_COLUMNS = 160  # of an excerpt: a longer line is cut around what is marked, and says so
 
@@ -83,3 +84,18 @@ def _width(character: str) -> int:
     if unicodedata.category(character) in _INVISIBLE or ord(character) in _JAMO:
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def frame_lines(frames: Sequence[Frame]) -> Iterator[str]:
+    """The innermost frame, then who called it."""
+    width = max((len(str(frame.line)) for frame in frames), default=1)
+    blank = " " * width
+    for number, frame in enumerate(frames):
+        arrow = ":::" if number else "-->"
+        yield f"{blank}{arrow} {shown(frame.path)}:{frame.line}:{frame.column} in {shown(frame.function)}"
+        if frame.source:
+            span = Span(frame.line, frame.column, frame.line, frame.end_column)
+            source, before, mark = drawn(frame.source, span)
+            yield f"{blank} |"
+            yield f"{frame.line:>{width}} | {source}"
+            yield f"{blank} | {before}{mark}"

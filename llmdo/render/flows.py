@@ -1,4 +1,4 @@
-"""The abilities of entries after a stranger's words were read: as a table, as Markdown and as JSON."""
+"""The abilities of entries after a stranger's words were read: as a table and as Markdown."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.reach.flows import legs_text
-from llmdo.render.reach import hop_data, steps
+from llmdo.render.reach import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from llmdo.base.colour import Screen, Shade
-    from llmdo.base.values import Json
     from llmdo.policy.vocabulary import Decision
     from llmdo.reach.flows import FlowRow
 
@@ -43,29 +42,6 @@ def markdown(rows: Sequence[FlowRow]) -> str:
     lines = ["", f"| {' | '.join(_HEADINGS)} |", "|" + " --- |" * len(_HEADINGS)]
     lines += [f"| `{row.capability}` | {row.decision} | {legs(row).replace('|', '&#124;')} |" for row in rows]
     return "\n".join(lines) + "\n"
-
-
-def data(rows: Iterable[FlowRow]) -> list[Json]:
-    """The same as JSON data."""
-    return [row_data(row) for row in rows]
-
-
-def row_data(row: FlowRow) -> dict[str, Json]:
-    """A row as JSON data, with both legs of its way."""
-    return {
-        "capability": row.capability.name,
-        "scope": row.capability.scope,
-        "decision": row.decision,
-        "source": [hop_data(hop) for hop in row.source],
-        "source_tool": row.source_tool or None,
-        "path": [hop_data(hop) for hop in row.path],
-        "tool": row.tool,
-        **(
-            {"private": [*map(hop_data, row.private)], "private_tool": row.private_tool}
-            if row.private
-            else {}
-        ),
-    }
 
 
 def why(row: FlowRow) -> str:

@@ -29,9 +29,10 @@ def rendered(report: Report, form: Format) -> str:
 
             return concise(report.findings)
         case "json":
-            from llmdo.render.record import record
+            from llmdo.base.jsonable import document
 
-            return record(report)
+            # ASCII alone: a terminal is shown no control or bidi character, and every encoding can carry it.
+            return document("llmdo.check/1", report, in_ascii=True)
         case "github":
             from llmdo.render.github import commands
 

@@ -7,29 +7,31 @@ its form and a word, not by its colour alone.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import shown
+from llmdo.base.jsonable import document, record
+from llmdo.base.values import in_json, unenforced
 from llmdo.foreign import not_enforced
 from llmdo.graph.code_calls import own_uses
 from llmdo.graph.toolkit import DELEGATE
 from llmdo.graph.unseen import ANY
 from llmdo.policy.authority import STRICTNESS
+from llmdo.reach import Row
 from llmdo.reach.edges import calls_by_entry, calls_by_worker
 from llmdo.reach.flows import FlowRow
 from llmdo.reach.flows import tool_suffix as leg_suffix
 from llmdo.reach.selectors import callers, closure
 from llmdo.render import flows
-from llmdo.render.reach import call_data, capability, files, row_data, tool_suffix
+from llmdo.render.reach import SHAPES, call_data, capability, files, tool_suffix
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.base.values import Json
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.policy.vocabulary import Decision
-    from llmdo.reach import Analysis, Hop, Row
+    from llmdo.reach import Analysis, Hop
 
 Kind = Literal["entry", "worker", "toolset"]
 LegName = Literal["way", "in", "out"]
@@ -68,7 +70,7 @@ class Marked:
     """The marked ways below an entry: to a row of reach, or both legs after a stranger's words."""
 
     entry: str
-    row: Row | FlowRow
+    row: Row | FlowRow = field(metadata=in_json(flat=True))
 
     @property
     def legs(self) -> tuple[Leg, ...]:
@@ -91,18 +93,18 @@ class Marked:
 class Edge:
     """The use of one thing by another, and the calls that it allows."""
 
-    target: str
+    target: str = field(metadata=in_json("name"))
     kind: Kind
     """Of the target."""
     calls: tuple[Row, ...] = ()
-    """The calls that can be raised along this edge, the gravest first."""
-    decision: Decision = "allowed"
+    """The capabilities that can be raised along this edge, the gravest first."""
+    decision: Decision = field(default="allowed", metadata=in_json(after="kind"))
     """Over the delegation; for a toolset the mildest over its calls."""
-    legs: tuple[tuple[LegName, str], ...] = ()
+    legs: tuple[tuple[LegName, str], ...] = field(default=(), metadata=in_json(part=None))
     """The marked legs along it, and the text for each."""
 
     def described(self) -> Iterator[str]:
-        """The calls that can be raised, in one line for each decision; of a worker, the files that it may get."""
+        """The capabilities that can be raised, a line for each decision; of a worker, the files that it may get."""
         for decision in STRICTNESS:
             rows = [
                 row for row in self.calls if row.decision == decision and row.capability.name != DELEGATE.name
@@ -121,7 +123,7 @@ class Drawing:
     """The drawn parts: entries, and for each worker below them the things that it uses."""
 
     entries: tuple[tuple[Entry, tuple[Edge, ...]], ...]
-    """Each with its start, and with the toolset of which it calls one tool itself."""
+    """Each with its edges: to the workers that it starts, then to toolsets that it or its code uses itself."""
     workers: Mapping[str, tuple[Edge, ...]]
     """Sorted, each with its edges: delegates first, then toolsets."""
     read_from: str | None = None
@@ -210,8 +212,8 @@ def _edge(graph: Graph, target: str, rows: tuple[Row, ...]) -> Edge:
 def tree(drawn: Drawing) -> str:
     """A tree in which every worker is drawn once: `entry` before entries, toolsets in brackets.
 
-    Below a toolset are the calls that it can raise, under each decision; next to a delegate, unless it is allowed,
-    the decision over calling it. An arrow from the right names the marked legs along an edge.
+    Below a toolset are the capabilities that it can raise, under each decision; next to a delegate, unless it is
+    allowed, the decision over calling it. An arrow from the right names the marked legs along an edge.
     """
     lines = _heading(drawn, "")
     seen: set[str] = set()
@@ -371,37 +373,21 @@ def dot(drawn: Drawing) -> str:
 
 def to_json(drawn: Drawing) -> str:
     """The graph in the form `llmdo.graph/1`."""
-    document = {
-        "schema": "llmdo.graph/1",
-        **({"read_from": drawn.read_from, "enforced": False} if drawn.read_from else {}),
+    entries = [
+        {
+            "name": entry.name,
+            "starts": [edge.target for edge in edges if edge.kind == "worker"],
+            **({"tool": entry.tool.name} if entry.tool else {}),
+            "uses": edges,
+        }
+        for entry, edges in drawn.entries
+    ]
+    workers = [{"name": name, "uses": edges} for name, edges in drawn.workers.items()]
+    whole = {
+        **unenforced(drawn.read_from),
         **({"root": drawn.files_of} if drawn.files_of else {}),
-        "entries": [
-            {
-                "name": entry.name,
-                "starts": [edge.target for edge in edges if edge.kind == "worker"],
-                **({"tool": entry.tool.name} if entry.tool else {}),
-                "uses": list(map(_edge_data, edges)),
-            }
-            for entry, edges in drawn.entries
-        ],
-        "workers": [
-            {"name": name, "uses": list(map(_edge_data, edges))} for name, edges in drawn.workers.items()
-        ],
-        **({"marked": list(map(_marked_data, drawn.marked))} if drawn.marked else {}),
+        "entries": entries,
+        "workers": workers,
+        **({"marked": [record(each, shapes=SHAPES) for each in drawn.marked]} if drawn.marked else {}),
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def _edge_data(edge: Edge) -> dict[str, object]:
-    return {
-        "name": edge.target,
-        "kind": edge.kind,
-        "decision": edge.decision,
-        "calls": list(map(call_data, edge.calls)),
-    }
-
-
-def _marked_data(marked: Marked) -> dict[str, Json]:
-    """The row as `reach` has it, with its entry."""
-    row = marked.row
-    return {"entry": marked.entry, **(flows.row_data(row) if isinstance(row, FlowRow) else row_data(row))}
+    return document("llmdo.graph/1", whole, shapes={Row: call_data})

@@ -1,11 +1,12 @@
-"""The waiting questions, as the JSON documents `llmdo.inbox/1` and `llmdo.question/1`: values drawn, and complete."""
+"""The waiting questions: in a line each, as `llmdo.approve/1`, and drawn as `llmdo.inbox/1` and `llmdo.question/1`."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt
+from llmdo.base.diagnostic import excerpt, shown
+from llmdo.base.jsonable import document
 from llmdo.base.visible import visible, without_runs
 from llmdo.render.drawn import counted, drawn_arguments, drawn_names, drawn_texts
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from llmdo.base.values import Json
-    from llmdo.services.inbox import Pending, PendingCall
+    from llmdo.journal.questions import Waiting
+    from llmdo.services.inbox import ApproveOutcome, Pending, PendingCall
     from llmdo.services.proposed import ProposedChange
 
 LONGEST = 200  # characters of the arguments that a line of the list quotes
@@ -79,3 +81,16 @@ def _change(change: ProposedChange) -> dict[str, Json]:
         "note": visible(change.note, prose=True),
         "lines": [*counted(lines)],
     }
+
+
+def described(question: Waiting) -> str:
+    """A question in a line, for a list."""
+    record = question.record
+    arguments = json.dumps(record["arguments"], ensure_ascii=True)
+    only = ", at a terminal only" if question.terminal_only else ""
+    return shown(f"{question.path}: {record['tool']} {arguments}: {'; '.join(record['reasons'])}{only}")
+
+
+def as_json(outcome: ApproveOutcome) -> str:
+    """The document."""
+    return document("llmdo.approve/1", outcome, in_ascii=True)

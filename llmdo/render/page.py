@@ -51,7 +51,7 @@ def where(cause: Cause) -> tuple[tuple[str, ...], int]:
 
 
 def by_default(defaults: Defaults) -> str:
-    """The permissions that a tool adds to those in its files."""
+    """The capabilities that a product gives to agents beyond their files, and the agents that it brings along."""
     words = [f"`{defaults.format}`"]
     if defaults.agents:
         free = [f"`{each}`" for each, decision in defaults.decisions if decision == "allowed"]

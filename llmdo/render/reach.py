@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
 from llmdo.graph.unseen import ANY
+from llmdo.reach import Hop, Row
 from llmdo.reach.flows import STRANGERS
 from llmdo.render.amounts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from llmdo.base.colour import Screen, Shade
-    from llmdo.base.values import Json
+    from llmdo.base.jsonable import Shapes
     from llmdo.policy.vocabulary import Decision
-    from llmdo.reach import Depth, Hop, Row
+    from llmdo.reach import Depth
     from llmdo.reach.paths import CallPath
     from llmdo.reach.suggest import Suggestion
     from llmdo.services.reach import WhyOutcome
@@ -131,47 +131,15 @@ def _escaped(words: str) -> str:
     return words.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "\\`")
 
 
-def to_json(
-    entries: Iterable[tuple[str, Depth, Sequence[Row]]],
-    read_from: str | None = None,
-    files_of: str | None = None,
-    after: Mapping[str, list[Json]] = MappingProxyType({}),
-) -> str:
-    """The reach of entries in the form `llmdo.reach/1`; of a foreign project with its format.
-
-    `after` is the abilities of entries after a stranger's words, by entry name.
-    """
-    document = {
-        "schema": "llmdo.reach/1",
-        **({"read_from": read_from, "enforced": False} if read_from else {}),
-        **({"root": files_of} if files_of else {}),
-        "entries": [
-            {
-                "name": name,
-                "depth": str(depth),
-                "rows": [row_data(row) for row in rows],
-                **({"after_strangers": after[name]} if name in after else {}),
-            }
-            for name, depth, rows in entries
-        ],
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+def row_data(row: Row) -> dict[str, object]:
+    """A row of reach as keys of JSON."""
+    return {**call_data(row), "path": row.path, "reasons": row.reasons}
 
 
-def row_data(row: Row, folder: str = "") -> dict[str, Json]:
-    """A row as JSON data, its paths prefixed with `folder`."""
+def call_data(row: Row) -> dict[str, object]:
+    """The call of a row as keys of JSON, without the way to it."""
     return {
-        **call_data(row),
-        "path": [hop_data(hop, folder) for hop in row.path],
-        "reasons": [str(reason) for reason in row.reasons],
-    }
-
-
-def call_data(row: Row) -> dict[str, Json]:
-    """The call of a row as JSON data, without the way to it."""
-    return {
-        "capability": row.capability.name,
-        "scope": row.capability.scope,
+        **row.capability.keys(),
         "elsewhere": row.elsewhere,
         "decision": UNKNOWN if row.is_unseen else row.decision,
         "assurance": UNKNOWN if row.is_unseen else row.assurance,
@@ -180,8 +148,8 @@ def call_data(row: Row) -> dict[str, Json]:
     }
 
 
-def hop_data(hop: Hop, folder: str = "") -> dict[str, Json]:
-    """A step of a path as JSON data, with the place that allows it, prefixed with `folder`."""
+def hop_data(hop: Hop, folder: str = "") -> dict[str, object]:
+    """A step of a path as keys of JSON, with the place that allows it, prefixed with `folder`."""
     at = hop.use.at.location if hop.use else None
     span = at.span if at else None
     return {
@@ -191,6 +159,10 @@ def hop_data(hop: Hop, folder: str = "") -> dict[str, Json]:
         "line": span.line if span else None,
         "column": span.column if span else None,
     }
+
+
+SHAPES: Shapes = {Row: row_data, Hop: hop_data}
+"""The JSON of rows, most of which is worked out and not in fields, and of their paths."""
 
 
 def why(row: Row) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.colour import PAPER
+from llmdo.base.jsonable import document
 from llmdo.render import flows
 from llmdo.render import reach as render
 
@@ -17,9 +18,7 @@ def rendered(outcome: ReachOutcome, form: Literal["text", "json", "markdown"], s
     """The reach in a format; as text it is drawn for the screen."""
     foreign, files_of = outcome.foreign, outcome.files_of
     if form == "json":
-        entries = ((entry.name, entry.depth, entry.rows) for entry in outcome.entries)
-        after = {entry.name: flows.data(entry.after) for entry in outcome.entries if entry.after is not None}
-        return render.to_json(entries, foreign.team.format if foreign else None, files_of, after)
+        return document("llmdo.reach/1", outcome, shapes=render.SHAPES)
     if foreign is None:
         if form == "text":
             return "\n".join(

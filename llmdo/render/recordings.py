@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import shown
+from llmdo.base.jsonable import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,24 +37,8 @@ def _lines(repeated: Repeated) -> Iterator[str]:
 
 def as_json(recordings: Sequence[Repeated], judged: str) -> str:
     """The document; `judged` is the object of comparison, `requests` or `decisions`."""
-    document = {
-        "schema": "llmdo.test/1",
-        "judged": judged,
-        "recordings": [
-            {
-                "file": repeated.file,
-                "run": repeated.run,
-                "entry": repeated.entry,
-                "status": repeated.status,
-                "error": repeated.problem,
-                "divergences": list(repeated.divergences),
-                "flips": [asdict(flip) for flip in repeated.flips],
-            }
-            for repeated in recordings
-        ],
-        "failed": sum(repeated.status != "passed" for repeated in recordings),
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    failed = sum(repeated.status != "passed" for repeated in recordings)
+    return document("llmdo.test/1", {"judged": judged, "recordings": recordings, "failed": failed})
 
 
 def as_junit(recordings: Sequence[Repeated], judged: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.values import dataclass
+from llmdo.base.diagnostic import error_keys
+from llmdo.base.values import also_in_json, dataclass, field, in_json, unenforced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,18 +26,24 @@ class Report:
 
     findings: tuple[Diagnostic, ...] = ()
     """As `checks.check` orders them."""
-    lines: Lines = _no_lines
-    files: tuple[str, ...] = ()
+    lines: Lines = field(default=_no_lines, metadata=in_json(part=None))
+    files: tuple[str, ...] = field(default=(), metadata=in_json(part=None))
     """The files with a result of their own, also without findings."""
-    folder: str = ""
+    folder: str = field(default="", metadata=in_json(part=None))
     """The workspace's folder in the repository, such as `agents/`; empty if it is the repository's own."""
-    strict: bool = False
+    strict: bool = field(default=False, metadata=in_json(part=None))
     """Whether warnings fail."""
-    colour: bool = False
-    read_from: str | None = None
+    colour: bool = field(default=False, metadata=in_json(part=None))
+    read_from: str | None = field(default=None, metadata=in_json(by=unenforced, flat=True, after=None))
     """The format of a foreign project; None for our own."""
-    error: LlmdoError | None = None
+    error: LlmdoError | None = field(default=None, metadata=in_json(by=error_keys, sparse=True))
     """The reason why the check could not be made; the only findings are then about unreadable files."""
+
+    @property
+    @also_in_json(after="read_from")
+    def status(self) -> str:
+        """The result in a word."""
+        return "error" if self.error else "findings" if self.findings else "clean"
 
     def fails(self, finding: Diagnostic) -> bool:
         """Whether this finding is one that makes the check fail."""

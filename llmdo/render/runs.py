@@ -1,19 +1,18 @@
-"""Past runs: a list, or one as a tree, as text, JSON or Markdown."""
+"""Past runs: a list, one as a tree, or their usage added up, as text, JSON or Markdown."""
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
-from llmdo.base.diagnostic import shown
-from llmdo.base.values import fields
-from llmdo.journal.decided import record_of
-from llmdo.journal.requests import records
+from llmdo.base.diagnostic import excerpt, shown
+from llmdo.base.jsonable import document
+from llmdo.journal.decided import IN_FULL
 from llmdo.journal.tree import walk
-from llmdo.render import calls, frames, messages
+from llmdo.render import calls
 from llmdo.render.amounts import counted, money, tokens
+from llmdo.render.excerpt import frame_lines
 from llmdo.services.runs import TREE
 
 if TYPE_CHECKING:
@@ -23,12 +22,10 @@ if TYPE_CHECKING:
     from llmdo.base.colour import Screen, Shade
     from llmdo.journal.requests import ShownRequest
     from llmdo.journal.summary import Summary
+    from llmdo.journal.totals import By, Total
     from llmdo.journal.tree import Node
     from llmdo.services.runs import Detail
 
-
-_IN_FULL = frozenset({"result", "hint", "written", "question", "answers"})
-"""The fields of a call that only its whole record has."""
 
 LONGEST = 100  # characters of a text that a tree quotes
 BELOW = " " * 6
@@ -80,19 +77,7 @@ def _padded(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 def listed_as_json(runs: Iterable[Summary]) -> str:
     """The document `llmdo.runs/1`."""
-    return _json({"schema": "llmdo.runs/1", "runs": [summary_record(run) for run in runs]})
-
-
-def summary_record(run: Summary) -> dict[str, object]:
-    """A run as plain data; times in ISO 8601."""
-    values = {each.name: getattr(run, each.name) for each in fields(run)}
-    return {
-        **values,
-        "frames": [_plain(frame) for frame in run.frames],
-        "began": _iso(run.began),
-        "ended": None if run.ended is None else _iso(run.ended),
-        "cost_usd": None if run.cost_usd is None else str(run.cost_usd),
-    }
+    return document("llmdo.runs/1", {"runs": runs}, in_ascii=True)
 
 
 def as_text(
@@ -109,7 +94,7 @@ def as_text(
     if run.hint:
         lines.append(f"  hint: {run.hint}")
     if _shows_own(run.frames, roots):
-        lines += [f"  {line}" for line in frames.lines(run.frames)]
+        lines += [f"  {line}" for line in frame_lines(run.frames)]
     if detail.calls:
         for node in walk(roots):
             lines += ["", ", ".join((node.path, *_facts(node, run)))]
@@ -119,7 +104,7 @@ def as_text(
         for node in roots.values():
             lines += _branch(node, 0, run)
     for request in requests:
-        lines += ["", messages.title(request), *messages.lines(request, whole=detail.whole)]
+        lines += ["", calls.request_title(request), *calls.request_lines(request, whole=detail.whole)]
     return "".join(f"{shown(line)}\n" for line in lines)
 
 
@@ -155,13 +140,13 @@ def as_markdown(
     if not detail.calls:
         crashes += [node.frames for node in walk(roots) if _shows_own(node.frames, node.children)]
     for crash in crashes:
-        lines += ["", *(f"    {line}" for line in frames.lines(crash))]
+        lines += ["", *(f"    {line}" for line in frame_lines(crash))]
     for node in walk(roots) if detail.calls else ():
         lines += ["", f"#### {_cell(node.path)}", ""]
         lines += [f"    {line}" for line in calls.lines(node, whole=detail.whole)]
     for request in requests:
-        lines += ["", f"#### {_cell(messages.title(request))}", ""]
-        lines += [f"    {line}" for line in messages.lines(request, whole=detail.whole)]
+        lines += ["", f"#### {_cell(calls.request_title(request))}", ""]
+        lines += [f"    {line}" for line in calls.request_lines(request, whole=detail.whole)]
     return "".join(f"{shown(line)}\n" for line in lines)
 
 
@@ -169,37 +154,9 @@ def as_json(
     run: Summary, roots: Mapping[str, Node], detail: Detail = TREE, requests: Sequence[ShownRequest] = ()
 ) -> str:
     """The document `llmdo.runs.show/1`, in which nothing is shortened."""
-    return _json(
-        {
-            "schema": "llmdo.runs.show/1",
-            **summary_record(run),
-            "calls": [node_record(node, in_full=detail.calls) for node in roots.values()],
-            **({"messages": list(records(requests))} if detail.messages else {}),
-        }
-    )
-
-
-def node_record(node: Node, *, in_full: bool = False) -> dict[str, object]:
-    """A call and all below it as plain data; `in_full` with its arguments and result."""
-    values = {
-        each.name: getattr(node, each.name) for each in fields(node) if in_full or each.name not in _IN_FULL
-    }
-    return {
-        **values,
-        "frames": [_plain(frame) for frame in node.frames],
-        "began": _iso(node.began),
-        "ended": _iso(node.ended),
-        "cost_usd": None if node.cost_usd is None else str(node.cost_usd),
-        "decisions": [
-            {**record_of(call), **({"arguments": dict(call.arguments)} if in_full else {})}
-            for call in node.decisions
-        ],
-        "children": [node_record(child, in_full=in_full) for child in node.children.values()],
-    }
-
-
-def _plain(frame: Frame) -> dict[str, object]:
-    return {each.name: getattr(frame, each.name) for each in fields(frame)}
+    more = {"messages": requests} if detail.messages else {}
+    part = IN_FULL if detail.calls else ""
+    return document("llmdo.runs.show/1", run, {"calls": roots.values(), **more}, part=part, in_ascii=True)
 
 
 def _branch(node: Node, depth: int, run: Summary) -> Iterator[str]:
@@ -211,7 +168,7 @@ def _branch(node: Node, depth: int, run: Summary) -> Iterator[str]:
         yield f"{margin}  {_failed(attempt)}"
     yield from (f"{margin}  {calls.probe(each)}" for each in node.probes)
     if _shows_own(node.frames, node.children):
-        yield from (f"{margin}  {line}" for line in frames.lines(node.frames))
+        yield from (f"{margin}  {line}" for line in frame_lines(node.frames))
     for child in node.children.values():
         yield from _branch(child, depth + 1, run)
 
@@ -301,10 +258,6 @@ def _when(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}Z"
 
 
-def _iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat()
-
-
 def _lasted(began: float, ended: float | None) -> str:
     return "" if ended is None else f"{_since(began, ended):.1f} s"
 
@@ -314,6 +267,40 @@ def _since(earlier: float, later: float) -> float:
     return max(0.0, later - earlier)
 
 
-def _json(document: Mapping[str, object]) -> str:
-    # ASCII alone: a terminal is shown no control or bidi character.
-    return json.dumps(document, indent=2, default=str) + "\n"
+_HEADS = ("runs", "requests", "tokens", "cost", "seconds", "failures", "questions", "answers")
+_LONGEST_NAME = 60  # characters
+
+
+def totals_as_text(totals: Sequence[Total], by: By) -> str:
+    """A line for each name."""
+    rows = [(by, *_HEADS), *map(_row, totals)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
+        for row in rows
+    )
+
+
+def totals_as_json(totals: Sequence[Total], by: By) -> str:
+    """The document `llmdo.runs.stats/1`; null is a value that nobody measured, priced or asks."""
+    return document("llmdo.runs.stats/1", {"by": by, "totals": totals}, in_ascii=True)
+
+
+def _row(total: Total) -> tuple[str, ...]:
+    tokens = f"{total.input_tokens:,} + {total.output_tokens:,}"
+    return (
+        excerpt(total.name, _LONGEST_NAME),
+        f"{total.runs:,}",
+        f"{total.requests:,}",
+        _amount(tokens, total.unmeasured, is_known=total.is_measured),
+        _amount(money(total.cost_usd), total.unpriced, is_known=total.is_priced),
+        f"{total.seconds:,.1f}",
+        f"{total.failures:,}",
+        *("-" if number is None else f"{number:,}" for number in (total.questions, total.answers)),
+    )
+
+
+def _amount(known: str, unknown: int, *, is_known: bool) -> str:
+    if not is_known:
+        return "unknown"
+    return f"{known}, unknown of {counted(unknown, 'request')}" if unknown else known

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
+from llmdo.base.jsonable import document
 from llmdo.foreign import not_enforced
+from llmdo.foreign.summary import Cause
+from llmdo.render import reach
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from llmdo.base.colour import Screen, Shade
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.base.values import Json
-    from llmdo.foreign.summary import Cause, Defaults
+    from llmdo.base.jsonable import Shapes
     from llmdo.reach.flows import FlowRow
     from llmdo.services.scan import ScanOutcome
 
@@ -30,7 +32,7 @@ def rendered(outcome: ScanOutcome, form: Form, screen: Screen = PAPER) -> str:
     if form == "text":
         return "\n".join(_text(outcome, screen)) + "\n"
     if form == "json":
-        return json.dumps(_data(outcome), indent=2, ensure_ascii=False) + "\n"
+        return _json(outcome)
     from llmdo.render.foreign import alike
     from llmdo.render.page import page
 
@@ -109,72 +111,42 @@ def _folded(text: str, screen: Screen, indent: str) -> list[str]:
     return [f"{indent}{line}" for line in lines]
 
 
-def _data(outcome: ScanOutcome) -> dict[str, Json]:
+def _json(outcome: ScanOutcome) -> str:
     """The scan in the form `llmdo.scan/1`."""
-    project, summary = outcome.project, outcome.summary
+    teams = [team for team in outcome.project.teams if team.agents or team.files]
+    formats = [
+        {"format": team.format, "agents": sum(bool(agent.path) for agent in team.agents), "files": team.files}
+        for team in teams
+    ]
+    head = {"enforced": False, "headline": outcome.summary.headline, "agents": outcome.summary.agents}
+    shapes: Shapes = {**reach.SHAPES, Cause: partial(_cause_data, flows=outcome.flows)}
+    return document("llmdo.scan/1", head, {"formats": formats}, outcome.summary, shapes=shapes)
+
+
+def _cause_data(cause: Cause, flows: Mapping[str, FlowRow]) -> object:
+    """A cause with its places, and the flow of each agent, which the findings do not hold."""
+    first = cause.first
+    agents = (each.subject or "" for each in cause.findings)
+    legs = ({"agent": agent, "flow": flows[agent]} for agent in agents)
     return {
-        "schema": "llmdo.scan/1",
-        "enforced": False,
-        "headline": list(summary.headline),
-        "agents": summary.agents,
-        "formats": [
-            {
-                "format": team.format,
-                "agents": sum(bool(agent.path) for agent in team.agents),
-                "files": list(team.files),
-            }
-            for team in project.teams
-            if team.agents or team.files
-        ],
-        "findings": _causes(summary.causes, outcome.flows),
-        "unread": _causes(summary.unread, {}),
-        "defaults": [_default(each) for each in summary.defaults],
+        "code": first.code,
+        "name": first.name,
+        "severity": first.severity,
+        "number": cause.number,
+        "gate": cause.gate,
+        "message": cause.sentence,
+        "ways": cause.ways,
+        "hint": cause.hint,
+        "places": [_place(finding) for finding in cause.findings],
+        **({"flows": legs} if first.code == "LDO552" else {}),
     }
 
 
-def _causes(causes: Iterable[Cause], flows: Mapping[str, FlowRow]) -> list[Json]:
-    return [
-        {
-            "code": cause.first.code,
-            "name": cause.first.name,
-            "severity": cause.first.severity,
-            "number": cause.number,
-            "gate": cause.gate,
-            "message": cause.sentence,
-            "ways": list(cause.ways),
-            "hint": cause.hint,
-            "places": [_place(finding) for finding in cause.findings],
-            **({"flows": _flows(cause, flows)} if cause.first.code == "LDO552" else {}),
-        }
-        for cause in causes
-    ]
-
-
-def _flows(cause: Cause, flows: Mapping[str, FlowRow]) -> list[Json]:
-    """Both legs of the flow of each agent, each step with its place."""
-    from llmdo.render.flows import data
-
-    names = [each.subject or "" for each in cause.findings]
-    legs = data(flows[name] for name in names)
-    return [{"agent": name, "flow": flow} for name, flow in zip(names, legs, strict=True)]
-
-
-def _place(finding: Diagnostic) -> dict[str, Json]:
+def _place(finding: Diagnostic) -> object:
     span = finding.at.span
     return {
         "agent": finding.subject,
         "path": finding.at.path,
         "line": span.line if span else None,
         "column": span.column if span else None,
-    }
-
-
-def _default(defaults: Defaults) -> dict[str, Json]:
-    return {
-        "format": defaults.format,
-        "agents": defaults.agents,
-        "brought": list(defaults.brought),
-        "capabilities": [
-            {"capability": str(each), "decision": decision} for each, decision in defaults.decisions
-        ],
     }

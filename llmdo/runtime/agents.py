@@ -97,6 +97,6 @@ def _chosen(signature: Signature, ctx: RunContext[Any], value: object) -> object
     given = signature.given(ctx.deps.frame.input)
     answer = json.loads(Output.of(value).text)
     if signature.closed and not ctx.partial_output and not is_one_of(answer, signature.closed, given):
-        lists = joined([f"`{name}`" for name in sorted(signature.closure.lists)])
+        lists = joined([f"`{name}`" for name, _ in sorted(signature.closure.lists)])
         raise ModelRetry(f"some value is none of the items of {lists}")
     return value

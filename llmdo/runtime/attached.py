@@ -25,7 +25,7 @@ class AttachmentResolver(Protocol):
     """Gives the content of attached files that the gate let through."""
 
     def read(self, path: str, most: int) -> Awaitable[bytes]:
-        """At most `most` bytes of the file at `path` of the workspace, which the path map gave.
+        """The content of the file at `path` of the workspace, which the path map gave: at most `most` bytes.
 
         Raises:
             PathRefused: It cannot be read, or is larger.
@@ -53,7 +53,7 @@ class Attached:
     kind: AttachmentKind = "file"
     """A file of the workspace, one outside with this alias, or content from a program."""
     outside: Path | None = None
-    """None in a continued run, whose journal holds the content."""
+    """The file outside of the workspace; None in a continued run, whose journal holds the content."""
     content: BinaryContent | None = None
     """None as `outside`."""
     stored: Path | None = None

@@ -19,7 +19,7 @@ class Brake:
 
     def __init__(self) -> None:
         self.reason: LlmdoError | None = None
-        """None: it was not stopped."""
+        """Why the run was stopped; None if it was not."""
         self._run: asyncio.Task[object] | None = None
         self._live: set[asyncio.Task[object]] = set()
         self._parked: set[asyncio.Future[None]] = set()

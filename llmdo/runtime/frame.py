@@ -36,7 +36,7 @@ class CallFrame:
     """The call starts from these: the run's for the entry's own worker; nothing is inherited."""
 
     context: Context = field(default_factory=Context, compare=False)
-    """Read by its model or code."""
+    """The labels that its model or its code has read."""
 
     @property
     def is_entry(self) -> bool:

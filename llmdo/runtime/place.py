@@ -42,13 +42,13 @@ class Scope:
     frame: CallFrame
     """The frame of the tool's worker, or of the entry."""
     path: str
-    """Of that code."""
+    """The call path of that code."""
     toolset: str | None = None
     """Owns the code; None for an entry's function."""
     execution: tuple[str, int] | None = None
     """The run and the number of the tool's execution; None for an entry's function."""
     context: Context | None = None
-    """Read by the code; None if nothing is labelled."""
+    """The labels that the code has read; None if nothing is labelled."""
     is_probe: bool = False
     """Whether it only checks if that call took effect."""
     prefix: str = ""
@@ -142,7 +142,7 @@ class CallPlace:
     """The place of a call."""
 
     above: str
-    """Of the calling code."""
+    """The call path of the calling code."""
     number: str | None
     """Among calls of the same worker there; None if only its input tells it apart."""
 
@@ -211,24 +211,24 @@ def code_at(frame: CallFrame) -> Scope | None:
 
 
 def running_context() -> Context | None:
-    """Of the workspace code that runs now; None if nothing is labelled."""
+    """The labels of the workspace code that runs now; None without such code, or if nothing is labelled."""
     scope = _SCOPE.get()
     return None if scope is None else scope.context
 
 
 def is_in_code() -> bool:
-    """The labels of the workspace code that runs now; None if nothing is labelled."""
+    """Whether the running code is of the workspace, or was started by it."""
     return _SCOPE.get() is not None
 
 
 def code_path() -> str | None:
-    """Of the workspace code that runs now or began the running code."""
+    """The call path of the workspace code that runs now, or that began the running code; None without such code."""
     scope = _SCOPE.get()
     return None if scope is None else scope.path
 
 
 def not_calling() -> AbstractContextManager[None]:
-    """The call path of the workspace code that runs now or began the running code."""
+    """A block of code that is not the workspace's: tasks that it creates do not count."""
     return _Within(None)
 
 

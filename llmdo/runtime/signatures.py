@@ -217,7 +217,12 @@ class Signature:
 
     def given(self, text: str) -> Mapping[str, Json]:
         """The typed input in `text`; empty if its answers choose from no list."""
-        return json.loads(text) if self.closure.lists else {}
+        if not self.closure.lists:
+            return {}
+        fields = json.loads(text)  # with a list that is longer than its type says, more could be chosen
+        return {
+            name: fields[name] for name, most in self.closure.lists if len(fields.get(name) or ()) <= most
+        }
 
 
 @dataclass(frozen=True, slots=True)

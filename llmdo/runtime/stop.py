@@ -17,7 +17,7 @@ class Stop:
     """Ends one run and all that it started, with an outcome: unlike a cancellation, which its caller sees."""
 
     reason: str | None = None
-    """None: it was not ended."""
+    """Why the run was ended; None if it was not."""
     status: Status = "interrupted"
     task: asyncio.Task[object] | None = None
     """The task of the run, while it works."""

@@ -99,7 +99,7 @@ def add_worker(
 
 
 def remove_worker(root: Path, name: str) -> WorkspaceEdit:
-    """Deletes the file of a worker, and its path from the manifest's list.
+    """Deletes the file of a worker, and its path from the manifest if that lists it.
 
     Raises:
         LlmdoError: there is no such worker, or something still names it.

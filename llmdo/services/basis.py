@@ -34,7 +34,7 @@ Origin = Literal["workspace", "run"]
 
 
 class DriftError(LlmdoError):
-    """The sources differ from those at the beginning of the run."""
+    """The graph to run differs from that at the beginning of the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

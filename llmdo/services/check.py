@@ -73,7 +73,7 @@ MOST_ALIASES = 50  # of a path map: each is looked for in every prompt
 
 
 def meanings(outcome: CheckOutcome) -> Meanings:
-    """The meanings of the worker files for this check, so that edits which keep them need no new check.
+    """The meanings of the worker files for this check: after an edit of a mere text for models, its answer still holds.
 
     A file with hidden content has none. No file has one if the lock is behind by more than texts for models, as a
     prompt may then tell who has another name, or if files could not be read.

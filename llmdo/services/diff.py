@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import also_in_json, in_json, unenforced
 from llmdo.diff import diff as difference_of
 from llmdo.diff import revision
 from llmdo.graph.resolved import Graph
@@ -47,12 +48,18 @@ class Sides:
 
     before: str
     after: str
-    has_baseline: bool = True
+    has_baseline: bool = field(default=True, metadata=in_json(part=None))
     """Whether there was a lock before; without one all is new."""
-    read_from: str | None = None
+    read_from: str | None = field(default=None, metadata=in_json(by=unenforced, flat=True, after=None))
     """The format of a foreign project."""
-    folder: str = ""
+    folder: str = field(default="", metadata=in_json(part=None))
     """The prefix of a workspace's paths if several are printed: empty, or with a slash at the end."""
+
+    @property
+    @also_in_json("before")
+    def baseline(self) -> str | None:
+        """The earlier side, if it had anything."""
+        return self.before if self.has_baseline else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,5 +196,10 @@ def _foreign(origin: tuple[str, str], request: DiffRequest, tell: Tell) -> DiffO
         has_baseline=has_baseline,
         read_from=now.team.format,
     )
+    unread = sum(problem.severity == "error" for problem in now.team.problems)
+    if unread:
+        places = "1 place" if unread == 1 else f"{unread} places"
+        tell(f"warning: {places} could not be read, so what {name} lets agents do is not known")
     before = then.graph if has_baseline else Graph(settings=now.graph.settings)
-    return _outcome(before, now.graph, sides)
+    outcome = _outcome(before, now.graph, sides)
+    return replace(outcome, difference=replace(outcome.difference, unread=unread))

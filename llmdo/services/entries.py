@@ -58,5 +58,5 @@ def _start_of(project: Project, name: str) -> str | None:
 
 
 def _is_function(node: ast.stmt, name: str) -> bool:
-    """Whether a statement defines an async function of that name without decorators."""
+    """Whether a statement is an async function of that name; a decorated one is a tool or something else."""
     return isinstance(node, ast.AsyncFunctionDef) and node.name == name and not node.decorator_list

@@ -23,7 +23,9 @@ _COMMENT = re.compile(r"(?:^|\s+)#.*")
 
 
 def load(file: Path, environ: MutableMapping[str, str]) -> tuple[str, ...]:
-    """Puts the variables of `file` into `environ` as secrets, and returns their names; set variables stay as they are.
+    """Adds the variables of `file` to `environ`, unless they hold something there; returns the added names.
+
+    All that are added are noted as secrets, so that no value of theirs is written down.
 
     Raises:
         LlmdoError: The file cannot be read or has an invalid line; no value is shown.

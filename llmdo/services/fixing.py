@@ -28,7 +28,7 @@ _BOM = "\ufeff"
 
 
 def fix(root: Path, consent: Consent | None = None) -> Iterator[str]:
-    """Fixes certain mistakes in the workspace at `root`; tells each edit, and announces a relock before it.
+    """Makes the safe edits in the workspace at `root`; tells each edit, and announces a relock before it.
 
     A stale lock is updated only if all other findings are notes. That imports toolset modules in a child process,
     as `llmdo lock` does. Changes that only `llmdo lock` takes in are left to it.

@@ -9,6 +9,7 @@ from llmdo import foreign
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.foreign import findings
+from llmdo.foreign.known import formats, table_of
 from llmdo.services.extensions import extensions_here
 
 if TYPE_CHECKING:
@@ -63,10 +64,10 @@ def table(name: str) -> tuple[Line, ...]:
     Raises:
         LlmdoError: There is no table of it.
     """
-    known = foreign.formats(extensions_here())
+    known = formats(extensions_here())
     if name not in known:
         raise LlmdoError(
             f"there is no table of `{name}`" if name else "a code, or `--from FORMAT`, is missing",
             hint=f"there are tables of {', '.join(known)}",
         )
-    return foreign.table_of(known[name])
+    return table_of(known[name])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, in_json
 from llmdo.journal import JournalError
 from llmdo.journal.answers import (
     Answers,
@@ -287,13 +287,13 @@ class ApproveOutcome:
     """The given answers, and the questions that still wait."""
 
     run: str
-    questions: Mapping[str, Waiting]
+    questions: Mapping[str, Waiting] = field(metadata=in_json(by=dict.values))
     """Those that wait."""
-    sentences: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = field(default=(), metadata=in_json(part=None))
     """A sentence on each answer of the request."""
-    goes_on: bool = False
+    goes_on: bool = field(default=False, metadata=in_json(part=None))
     """Whether the run goes on, which rules out answers for now."""
-    is_handed: bool = False
+    is_handed: bool = field(default=False, metadata=in_json(part=None))
     """Whether a worker of a fleet goes on with it now."""
 
 
@@ -318,9 +318,9 @@ def read_answers(name: str) -> list[Mapping[str, object]]:
 
 
 def approve(request: ApproveRequest, ask: Asker | None = None) -> ApproveOutcome:
-    """The questions of the run, once they are answered; `ask` is asked for answers that are not given.
+    """The questions of the run, once they are answered; `ask` answers them only if the request gives no answer.
 
-    Calls that only a person at a terminal may allow are not allowed by given answers.
+    Given answers cannot allow calls that only a person at a terminal may allow.
 
     Raises:
         LlmdoError: An answer does not fit, or the run goes on or is complete.

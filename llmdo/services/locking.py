@@ -197,7 +197,7 @@ def _of_python(project: Project, consent: Consent, *, anew: bool, installed: boo
 
 
 def to_be_imported(project: Project) -> list[str]:
-    """The modules whose tools only an import can tell, and the lock does not know."""
+    """The modules whose tools only an import can tell, and that the lock does not know."""
     before = project.locked.graph
     known = _known(project, before)
     toolsets = [each.python for each in project.graph.toolsets.values() if each.python]

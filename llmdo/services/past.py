@@ -148,7 +148,7 @@ def approve(
     Either may be a table of call paths with the `digest` of the question that was shown: the answer is then refused
     if another question waits by now. A path alone answers whatever waits there. `reason` tells the model why not,
     `by` says who answers, and `hours` how long the answers count. Calls that only a person at a terminal may allow
-    are not allowed. A run that goes on is only looked at.
+    cannot be allowed by it. A run that goes on is only looked at.
 
     Raises:
         LlmdoError: An answer does not fit, or the run goes on or is complete.

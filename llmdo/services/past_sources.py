@@ -32,7 +32,7 @@ FEW = 3  # items in the sentence
 
 
 def disagreements(root: Path, at: str, locked: Graph) -> Iterator[str]:
-    """A sentence for each disagreement between the sources and the lock of the revision `at`, or if nobody can tell."""
+    """One sentence if the lock of the revision `at` differs from the sources there, or if nobody can tell."""
     blobs = {
         path: blob for path, blob in revision.files(root, at).items() if blob.is_regular and _is_read(path)
     }

@@ -131,7 +131,7 @@ class RunPlan:
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder of its journal, if the run has one."""
+        """The recorder of its journal; only for a run that keeps one."""
         assert self.options.recorder is not None, "it keeps a journal"  # noqa: S101
         return self.options.recorder
 

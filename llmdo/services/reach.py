@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError, near_or_all
-from llmdo.base.values import dataclass, replace
+from llmdo.base.request_fields import argument, option
+from llmdo.base.values import dataclass, field, in_json, replace, unenforced
 from llmdo.diff import revision
 from llmdo.foreign import Foreign
 from llmdo.graph.resolved import Entry
@@ -15,7 +16,7 @@ from llmdo.reach.flows import after_strangers
 from llmdo.reach.paths import every_path, origins_of, rows_to, target_of
 from llmdo.services import foreign, unseen
 from llmdo.services.invalid import require_extensions
-from llmdo.services.root import root_folder
+from llmdo.services.root import ENTRY, ORIGIN, PROJECT, SELECT, root_folder
 from llmdo.workspace import lock
 from llmdo.workspace import project as projects
 
@@ -41,13 +42,41 @@ if TYPE_CHECKING:
 class ReachRequest:
     """The project and the selected entries."""
 
-    entry: str | None = None
+    entry: str | None = field(default=None, metadata=ENTRY)
     """None: all of them."""
-    select: tuple[str, ...] = ()
+    select: tuple[str, ...] = field(default=(), metadata=SELECT)
     """Selectors, of which an entry has to meet one."""
-    project: str | None = None
-    origin: tuple[str, str] | None = None
+    project: str | None = field(default=None, metadata=PROJECT)
+    origin: tuple[str, str] | None = field(default=None, metadata=ORIGIN)
     """Format and folder of a foreign project."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphRequest(ReachRequest):
+    """The same for a graph, in which a way may be marked."""
+
+    to: str | None = field(
+        default=None,
+        metadata=option(
+            "Mark the way to the gravest of it; after a stranger's words, the way in and the way out.",
+            metavar="CAPABILITY|TOOLSET|WORKER|TOOL",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuggestRequest:
+    """The entries for which something is suggested, and from what."""
+
+    entry: str | None = field(default=None, metadata=ENTRY)
+    from_runs: bool = field(
+        default=False, metadata=option("Suggest what past runs needed, instead of what is declared.")
+    )
+    project: str | None = field(default=None, metadata=PROJECT)
+
+
+def _after_strangers(after: tuple[FlowRow, ...] | None) -> object:
+    return {} if after is None else {"after_strangers": after}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +86,12 @@ class EntryReach:
     name: str
     depth: Depth
     rows: tuple[Row, ...]
-    after: tuple[FlowRow, ...] | None = None
+    after: tuple[FlowRow, ...] | None = field(default=None, metadata=in_json(by=_after_strangers, flat=True))
     """Its abilities once something below it has read a stranger's words; None if nothing states flows."""
+
+
+def _format_of(project: Foreign | None) -> object:
+    return unenforced(project.team.format if project else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +99,9 @@ class ReachOutcome:
     """The reach of the selected entries."""
 
     entries: tuple[EntryReach, ...]
-    files_of: str | None = None
+    files_of: str | None = field(default=None, metadata=in_json("root", sparse=True, after=None))
     """The folder that tools work on, if it is not the workspace."""
-    foreign: Foreign | None = None
+    foreign: Foreign | None = field(default=None, metadata=in_json(by=_format_of, flat=True, after=None))
     """The project, if it is of another tool."""
 
 
@@ -76,12 +109,19 @@ class ReachOutcome:
 class WhyRequest:
     """The origin and the target of the requested ways."""
 
-    name: str
-    """A worker, an entry or a toolset."""
-    target: str
-    all_paths: bool = False
-    project: str | None = None
-    origin: tuple[str, str] | None = None
+    name: str = field(metadata=argument("NAME", "A worker, an entry or a toolset."))
+    target: tuple[str, ...] = field(
+        metadata=argument(
+            "CAPABILITY|TOOLSET|WORKER|TOOL",
+            "Such as proc.exec, fs.write:reports/**, shell or helper; as reach prints it, `elsewhere` included.",
+        )
+    )
+    """Its words."""
+    all_paths: bool = field(
+        default=False, metadata=option("Show every path, not only a shortest one.", "--all")
+    )
+    project: str | None = field(default=None, metadata=PROJECT)
+    origin: tuple[str, str] | None = field(default=None, metadata=ORIGIN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +184,7 @@ def why(request: WhyRequest, tell: Tell) -> WhyOutcome:
     read = _opened(request.project, request.origin, tell)
     graph = read.graph
     origins = origins_of(graph, request.name)
-    wanted = meant = target_of(graph, request.target)
+    wanted = meant = target_of(graph, " ".join(request.target))
     if request.name not in (graph.entries.keys() | graph.workers.keys()):
         origins = origins if wanted.toolset in (None, request.name) and wanted.worker is None else ()
         meant = replace(wanted, toolset=request.name)
@@ -176,8 +216,9 @@ def states_flows(graph: Graph) -> bool:
     return bool(graph.all_flows or graph.sources)
 
 
-def graph(request: ReachRequest, tell: Tell, to: str | None = None) -> GraphOutcome:
-    """The delegation below the selected entries, and the way `to` something."""
+def graph(request: GraphRequest, tell: Tell) -> GraphOutcome:
+    """The delegation below the selected entries, and the way to something."""
+    to = request.to
     read = _opened(request.project, request.origin, tell)
     workers = selected(read, request.select).workers if request.select else None
     entries = tuple(_chosen(read, request))
@@ -196,13 +237,13 @@ def _ways(
             yield entry.name, (after or rows)[0]
 
 
-def suggest(request: ReachRequest, tell: Tell, *, from_runs: bool = False) -> tuple[Suggestion, ...]:
-    """The smallest ceilings and rules for the workers' declarations, or `from_runs` for the needs of runs."""
+def suggest(request: SuggestRequest, tell: Tell) -> tuple[Suggestion, ...]:
+    """The smallest ceilings and rules for the workers' declarations, or for the needs of runs."""
     from llmdo.reach import suggest as suggesting
 
-    read = _opened(request.project, request.origin, tell, unseen_too=False)  # which nobody should allow
-    chosen = _chosen(read, request)
-    if not from_runs:
+    read = _opened(request.project, None, tell, unseen_too=False)  # which nobody should allow
+    chosen = _chosen(read, ReachRequest(entry=request.entry))
+    if not request.from_runs:
         return tuple(suggesting.suggest(read.analysis, entry) for entry in chosen)
     from llmdo.journal.needs import needs
     from llmdo.journal.opening import runs_of  # what only few questions need

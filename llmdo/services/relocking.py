@@ -114,7 +114,7 @@ class StaleLock:
 
 
 def behind(project: Project, graph: Graph) -> StaleLock | None:
-    """The lock of `project`, if it differs from `graph`, that of the sources; None of files alone."""
+    """The lock of `project` if it differs from `graph`, that of the sources; else, and for files alone, None."""
     if not project.workspace.has_lock or project.locked.graph == graph:
         return None
     is_usable = project.locked.state in ("read", "missing") and not project.locked.is_newer

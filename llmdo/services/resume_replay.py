@@ -11,6 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.request_fields import argument, option
+from llmdo.base.values import also_in_json, in_json
 from llmdo.graph.keys import names_of
 from llmdo.graph.resolved import Limits
 from llmdo.journal import SUFFIX, read_journal
@@ -18,9 +20,9 @@ from llmdo.journal.opening import claimed, read_run
 from llmdo.journal.questions import waiting
 from llmdo.journal.rejudging import flips
 from llmdo.journal.summary import ending, require_place
-from llmdo.services.basis import Basis, BegunRun, of_run, to_repeat
+from llmdo.services.basis import Basis, BegunRun, Origin, of_run, to_repeat
 from llmdo.services.plan import EndedRun, completed, continuation, execute, once_more
-from llmdo.services.root import root_folder
+from llmdo.services.root import PROJECT, SOURCES, root_folder
 from llmdo.services.soundness import require_sound, resolved, tell_nobody
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import personal
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.journal.rejudging import Flip
     from llmdo.runtime.telemetry.events import Sink
-    from llmdo.services.basis import Origin
     from llmdo.services.plan import Host, ResumeRequest, RunPlan
     from llmdo.services.root import Tell
     from llmdo.workspace.project import Project
@@ -139,12 +140,14 @@ def replay(
 class RecordingsRequest:
     """The recordings to repeat against the workspace, and the kind of comparison."""
 
-    files: tuple[str, ...] = ()
-    """None: those of the workspace's folder for them."""
-    project: str | None = None
-    decisions: bool = False
-    """Whether to judge the recorded calls by the present rules instead of repeating them."""
-    sources: Origin = "workspace"
+    files: tuple[str, ...] = field(
+        default=(), metadata=argument("[FILE...]", "Exported runs; those in recordings/ otherwise.")
+    )
+    decisions: bool = field(
+        default=False, metadata=option("Judge the recorded calls by today's rules instead.")
+    )
+    sources: Origin = field(default="workspace", metadata=SOURCES)
+    project: str | None = field(default=None, metadata=PROJECT)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
@@ -156,13 +159,14 @@ class Repeated:
     run: str | None = None
     """None, as is `entry`, if it cannot be read."""
     entry: str | None = None
-    problem: str | None = None
+    problem: str | None = field(default=None, metadata=in_json("error"))
     """Why it could not be repeated."""
     divergences: tuple[str, ...] = ()
-    """Differences of the workspace from the recording, a sentence each: the first is the last."""
+    """The difference of the workspace from the recording, in a sentence: at most one, as the run stops there."""
     flips: tuple[Flip, ...] = ()
 
     @property
+    @also_in_json(after="entry")
     def status(self) -> str:
         """In a word."""
         if self.problem:

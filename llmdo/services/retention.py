@@ -38,7 +38,7 @@ def retention(root: Path, kind: Kind, keep: int | None, days: int | None) -> Ret
     """The limits by the options `keep` and `days`; if both are None, those of the manifest at `root`.
 
     Raises:
-        LlmdoError: The manifest has errors, so that it cannot be read.
+        LlmdoError: The manifest has errors, so that its limits are unknown.
     """
     if keep is not None or days is not None:
         return Retention(keep=KEPT if keep is None else keep, days=days)

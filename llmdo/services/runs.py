@@ -9,13 +9,16 @@ import time
 from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from heapq import nlargest
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, excerpt
-from llmdo.base.values import dataclass, field, replace
+from llmdo.base.request_fields import argument, option
+from llmdo.base.values import dataclass, field, in_json, replace
+from llmdo.base.visible import visible
 from llmdo.journal import SUFFIX, JournalError
 from llmdo.journal import audit as audits
 from llmdo.journal.answers import user
@@ -28,7 +31,7 @@ from llmdo.journal.summary import COMPLETE, summaries, summary
 from llmdo.journal.totals import totals
 from llmdo.journal.tree import full_tree, tree, walk
 from llmdo.services.retention import DAY, retention
-from llmdo.services.root import root_folder
+from llmdo.services.root import PROJECT, ROOT, root_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -49,27 +52,37 @@ OVER = COMPLETE | {"failed", CANCELLED}
 class RunsRequest:
     """Which runs are listed."""
 
-    root: Path
-    entry: str | None = None
-    status: str | None = None
-    limit: int = 20
-    """How many of the latest runs to list; 0 for all."""
-    turns: bool = False
-    """Whether every run of a conversation is listed, not only its latest state."""
+    root: Path = field(metadata=ROOT)
+    entry: str | None = field(default=None, metadata=option("Runs of this entry.", metavar="NAME"))
+    status: str | None = field(
+        default=None,
+        metadata=option("completed, truncated, failed, cancelled, interrupted, waiting, running or stopped."),
+    )
+    limit: int = field(
+        default=20, metadata=option("How many of the latest runs to list; 0 for all.", least=0)
+    )
+    turns: bool = field(
+        default=False, metadata=option("Every run of a conversation, and not only its last one.")
+    )
+    """If not, only the latest state of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detail:
     """How much of a run is shown."""
 
-    calls: bool = False
-    """Each call in full instead of a line in the tree."""
-    messages: bool = False
-    """Whether to include what models were shown at each request, and their answers."""
-    path: str | None = None
-    """The worker's call whose messages those are; None for all."""
-    whole: bool = False
-    """Nothing is shortened."""
+    path: str | None = field(
+        default=None, metadata=argument("[PATH]", "With --messages: those of the worker at this call path.")
+    )
+    """None for all."""
+    messages: bool = field(
+        default=False, metadata=option("What models were shown at each request, and what they answered.")
+    )
+    calls: bool = field(
+        default=False, metadata=option("Each call: its arguments, what was decided and why, its result.")
+    )
+    """If not, each is a line in the tree."""
+    whole: bool = field(default=False, metadata=option("Shorten nothing. JSON never does."))
 
 
 TREE = Detail()
@@ -91,13 +104,23 @@ class ShownRun:
 class PruneRequest:
     """The journals to remove: of some runs, or of all that are over but the last ones."""
 
-    root: Path
-    runs: tuple[str, ...] = ()
-    """Only these runs, even if they could be resumed."""
-    keep: int | None = None
-    older_than: int | None = None
-    """Days since they began; if both are None, the manifest says how many are kept."""
-    dry_run: bool = False
+    root: Path = field(metadata=ROOT)
+    runs: tuple[str, ...] = field(
+        default=(), metadata=argument("[RUN]...", "Only these runs, even if they could be resumed.")
+    )
+    keep: int | None = field(
+        default=None,
+        metadata=option(
+            "How many of the latest runs to keep; without a number, 20 or as `keep-runs-days` says.",
+            metavar="N",
+            least=0,
+        ),
+    )
+    older_than: int | None = field(
+        default=None, metadata=option("Only runs that began before then.", metavar="DAYS", least=0)
+    )
+    """Days since they began; if both are None, the manifest says for how many days they are kept."""
+    dry_run: bool = field(default=False, metadata=option("Only list them."))
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
@@ -245,7 +268,7 @@ MOST = 20
 class DecisionCount:
     """How often calls were decided on for one reason."""
 
-    reason: str
+    reason: str = field(metadata=in_json(by=partial(visible, prose=True)))
     """The gate's reason: the rule with its place, or why another than the rules had the last word."""
     decision: str
     """The decision of the rules."""
@@ -259,7 +282,7 @@ class NotableCall:
 
     run: str
     path: str
-    worker: str | None
+    worker: str | None = field(metadata=in_json(part=None))
     """None for a tool."""
     seconds: float
     cost_usd: Decimal | None
@@ -335,12 +358,16 @@ LINES = ".jsonl"
 class AuditRequest:
     """The audit to read, and what to verify it against."""
 
-    run: str
-    """An id, an exported run, or the lines of an audit in a file."""
-    project: str | None = None
-    verify: bool = False
-    head: str | None = None
-    """The expected end of the chain; setting it verifies the chain as well."""
+    run: str = field(
+        metadata=argument("RUN|FILE", "A run's id, the start or end of one, or `last`; or a copy.")
+    )
+    """A copy is an exported run, or the lines of an audit."""
+    verify: bool = field(default=False, metadata=option("Verify the chain of records."))
+    head: str | None = field(
+        default=None, metadata=option("Verify that the chain ends with what the run printed.", metavar="HASH")
+    )
+    """Setting it verifies the chain as well."""
+    project: str | None = field(default=None, metadata=PROJECT)
 
     @property
     def verifies(self) -> bool:
@@ -353,9 +380,9 @@ class AuditOutcome:
     """An audit that was read."""
 
     run: str
-    lines: tuple[str, ...]
+    lines: tuple[str, ...] = field(metadata=in_json(part=None))
     """Without their ends."""
-    audit: audits.Audit
+    audit: audits.Audit = field(metadata=in_json(flat=True))
 
 
 def audit(request: AuditRequest) -> AuditOutcome:

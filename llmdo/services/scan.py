@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from llmdo import foreign
 from llmdo.base.diagnostic import CODES, LlmdoError, did_you_mean
-from llmdo.base.values import dataclass
+from llmdo.base.request_fields import argument, option
+from llmdo.base.values import dataclass, field
+from llmdo.extensions.spec import AUTO
 from llmdo.foreign import findings, flows
 from llmdo.foreign.summary import summary_of
 from llmdo.services.extensions import extensions_here
@@ -28,10 +30,14 @@ SEVERITIES = ("error", "warning", "note")
 class ScanRequest:
     """The folder to look at, and the findings to fail on."""
 
-    folder: str = "."
-    """A folder, or one file."""
-    fail_on: tuple[str, ...] = ()
-    """Codes of findings, and severities; a severity includes the graver ones."""
+    folder: str = field(default=".", metadata=argument("[DIR]", "A folder, or one file."))
+    fail_on: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "Exit 1 on a finding of this code, or of this severity or a graver one; may be repeated.",
+            metavar="SEVERITY|CODE",
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +68,7 @@ def scan(request: ScanRequest) -> ScanOutcome:
                 or f"{', '.join(SEVERITIES)}, or a code such as LDO552"
             )
             raise LlmdoError(f"`{name}` is neither a severity nor a code", hint=hint)
-    project = foreign.read(foreign.AUTO, Path(request.folder), extensions=extensions_here())
+    project = foreign.read(AUTO, Path(request.folder), extensions=extensions_here())
     every = findings.check(project)
     return ScanOutcome(
         project=project,

@@ -9,6 +9,7 @@ from llmdo.base.values import dataclass, field
 from llmdo.graph.inventory import Inventory, InventoryItem
 from llmdo.services.root import root_folder
 from llmdo.workspace import project as projects
+from llmdo.workspace.extensions import REFUSED
 from llmdo.workspace.root import MANIFEST
 from llmdo.workspace.trust import Consent, GivenTrust, TrustQuestion, UntrustedError, is_trusted
 from llmdo.workspace.trust.consent import keep, question_of
@@ -18,6 +19,8 @@ from llmdo.workspace.trust.texts import digest_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
+
+    from llmdo.base.diagnostic import Diagnostic
 
 __all__ = [
     "Consent", "GivenTrust", "InventoryItem", "TrustOutcome", "TrustQuestion", "TrustRequest", "UntrustedError",
@@ -36,11 +39,13 @@ class TrustRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustOutcome:
-    """The trusted code of a workspace."""
+    """The result of trusting a workspace; `question` holds the code that it would execute."""
 
     question: TrustQuestion
     is_new: bool
-    """Whether it was not before."""
+    """Whether it was not trusted before."""
+    refused: tuple[Diagnostic, ...] = ()
+    """The extensions that are not loaded, without which nothing runs."""
 
 
 def give(request: TrustRequest) -> TrustOutcome:
@@ -50,14 +55,16 @@ def give(request: TrustRequest) -> TrustOutcome:
         LlmdoError: There is none, or the answer cannot be kept.
     """
     root = root_folder(request.project)
-    graph = projects.read(root).graph
+    project = projects.read(root)
+    graph = project.graph
     question = question_of(graph, root, request.environ)
     record = record_of(request.environ)
     content = digest_of(question.items)
     known = record.has_folder(root) if request.kind == "folder" else content and record.has_content(content)
     if question.items or request.kind == "folder":
         keep(graph, root, question, request.kind, request.environ)
-    return TrustOutcome(question=question, is_new=not known)
+    refused = tuple(each for each in project.workspace.problems if each.code == REFUSED)
+    return TrustOutcome(question=question, is_new=not known, refused=refused)
 
 
 def answers(environ: Mapping[str, str]) -> tuple[GivenTrust, ...]:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from llmdo.base.diagnostic import LlmdoError, excerpt
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, field, in_json
 from llmdo.journal.opening import runs_of
 from llmdo.journal.requests import shown_requests
 from llmdo.journal.summary import ended_as, ending, summary
@@ -38,7 +38,7 @@ _SILENT: frozenset[Kind] = frozenset({"kept", "sources", "history", "messages"})
 class RunEvent:
     """One thing that happened in a run, in short."""
 
-    number: int
+    number: int = field(metadata=in_json("n"))
     """Its place in the journal."""
     at: float
     """Seconds since 1970."""
@@ -48,7 +48,7 @@ class RunEvent:
     """The call path."""
     step: int
     outcome: str
-    facts: Mapping[str, Json]
+    facts: Mapping[str, Json] = field(metadata=in_json(flat=True))
     """Further facts, which depend on the kind."""
 
 
@@ -182,7 +182,7 @@ def _of_request(data: Mapping[str, Any]) -> dict[str, Json]:
     cost = usage.get("cost")
     text = next((part.get("content") for part in parts if part["part_kind"] == "text"), None)
     return {
-        "model": data["asked"]["model"],
+        "model": data["option"]["model"],
         "input_tokens": usage.get("input_tokens", 0),
         "output_tokens": usage.get("output_tokens", 0),
         "measured": not usage.get("unmeasured_requests"),

@@ -49,7 +49,7 @@ def prefix_of(root: Path, cwd: Path) -> str:
 
 
 def seen_from(finding: Diagnostic, prefix: str) -> Diagnostic:
-    """A finding with its paths as seen through the prefix of the workspace."""
+    """A finding with `prefix` before its paths, except before those in no workspace."""
     related = tuple(replace(other, at=_moved(other.at, prefix)) for other in finding.related)
     fix = finding.fix and replace(finding.fix, at=_moved(finding.fix.at, prefix))
     return replace(finding, at=_moved(finding.at, prefix), related=related, fix=fix)

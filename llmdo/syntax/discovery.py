@@ -154,7 +154,7 @@ def _is_folder(known: bytes | None) -> bool:
 
 
 def _note(seen: Seen, base: str, folder: str) -> None:
-    """Notes a folder whose content matters, or the absence of something in it."""
+    """Notes a folder because its content matters: the presence of something in it, or the absence."""
     if (path := folder or ".") not in seen:
         seen[path] = cache.packed(os.lstat(f"{base}/{path}"))
 

@@ -35,7 +35,7 @@ class FunctionOutline:
     takes_two: bool
     """Whether it can be called with two arguments."""
     calls: tuple[Call, ...]
-    """The calls of its first argument, made by it or by other such functions; each with its place."""
+    """The workers and tools asked for through its first argument, by it or by functions that it passes that to."""
 
 
 def functions(notes: Notes) -> Mapping[str, FunctionOutline]:

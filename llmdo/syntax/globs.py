@@ -36,8 +36,8 @@ class Glob:
     """A pattern over POSIX paths.
 
     `matches` is the quick way for globs with few `**`, as its time is a power of their number. A walk of folders goes
-    from state to state instead, one name at a time, in at most the path's length times the pattern's. In a walk a
-    hidden name, one that begins with a dot, is matched only by a part that begins with a dot as well.
+    from state to state instead, one name at a time: the time for a path is at most its length times the pattern's. In
+    a walk a hidden name, one that begins with a dot, is matched only by a part that begins with a dot as well.
     """
 
     text: str

@@ -413,7 +413,7 @@ _SECOND_COLON = re.compile(r"[^'\"\[{]*: +[^'\"\[{|>].*:(?: |$)")
 def _quotes_problem(
     source: Source, header: str, scalar: yaml.ScalarEvent | None, error: yaml.MarkedYAMLError
 ) -> Diagnostic | None:
-    """The problem of text after the quotes of `scalar`: over lines, they are not the intended ones."""
+    """The problem of text after the quotes of `scalar`; if these span lines, it is that the first was not closed."""
     mark = error.problem_mark
     if mark is None or scalar is None or scalar.style not in _ESCAPED:
         return None

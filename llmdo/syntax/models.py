@@ -53,9 +53,12 @@ _WORDS = _FROM_HOME | _PLAIN.keys() | {"classmethod", "list", "property", "stati
 def schema_of(text: str, name: str) -> Schema:
     """The JSON Schema of the class `name` of a module with this text; that of anything if it is not plain."""
     try:
-        tree = parse(text)
+        return _schema(parse(text), name)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
+
+
+def _schema(tree: ast.Module, name: str) -> Schema:
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     bound = [*_bound(tree.body)]
     plain = {each for each in classes if bound.count(each) == 1}
@@ -125,13 +128,12 @@ def _class(node: ast.ClassDef, known: set[str]) -> Schema:
     schema: Schema = {"type": "object", "properties": properties, "required": required}
     for statement in node.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            if statement.target.id == "model_config":
-                return {}
-            if not statement.target.id.startswith("_"):
-                field = _written_name(statement)
-                properties[field] = _annotated(statement.annotation, statement.value, known)
-                if not _has_default(statement.value):
-                    required.append(field)
+            if statement.target.id == "model_config" or statement.target.id.startswith("_"):
+                return {}  # of a private attribute nothing is written, and code may read it
+            field = _written_name(statement)
+            properties[field] = _annotated(statement.annotation, statement.value, known)
+            if not _has_default(statement.value):
+                required.append(field)
         elif not _changes_nothing(statement):
             return {}
     return schema
@@ -152,7 +154,7 @@ def _written_name(field: ast.AnnAssign) -> str:
 
 
 def _has_default(value: ast.expr | None) -> bool:
-    """Whether a field may be left out, as the schema of the output says too."""
+    """Whether a field may be left out, also by the schema of the written form."""
     if not isinstance(value, ast.Call) or last_name(value.func) != "Field":
         return value is not None
     named = {keyword.arg for keyword in value.keywords}
@@ -195,6 +197,8 @@ def _annotated(annotation: ast.expr, default: ast.expr | None, known: set[str]) 
     calls = [default] if _only_limits(default) else []
     if isinstance(annotation, ast.Subscript) and last_name(annotation.value) == "Annotated":
         parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+        if not parts:
+            return {}
         annotation, *more = parts
         calls = [*more, *calls]
     if not all(map(_only_limits, calls)) or not _is_plain_default(default):
@@ -289,7 +293,7 @@ def _named(name: str, known: set[str]) -> Schema:
 
 
 def _generic(name: str | None, parts: list[ast.expr], known: set[str]) -> Schema:
-    match name:
+    match name if parts else None:
         case "Literal":
             values: list[Json] = [ast.unparse(part) for part in parts if isinstance(part, ast.Constant)]
             return {"enum": values} if len(values) == len(parts) else {}

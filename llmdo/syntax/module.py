@@ -98,7 +98,7 @@ class Outline:
     workers: Mapping[str, WorkerOutline] = field(default_factory=dict)
     """Workers written in Python, those with a public name, in the order of the text."""
     functions: Mapping[str, FunctionOutline] = field(default_factory=dict)
-    """Those that can be called by the text alone, in its order."""
+    """Those whose text alone shows how to call them, in the order of the text."""
     imports: tuple[str, ...] = ()
     """Dotted names, sorted. `from x import y` gives `x` and `x.y`, as `y` may be a module; relative ones keep their
     dots. Imports for type checkers only are left out.
@@ -250,7 +250,7 @@ class _Toolsets:
             self._sketches[target.id] = sketch
 
     def _makes_toolset(self, value: ast.expr, sketch: _ToolsetSketch) -> bool:
-        """Whether `value` is a toolset; the tools that it shows go into `found`."""
+        """Whether `value` is a toolset; its hook and the tools that it shows go into `sketch`."""
         is_wrapped = False
         while isinstance(value, ast.Call) and _is_wrapper(value.func):
             value = value.func.value
@@ -379,7 +379,7 @@ def _add(
     keywords: Iterable[ast.keyword],
     function: Function | None,
 ) -> None:
-    """Adds a tool to `found`, under the name that `keywords` give, or else under `name`.
+    """Adds a tool to `sketch`, under the name that `keywords` give, or else under `name`.
 
     Its arguments are those of `function`; None if the text does not show it as it is called.
     """

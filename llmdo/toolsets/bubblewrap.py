@@ -94,8 +94,8 @@ class Bubblewrap:
     ) -> list[str]:
         """The words that run `words` isolated, in the workspace, of which only `mounts` can be written.
 
-        `also` are readable files outside the workspace, `scratch` a writable folder there. The environment is the
-        caller's.
+        `also` are readable files outside the workspace, `scratch` a writable folder there, `cwd` the folder it starts
+        in. The environment is the caller's.
         """
         root = str(self.root)
         return [

@@ -20,10 +20,10 @@ class KeyedCode(Protocol):
 
 
 VARIABLE = "LLMDO_CALL_KEY"
-"""The environment variable of commands."""
+"""The environment variable in which commands find it."""
 
 META = "llmdo/call-key"
-"""The key in `_meta` of a call to an MCP server."""
+"""The field of `_meta` of a call in which an MCP server finds it."""
 
 SCOPE: ContextVar[KeyedCode | None] = ContextVar("llmdo_scope", default=None)
 """The running code, or the code that started it. Only `llmdo.runtime.place` sets it; no other such variable exists."""

@@ -69,7 +69,7 @@ def _is_allowed(capability: Capability, authority: Authority) -> bool:
 
 
 def _scopes(authority: Authority) -> list[str]:
-    """The scopes within which all rules decide alike about a write."""
+    """The scopes that rules and ceilings name for writes, and `**`, sorted."""
     named = {rule.capability for rule in (*authority.base, *authority.layers)}
     named.update(capability for ceiling in authority.ceilings for capability in ceiling.capabilities)
     of_writes = (

@@ -51,7 +51,7 @@ class Programs:
 
     @classmethod
     def of(cls, path: str, *kept_out: Path) -> Programs:
-        """The folders of a `PATH`, except relative ones, those in `kept_out`, and those writable by all."""
+        """The folders of a `PATH`, without those open to programs of others: relative, `kept_out`, writable by all."""
         folders = dict.fromkeys(Path(folder) for folder in path.split(os.pathsep) if folder)
         real = tuple(folder.resolve() for folder in kept_out)
         return cls(

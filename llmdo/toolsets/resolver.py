@@ -91,7 +91,7 @@ class ToolsetResolver:
     def make(self, use: Use, authority: Authority) -> AbstractToolset[object]:
         """The toolset that `use` names: an instance of the workspace is shared, all others are newly made.
 
-        `authority` is that over the worker that uses it, at its place of call.
+        `authority` decides about the calls of the worker that uses it, at its place in the tree.
 
         Raises:
             LlmdoError: It cannot be loaded, or does not take this configuration.

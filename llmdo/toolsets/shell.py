@@ -47,7 +47,7 @@ class ShellToolset(AbstractToolset[object]):
     """
 
     def __init__(self, machine: Machine, config: Mapping[str, object], authority: Authority) -> None:
-        """`authority` is that over the worker that uses it, at its place of call."""
+        """`authority` decides about the calls of the worker that uses it, at its place in the tree."""
         self._machine = machine
         self._vouching = Vouching.of(machine.settings, config)
         self._authority = authority

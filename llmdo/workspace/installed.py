@@ -7,29 +7,28 @@ from __future__ import annotations
 
 import os
 import re
-import sys
+from contextlib import contextmanager
 from importlib import metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base import digest
-from llmdo.base.diagnostic import CODES, LlmdoError, excerpt
-from llmdo.base.values import dataclass, field, fields
+from llmdo.base.diagnostic import LlmdoError, excerpt
+from llmdo.base.values import dataclass, field
 from llmdo.extensions.registry import features
+from llmdo.extensions.running import ExtensionCode, reason_of
 from llmdo.extensions.spec import Extension
-from llmdo.policy.vocabulary import ROOTS
+from llmdo.workspace.extension_faults import REFERENCE, faults, modules_of, plain_copy
+from llmdo.workspace.extension_files import ANEW, DistributionFile, digests, files_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 GROUP = "llmdo.extension"
 """The group of entry points; a distribution has one in it, whose value is an `Extension`."""
 
-_CODE = re.compile(r"(?!LDO)[A-Z][A-Z0-9]{1,11}[0-9]{3}")
-_WORDS = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-_CAPABILITY = re.compile(r"[a-z][a-z0-9]*(?:\.[a-z0-9_-]+)+")
-_FOR_EVERYBODY = frozenset({"name", "checks", "formats", "evaluators", "capabilities"})
+_VERSION = re.compile(r"[!-~]{1,100}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +39,17 @@ class InstalledExtension:
     """As the workspace names it."""
     version: str
     digest: str
-    """Of its files, as far as its record names them."""
+    """Of its files: those of its record, and all others in its packages."""
     extension: Extension = field(compare=False)
 
 
-class _File(NamedTuple):
-    """A file of a distribution."""
+class _Described(NamedTuple):
+    """The metadata of a distribution, as far as an extension needs it."""
 
-    name: str
-    """As the record has it, with slashes."""
-    path: str
+    place: str
+    version: str
+    points: tuple[metadata.EntryPoint, ...]
+    files: tuple[DistributionFile, ...]
 
 
 def load(distribution: str, outside: Iterable[Path]) -> InstalledExtension:
@@ -58,39 +58,87 @@ def load(distribution: str, outside: Iterable[Path]) -> InstalledExtension:
     Raises:
         LlmdoError: There is no such distribution, or it is no usable extension.
     """
+    described = _described(distribution)
+    folders = [*outside]
+    paths = [described.place, *(file.path for file in described.files)]
+    if any(_is_in(path, folder) for path in paths for folder in folders):
+        raise LlmdoError(
+            f"the extension `{distribution}` lies inside the workspace, which could then change it",
+            hint="install it, and llmdo, in an environment outside the workspace",
+        )
+    point = _point(distribution, described.points)
+    _require_own(distribution, point.module, described.files)
+    with _refusing(distribution):
+        content = digest.of_data([point.value, *digests(described.files)])
+    with ExtensionCode(f"the extension `{distribution}`", "cannot be imported"):
+        value = point.load()
+    if type(value) is not Extension:
+        raise LlmdoError(
+            f"the entry point `{point.value}` of `{distribution}` is no `Extension`",
+            hint="it is a value of the class in `llmdo.extensions.spec`",
+        )
+    with ExtensionCode(f"the extension `{distribution}`", "cannot be used"):
+        plain = plain_copy(value)
+        fault = next(faults(plain), None)
+    if fault:
+        raise LlmdoError(f"the extension `{distribution}` cannot be used: its {fault}")
+    for module in sorted(modules_of(plain)):
+        _require_own(distribution, module, described.files)
+    return InstalledExtension(distribution, described.version, content, plain)
+
+
+def _described(distribution: str) -> _Described:
+    """The metadata of a distribution, of which every file may be written wrongly.
+
+    Raises:
+        LlmdoError: There is no such distribution, or its metadata cannot be read.
+    """
     try:
         there = metadata.distribution(distribution)
     except (metadata.PackageNotFoundError, ValueError):
         raise LlmdoError(
             f"the extension `{distribution}` is not installed", hint=f"install it: pip install {distribution}"
         ) from None
-    folders = [*outside]
-    listed = [_File(file.as_posix(), str(there.locate_file(file))) for file in there.files or ()]
-    if any(
-        _is_in(place, folder) for place in (str(there.locate_file("")), *_paths(listed)) for folder in folders
-    ):
-        raise LlmdoError(
-            f"the extension `{distribution}` lies inside the workspace, which could then change it",
-            hint="install it, and llmdo, in an environment outside the workspace",
-        )
-    points = there.entry_points.select(group=GROUP)
+    with _refusing(distribution):
+        try:
+            place, points = str(there.locate_file("")), (*there.entry_points.select(group=GROUP),)
+            files = files_of(there)
+            version: object = there.metadata["Version"]
+        except LlmdoError:
+            raise
+        except Exception as error:
+            raise LlmdoError(f"its metadata cannot be read: {reason_of(error)}", hint=ANEW) from error
+        if not isinstance(version, str) or not _VERSION.fullmatch(version):
+            raise LlmdoError("its metadata states no version", hint=ANEW)
+    return _Described(place, version, points, files)
+
+
+def _point(distribution: str, points: Sequence[metadata.EntryPoint]) -> metadata.EntryPoint:
+    """The one entry point of the group.
+
+    Raises:
+        LlmdoError: There is none, there are several, or it names nothing.
+    """
     if len(points) != 1:
         how_many = "no entry point" if not points else f"{len(points)} entry points"
         raise LlmdoError(f"the distribution `{distribution}` has {how_many} in the group `{GROUP}`")
-    (point,) = points
-    _require_own(distribution, point.module, listed)
-    content = digest.of_data(
-        [point.value, *([file.name, _digest(distribution, file)] for file in _executed(listed))]
-    )
-    value = _imported(distribution, point.load)
-    if not isinstance(value, Extension):
+    if not REFERENCE.fullmatch(points[0].value):
         raise LlmdoError(
-            f"the entry point `{point.value}` of `{distribution}` is no `Extension`",
-            hint="it is a value of the class in `llmdo.extensions.spec`",
+            f"the entry point `{excerpt(points[0].value)}` of `{distribution}` does not name an `Extension`",
+            hint=f'it is written `NAME = "package.module:NAME"` under `[project.entry-points."{GROUP}"]`',
         )
-    if fault := next(_faults(value), None):
-        raise LlmdoError(f"the extension `{distribution}` cannot be used: {fault}")
-    return InstalledExtension(distribution, there.version, content, value)
+    return points[0]
+
+
+@contextmanager
+def _refusing(distribution: str) -> Iterator[None]:
+    """Says of which extension a refusal is."""
+    try:
+        yield
+    except LlmdoError as refused:
+        raise LlmdoError(
+            f"the extension `{distribution}` cannot be used: {refused.message}", hint=refused.hint
+        ) from refused
 
 
 def require_apart(loaded: InstalledExtension, others: Iterable[InstalledExtension]) -> None:
@@ -112,6 +160,7 @@ def require_apart(loaded: InstalledExtension, others: Iterable[InstalledExtensio
 def _named(extension: Extension) -> set[tuple[str, str]]:
     """The additions of an extension, each with its kind."""
     return {
+        ("name", extension.name),
         *(("check", code) for code in extension.checks),
         *(("check", check.name) for check in extension.checks.values()),
         *(("format", name) for name in extension.formats),
@@ -128,74 +177,21 @@ def _is_in(path: str, folder: Path) -> bool:
     )
 
 
-def _paths(listed: Iterable[_File]) -> Iterator[str]:
-    return (file.path for file in listed)
-
-
-def _require_own(distribution: str, module: str, listed: Iterable[_File]) -> None:
+def _require_own(distribution: str, module: str, files: Iterable[DistributionFile]) -> None:
     """Check that the file executed first by an import of `module` belongs to the distribution.
 
     Raises:
         LlmdoError: It does not.
     """
     top = module.partition(".")[0]
-    own = {os.path.realpath(file.path) for file in listed if file.name in (f"{top}.py", f"{top}/__init__.py")}
-    loaded = sys.modules.get(top)
-    spec = loaded.__spec__ if loaded else find_spec(top)  # which imports nothing, of what is in no package
+    own = {os.path.realpath(file.path) for file in files if file.name in (f"{top}.py", f"{top}/__init__.py")}
+    try:
+        spec = find_spec(top)  # which imports nothing, of what is in no package
+    except (ImportError, ValueError):  # it is `__main__`, or is made by code
+        spec = None
     origin = spec.origin if spec else None
     if origin is None or os.path.realpath(origin) not in own:
         raise LlmdoError(
             f"the module `{top}` that the extension `{distribution}` names is not one of its own files",
             hint="install it anew, not in place: `pip install` without `-e`",
         )
-
-
-def _executed(listed: Iterable[_File]) -> list[_File]:
-    """The files that decide the behaviour of the extension, sorted.
-
-    Files of its builder or installer, or made by Python, are left out: they differ between machines.
-    """
-    return sorted(
-        file
-        for file in listed
-        if not file.name.endswith(".pyc")
-        and not file.name.startswith("../")
-        and not file.name.partition("/")[0].endswith(".dist-info")
-    )
-
-
-def _digest(distribution: str, file: _File) -> str:
-    try:
-        with open(file.path, "rb") as content:  # noqa: PTH123
-            return digest.of_bytes(content.read())
-    except OSError as error:
-        raise LlmdoError(
-            f"the extension `{distribution}` lacks its file `{file.name}`", hint="install it anew"
-        ) from error
-
-
-def _imported(distribution: str, load: Callable[[], object]) -> object:
-    try:
-        return load()
-    except Exception as error:
-        what = excerpt(f"{type(error).__name__}: {error}", 200)
-        raise LlmdoError(f"the extension `{distribution}` cannot be imported: {what}") from error
-
-
-def _faults(extension: Extension) -> Iterator[str]:
-    """The faults of the value of an extension, as clauses."""
-    for stated in fields(Extension):
-        if stated.name not in _FOR_EVERYBODY and getattr(extension, stated.name):
-            yield f"its `{stated.name}` is for parts of llmdo itself"
-    taken = {name for name, _ in CODES.values()}
-    for code, check in extension.checks.items():
-        if not _CODE.fullmatch(code):
-            yield f"`{excerpt(code)}` is not a code such as `ACME001`, which does not begin with `LDO`"
-        elif not _WORDS.fullmatch(check.name) or check.name in taken:
-            yield f"`{excerpt(check.name)}` is not a name for a check, or is that of one of llmdo"
-    for name in extension.capabilities:
-        if not _CAPABILITY.fullmatch(name) or name.partition(".")[0] in ROOTS:
-            yield f"`{excerpt(name)}` is not a capability such as `acme.send`, or begins as one of llmdo does"
-    for name in (*extension.formats, *extension.evaluators):
-        if not _WORDS.fullmatch(name):
-            yield f"`{excerpt(name)}` is not a name of lower-case words with `-` between them"

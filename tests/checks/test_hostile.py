@@ -394,7 +394,7 @@ SWAP = """
 import os, sys
 done = []
 def swap(event, arguments):
-    if event == "open" and str(arguments[0]).endswith({name!r}) and not done:
+    if event == "open" and os.path.basename(str(arguments[0])) == {name!r} and not done:
         done.append(1)
         {act}
 sys.addaudithook(swap)

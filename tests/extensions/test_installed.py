@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,68 +13,9 @@ import pytest
 from llmdo.diff import diff
 from llmdo.graph.inventory import EXECUTED, Inventory
 from llmdo.workspace import project
+from tests.extensions.conftest import LISTED, SOURCES, commit, forget, install, plant
 from tests.support.commands import llmdo
-from tests.support.examples import EXAMPLES, LEFT_OVER
 from tests.support.waiting import aged
-
-SOURCES = EXAMPLES / "extension"
-LISTED = 'schema = 1\nextensions = ["Acme_llmdo"]\n'
-"""A person's policy: the name of a distribution is written in any of its spellings."""
-
-
-def install(folder: Path, version: str = "1.0", points: str = "acme = acme_llmdo:EXTENSION") -> Path:
-    """The distribution of the example as an installer leaves it in a folder."""
-    shutil.copytree(
-        SOURCES / "acme_llmdo", folder / "acme_llmdo", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    facts = folder / "acme_llmdo-1.0.dist-info"
-    facts.mkdir()
-    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: acme-llmdo\nVersion: {version}\n")
-    (facts / "entry_points.txt").write_text(f"[llmdo.extension]\n{points}\n")
-    files = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file()]
-    (facts / "RECORD").write_text("".join(f"{file},,\n" for file in (*files, f"{facts.name}/RECORD")))
-    return facts
-
-
-def plant(folder: Path) -> Path:
-    """A file that is there once the package in a folder was imported."""
-    canary, package = folder.parent / "canary", folder / "acme_llmdo/__init__.py"
-    package.write_text(f"open({str(canary)!r}, 'w').close()\n{package.read_text()}")
-    return canary
-
-
-@pytest.fixture
-def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of installed packages outside of the workspace, with the extension."""
-    folder = tmp_path / "packages"
-    install(folder)
-    monkeypatch.syspath_prepend(str(folder))
-    yield folder
-    forget()
-
-
-def forget() -> None:
-    """Nothing of the extension is imported, as in a process that begins."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "acme_llmdo"]:
-        del sys.modules[name]
-
-
-@pytest.fixture
-def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The person's policy, which lists the extension."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    file = tmp_path / "config/llmdo/policy.toml"
-    file.parent.mkdir(parents=True)
-    file.write_text(LISTED)
-    return file
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """The workspace of the example."""
-    root = tmp_path / "workspace"
-    shutil.copytree(SOURCES / "workspace", root, ignore=shutil.ignore_patterns(*LEFT_OVER))
-    return root
 
 
 def refused(root: Path, sentence: str) -> None:
@@ -148,14 +88,6 @@ def test_nor_is_it_imported_for_a_past_revision(
     assert not canary.exists()
 
 
-def commit(root: Path) -> None:
-    """All of the workspace but its environment, as a commit."""
-    (root / ".gitignore").write_text(".venv\n")
-    who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    for words in (("init", "--quiet"), ("add", "."), (*who, "commit", "--quiet", "--message", "a")):
-        subprocess.run(["git", *words], cwd=root, check=True)
-
-
 def test_what_tools_may_work_on_is_no_place_for_an_extension_either(
     root: Path, packages: Path, policy: Path
 ) -> None:
@@ -207,7 +139,7 @@ def test_a_distribution_that_is_no_extension_is_told(
         (
             "unsigned-prompt",
             "unknown-key",
-            "`unknown-key` is not a name for a check, or is that of one of llmdo",
+            "`unknown-key` is not a name for a check, or is that of another one",
         ),
         ('"acme.bridge.send"', '"fs.send"', "`fs.send` is not a capability such as `acme.send`"),
         ('{"acme": Foreign', '{"codex": Foreign', "its format `codex` is there already, of `codex`"),
@@ -260,7 +192,7 @@ def test_a_check_that_fails_is_told_and_exits_with_2(root: Path, packages: Path,
     rules.write_text(rules.read_text().replace("for name, prompt in", "1 / 0\n    for name, prompt in"))
     done = llmdo(root, "check")
     assert done.returncode == 2
-    assert "the check `ACME001` of an extension failed: ZeroDivisionError" in done.stderr
+    assert "the check `ACME001` of the extension `acme` failed: ZeroDivisionError" in done.stderr
 
 
 def test_a_format_of_an_extension_is_read_as_ours_are(root: Path, packages: Path, policy: Path) -> None:
@@ -367,16 +299,6 @@ def test_another_version_and_other_content_are_drift(
     items = {item.key: item for item in Inventory.of(after).items}
     assert items["extension acme-llmdo"] not in Inventory.of(before).items
     assert "extension" not in EXECUTED
-
-
-def test_what_an_installer_adds_changes_nothing(root: Path, packages: Path, policy: Path) -> None:
-    before = project.read(root).graph
-    facts = packages / "acme_llmdo-1.0.dist-info"
-    (facts / "INSTALLER").write_text("pip\n")
-    (packages / "acme_llmdo/rules.cpython-311.pyc").write_bytes(b"x")
-    with (facts / "RECORD").open("a") as record:
-        record.write("acme_llmdo-1.0.dist-info/INSTALLER,,\nacme_llmdo/rules.cpython-311.pyc,,\n")
-    assert project.read(root).graph == before
 
 
 @pytest.mark.long

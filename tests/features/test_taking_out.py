@@ -64,6 +64,12 @@ def run(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=root / "w", env=environ, capture_output=True, text=True)
 
 
+def test_each_page_of_the_docs_that_a_feature_names_is_there_and_is_of_no_other() -> None:
+    named = [page for each in features() for page in each.pages]
+    assert len(named) == len({*named})
+    assert not [page for page in named if not (PACKAGE.parent / "docs" / page).is_file()]
+
+
 @pytest.mark.long
 def test_the_rest_works_and_does_not_list_it(feature: Extension, without: Path) -> None:
     kept = [each for each in features() if each.name not in needing(feature)]

@@ -15,7 +15,9 @@ import pytest
 from llmdo import foreign
 from llmdo.base.diagnostic import CODES
 from llmdo.cli.check import rendered
+from llmdo.extensions.spec import AUTO
 from llmdo.foreign import findings
+from llmdo.foreign.known import formats
 from llmdo.foreign.summary import summary_of
 from llmdo.render import foreign as render
 from llmdo.render.page import page
@@ -29,7 +31,7 @@ FOREIGN = [code for code, (name, _) in CODES.items() if name in NAMES]
 
 def format_of(case: Path) -> str:
     slug = case.name.removeprefix("passes-")
-    return next(form for form in (*foreign.formats(), foreign.AUTO) if slug.startswith(f"{form}-"))
+    return next(form for form in (*formats(), AUTO) if slug.startswith(f"{form}-"))
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.parent.name}/{case.name}")

@@ -10,7 +10,9 @@ import pytest
 
 from llmdo import foreign
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.extensions.spec import AUTO
 from llmdo.foreign import findings
+from llmdo.foreign.known import formats
 from tests.foreign.test_cases import ALL, format_of
 
 
@@ -20,7 +22,7 @@ def git(folder: Path, *words: str) -> None:
 
 @pytest.mark.parametrize(
     "form",
-    [foreign.AUTO, *(pytest.param(form, marks=pytest.mark.long) for form in foreign.formats())],
+    [AUTO, *(pytest.param(form, marks=pytest.mark.long) for form in formats())],
 )
 def test_a_revision_is_read_as_the_same_files_on_disk(form: str, tmp_path: Path) -> None:
     for case in (folder for folder in ALL if format_of(folder) == form):

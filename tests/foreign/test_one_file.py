@@ -8,6 +8,7 @@ import pytest
 
 from llmdo import foreign
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.foreign.known import formats
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ FILES = {
 
 
 @pytest.mark.few(11)
-@pytest.mark.parametrize("form", foreign.formats())
+@pytest.mark.parametrize("form", formats())
 @pytest.mark.parametrize("asked", ["auto", "by name"])
 def test_a_file_alone_is_read_as_in_its_project(tmp_path: Path, form: str, asked: str) -> None:
     path, text = FILES[form]
@@ -86,7 +87,7 @@ def test_the_settings_of_its_project_govern_a_file(tmp_path: Path) -> None:
     assert {row.decision for row in read.analysis.of(read.graph.entries["helper"])} == {"blocked"}
 
 
-@pytest.mark.parametrize("form", foreign.formats())
+@pytest.mark.parametrize("form", formats())
 def test_a_file_of_another_kind_is_refused(tmp_path: Path, form: str) -> None:
     (tmp_path / "notes.rst").write_text("Notes.")
     with pytest.raises(LlmdoError, match=f"is not a file of {form}"):

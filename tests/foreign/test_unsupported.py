@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import pytest
 
 from llmdo import foreign
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.extensions.spec import Extension, ForeignFormat
 from llmdo.foreign import unsupported
+from llmdo.foreign.known import formats
 from llmdo.foreign.tree import DiskTree
 
 if TYPE_CHECKING:
@@ -108,3 +111,28 @@ def test_another_format_than_the_one_asked_for_is_named(tmp_path: Path) -> None:
     with pytest.raises(LlmdoError) as error:
         foreign.read("opencode", tmp_path)
     assert error.value.hint == "there are files of claude and cursor: --from auto"
+
+
+def test_a_tool_that_an_extension_reads_is_not_called_unsupported(tmp_path: Path) -> None:
+    write(tmp_path, "config/agents.yaml", CREW)
+    write(tmp_path, "package.json", '{"dependencies": {"@langchain/langgraph": "1"}}')
+    write(tmp_path, "game/.crew/team.yaml", "")
+    reads = ForeignFormat(("crew.yaml",), "acme_llmdo.crew", "CrewAI", below=(".crew/*.yaml",))
+    known = formats([Extension(name="acme", formats={"crew": reads})])
+    before = [each.product for each in unsupported.seen(DiskTree(tmp_path))]
+    after = [(each.product, each.verdict) for each in unsupported.seen(DiskTree(tmp_path), known)]
+    assert before == ["CrewAI", "LangGraph"]
+    assert after == [("LangGraph", "not supported"), ("CrewAI", "not read: give that folder")]
+
+
+def test_no_evidence_is_kept_of_a_tool_that_is_supported() -> None:
+    products = {form.product for form in formats().values()}
+    assert not products & {*unsupported.PACKAGES.values(), *(each.product for each in unsupported.EVIDENCE)}
+
+
+@pytest.mark.parametrize("form", formats())
+def test_files_that_count_in_their_own_folder_alone_are_files_of_the_format(form: str) -> None:
+    known = formats()[form]
+    assert {PurePosixPath(path).parts[0] for path in known.below} <= {
+        PurePosixPath(path).parts[0] for path in known.files
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from time import process_time
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -18,7 +19,7 @@ from llmdo.graph.keys import Reference
 from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.toolkit import tools_of
 from llmdo.policy.authority import Authority, Capability, Carried, FlowRule, decide, scopes_meet
-from llmdo.policy.closed import closure_of, is_one_of
+from llmdo.policy.closed import MOST_PROBLEMS, closure_of, is_one_of
 from llmdo.policy.composition import Layer
 from llmdo.policy.flow import LabelledSource, Labelling, parse_flow, read_by, written_by
 from llmdo.policy.vocabulary import WITHOUT_EFFECT
@@ -446,7 +447,7 @@ def test_an_item_of_a_list_with_an_end_that_the_caller_gave_is_closed(
     written = {name: namespace[name].model_json_schema(mode="serialization") for name in ("Choice", "Chosen")}
     real = closure_of(written["Chosen"], written["Choice"])
     assert (real.is_closed, real.bits, real.lists) == (
-        (True, 3, frozenset({field})) if is_closed else (False, 0, frozenset())
+        (True, 3, frozenset({(field, 8)})) if is_closed else (False, 0, frozenset())
     )
     assert (after(root) == []) == is_closed
 
@@ -503,6 +504,17 @@ def test_what_a_text_says_of_a_type_is_what_the_type_says(root: Path) -> None:
         "a: int = Field(ge=0, le=9, **more)",
         "list = dict\n    a: list[bool] = Field(max_length=2)",
         "a: str = Field(json_schema_extra={'x-llmdo-one-of': 'a'})",
+        "a: bool\n    _more: str = ''",
+        "a: list[bool] = Field(max_length=-1)",
+        "a: list[bool] = Field(max_length=10**400)",
+        f"a: list[bool] = Field(max_length=1{'0' * 400})",
+        f"a: int = Field(ge=0, le=1{'0' * 400})",
+        "a: float = Field(ge=-1e308, le=1e308, multiple_of=1e-300)",
+        "a: list[()]",
+        "a: Optional[()]",
+        "a: Annotated[()]",
+        f"a: {'list[' * 3000}bool{']' * 3000}",
+        f"a: {' | '.join(['bool'] * 3000)}",
     ],
 )
 def test_whatever_is_not_plainly_closed_is_open(field: str) -> None:
@@ -535,6 +547,24 @@ def test_a_module_that_is_not_plain_closes_nothing(text: str) -> None:
     assert not closure_of(schema_of(text, "A")).is_closed
 
 
+def test_a_type_of_many_that_each_name_the_next_twice_is_judged_at_once() -> None:
+    classes = [f"class A{n}(BaseModel):\n    a: A{n + 1}\n    b: A{n + 1}\n" for n in range(24)]
+    for last, is_closed in (("bool", False), ("Literal['only']", True), ("str", False)):
+        text = "".join([*classes, f"class A24(BaseModel):\n    a: {last}\n"])
+        began = process_time()
+        closure = closure_of(schema_of(text, "A0"))
+        assert closure.is_closed == is_closed
+        assert len(closure.problems) <= MOST_PROBLEMS
+        assert process_time() - began < 5, "not each of the 16 million places"
+
+
+def test_a_type_of_very_many_that_each_name_the_next_is_open() -> None:
+    classes = [f"class A{n}(BaseModel):\n    a: A{n + 1}\n" for n in range(5000)]
+    assert not closure_of(
+        schema_of("".join([*classes, "class A5000(BaseModel):\n    a: bool\n"]), "A0")
+    ).is_closed
+
+
 class _Listed(BaseModel):
     kind: Literal["a", "b", "c", "d"]
     pages: Annotated[int, Field(ge=1, le=8)]
@@ -556,6 +586,7 @@ class _Whole(BaseModel):
     share: Annotated[float, Field(ge=0, le=1, multiple_of=0.1)]
     kinds: list[Literal["a", 1, None]] = Field(max_length=2)
     pair: tuple[bool, Literal["a"]]
+    far: Annotated[int, Field(ge=0, le=10**30)]
 
 
 WHOLE: dict[str, Any] = {
@@ -564,6 +595,7 @@ WHOLE: dict[str, Any] = {
     "share": 0.3,
     "kinds": ["a", None],
     "pair": [True, "a"],
+    "far": 0,
 }
 
 
@@ -577,6 +609,7 @@ def test_what_a_closed_type_lets_through_is_one_of_its_values() -> None:
         {"share": 1},
         {"kinds": []},
         {"kinds": [1]},
+        {"far": 10**30},
     )
     for change in changes:
         written = _Whole.model_validate(WHOLE | change).model_dump_json(by_alias=True)
@@ -601,6 +634,11 @@ def test_what_a_closed_type_lets_through_is_one_of_its_values() -> None:
         {"pair": [True]},
         {"pair": [True, "a", "free text"]},
         {"pair": [True, "free text"]},
+        {"far": 10**31},
+        {"far": 10**4000},
+        {"share": 1e300},
+        {"share": float("nan")},
+        {"share": float("inf")},
         {"more": "free text"},
     ],
 )

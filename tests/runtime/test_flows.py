@@ -352,7 +352,7 @@ def test_private_data_may_not_leave_also_by_the_call_that_reads_it(root: Path) -
         ("rule-of-two", ([("web", {"page": "x"})], [SEND]), 0),
         ("rule-of-two", ([("web", {"page": "x"})], [("read_file", {"path": "notes/a.txt"})], [SEND]), 1),
         ("rule-of-two", ([READ], [WRITE]), 0),
-        ("rule-of-two", ([READ], [("look", {})]), 0),  # it hands nothing over
+        ("rule-of-two", ([READ], [("look", {})]), 1),
     ],
 )
 def test_presets(preset: str, steps: tuple[Step, ...], denied: int, root: Path) -> None:
@@ -360,6 +360,13 @@ def test_presets(preset: str, steps: tuple[Step, ...], denied: int, root: Path) 
     play(root, *steps)
     outcome = go(root)
     assert (outcome.status, len(outcome.denied)) == ("completed", denied)
+
+
+def test_a_tool_without_targets_by_the_manifest_is_no_way_out_of_a_preset(root: Path) -> None:
+    changed(root, '"data.untrusted -> x.bank.send" = "needs_approval"', 'preset = "rule-of-two"')
+    changed(root, "[toolsets.bank]", "[toolsets.bank]\ntargets = { look = [] }")
+    play(root, [READ], [("look", {})])
+    assert go(root).denied == ()
 
 
 def test_what_a_toolset_says_that_only_reads_is_no_effect_of_a_preset(root: Path) -> None:

@@ -175,7 +175,9 @@ def answers(**values: object) -> Step:
     return [("final_result", values)]
 
 
-def play(root: Path, *main: Step, echo: tuple[Step, ...] = (), folders: tuple[str, ...] = ("bills",)) -> None:
+def play(
+    root: Path, *main: Step, echo: tuple[Step, ...] = (), folders: tuple[str | None, ...] = ("bills",)
+) -> None:
     script(
         root,
         sorter=[READ, *[answers(folder=folder) for folder in folders]],
@@ -236,6 +238,37 @@ def test_what_is_no_item_of_the_list_is_no_answer(root: Path) -> None:
     assert (TEXT in text, nobody.asked, sent(root)) == (False, [], ["a: b"])
     play(root, SORT, folders=(TEXT,) * 9)
     assert "it gave no answer" in str(go(root).output)
+
+
+def test_nothing_is_an_item_where_the_type_says_so(root: Path) -> None:
+    (root / "choices.py").write_text(
+        CHOICES.replace("Annotated[str,", "Annotated[str | None,"), encoding="utf-8"
+    )
+    locked(root)
+    play(root, SORT, SEND, folders=(None,))
+    nobody = Nobody()
+    assert (go(root, approver=nobody).status, nobody.asked, sent(root)) == ("completed", [], ["a: b"])
+    play(root, SORT, folders=(TEXT, None))
+    text = str(go(root).output)
+    assert ("null" in text, TEXT in text) == (True, False)
+
+
+LONGER = """
+    @field_validator("folders")
+    @classmethod
+    def more(cls, folders): return [*folders, *map(str, range(100))]
+"""
+
+
+def test_no_item_of_a_list_that_its_type_made_longer_is_closed(root: Path) -> None:
+    text = CHOICES.replace("(max_length=4)", f"(max_length=4){LONGER}").replace(
+        "Field\n", "Field, field_validator\n", 1
+    )
+    (root / "choices.py").write_text(text, encoding="utf-8")
+    locked(root)
+    for folder in ("77", "bills"):
+        play(root, SORT, folders=(folder,) * 9)
+        assert "it gave no answer" in str(go(root).output)
 
 
 def test_an_item_of_a_list_that_a_stranger_may_have_written_is_labelled(root: Path) -> None:

@@ -15,16 +15,8 @@ from .test_handing_over import READ, SEALED, SEND, TEXT, Nobody, answers, call, 
 
 __all__ = ["root"]
 
-TYPES = {
+OPEN_TYPES = {
     "an enumeration that only the schema says": 'kind: str = Field(json_schema_extra={"enum": ["bill", "spam"]})',
-    "a validator in place of the type": """kind: Literal["bill", "spam"]
-    @field_validator("kind", mode="plain")
-    @classmethod
-    def any_kind(cls, value): return value""",
-    "a validator around the type": """kind: Literal["bill", "spam"]
-    @field_validator("kind", mode="wrap")
-    @classmethod
-    def any_kind(cls, value, handler): return value""",
     "a validator after the type": """kind: Literal["bill", "spam"]
     more: str = Field(default="", exclude=True)
     @model_validator(mode="after")
@@ -35,7 +27,29 @@ TYPES = {
     @model_serializer
     def written(self) -> Literal["bill", "spam"]: return self.kind""",
     "an enumeration that takes what it does not list": "kind: Kind",
+    "a field that is not written": """kind: Literal["bill", "spam"]
+    more: str = Field(default="", exclude=True)""",
+    "a private attribute": """kind: Literal["bill", "spam"]
+    _more: str = ""
+    @model_validator(mode="wrap")
+    @classmethod
+    def keep(cls, data, handler):
+        made = handler({"kind": "bill"})
+        made._more = str(data)
+        return made""",
 }
+"""Types of which the schema says that they are closed, and that hold, or take, more."""
+TYPES = {
+    "a validator in place of the type": """kind: Literal["bill", "spam"]
+    @field_validator("kind", mode="plain")
+    @classmethod
+    def any_kind(cls, value): return value""",
+    "a validator around the type": """kind: Literal["bill", "spam"]
+    @field_validator("kind", mode="wrap")
+    @classmethod
+    def any_kind(cls, value, handler): return value""",
+}
+"""Types that are closed by their text, and that take more."""
 MODULE = """\
 from enum import Enum
 from typing import Literal
@@ -59,9 +73,21 @@ class Closed(BaseModel):
 @pytest.mark.parametrize("kind", TYPES)
 def test_an_answer_that_its_closed_type_does_not_list_is_none(kind: str, root: Path) -> None:
     (root / "types_of.py").write_text(MODULE + TYPES[kind], encoding="utf-8")
-    own = answers(kind="bill", more=TEXT) if "more" in TYPES[kind] else answers(kind=TEXT)
-    script(root, main=[call("judge"), "{results}"], judge=[READ, own], **others())
+    script(root, main=[call("judge"), "{results}"], judge=[READ, answers(kind=TEXT)], **others())
     assert TEXT not in str(go(root).output)
+
+
+@pytest.mark.parametrize("kind", OPEN_TYPES)
+@pytest.mark.parametrize("how", ["a model", "code of a tool"])
+def test_a_type_whose_text_does_not_say_that_it_is_closed_is_open(how: str, kind: str, root: Path) -> None:
+    """Code gets an instance, which may hold more than is written of it."""
+    (root / "types_of.py").write_text(MODULE + OPEN_TYPES[kind], encoding="utf-8")
+    own = answers(kind="bill", more=TEXT) if "more" in OPEN_TYPES[kind] else answers(kind=TEXT)
+    first = call("judge") if how == "a model" else [("fetch", {"worker": "judge"})]
+    script(root, main=[first, SEND, "{results}"], judge=[READ, own], **others())
+    nobody = Nobody()
+    go(root, approver=nobody)
+    assert ([question.tool for question in nobody.asked], sent(root)) == (["send"], [])
 
 
 def others() -> dict[str, list[Step]]:

@@ -15,7 +15,6 @@ from llmdo.cli.console import FINE, WAITING, put, say
 if TYPE_CHECKING:
     from llmdo.services.inbox import ApproveOutcome, Asker
 
-PLACE = 140
 
 QuestionsFormat = Annotated[
     options.PlainFormat, typer.Option("--format", help="How the questions are printed.")
@@ -77,12 +76,12 @@ def _asker() -> Asker | None:
 
 def _report(outcome: ApproveOutcome, *, as_json: bool) -> int:
     """Prints the waiting questions; the exit code says whether there are any."""
-    from llmdo.render import questions as render
+    from llmdo.render import inbox as render
 
     for sentence in outcome.sentences:
         say(sentence)
     if as_json:
-        put(render.to_json(outcome), as_json=True)
+        put(render.as_json(outcome), end="", as_json=True)
     else:
         for question in outcome.questions.values():
             put(render.described(question))

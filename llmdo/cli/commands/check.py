@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from llmdo.cli.check import CheckOptions
 
-PLACE = 30
-
 
 class CheckFormat(StrEnum):
     """How findings are printed."""

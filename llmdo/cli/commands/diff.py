@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from llmdo.services.diff import DiffOutcome, DiffRequest
     from llmdo.services.root import Tell
 
-PLACE = 50
-
 
 class DiffFormat(StrEnum):
     """How a difference is printed."""

@@ -24,9 +24,6 @@ Capability = Annotated[
 ]
 
 
-PLACE = 20
-
-
 class Decision(StrEnum):
     """The decision of a rule."""
 
@@ -40,7 +37,7 @@ remove = typer.Typer(help="Remove something from llmdo.toml, unless a name would
 
 
 def report(change: WorkspaceEdit, root: Path, *, frozen: bool = False) -> None:
-    """Prints the written and removed parts, and notes about them; the lock follows, unless it is `frozen`."""
+    """Prints the paths of written and removed files, and then messages; the lock follows, unless it is `frozen`."""
     from llmdo.services.relocking import after_edit
 
     for path in change.written:

@@ -12,8 +12,6 @@ import typer
 from llmdo.cli import quick
 from llmdo.cli.console import put, say
 
-PLACE = 10
-
 
 class Template(StrEnum):
     """The templates of `llmdo init`."""

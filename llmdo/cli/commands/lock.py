@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from llmdo.services.lock import LockOutcome
 
-PLACE = 40
-
 
 def lock(
     project: options.Projects = None,

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from llmdo.services.plan import EndedRun
     from llmdo.services.resume_replay import Watching
 
-PLACE = 130
-
 
 def replay(
     run: Annotated[str, typer.Argument(metavar="RUN|FILE", help="A run's id, or an exported run.")],
@@ -73,7 +71,7 @@ def _watching(watch: WatchOptions) -> Watching:
 
 
 def _report(replayed: EndedRun, *, as_json: bool) -> int:
-    """Prints how the run ended, and its differences from the recorded end; returns the exit code."""
+    """Prints the tools that did not end as recorded, and how the run ended; returns the exit code."""
     from llmdo.cli import outcome
 
     for difference in replayed.differences:

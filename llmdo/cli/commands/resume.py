@@ -11,8 +11,6 @@ import typer
 from llmdo.cli import options  # typer reads the annotations
 from llmdo.cli.approving import ApprovalOptions
 
-PLACE = 120
-
 Again = Annotated[
     options.Texts,
     typer.Option(

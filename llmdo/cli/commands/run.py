@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from llmdo.cli.terminal import Terminal
     from llmdo.services.run import EntryRequest, RunRequest
 
-PLACE = 110
 
 Words = Annotated[
     options.Texts,

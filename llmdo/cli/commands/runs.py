@@ -1,53 +1,31 @@
-"""`llmdo runs` and its subcommands."""
+"""`llmdo runs` with its subcommands, and `llmdo audit`: what happened in the past."""
 
 from __future__ import annotations
 
-from enum import StrEnum
-from pathlib import Path  # noqa: TC003  # typer reads the annotations
-from typing import Annotated, Optional
+from pathlib import Path  # noqa: TC003  # the annotations are read
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.cli import options  # typer reads the annotations
-from llmdo.cli.console import FINE, put, say
-from llmdo.services.root import root_folder
+from llmdo.base.request_fields import argument, option
+from llmdo.cli import options, requests
+from llmdo.cli.console import FINDINGS, FINE, put, say
+from llmdo.journal.totals import By  # noqa: TC001
+from llmdo.services import runs as service
+from llmdo.services.root import ROOT, RUN, root_folder
+from llmdo.services.runs import RunsRequest
 
-PLACE = 150
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
+FORMAT = option("How it is printed.")
+PRINTED = option("How they are printed.", "--format")
+FILE = "FILE.sqlite"
 
-class ShowFormat(StrEnum):
-    """How one run is shown."""
-
-    text = "text"
-    json = "json"
-    markdown = "markdown"
-
-
-class StatsBy(StrEnum):
-    """The property by which runs are added up."""
-
-    entry = "entry"
-    worker = "worker"
-    model = "model"
-    day = "day"
-
-
-RunsOf = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option("--entry", metavar="NAME", help="Runs of this entry."),
-]
-Status = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(
-        "--status", help="completed, truncated, failed, cancelled, interrupted, waiting, running or stopped."
-    ),
-]
-Limit = Annotated[int, typer.Option("--limit", min=0, help="How many of the latest runs to list; 0 for all.")]
-Turns = Annotated[
-    bool, typer.Option("--turns", help="Every run of a conversation, and not only its last one.")
-]
-ListFormat = Annotated[options.PlainFormat, typer.Option("--format", help="How they are printed.")]
+EntryOf = Annotated[str | None, requests.info_of(RunsRequest, "entry")]
+Status = Annotated[str | None, requests.info_of(RunsRequest, "status")]
+Limit = Annotated[int, requests.info_of(RunsRequest, "limit")]
 
 runs = typer.Typer(invoke_without_command=True)
 
@@ -57,14 +35,15 @@ def default(
     ctx: typer.Context,
     project: options.Project = None,
     store: options.Store = None,
-    entry: RunsOf = None,
+    entry: EntryOf = None,
     status: Status = None,
     limit: Limit = 20,
-    form: ListFormat = options.PlainFormat.text,
+    form: Annotated[options.PlainFormat, requests.info("form", PRINTED)] = options.PlainFormat.text,
 ) -> int:
     """The runs of the past: list them, look into one, remove old ones. Alone, it lists the last ones."""
     if not ctx.invoked_subcommand:
-        return list_runs(project, store, entry, status, limit, form=form)
+        request = RunsRequest(root=root_folder(project), entry=entry, status=status, limit=limit)
+        return list_runs(request, form.value)
     if project or store or entry or status or limit != 20 or form != "text":
         name = ctx.invoked_subcommand
         raise LlmdoError(
@@ -73,163 +52,114 @@ def default(
     return FINE
 
 
-@runs.command("list")
-def list_runs(
-    project: options.Project = None,
-    store: options.Store = None,  # noqa: ARG001  # its callback reads it
-    entry: RunsOf = None,
-    status: Status = None,
-    limit: Limit = 20,
-    turns: Turns = False,
-    form: ListFormat = options.PlainFormat.text,
-) -> int:
+def list_runs(request: RunsRequest, form: Annotated[Literal["text", "json"], PRINTED] = "text") -> int:
     """List the runs that have a journal, the last one first."""
     from llmdo.cli import history
-    from llmdo.services.runs import RunsRequest
 
-    root = root_folder(project)
-    request = RunsRequest(root=root, entry=entry, status=status, limit=limit, turns=turns)
     return history.list_runs(request, as_json=form == "json")
 
 
-@runs.command("show")
 def show(
-    run: options.RunName,
-    path: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Argument(metavar="[PATH]", help="With --messages: those of the worker at this call path."),
-    ] = None,
-    project: options.Project = None,
-    store: options.Store = None,  # noqa: ARG001  # its callback reads it
-    messages: Annotated[
-        bool,
-        typer.Option("--messages", help="What models were shown at each request, and what they answered."),
-    ] = False,
-    calls: Annotated[
-        bool, typer.Option("--calls", help="Each call: its arguments, what was decided and why, its result.")
-    ] = False,
-    whole: Annotated[bool, typer.Option("--whole", help="Shorten nothing. JSON never does.")] = False,
-    format: Annotated[ShowFormat, typer.Option(help="How it is printed.")] = ShowFormat.text,  # noqa: A002
+    run: Annotated[str, RUN],
+    detail: service.Detail,
+    root: Annotated[Path, ROOT],
+    format: Annotated[Literal["text", "json", "markdown"], FORMAT] = "text",  # noqa: A002
 ) -> int:
     """Show a run as a tree: times, tokens, cost, and who decided what."""
     from llmdo.render import runs as render
-    from llmdo.services import runs as service
 
-    detail = service.Detail(calls=calls, messages=messages, path=path, whole=whole)
-    shown = service.show(root_folder(project), run, detail)
+    shown = service.show(root, run, detail)
     for name in shown.skipped:
         say(f"the journal of run `{name}` holds no run, so this is the one before it")
-    write = {"text": render.as_text, "json": render.as_json, "markdown": render.as_markdown}[format.value]
+    write = {"text": render.as_text, "json": render.as_json, "markdown": render.as_markdown}[format]
     put(write(shown.summary, shown.tree, detail, shown.requests), end="", as_json=format == "json")
     return FINE
 
 
-@runs.command("stats")
 def stats(
-    project: options.Project = None,
-    store: options.Store = None,  # noqa: ARG001  # its callback reads it
-    by: Annotated[StatsBy, typer.Option("--by", help="How the totals are grouped.")] = StatsBy.entry,
+    root: Annotated[Path, ROOT],
+    by: Annotated[By, option("How the totals are grouped.")] = "entry",
     since: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--since", metavar="DAY|TIME", help="Only runs since then: 2026-11-23, 12h or 30d ago."),
+        str | None, option("Only runs since then: 2026-11-23, 12h or 30d ago.", metavar="DAY|TIME")
     ] = None,
-    form: ListFormat = options.PlainFormat.text,
+    form: Annotated[Literal["text", "json"], PRINTED] = "text",
 ) -> int:
     """Add up what runs used: requests, tokens, cost, time, failures, questions and answers."""
-    from llmdo.render import totals as render
-    from llmdo.services import runs as service
+    from llmdo.render import runs as render
 
-    totals = service.stats(root_folder(project), by.value, since, say)
-    write = render.as_json if form == "json" else render.as_text
-    put(write(totals, by.value), end="", as_json=form == "json")
+    totals = service.stats(root, by, since, say)
+    write = render.totals_as_json if form == "json" else render.totals_as_text
+    put(write(totals, by), end="", as_json=form == "json")
     return FINE
 
 
-@runs.command("cancel")
-def cancel(
-    run: options.RunName,
-    project: options.Project = None,
-    store: options.Store = None,  # noqa: ARG001  # its callback reads it
-) -> int:
+def cancel(run: Annotated[str, RUN], root: Annotated[Path, ROOT]) -> int:
     """Call off a run that waits or stopped: no answer, worker or `resume` goes on with it."""
-    from llmdo.services import runs as service
-
-    name, is_new = service.cancel(root_folder(project), run)
+    name, is_new = service.cancel(root, run)
     say(f"run {name} is called off" if is_new else f"run {name} was over before")
     return FINE
 
 
-@runs.command("prune")
-def prune(
-    run: Annotated[
-        options.Texts,
-        typer.Argument(metavar="[RUN]...", help="Only these runs, even if they could be resumed."),
-    ] = None,
-    project: options.Project = None,
-    store: options.Store = None,  # noqa: ARG001  # its callback reads it
-    keep: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="How many of the latest runs to keep; without a number, 20 or as `keep-runs-days` says.",
-        ),
-    ] = None,
-    older_than: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option("--older-than", min=0, metavar="DAYS", help="Only runs that began before then."),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list them.")] = False,
-) -> int:
+def prune(request: service.PruneRequest) -> int:
     """Remove the journals of old runs that are over, or of those that are named."""
-    from llmdo.services import runs as service
-
-    root, named = root_folder(project), tuple(run or ())
-    request = service.PruneRequest(root=root, runs=named, keep=keep, older_than=older_than, dry_run=dry_run)
     for name in service.prune(request, say):
         put(name)
-    if dry_run:
+    if request.dry_run:
         say("nothing was removed")
     return FINE
 
 
-@runs.command("export")
 def export(
-    run: options.RunName,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE.sqlite", help="The file to write, which must not exist.")
-    ],
-    project: options.Project = None,
-    store: options.Store = None,  # noqa: ARG001  # its callback reads it
+    run: Annotated[str, RUN],
+    file: Annotated[Path, argument(FILE, "The file to write, which must not exist.")],
+    root: Annotated[Path, ROOT],
     no_sources: Annotated[
-        bool,
-        typer.Option("--no-sources", help="Leave out the sources; the run can then be resumed only here."),
+        bool, option("Leave out the sources; the run can then be resumed only here.")
     ] = False,
 ) -> int:
     """Write a run, with the code that it needs, to a file that another machine can replay and go on with."""
     from llmdo.services import export_import
 
-    number = export_import.export(root_folder(project), run, file, with_sources=not no_sources)
+    number = export_import.export(root, run, file, with_sources=not no_sources)
     say(f"wrote {file}" + (f" with {export_import.counted_sources(number)}" if number else ""))
     return FINE
 
 
-@runs.command("import")
-def import_run(
-    file: Annotated[Path, typer.Argument(metavar="FILE.sqlite", help="An exported run.")],
-    project: options.Project = None,
-    store: options.Store = None,  # noqa: ARG001  # its callback reads it
-) -> int:
+def import_run(file: Annotated[Path, argument(FILE, "An exported run.")], root: Annotated[Path, ROOT]) -> int:
     """Take an exported run among those of this workspace. It brings its answers: trust it as you trust code."""
     from llmdo.services import export_import
 
-    imported = export_import.take_in(root_folder(project), file)
+    imported = export_import.take_in(root, file)
     put(imported.run)
     for note in imported.notes:
         say(note)
     return FINE
 
 
+def audit(
+    request: service.AuditRequest,
+    format: Annotated[  # noqa: A002
+        Literal["text", "json", "jsonl"], option("How it is printed; jsonl: the records as they are chained.")
+    ] = "text",
+) -> int:
+    """Show every decision of a run: who let what through, by which rule or answer."""
+    from llmdo.render import audit as render
+
+    outcome = service.audit(request)
+    for line in render.rendered(outcome, format, verified=request.verifies):
+        put(line, as_json=format != "text")
+    if outcome.audit.faults and not request.verifies:
+        say("warning: the chain does not hold; `--verify` says where")
+    return FINDINGS if request.verifies and outcome.audit.faults else FINE
+
+
 def add_to(app: typer.Typer) -> None:
     """Makes the commands known."""
+    named: dict[str, Callable[..., int]] = {
+        "list": list_runs, "show": show, "stats": stats, "cancel": cancel, "prune": prune, "export": export,
+        "import": import_run,
+    }  # fmt: skip
+    for name, command in named.items():
+        requests.add(runs, command, name, also=(options.WITH_STORE,))
     app.add_typer(runs, name="runs")
+    requests.add(app, audit, also=(options.WITH_STORE,))

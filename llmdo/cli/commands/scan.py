@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from llmdo.base.request_fields import option
+from llmdo.cli import requests, scanning
+from llmdo.render.scan import Form  # noqa: TC001  # the annotations are read
+from llmdo.services.scan import ScanRequest  # noqa: TC001
 
-from llmdo.cli import options  # noqa: TC001  # typer reads the annotations
-
-PLACE = 5
-
-
-class ScanFormat(StrEnum):
-    """How a scan is printed."""
-
-    text = "text"
-    markdown = "markdown"
-    json = "json"
+if TYPE_CHECKING:
+    import typer
 
 
-def scan(
-    folder: Annotated[str, typer.Argument(metavar="[DIR]", help="A folder, or one file.")] = ".",
-    format: Annotated[ScanFormat, typer.Option(help="How it is printed.")] = ScanFormat.text,  # noqa: A002
-    fail_on: Annotated[
-        options.Texts,
-        typer.Option(
-            "--fail-on",
-            metavar="SEVERITY|CODE",
-            help="Exit 1 on a finding of this code, or of this severity or a graver one; may be repeated.",
-        ),
-    ] = None,
-) -> int:
+def scan(request: ScanRequest, format: Annotated[Form, option("How it is printed.")] = "text") -> int:  # noqa: A002
     """Look for agents of other tools, of all formats at once, and say what they can reach. Runs nothing of them."""
-    from llmdo.cli import scanning
-    from llmdo.services.scan import ScanRequest
-
-    request = ScanRequest(folder=folder, fail_on=tuple(fail_on or ()))
-    return scanning.scan(scanning.ScanOptions(request=request, format=format.value))
+    return scanning.scan(scanning.ScanOptions(request=request, format=format))
 
 
 def add_to(app: typer.Typer) -> None:
     """Makes the command known."""
-    app.command()(scan)
+    requests.add(app, scan)

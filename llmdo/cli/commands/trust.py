@@ -15,8 +15,6 @@ from llmdo.cli.console import FINE, put, say
 if TYPE_CHECKING:
     from llmdo.services.trust import TrustOutcome
 
-PLACE = 105
-
 
 def trust(
     directory: Annotated[
@@ -52,6 +50,9 @@ def _report(outcome: TrustOutcome, *, is_folder: bool, whole: bool) -> None:
     from llmdo.render import trust as render
 
     question = outcome.question
+    for each in outcome.refused:
+        say(f"warning: nothing runs before this: {each.message} [{each.code}]")
+        say(f"hint: {each.hint}")
     if not question.items and not is_folder:
         say("nothing to trust: this workspace has no code, no MCP servers and no shell rules")
         return

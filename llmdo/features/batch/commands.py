@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import in_json, utc_milliseconds
 from llmdo.features.batch.files import name_of
 from llmdo.features.batch.inputs import InputChoice, items_of, require_distinct
 from llmdo.features.batch.queueing import cancel_all, queue_again, take_up
@@ -22,7 +23,7 @@ from llmdo.features.batch.unsettled import REBIND, UNBOUND
 from llmdo.graph.toolkit import reachable
 from llmdo.graph.worker import Attachments
 from llmdo.journal.binding import reached
-from llmdo.journal.items import ENDED, Batch
+from llmdo.journal.items import ENDED, STATES, Batch
 from llmdo.journal.opening import batches_of, runs_of
 from llmdo.journal.secrets import Known
 from llmdo.services.model_keys import require_models
@@ -164,16 +165,29 @@ class ContinuedBatch:
     working: Working = field(default_factory=Working)
 
 
+def _head(batch: Batch) -> Mapping[str, object]:
+    return {"batch": batch.id, "entry": batch.entry, "began": utc_milliseconds(batch.began)}
+
+
+def _every_state(counts: Mapping[State, int]) -> Mapping[State, int]:
+    return {state: counts.get(state, 0) for state in STATES}
+
+
+def _used(spent: BatchUsage) -> Mapping[str, object]:
+    is_unknown = spent.unpriced and not spent.cost_usd
+    return {**spent._asdict(), "cost_usd": None if is_unknown else spent.cost_usd}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOutcome:
     """The state of a batch."""
 
-    batch: Batch
-    counts: Mapping[State, int]
-    spent: BatchUsage
+    batch: Batch = field(metadata=in_json(by=_head, flat=True))
+    counts: Mapping[State, int] = field(metadata=in_json("items", by=_every_state))
+    spent: BatchUsage = field(metadata=in_json(by=_used, flat=True))
     reason: str | None = None
     """Why nothing more was begun, if items are left."""
-    interrupted: bool = False
+    interrupted: bool = field(default=False, metadata=in_json(part=None))
 
 
 def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
@@ -266,7 +280,7 @@ def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
 
 
 def cancel(root: Path, batch: str) -> BatchOutcome:
-    """Cancels all items that have not begun or wait; running ones go on."""
+    """Cancels all items that wait or have not begun; running ones go on."""
     batches = batches_of(root)
     with batches.open(batches.find(batch)) as store:
         cancel_all(store, runs_of(root))
@@ -386,7 +400,7 @@ def require_consent(
 
 
 def _takes_files(graph: Graph, entry: Entry) -> bool:
-    """Whether the worker of the entry declares its files."""
+    """Whether the worker of the entry declares which files it takes, and takes any."""
     worker = graph.workers[entry.worker.name] if entry.worker else None
     return worker is not None and worker.attachments != Attachments() and worker.attachments.max != 0
 

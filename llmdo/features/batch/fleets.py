@@ -52,7 +52,7 @@ class FleetQueue(Protocol):
         """Puts the rest of a batch in again, and follows it."""
 
     def cancel(self, root: Path, batch: str, environ: Mapping[str, str]) -> BatchOutcome:
-        """Cancels all items that have not begun or wait."""
+        """Cancels all items that wait or have not begun."""
 
     def rebind(
         self,

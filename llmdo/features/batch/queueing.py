@@ -46,7 +46,7 @@ def has(store: BatchStore, item: BatchItem) -> bool:
 def queue_again(
     store: BatchStore, runs: RunIndex, *, failed: bool, unsure: Unsure | None, items: Sequence[str] = ()
 ) -> None:
-    """Queues the items that a person has retried: with `failed` the failed, with `unsure` the unsure ones.
+    """Queues items again at the word of a person: with `failed` the failed, with `unsure` the unsure ones.
 
     Of the failed only `items`, by their keys, if some are named; otherwise also those that probes can settle.
 

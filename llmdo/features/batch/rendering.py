@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
+from llmdo.base.jsonable import document
 from llmdo.features.batch.rows import row
 from llmdo.journal.items import STATES
 from llmdo.render.amounts import counted, money
@@ -118,34 +119,16 @@ def shown_items(outcome: BatchOutcome, items: Iterable[BatchItem], screen: Scree
     return "".join(f"{line}\n" for line in lines)
 
 
-def outcome_record(outcome: BatchOutcome) -> dict[str, object]:
-    """The state of a batch as plain data; times in ISO 8601."""
-    spent = outcome.spent
-    return {
-        "batch": outcome.batch.id,
-        "entry": outcome.batch.entry,
-        "began": datetime.fromtimestamp(outcome.batch.began, UTC).isoformat(timespec="milliseconds"),
-        "items": {state: outcome.counts.get(state, 0) for state in STATES},
-        "requests": spent.requests,
-        "tokens": spent.tokens,
-        "cost_usd": None if spent.unpriced and not spent.cost_usd else spent.cost_usd,
-        "unpriced": spent.unpriced,
-        "reason": outcome.reason,
-    }
-
-
 def as_json(outcome: BatchOutcome, items: Iterable[BatchItem] | None = None) -> str:
     """The document `llmdo.batch/1`, with `items` if given."""
-    document: dict[str, object] = {"schema": "llmdo.batch/1", **outcome_record(outcome)}
-    if items is not None:
-        document["rows"] = [{**row(item, item.result), "hint": item.result.hint} for item in items]
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    shown = () if items is None else items
+    rows = {"rows": [{**row(item, item.result), "hint": item.result.hint} for item in shown]}
+    return document("llmdo.batch/1", outcome, {} if items is None else rows)
 
 
 def listed_as_json(outcomes: Iterable[BatchOutcome]) -> str:
     """The document `llmdo.batches/1`."""
-    document = {"schema": "llmdo.batches/1", "batches": list(map(outcome_record, outcomes))}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return document("llmdo.batches/1", {"batches": outcomes})
 
 
 def _quoted(text: str) -> str:

@@ -72,7 +72,7 @@ class _AtWork:
     """The first error because of which nothing more is begun."""
 
     def fail(self, error: Exception, draining: Draining) -> None:
-        """Lets nothing more begin; items of others are not cut off within their calls."""
+        """Lets nothing more begin; items that have begun are not cut off within their calls."""
         self.failure = self.failure or error
         draining(str(error))
 

@@ -8,9 +8,7 @@ from llmdo.base.diagnostic import excerpt
 from llmdo.base.visible import visible
 from llmdo.features.batch import commands as service
 from llmdo.features.batch.queueing import require_failed
-from llmdo.features.batch.rendering import outcome_record
 from llmdo.features.page.endpoints import Endpoint, Inquiry, RequestError
-from llmdo.render.watched import as_json
 
 if TYPE_CHECKING:
     from llmdo.base.values import Json
@@ -21,20 +19,20 @@ LONGEST = 200  # characters of an output that a row quotes
 MOST_CHOSEN = 500  # items that are named one by one: more are all that failed
 
 
-def listed(subject: Subject, inquiry: Inquiry) -> Json:
+def listed(subject: Subject, inquiry: Inquiry) -> object:
     """All batches, the latest first."""
     del inquiry
-    return {"batches": [as_json(outcome_record(each)) for each in service.outcomes(subject.with_runs)]}
+    return {"batches": service.outcomes(subject.with_runs)}
 
 
-def about(subject: Subject, inquiry: Inquiry) -> Json:
+def about(subject: Subject, inquiry: Inquiry) -> object:
     """One batch with all its items."""
     root = subject.with_runs
     outcome, items = service.show(root, inquiry.text("batch"))
     processes = subject.desk.processes(root)
     name = processes.batch(outcome.batch.id)
     return {
-        "batch": as_json(outcome_record(outcome)),
+        "batch": outcome,
         "items": [_item(item) for item in items],
         "goes_on": processes.is_at_work(name),
         "fault": processes.fault(name),
@@ -57,7 +55,7 @@ def _item(item: BatchItem) -> dict[str, Json]:
     }
 
 
-def retried(subject: Subject, inquiry: Inquiry) -> Json:
+def retried(subject: Subject, inquiry: Inquiry) -> object:
     """Retries failed items, some by their keys or all, in a process of their own."""
     body = inquiry.body
     if (

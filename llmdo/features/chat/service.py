@@ -138,7 +138,7 @@ class Chat:
                     yield line
 
     def go_on_from(self, run: str, host: Host) -> None:
-        """Takes over the turns of an earlier conversation; an open last run is ended first.
+        """Takes over the turns of an earlier conversation; if its last run is still open, that is resumed first.
 
         Raises:
             LlmdoError: It is of another entry, is not over, or a part of it is missing.

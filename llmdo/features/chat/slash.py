@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.cli.console import put, say, screen
 from llmdo.render.amounts import counted, money, tokens
-from llmdo.render.transcript import transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from llmdo.features.chat.service import Chat
+    from llmdo.runtime.recording.history import Turn
 
 
 def obey(line: str, chat: Chat) -> None:
@@ -79,7 +79,7 @@ def _save(chat: Chat, argument: str) -> None:
         raise LlmdoError("`/save FILE` names a file")
     from llmdo.runtime.telemetry.redaction import Redaction
 
-    text = Redaction.of(os.environ).text(transcript(chat.entry.name, chat.turns))
+    text = Redaction.of(os.environ).text(_transcript(chat.entry.name, chat.turns))
     try:
         with Path(argument).open("x", encoding="utf-8") as file:
             file.write(text)
@@ -93,6 +93,15 @@ def _model(chat: Chat, argument: str) -> None:
         chat.use_model(argument)
     for worker, model in chat.model_names().items():
         put(f"{worker}: {model or 'none'}")
+
+
+def _transcript(entry: str, turns: Iterable[Turn]) -> str:
+    """The turns of a conversation with `entry` as Markdown: the person's words and the answers."""
+    lines = [f"# Conversation with {entry}", ""]
+    for turn in turns:
+        lines += [*(f"> {line}".rstrip() for line in turn.input.splitlines()), ""]
+        lines += [turn.output if turn.output is not None else "*(no answer)*", ""]
+    return "\n".join(lines)
 
 
 COMMANDS: Mapping[str, tuple[Callable[[Chat, str], None], str]] = {

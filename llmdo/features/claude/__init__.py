@@ -14,5 +14,5 @@ FILES = (*AGENTS, *COMMANDS, NESTED_SETTINGS, *SETTINGS, *PLUGINS)
 
 EXTENSION = Extension(
     name="claude",
-    formats={"claude": ForeignFormat(FILES, "llmdo.features.claude")},
+    formats={"claude": ForeignFormat(FILES, "llmdo.features.claude", "Claude Code")},
 )

@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean
 from llmdo.base.values import dataclass
-from llmdo.features.claude.built_in import TOOLS as BUILT_IN
-from llmdo.features.claude.built_in import any_with
-from llmdo.features.claude.commands import RUNNING
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
-from llmdo.features.claude.lists import items_in
-from llmdo.features.claude.modes import MODES, Mode
-from llmdo.features.claude.rules import CALLING
+from llmdo.features.claude.rules import CALLING, RUNNING, items_in
+from llmdo.features.claude.session import BUILT_IN, EVERY_SERVER, SessionTools, any_with, server_name
+from llmdo.features.claude.settings import MODES, Mode
 from llmdo.features.claude.table import LINES
-from llmdo.features.claude.tools import EVERY_SERVER, SessionTools, server_name
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.team import Agent, AgentCall
@@ -25,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.features.claude.homes import ClaudeHome
-    from llmdo.features.claude.lists import Item
-    from llmdo.features.claude.rules import ClaudeRule
+    from llmdo.features.claude.rules import Item
     from llmdo.features.claude.settings import ClaudeSettings
     from llmdo.foreign.files import Files
+    from llmdo.foreign.permissions import PermissionRule
     from llmdo.foreign.team import Grant
     from llmdo.graph.described import Server
 
@@ -140,7 +136,9 @@ class AgentReader:
         judge_hooks(self.files, own if settings.asks or self._mode().name != settings.mode.name else ())
         return settings.with_hooks(own)
 
-    def _approved(self, tool_items: Sequence[Item] | None, taken: frozenset[str]) -> tuple[ClaudeRule, ...]:
+    def _approved(
+        self, tool_items: Sequence[Item] | None, taken: frozenset[str]
+    ) -> tuple[PermissionRule, ...]:
         """The rules of commands and skills, if the agent can run them."""
         runs = (
             tool_items is None

@@ -8,11 +8,10 @@ from llmdo.base.diagnostic import did_you_mean
 from llmdo.base.parts import table as table_in
 from llmdo.base.values import dataclass, replace
 from llmdo.features.claude import COMMANDS, NESTED_SETTINGS, SETTINGS
-from llmdo.features.claude.commands import approvals_in
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
-from llmdo.features.claude.modes import MODES
-from llmdo.features.claude.settings import KEYS, settings_of
-from llmdo.features.claude.tools import SessionTools
+from llmdo.features.claude.rules import approvals_in, flaw
+from llmdo.features.claude.session import SessionTools
+from llmdo.features.claude.settings import KEYS, MODES, settings_of
 from llmdo.foreign import servers as mcp
 from llmdo.syntax.document import Place
 
@@ -20,18 +19,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.features.claude.plugins import ClaudePlugin
-    from llmdo.features.claude.rules import ClaudeRule
     from llmdo.features.claude.settings import ClaudeSettings
     from llmdo.foreign.files import Files
+    from llmdo.foreign.permissions import PermissionRule
     from llmdo.graph.described import Server
     from llmdo.syntax.document import Document
 
 OWN = ".claude/"
 SERVERS = ".mcp.json"
 USER_SETTINGS = "settings.json"
-"""The settings if the folder that is read is a person's `~/.claude` itself."""
+"""The file of settings, if the folder that is read is a person's `~/.claude` itself."""
 MANAGED_SETTINGS = "managed-settings.json"
-"""The settings of an organisation, which hold over all others."""
+"""The same if the folder is handed out by an organisation, whose settings hold over all others."""
 _TELLING = frozenset({"enabledPlugins", "hooks", "permissions", "sandbox"})
 """Keys of which a person's settings have one; other files of the same name have none."""
 
@@ -44,7 +43,7 @@ class ClaudeHome:
     """Empty for the project's own."""
     settings: ClaudeSettings
     servers: Mapping[str, tuple[Server, Place]]
-    approved: tuple[ClaudeRule, ...]
+    approved: tuple[PermissionRule, ...]
     """The rules of its commands and skills while they run."""
     at: Place | None
     """The evidence that sessions are started here, or None."""
@@ -118,8 +117,8 @@ class _HomeReader:
         for document in documents:
             self._judge(document)
         for rule in settings.rules:
-            if rule.flaw:
-                self.files.note("LDO151", rule.at, f"`{rule.at.data}` does nothing: {rule.flaw}")
+            if why := flaw(rule):
+                self.files.note("LDO151", rule.at, f"`{rule.at.data}` does nothing: {why}")
         self._judge_questions(settings)
         brought = [path for plugin in plugins for path in plugin.commands]
         at = Place(documents[0], ("permissions",), of_key=True) if documents else None

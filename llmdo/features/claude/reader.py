@@ -10,13 +10,12 @@ from llmdo.base.source import Location
 from llmdo.base.values import dataclass
 from llmdo.features.claude import AGENTS
 from llmdo.features.claude.agents import KEYS, AgentContext, AgentReader
-from llmdo.features.claude.built_in import any_with, built_in_agents
 from llmdo.features.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
-from llmdo.features.claude.lists import items_in
 from llmdo.features.claude.plugins import plugins_in
-from llmdo.features.claude.session import MAIN, main_session
-from llmdo.foreign import tools_of
+from llmdo.features.claude.rules import items_in
+from llmdo.features.claude.session import MAIN, any_with, built_in_agents, main_session
 from llmdo.foreign.files import Files
+from llmdo.foreign.known import tools_of
 from llmdo.foreign.team import MAX_NAME, Team
 from llmdo.syntax.document import Place
 

@@ -1,18 +1,93 @@
-"""The main session, for a person who starts Claude Code in the project: no file declares it."""
+"""The sessions of Claude Code: the tools in one, and the agents that no file declares."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.foreign.team import Agent, AgentCall
+from llmdo.base.values import dataclass, replace
+from llmdo.features.claude.table import INHERITED, LINES
+from llmdo.foreign import servers as mcp
+from llmdo.foreign.lines import Line
+from llmdo.foreign.team import Agent, AgentCall, capability_of
+from llmdo.graph.described import Server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from llmdo.features.claude.tools import SessionTools
+    from llmdo.features.claude.settings import ClaudeSettings, Mode
+    from llmdo.foreign.permissions import PermissionRule
+    from llmdo.foreign.team import Grant
     from llmdo.syntax.document import Place
 
 MAIN = "main-session"
+ANY = "general-purpose"
+"""The built-in agent with every tool: it represents all of them if none is named."""
+
+_READING = tuple(tool for tool in INHERITED if tool not in ("Edit", "NotebookEdit", "Write"))
+
+BUILT_IN: Mapping[str, tuple[str, ...]] = {
+    ANY: INHERITED,
+    "claude": INHERITED,
+    "claude-code-guide": _READING,
+    "fork": INHERITED,
+    "Explore": _READING,
+    "Plan": _READING,
+    "statusline-setup": ("Edit", "Read"),
+}
+"""The built-in agents and their tools, by https://code.claude.com/docs/en/sub-agents."""
+EVERY_TOOL = "every tool"
+EVERY_OTHER_TOOL = "every other tool"
+"""The rest of the tools, for an agent that names only those it does not have."""
+EVERY_SERVER = "mcp__*"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTools:
+    """The tools of one session, and the decisions on them in one mode."""
+
+    settings: ClaudeSettings
+    servers: Mapping[str, tuple[Server, Place]]
+    mode: Mode
+    approved: tuple[PermissionRule, ...] = ()
+    """The rules of commands and skills."""
+    taken: Collection[str] = ()
+    """Tools, and servers as `mcp__SERVER`, that the agent does not have."""
+
+    def named(self, tool: str, at: Place) -> Iterator[Grant]:
+        """The grants of a built-in tool; none if it has no capability for anybody."""
+        line = LINES[tool]
+        if line.capabilities and tool not in self.taken:
+            yield from self.settings.grants(line, at, self.mode, self.approved)
+
+    def unknown(self, tool: str, at: Place) -> Iterator[Grant]:
+        """An unknown tool, which may do anything."""
+        line = Line(tool, (capability_of(tool),), "needs_approval", "open", "")
+        yield from self.settings.grants(line, at, self.mode, self.approved)
+
+    def of_server(self, name: str, at: Place) -> Iterator[Grant]:
+        """A tool of an MCP server, or all of them, as `mcp__SERVER__TOOL` and `mcp__SERVER`."""
+        name = name.removesuffix("__*")
+        server = server_name(name)
+        if {name, f"mcp__{server}", EVERY_SERVER} & {*self.taken}:
+            return
+        known = self.servers[server][0] if server in self.servers else Server()
+        line = mcp.line(name, known, "needs_approval")
+        for grant in self.settings.grants(line, at, self.mode, self.approved):
+            yield replace(grant, server=known)
+
+    def inherited(self, at: Place) -> Iterator[Grant]:
+        """The grants of an agent whose file names no tools."""
+        toolset = EVERY_OTHER_TOOL if self.taken else EVERY_TOOL
+        for tool in INHERITED:
+            for grant in self.named(tool, at):
+                yield replace(grant, toolset=toolset, is_default=True)
+        for server in self.servers:
+            yield from self.of_server(f"mcp__{server}", at)
+
+
+def server_name(tool: str) -> str:
+    """The server of a tool `mcp__SERVER__TOOL`."""
+    return tool.removeprefix("mcp__").partition("__")[0]
 
 
 def main_session(name: str, tools: SessionTools, at: Place, own: Iterable[str] = ()) -> Agent:
@@ -24,8 +99,6 @@ def main_session(name: str, tools: SessionTools, at: Place, own: Iterable[str] =
     return Agent(
         name=name,
         at=at,
-        path="",
-        prompt="",
         description="What Claude Code is where a person starts it.",
         grants=tuple(tools.inherited(at)),
         calls=tuple(AgentCall(name=called, at=at) for called in own if not settings.denies_call(called)),
@@ -34,3 +107,49 @@ def main_session(name: str, tools: SessionTools, at: Place, own: Iterable[str] =
         is_callable=False,
         sandbox="sandbox" if settings.is_sandboxed else None,
     )
+
+
+def any_with(plugin: str) -> str:
+    """The name of `ANY` in a session with a plugin, whose servers it then has."""
+    return f"{ANY} with {plugin}"
+
+
+def built_in_agents(
+    agents: Iterable[Agent], tools: SessionTools, brought: Mapping[str, SessionTools]
+) -> Iterator[Agent]:
+    """Those that some of `agents` may call, except those that an agent of the project replaces by its name.
+
+    `brought` are the tools of sessions with a plugin, by its name.
+    """
+    agents = tuple(agents)
+    own = {agent.name for agent in agents}
+    wanted: dict[str, Place] = {}
+    for agent in agents:
+        if agent.everyone:
+            wanted.setdefault(ANY, agent.everyone)
+        for call in agent.calls:
+            wanted.setdefault(call.name, call.at)
+    by_name = {
+        **dict.fromkeys(BUILT_IN, tools),
+        **{any_with(plugin): each for plugin, each in brought.items()},
+    }
+    for name, at in sorted(wanted.items()):
+        kind = name if name in BUILT_IN else ANY
+        if name in by_name and name not in own and not by_name[name].settings.denies_call(kind):
+            has_all = BUILT_IN[kind] == INHERITED
+            yield Agent(
+                name=name,
+                at=at,
+                description="Built into Claude Code.",
+                grants=tuple(_grants(kind, by_name[name], at)),
+                everyone=at if has_all and not tools.settings.denies_call() else None,
+                is_entry=False,
+                is_callable=name in BUILT_IN,
+            )
+
+
+def _grants(name: str, tools: SessionTools, at: Place) -> Iterator[Grant]:
+    for tool in BUILT_IN[name]:
+        yield from tools.named(tool, at)
+    for server in tools.servers if BUILT_IN[name] == INHERITED else ():
+        yield from tools.of_server(f"mcp__{server}", at)

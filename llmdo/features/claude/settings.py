@@ -1,26 +1,26 @@
-"""The permissions of Claude Code: the decisions of its settings and of a permission mode about a tool."""
+"""The permissions of Claude Code: the decisions of its settings and of a permission mode about a tool.
+
+The mode decides if no rule does, in a session and in the agents below it.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import table as table_in
 from llmdo.base.parts import texts
 from llmdo.base.values import dataclass, replace
 from llmdo.features.claude.hooks import ASKED
-from llmdo.features.claude.modes import MODES, Mode, writes
-from llmdo.features.claude.rules import rules_in
+from llmdo.features.claude.rules import RULES, flaw
 from llmdo.features.claude.table import FILING, READ_ONLY
-from llmdo.foreign.team import Grant
-from llmdo.policy.authority import Capability
+from llmdo.foreign.permissions import PermissionRule, PermissionRuling
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.features.claude.hooks import ClaudeHook
-    from llmdo.features.claude.rules import ClaudeRule
     from llmdo.foreign.lines import Line
+    from llmdo.foreign.team import Grant
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Document
 
@@ -33,17 +33,59 @@ KEYS = frozenset(
 """The keys of `permissions`."""
 
 SHELLS = frozenset({"Bash", "Monitor", "PowerShell"})
+MODES = frozenset({"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"})
+"""The permission modes; `manual` is the interface's name of `default`."""
+_HOLDS_BELOW = frozenset({"acceptEdits", "auto", "bypassPermissions"})
+"""The modes of a session that no agent below it changes, whatever its file says."""
+_UNASKED = frozenset({"auto", "bypassPermissions"})
 
 
 @dataclass(frozen=True, slots=True)
-class PermissionRuling:
-    """The decision about a tool, or a part of it."""
+class Mode:
+    """The decision if no rule decides.
 
-    capabilities: tuple[Capability, ...]
-    decision: Decision
-    rule: ClaudeRule | None = None
+    If no file names a mode it is `auto`, the mildest of those that a session then starts in: the actual one depends on
+    the plan of the person who starts it.
+    """
+
+    name: str = "auto"
+    at: Place | None = None
+
+    @property
+    def origin(self) -> str:
+        """The source of the decision."""
+        return f"Claude Code, mode {self.name}" + ("" if self.at else ": no file sets another")
+
+    @property
+    def never_asks(self) -> bool:
+        """Whether no person is asked, except by a rule."""
+        return self.name in _UNASKED
+
+    def decision(self, line: Line) -> Decision:
+        """Its decision about a tool."""
+        if line.decision == "allowed" or self.never_asks:
+            return "allowed"
+        if self.name == "acceptEdits" and writes(line):
+            return "allowed"
+        # Edits wait for a plan that a person approves: that is a question, and then they run.
+        return "blocked" if self.name == "dontAsk" else line.decision
+
+    def below(self, own: Mode | None) -> Mode:
+        """The mode of an agent whose file says `own` below a session in this mode."""
+        return self if own is None or self.name in _HOLDS_BELOW else own
+
+
+def writes(line: Line) -> bool:
+    """Whether a tool edits files."""
+    return any(capability.startswith("fs.write") for capability in line.capabilities)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """A ruling, and its source if that is neither a rule nor the mode."""
+
+    ruling: PermissionRuling
     origin: str = ""
-    """The source of the decision, if that is neither the rule nor the mode."""
     at: Place | None = None
 
 
@@ -51,7 +93,7 @@ class PermissionRuling:
 class ClaudeSettings:
     """The permissions in the settings of a session."""
 
-    rules: tuple[ClaudeRule, ...] = ()
+    rules: tuple[PermissionRule, ...] = ()
     mode: Mode = Mode()
     no_bypass: bool = False
     """Whether nothing may be in mode `bypassPermissions`."""
@@ -81,8 +123,8 @@ class ClaudeSettings:
     def denies_skills(self) -> bool:
         """Whether neither commands nor skills can be run."""
         return any(
-            rule.decision == "blocked" and rule.names("Skill") and rule.is_whole("Skill")
-            for rule in self.rules
+            rule.decision == "blocked" and RULES.whole(rule, "Skill")
+            for rule in RULES.about(self.rules, "Skill")
         )
 
     def mode_of(self, own: Mode | None) -> Mode:
@@ -92,87 +134,68 @@ class ClaudeSettings:
 
     def denies_call(self, agent: str | None = None) -> bool:
         """Whether an agent may not be called; without a name: any of them."""
-        denying = [rule for rule in self.rules if rule.decision == "blocked" and rule.names("Agent")]
+        denying = [rule for rule in RULES.about(self.rules, "Agent") if rule.decision == "blocked"]
         return any(
-            rule.is_whole("Agent") or (agent is not None and rule.pattern == agent) for rule in denying
+            RULES.whole(rule, "Agent") or (agent is not None and rule.pattern == agent) for rule in denying
         )
 
     def grants(
-        self, line: Line, at: Place, mode: Mode, approved: Sequence[ClaudeRule] = ()
+        self, line: Line, at: Place, mode: Mode, approved: Sequence[PermissionRule] = ()
     ) -> Iterator[Grant]:
         """The decisions about one tool: about all of it, and about milder parts.
 
         `approved` are the rules of commands and skills.
         """
         for verdict in self._verdicts(line, mode, approved):
-            rule = verdict.rule
-            yield Grant(
-                toolset=line.tool,
-                tool=line.tool,
-                capabilities=verdict.capabilities,
-                decision=verdict.decision,
-                origin=rule.origin if rule else verdict.origin or mode.origin,
-                at=at,
-                rule_at=rule.at if rule else verdict.at or mode.at,
-                is_open=line.assurance == "open",
-            )
+            ruling = verdict.ruling
+            origin = ruling.rule.origin if ruling.rule else verdict.origin or mode.origin
+            yield ruling.grant(line, at, origin, otherwise_at=verdict.at or mode.at)
 
-    def _verdicts(self, line: Line, mode: Mode, approved: Sequence[ClaudeRule]) -> Iterator[PermissionRuling]:
-        rules = [rule for rule in (*self.rules, *approved) if rule.flaw is None and rule.names(line.tool)]
-        whole = {rule.decision: rule for rule in reversed(rules) if rule.is_whole(line.tool)}
-        capabilities = _of(line)
-        verdict = self._of_all(line, capabilities, whole, mode)
+    def _verdicts(self, line: Line, mode: Mode, approved: Sequence[PermissionRule]) -> Iterator[_Verdict]:
+        rules = [rule for rule in RULES.about((*self.rules, *approved), line.tool) if flaw(rule) is None]
+        rule = RULES.decided_whole(rules, line.tool)
+        verdict = self._of_all(line, rule, mode)
         yield verdict
-        if verdict.decision == "allowed" or "blocked" in whole:
+        decided = rule.decision if rule else None
+        if verdict.ruling.decision == "allowed" or decided == "blocked":
             return
         for hook in self.hooks:
-            if hook.names(line.tool) and (hook.event == ASKED or "needs_approval" not in whole):
-                yield PermissionRuling(
-                    capabilities, "allowed", origin=f"{hook.at.document.source.path}: a hook", at=hook.at
-                )
-        if "needs_approval" in whole:
+            if hook.names(line.tool) and (hook.event == ASKED or decided != "needs_approval"):
+                path = hook.at.document.source.path
+                yield _Verdict(PermissionRuling(line.raised, "allowed"), f"{path}: a hook", hook.at)
+        if decided == "needs_approval":
             return
         if line.tool in SHELLS:
-            yield PermissionRuling(
-                _of(READ_ONLY), "allowed", origin="Claude Code: commands that only read never ask"
-            )
+            origin = "Claude Code: commands that only read never ask"
+            yield _Verdict(PermissionRuling(READ_ONLY.raised, "allowed"), origin)
             if mode.name == "acceptEdits":
-                yield PermissionRuling(_of(FILING), "allowed")
+                yield _Verdict(PermissionRuling(FILING.raised, "allowed"))
         if mode.name == "plan" and writes(line):
             return
         parts: set[object] = set()
-        for rule in rules:
-            part = tuple(dict.fromkeys(map(rule.part, capabilities)))
-            if rule.decision == "allowed" and part not in parts:
+        for ruling in RULES.parts(rules, line.tool, replace(verdict.ruling, rule=rule)):
+            part = tuple(dict.fromkeys(ruling.capabilities))
+            if ruling.decision == "allowed" and part not in parts:
                 parts.add(part)
-                yield PermissionRuling(part, "allowed", rule)
+                yield _Verdict(replace(ruling, capabilities=part))
 
-    def _of_all(
-        self,
-        line: Line,
-        capabilities: tuple[Capability, ...],
-        whole: dict[Decision, ClaudeRule],
-        mode: Mode,
-    ) -> PermissionRuling:
-        """The decision about the whole tool."""
-        if "blocked" in whole:
-            return PermissionRuling(capabilities, "blocked", whole["blocked"])
+    def _of_all(self, line: Line, rule: PermissionRule | None, mode: Mode) -> _Verdict:
+        """The decision about the whole tool, of which `rule` is the strictest."""
+        decided = rule.decision if rule else None
+        if decided == "blocked":
+            return _Verdict(PermissionRuling(line.raised, "blocked", rule))
         if self.sandbox and line.tool in SHELLS and mode.name != "plan":
             path = self.sandbox.document.source.path
-            return PermissionRuling(
-                capabilities, "allowed", origin=f"{path}: in its sandbox", at=self.sandbox
-            )
-        if "needs_approval" in whole:
-            decision: Decision = "blocked" if mode.name == "dontAsk" else "needs_approval"
-            return PermissionRuling(capabilities, decision, whole["needs_approval"])
+            return _Verdict(PermissionRuling(line.raised, "allowed"), f"{path}: in its sandbox", self.sandbox)
+        if decided == "needs_approval":
+            asks: Decision = "blocked" if mode.name == "dontAsk" else "needs_approval"
+            return _Verdict(PermissionRuling(line.raised, asks, rule))
         by_mode = mode.decision(line)
         if mode.name == "plan" and line.tool in SHELLS and not self.asks_in_plan:
             by_mode = "allowed"
-        if mode.name == "bypassPermissions" or (mode.name == "plan" and writes(line)):
-            return PermissionRuling(capabilities, by_mode)
-        if "allowed" in whole:
-            return PermissionRuling(capabilities, "allowed", whole["allowed"])
-        return PermissionRuling(capabilities, by_mode)
+        if decided and mode.name != "bypassPermissions" and not (mode.name == "plan" and writes(line)):
+            return _Verdict(PermissionRuling(line.raised, "allowed", rule))
+        return _Verdict(PermissionRuling(line.raised, by_mode))
 
 
 def is_broken(document: Document) -> bool:
@@ -181,21 +204,13 @@ def is_broken(document: Document) -> bool:
     return bool(document.problems) or (mode is not None and str(mode) not in MODES)
 
 
-def _of(line: Line) -> tuple[Capability, ...]:
-    return tuple(map(Capability, line.capabilities))
-
-
 def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
     """The settings of these files together: rules add up, for all else the last file holds."""
     documents = tuple(document for document in documents if not is_broken(document))
     no_auto = _place(documents, "disableAutoMode", "permissions", wanted="disable")
     no_bypass = _place(documents, "disableBypassPermissionsMode", "permissions", wanted="disable")
     return ClaudeSettings(
-        rules=tuple(
-            rule
-            for document in documents
-            for rule in rules_in(document, table_in(document.data, "permissions"))
-        ),
+        rules=tuple(rule for document in documents for rule in RULES.rules_in(document, "permissions")),
         mode=_mode(documents, no_auto, is_bypass_refused=no_bypass is not None),
         no_bypass=no_bypass is not None,
         asks_in_plan=bool(no_auto)

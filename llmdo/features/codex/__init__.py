@@ -13,5 +13,9 @@ FILES = (CONFIG, AGENTS, RULES, PROFILES)
 
 EXTENSION = Extension(
     name="codex",
-    formats={"codex": ForeignFormat(FILES, "llmdo.features.codex")},
+    formats={
+        "codex": ForeignFormat(
+            FILES, "llmdo.features.codex", "Codex", below=(CONFIG, f"{FOLDER}agents/*.toml")
+        )
+    },
 )

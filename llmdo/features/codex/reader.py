@@ -11,10 +11,8 @@ from llmdo.base.parts import table
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.features.codex import AGENTS, CONFIG, FOLDER, PROFILES, RULES
-from llmdo.features.codex.layers import ConfigLayer, ConfigLayers
-from llmdo.features.codex.rules import AllowedCommands, allowed
-from llmdo.features.codex.sandbox import MODELS, approvals_of, sandbox_of
-from llmdo.features.codex.tools import CodexTools, judge_servers
+from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
+from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
 from llmdo.foreign.files import Files
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax import toml
@@ -97,7 +95,7 @@ class _CodexProject:
         self._judge(ConfigLayer(config), KEYS)
         self.base = ConfigLayers((ConfigLayer(config),))
         sources = [rule for path in paths if path.endswith(".rules") and (rule := self.files.source(path))]
-        self.rules = tuple(each for source in sources for each in allowed(self.files, source))
+        self.rules = tuple(each for source in sources for each in allowed_commands(self.files, source))
         depth = self.base.get("agents", "max_depth")[0]
         self.depth = min(max(depth, 1), 10) if isinstance(depth, int) and not isinstance(depth, bool) else 1
         profiles = {path: documents.pop(path) for path in [*documents] if path.endswith(".config.toml")}

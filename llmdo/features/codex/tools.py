@@ -1,29 +1,106 @@
-"""The tools that an agent of Codex has, by its settings."""
+"""The tools that an agent of Codex has, by its settings; rules allow the beginnings of commands outside the sandbox."""
 
 from __future__ import annotations
 
+import ast
+import re
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.parts import table, texts
+from llmdo.base.source import Span
 from llmdo.base.values import dataclass, replace
-from llmdo.features.codex.sandbox import approvals_of, sandbox_of
+from llmdo.features.codex.settings import approvals_of, sandbox_of
 from llmdo.features.codex.table import TABLE
 from llmdo.foreign import servers as mcp
+from llmdo.foreign.commands import commands
 from llmdo.foreign.lines import EDITS
 from llmdo.foreign.team import MAX_NAME, Grant
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED
+from llmdo.syntax.document import Document, Place
+from llmdo.syntax.tree import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from llmdo.features.codex.layers import ConfigLayers
-    from llmdo.features.codex.rules import AllowedCommands
-    from llmdo.features.codex.sandbox import CodexApprovals, Sandbox
+    from llmdo.base.source import Source
+    from llmdo.features.codex.settings import CodexApprovals, ConfigLayers, Sandbox
     from llmdo.foreign.files import Files
     from llmdo.policy.vocabulary import Decision
-    from llmdo.syntax.document import Place
+    from llmdo.syntax.document import Route
+
+MAX_COMMANDS = 200  # of one rule: alternatives multiply
+_RULE = "prefix_rule"
+_ALLOW = "allow"
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedCommands:
+    """The commands that a rule allows."""
+
+    capability: Capability
+    at: Place
+
+
+def allowed_commands(files: Files, source: Source) -> Iterator[AllowedCommands]:
+    """The commands that the rules in a file allow; a file that cannot be read as rules is noted."""
+    calls = _calls(source)
+    if calls is None:
+        message = f"`{source.path}` is not written as rules of Codex are, so what it allows is not known"
+        files.problems.append(finding("LDO153", source.location(), message))
+        return
+    spans: dict[Route, tuple[Span, Span]] = {
+        ("rules", number): (_span(call), _span(call)) for number, call in enumerate(calls)
+    }
+    document = Document(source, {"rules": [None] * len(calls)}, lambda: spans)
+    for number, call in enumerate(calls):
+        at = Place(document, ("rules", number))
+        arguments = {each.arg: each.value for each in call.keywords}
+        decision = arguments.get("decision")
+        if decision is not None and not (isinstance(decision, ast.Constant) and decision.value == _ALLOW):
+            continue  # what asks or forbids lets nothing more happen
+        words = _words(arguments.get("pattern", call.args[0] if call.args else None))
+        patterns = [" ".join(each) for each in islice(product(*words), MAX_COMMANDS)] if words else [""]
+        raised = {commands(pattern, is_prefix=True) for pattern in patterns}
+        yield AllowedCommands(UNLISTED if UNLISTED in raised or not words else raised.pop(), at)
+
+
+def _calls(source: Source) -> list[ast.Call] | None:
+    """The rules of a file, which is Starlark, whose calls are those of Python; None if it is not."""
+    try:
+        tree = parse(source.text)
+    except (MemoryError, RecursionError, SyntaxError, ValueError):
+        return None if re.search(rf"\b{_RULE}\b", source.text) else []
+    return [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name)
+        and node.value.func.id == _RULE
+    ]
+
+
+def _words(pattern: ast.expr | None) -> list[list[str]]:
+    """The alternatives for each word of a pattern; none if it is not written out."""
+    words = []
+    for each in pattern.elts if isinstance(pattern, ast.List | ast.Tuple) else ():
+        parts = each.elts if isinstance(each, ast.List | ast.Tuple) else [each]
+        texts = [
+            part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        ]
+        if len(texts) != len(parts) or not texts:
+            return []
+        words.append(texts)
+    return words
+
+
+def _span(call: ast.Call) -> Span:
+    line = call.lineno
+    return Span(line, call.col_offset + 1, line, call.col_offset + 1 + len(_RULE))
+
 
 _LINES = {line.tool: line for line in TABLE}
 _SEARCHES = {
@@ -67,16 +144,7 @@ class CodexTools:
     def _grant(self, line: str, decision: Decision, origin: str, rule_at: Place | None = None) -> Grant:
         known = _LINES[line]
         tool = line.partition(",")[0]
-        return Grant(
-            toolset=tool,
-            tool=tool,
-            capabilities=tuple(map(Capability, known.capabilities)),
-            decision=decision,
-            origin=origin,
-            at=rule_at or self.at,
-            rule_at=rule_at,
-            is_open=known.assurance == "open",
-        )
+        return known.grant(rule_at or self.at, origin, tool=tool, decision=decision, rule_at=rule_at)
 
     def _shell(self, sandbox: Sandbox, approvals: CodexApprovals) -> Iterator[Grant]:
         outside = f"approval_policy {approvals.name}"
@@ -135,7 +203,7 @@ class CodexTools:
 
 
 def judge_servers(files: Files, layers: ConfigLayers) -> None:
-    """Notes the unknown keys of servers in the uppermost layer."""
+    """Notes the unknown keys and approval modes of servers in the uppermost layer."""
     layer = layers.layers[0]
     for name, server in table(layer.place("mcp_servers").data).items():
         files.misspelt_keys(layer.document, _SERVER_KEYS, *layer.route, "mcp_servers", name)

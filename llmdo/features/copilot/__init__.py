@@ -16,5 +16,12 @@ FILES = (*LOOKED_AT, f"**/*{AGENT}", f"**/*{MODE}", f"**/*{PROMPT}")
 
 EXTENSION = Extension(
     name="copilot",
-    formats={"copilot": ForeignFormat(FILES, "llmdo.features.copilot")},
+    formats={
+        "copilot": ForeignFormat(
+            FILES,
+            "llmdo.features.copilot",
+            "GitHub Copilot",
+            below=(".github/agents/*.md", ".github/chatmodes/*.md", ".github/prompts/*.md"),
+        )
+    },
 )

@@ -7,14 +7,12 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.parts import items
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, field
 from llmdo.features.copilot import AGENT, FILES, LOOKED_AT, MODE, PROMPT
-from llmdo.features.copilot.built_in import BUILT_IN, GENERAL, built_in_agents
-from llmdo.features.copilot.editors import in_editor
-from llmdo.features.copilot.handoffs import apart
-from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
-from llmdo.features.copilot.unknown import UnknownNames
+from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, UnknownNames, Where
+from llmdo.features.copilot.variants import BUILT_IN, GENERAL, apart, built_in_agents, in_editor
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import Files
@@ -297,8 +295,7 @@ class _CopilotFileReader:
 
     def _handoffs(self) -> Iterator[AgentCall]:
         """The agents that a person may hand over to by a button."""
-        listed = None if self._is_prompt else self.header.get("handoffs")
-        for number, handoff in enumerate(listed if isinstance(listed, list) else ()):
+        for number, handoff in enumerate(items(None if self._is_prompt else self.header.get("handoffs"))):
             name = handoff.get("agent") if isinstance(handoff, dict) else None
             place = self._place("handoffs", number, "agent")
             if isinstance(name, str) and (resolved := self._resolved(name, place)):

@@ -1,22 +1,22 @@
-"""The tools that a file of GitHub Copilot names: aliases, tools of VS Code and sets of them, and those of servers."""
+"""The tools that a file of GitHub Copilot names: aliases, tools of VS Code, and those of servers; unknown names."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt
-from llmdo.base.values import dataclass, replace
+from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding
+from llmdo.base.values import dataclass, field, replace
 from llmdo.features.copilot.table import TABLE
 from llmdo.foreign import servers as mcp
+from llmdo.foreign.lines import Line
 from llmdo.foreign.team import MAX_NAME, Grant, capability_of
 from llmdo.graph.described import Server
-from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from llmdo.foreign.lines import Line
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
@@ -170,16 +170,10 @@ class Tools:
             yield replace(unknown, runs_in=self.where.runs_in)
         else:
             tool = excerpt(server or name, MAX_NAME)
-            yield Grant(
-                toolset=tool,
-                tool=tool,
-                capabilities=(Capability(capability_of(server or name)), mcp.CALLS[0]),
-                decision=self.where.unknown,
-                origin=self.where.origin,
-                at=at,
-                is_open=True,
-                runs_in=self.where.runs_in,
+            line = Line(
+                tool, (capability_of(server or name), "data.untrusted"), self.where.unknown, "open", ""
             )
+            yield replace(line.grant(at, self.where.origin), runs_in=self.where.runs_in)
 
     def delegates(self, name: str) -> bool:
         """Whether the name means the tool that calls other agents."""
@@ -200,17 +194,9 @@ class Tools:
             self.where.editor if in_editor else self.where.cloud
         ):
             tool = line.tool.partition(":")[0].removesuffix("/TOOL")
-            yield Grant(
-                toolset=toolset or tool,
-                tool=tool,
-                capabilities=tuple(map(Capability, line.capabilities)),
-                decision=line.decision,
-                origin=ASKS if in_editor else UNATTENDED,
-                at=at,
-                is_open=line.assurance == "open",
-                is_default=toolset == EVERY_TOOL,
-                runs_in=EDITOR if in_editor else CLOUD,
-            )
+            grant = line.grant(at, ASKS if in_editor else UNATTENDED, toolset=toolset, tool=tool)
+            runs_in = EDITOR if in_editor else CLOUD
+            yield replace(grant, is_default=toolset == EVERY_TOOL, runs_in=runs_in)
 
     def _of_server(self, name: str, at: Place) -> Iterator[Grant]:
         known = self.servers[name]
@@ -226,3 +212,59 @@ class Tools:
             yield from self._grant(_OF_SERVERS[name], at, name)
         if self.where.editor:
             yield replace(mcp.grant(name, Server(), at, "needs_approval", ASKS), runs_in=EDITOR)
+
+
+MOST = 3  # names in a message, and further places below it
+ELSEWHERE = (
+    "it may come with an extension, or from settings of the repository or of a person; else Copilot skips it"
+)
+
+
+@dataclass(slots=True)
+class UnknownNames:
+    """The undeclared names in the files of a project."""
+
+    _servers: dict[str, list[Place]] = field(default_factory=dict)
+    _tools: dict[str, list[Place]] = field(default_factory=dict)
+    _near: dict[str, str | None] = field(default_factory=dict)
+
+    def add(self, tools: Tools, named: Iterable[tuple[str, Place]]) -> None:
+        """Adds the unknown names among the tools of one file."""
+        seen: set[str] = set()
+        for name, place in named:
+            server = tools.server_of(name)
+            unknown = server or name
+            if tools.knows(name) or unknown in seen:
+                continue
+            seen.add(unknown)
+            (self._servers if server else self._tools).setdefault(unknown, []).append(place)
+            self._near[unknown] = did_you_mean(unknown, (*tools.servers, *SERVERS) if server else NAMES)
+
+    def problems(self) -> Iterator[Diagnostic]:
+        """A finding for each server, and for the tools that the same files name."""
+        for server, places in self._servers.items():
+            yield self._finding(
+                f"no file of this project declares the server or extension `{excerpt(server)}`",
+                [server],
+                places,
+            )
+        together: dict[tuple[str, ...], list[str]] = {}
+        for tool, places in self._tools.items():
+            near = (tool,) if self._near[tool] else ()
+            together.setdefault((*(place.document.source.path for place in places), *near), []).append(tool)
+        for tools in together.values():
+            listed = ", ".join(f"`{excerpt(tool)}`" for tool in tools[:MOST])
+            more = f" and {len(tools) - MOST} more" if len(tools) > MOST else ""
+            noun = "tool" if len(tools) == 1 else "tools"
+            message = f"neither Copilot's documentation nor a file of this project mentions the {noun} {listed}{more}"
+            yield self._finding(message, tools, self._tools[tools[0]])
+
+    def _finding(self, message: str, names: list[str], places: list[Place]) -> Diagnostic:
+        files = f", which {len(places)} files name" if len(places) > 1 else ""
+        return finding(
+            "LDO250",
+            places[0].location,
+            message + files,
+            hint=next((near for name in names if (near := self._near[name])), ELSEWHERE),
+            related=[Related(place.location, "and here") for place in places[1 : MOST + 1]],
+        )

@@ -14,5 +14,9 @@ FILES = (AGENTS, COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS)
 
 EXTENSION = Extension(
     name="cursor",
-    formats={"cursor": ForeignFormat(FILES, "llmdo.features.cursor")},
+    formats={
+        "cursor": ForeignFormat(
+            FILES, "llmdo.features.cursor", "Cursor", below=(".cursor/agents/*.md", COMMAND_LINE, SERVERS)
+        )
+    },
 )

@@ -10,8 +10,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.cursor.table import TABLE
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
-from llmdo.foreign.team import Grant, scope_of
-from llmdo.policy.authority import Capability
+from llmdo.foreign.permissions import STRICTEST, WORDS, PermissionRule, RuleTable, form, part
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
@@ -20,7 +19,9 @@ if TYPE_CHECKING:
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.lines import Line
+    from llmdo.foreign.team import Grant
     from llmdo.graph.described import Server
+    from llmdo.policy.authority import Capability
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Document
 
@@ -39,83 +40,63 @@ _DECIDING = ("beforeShellExecution", "beforeMCPExecution", "preToolUse")
 """The hooks that are asked before a call."""
 UNASKED = frozenset({"Edit", "Read", "Search", "Write"})
 """Tools that no run mode asks about."""
-_TOKEN = re.compile(r"(?P<tool>[A-Za-z_]\w*)(?:\((?P<what>.*)\))?", re.DOTALL)
 _GROUPS = {"Delete": "Write", "Edit": "Write", "Search": "Read"}
 """Tools covered by the permission of another one."""
 _ALL = frozenset({"", "*", "**", "**/*", "*:*", "*, *", "*,*", "/**"})
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
-    """An item of `allow` or `deny`: a tool, and which of its calls."""
+def _part(capability: Capability, pattern: str) -> Capability:
+    """The part of a capability for `Shell(git)`, `Shell(curl:*)` or `Write(docs/**)`."""
+    if capability != UNLISTED:
+        return part(capability, pattern)
+    program, _, arguments = pattern.partition(":")
+    words = f"{program} {arguments}".strip()
+    return UNLISTED if "*" in program else commands(words, is_prefix=not arguments)
 
-    tool: str
-    pattern: str
-    at: Place
 
-    def names(self, tool: str) -> bool:
-        """Whether it covers this tool."""
-        return self.tool == _GROUPS.get(tool, tool)
+RULES = RuleTable(
+    order=STRICTEST,
+    text=form(r"[A-Za-z_]\w*"),
+    names=lambda rule, tool: rule.tool == _GROUPS.get(tool, tool),
+    whole=lambda rule, _tool: (rule.pattern or "").strip() in _ALL,
+    part=_part,
+)
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is about every call."""
-        return self.pattern.strip() in _ALL
 
-    def names_server(self, server: str) -> bool:
-        """Whether it is about some tool of this server."""
-        named, _, tool = re.sub(r"\s*,\s*", ":", self.pattern).partition(":")
-        return named.strip() in ("*", server) and bool(tool or named)
-
-    @property
-    def is_whole_server(self) -> bool:
-        """Whether it is about every tool of the server that it names."""
-        return re.sub(r"\s*,\s*", ":", self.pattern).partition(":")[2].strip() in ("", "*")
+def _of_server(rule: PermissionRule) -> tuple[str, str]:
+    """The server that a rule names, and its tool; a star, or nothing, is all of them."""
+    server, _, tool = re.sub(r"\s*,\s*", ":", rule.pattern or "").partition(":")
+    return server.strip(), tool.strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CursorPermissions:
     """The allowed and denied calls of the project, in the order of the files."""
 
-    allow: tuple[Permission, ...] = ()
-    deny: tuple[Permission, ...] = ()
+    rules: tuple[PermissionRule, ...] = ()
     asks: bool = False
-    """Whether calls that `allow` does not name ask: so they do on the command line."""
+    """Whether calls that no rule allows ask: so they do on the command line."""
     hook: Place | None = None
     """The hook that may answer in place of a person, even with `allow`."""
 
     def grants(self, line: Line, at: Place, toolset: str | None = None) -> Iterator[Grant]:
         """The decisions about one tool: about all of it, and about milder parts."""
-        if any(each.names(line.tool) and each.is_whole for each in self.deny):
-            return
-        allowing = [each for each in self.allow if each.names(line.tool)]
-        whole = next((each for each in allowing if each.is_whole), None)
-        capabilities = tuple(map(Capability, line.capabilities))
-        grant = Grant(
-            toolset=toolset or line.tool,
-            tool=line.tool,
-            capabilities=capabilities,
-            decision="allowed" if whole or line.tool in UNASKED else self._otherwise,
-            origin=self._origin(whole),
-            at=at,
-            rule_at=whole.at if whole else None,
-            is_open=line.assurance == "open",
-        )
-        yield grant
-        if grant.decision == "allowed":
-            return
-        for each in allowing:
-            part = tuple(_part(capability, each.pattern) for capability in capabilities)
-            yield replace(
-                grant, capabilities=part, decision="allowed", origin=self._origin(each), rule_at=each.at
-            )
+        default: Decision = "allowed" if line.tool in UNASKED else self._otherwise
+        for ruling in RULES.rulings(self.rules, line.tool, line.raised, default):
+            if ruling.decision != "blocked":
+                yield ruling.grant(line, at, self._origin(ruling.rule), toolset=toolset)
 
     def server(self, name: str, server: Server, at: Place) -> Iterator[Grant]:
         """The decision about the tools of a server: one that goes unasked is enough for all."""
-        denied = (each for each in self.deny if each.tool == "Mcp" and each.names_server(name))
-        if any(each.is_whole_server for each in denied):
+        about = [
+            (rule, tool)
+            for rule in RULES.about(self.rules, "Mcp")
+            for named, tool in [_of_server(rule)]
+            if named in ("*", name)
+        ]
+        if any(rule.decision == "blocked" and tool in ("", "*") for rule, tool in about):
             return
-        rule = next((each for each in self.allow if each.tool == "Mcp" and each.names_server(name)), None)
+        rule = next((rule for rule, _ in about if rule.decision == "allowed"), None)
         grant = servers.grant(name, server, at, "allowed" if rule else self._otherwise, self._origin(rule))
         yield replace(grant, rule_at=rule.at if rule else None)
 
@@ -123,9 +104,9 @@ class CursorPermissions:
     def _otherwise(self) -> Decision:
         return "needs_approval" if self.asks and not self.hook else "allowed"
 
-    def _origin(self, rule: Permission | None) -> str:
+    def _origin(self, rule: PermissionRule | None) -> str:
         if rule:
-            return rule.at.document.source.path
+            return rule.origin
         if self.asks:
             return self.hook.document.source.path if self.hook else "Cursor's command line"
         return "Cursor, in the run mode Auto-review"
@@ -135,8 +116,7 @@ def permissions_of(
     files: Files, command_line: Document | None, editor: Document | None, hooks: Document | None
 ) -> CursorPermissions:
     """The permissions in `cli.json` and `permissions.json` of a project, with ineffective settings noted."""
-    allow: list[Permission] = []
-    deny: list[Permission] = []
+    rules: list[PermissionRule] = []
     if document := command_line:
         for key in document.data.keys() & OF_A_PERSON:
             message = (
@@ -145,19 +125,19 @@ def permissions_of(
             files.note("LDO151", Place(document, (key,), of_key=True), message)
         files.misspelt_keys(document, KEYS | OF_A_PERSON)
         files.misspelt_keys(document, ("allow", "deny"), "permissions")
-        for key, permissions in (("allow", allow), ("deny", deny)):
-            for text, at in files.texts(document, "permissions", key):
-                permissions.extend(_permission(files, text, at))
+        for word in ("allow", "deny"):
+            for text, at in files.texts(document, "permissions", word):
+                rules += _rule(files, text, WORDS[word], at)
     if document := editor:
         files.misspelt_keys(document, EDITOR_KEYS)
-        allow += [Permission("Shell", text, at) for text, at in files.texts(document, "terminalAllowlist")]
-        allow += [Permission("Mcp", text, at) for text, at in files.texts(document, "mcpAllowlist")]
-    for each in allow:
-        if each.tool == "Shell" and each.is_whole:
+        for key, tool in (("terminalAllowlist", "Shell"), ("mcpAllowlist", "Mcp")):
+            rules += [PermissionRule(tool, text, "allowed", at) for text, at in files.texts(document, key)]
+    for rule in rules:
+        if rule.tool == "Shell" and rule.decision == "allowed" and RULES.whole(rule, "Shell"):
             message = "this allows every command without a question"
-            files.note("LDO554", each.at, message, "allow the commands that ask too often by name")
+            files.note("LDO554", rule.at, message, "allow the commands that ask too often by name")
     hook = _hook(files, hooks) if hooks and command_line else None
-    return CursorPermissions(allow=tuple(allow), deny=tuple(deny), asks=command_line is not None, hook=hook)
+    return CursorPermissions(rules=tuple(rules), asks=command_line is not None, hook=hook)
 
 
 def _hook(files: Files, document: Document) -> Place | None:
@@ -171,25 +151,12 @@ def _hook(files: Files, document: Document) -> Place | None:
     return None
 
 
-def _permission(files: Files, text: str, at: Place) -> Iterator[Permission]:
-    token = _TOKEN.fullmatch(text.strip())
-    if token is None or token["tool"] not in _NAMED:
-        name = token["tool"] if token else text
-        message = f"Cursor has no permission `{excerpt(name)}`, so `{excerpt(text)}` does nothing"
-        hint = (
-            did_you_mean(name, _NAMED)
-            or f"the permissions are {', '.join(f'`{known}(...)`' for known in _NAMED)}"
-        )
-        files.note("LDO250", at, message, hint)
-    else:
-        yield Permission(token["tool"], token["what"] or "", at)
-
-
-def _part(capability: Capability, pattern: str) -> Capability:
-    """The part of a capability for `Shell(git)`, `Shell(curl:*)` or `Write(docs/**)`."""
-    if capability == UNLISTED:
-        program, _, arguments = pattern.partition(":")
-        words = f"{program} {arguments}".strip()
-        return UNLISTED if "*" in program else commands(words, is_prefix=not arguments)
-    scope = scope_of(pattern) if capability.name.startswith("fs.") else None
-    return Capability(capability.name.removesuffix(".protected"), scope) if scope else capability
+def _rule(files: Files, text: str, decision: Decision, at: Place) -> Iterator[PermissionRule]:
+    rule = RULES.rule(text, decision, at)
+    if rule and rule.tool in _NAMED:
+        yield rule
+        return
+    name = rule.tool if rule else text
+    message = f"Cursor has no permission `{excerpt(name)}`, so `{excerpt(text)}` does nothing"
+    known = ", ".join(f"`{each}(...)`" for each in _NAMED)
+    files.note("LDO250", at, message, did_you_mean(name, _NAMED) or f"the permissions are {known}")

@@ -97,8 +97,6 @@ class _Home:
             yield Agent(
                 name=SESSION,
                 at=at,
-                path="",
-                prompt="",
                 header=document.data,
                 description="The session of Cursor.",
                 grants=tuple(self.everything(at)),

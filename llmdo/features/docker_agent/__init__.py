@@ -11,5 +11,5 @@ FILES = (
 
 EXTENSION = Extension(
     name="docker-agent",
-    formats={"docker-agent": ForeignFormat(FILES, "llmdo.features.docker_agent")},
+    formats={"docker-agent": ForeignFormat(FILES, "llmdo.features.docker_agent", "docker-agent")},
 )

@@ -7,11 +7,17 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.parts import items
 from llmdo.base.values import dataclass, replace
 from llmdo.features.docker_agent import FILES
-from llmdo.features.docker_agent.permissions import Permissions, permissions_of
+from llmdo.features.docker_agent.permissions import (
+    BACKGROUND,
+    Permissions,
+    allowed_by_hooks,
+    in_background,
+    permissions_of,
+)
 from llmdo.features.docker_agent.table import TABLE
-from llmdo.features.docker_agent.unasked import BACKGROUND, allowed_by_hooks, in_background
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import Files
@@ -118,8 +124,7 @@ class _FileReader:
 
     def _background(self, table: Mapping[str, object], route: tuple[str | int, ...]) -> Place | None:
         """The toolset with which an agent runs others in the background, or None."""
-        toolsets = table.get("toolsets")
-        for number, toolset in enumerate(toolsets if isinstance(toolsets, list) else ()):
+        for number, toolset in enumerate(items(table.get("toolsets"))):
             if toolset == BACKGROUND or (isinstance(toolset, dict) and toolset.get("type") == BACKGROUND):
                 return self._place(*route, "toolsets", number)
         return None
@@ -215,8 +220,7 @@ class _FileReader:
         permissions: Permissions,
         servers: Mapping[str, tuple[Server, Place]],
     ) -> Iterator[Grant]:
-        toolsets = table.get("toolsets")
-        for number, toolset in enumerate(toolsets if isinstance(toolsets, list) else ()):
+        for number, toolset in enumerate(items(table.get("toolsets"))):
             written: object = {"type": toolset} if isinstance(toolset, str) else toolset
             if isinstance(written, dict):
                 place = self._place(*route, "toolsets", number, "type")
@@ -268,17 +272,15 @@ class _FileReader:
         if ref and ref not in servers and not ref.startswith("docker:"):
             message = f"there is no `{ref}` in `mcps`"
             self.files.note("LDO250", place, message, did_you_mean(ref, servers))
-        default_grant = mcp.grant(excerpt(name), server, place, "allowed", "")
-        line = Line("mcp.TOOL", tuple(map(str, default_grant.capabilities)), "allowed", "open", "")
-        for grant in permissions.grants(line, default_grant.tool, place):
+        line = mcp.line(excerpt(name), server, "allowed")
+        for grant in permissions.grants(line, line.tool, place):
             yield replace(grant, server=server)
 
 
 def _named(table: Mapping[str, object]) -> Iterator[tuple[str, int, str]]:
     """Key, number and name of each agent that an agent names as its own."""
     for key in ("sub_agents", "handoffs"):
-        listed = table.get(key)
-        for number, name in enumerate(listed if isinstance(listed, list) else ()):
+        for number, name in enumerate(items(table.get(key))):
             if isinstance(name, str):
                 yield key, number, name
 

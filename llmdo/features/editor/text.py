@@ -30,7 +30,7 @@ class EditorText:
 
     @property
     def lines(self) -> Sequence[str]:
-        """Our lines."""
+        """The lines as llmdo counts them: they end in LF."""
         return self._lines
 
     def range(self, span: Span) -> tuple[At, At]:

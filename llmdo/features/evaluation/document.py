@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.features.evaluation.outcome import Evaluated, Held, Judgement, Missed, Trial, Variant
+from llmdo.base.jsonable import record
+from llmdo.features.evaluation.outcome import IN_FULL, Evaluated, Held, Judgement, Missed, Trial, Variant
 from llmdo.features.evaluation.regression import Regression
 from llmdo.features.evaluation.statistics import VariantComparison
 
@@ -20,116 +21,7 @@ SCHEMA = "llmdo.evaluation/1"
 
 def document(evaluated: Evaluated) -> dict[str, object]:
     """The document, with computed figures for programs that only show it."""
-    return {
-        "schema": SCHEMA,
-        "id": evaluated.id,
-        "name": evaluated.name,
-        "entry": evaluated.entry,
-        "digest": evaluated.digest,
-        "began": datetime.fromtimestamp(evaluated.began, UTC).isoformat(timespec="milliseconds"),
-        "repeat": evaluated.repeat,
-        "records": evaluated.records,
-        "finished": not evaluated.unfinished,
-        "reason": evaluated.reason,
-        "interrupted": evaluated.interrupted,
-        "cases": [_case(evaluated, case) for case in evaluated.cases],
-        "variants": [_variant(variant) for variant in evaluated.variants],
-        "comparisons": list(map(_comparison, evaluated.comparisons)),
-        "held": None if evaluated.held is None else _held(evaluated.held),
-    }
-
-
-def _comparison(comparison: VariantComparison) -> dict[str, object]:
-    values = {each.name: getattr(comparison, each.name) for each in fields(comparison)}
-    return {**values, "shown": comparison.is_shown, "sentence": comparison.sentence}
-
-
-def _held(held: Held) -> dict[str, object]:
-    return {
-        "baseline": held.baseline,
-        "missed": [{each.name: getattr(case, each.name) for each in fields(case)} for case in held.missed],
-        "regressions": list(map(_regression, held.regressions)),
-        "lacking": list(held.lacking),
-        "comparisons": list(map(_comparison, held.comparisons)),
-        "fail_under": held.fail_under,
-        "below": list(held.below),
-    }
-
-
-def _regression(regression: Regression) -> dict[str, object]:
-    values = {each.name: getattr(regression, each.name) for each in fields(regression)}
-    return {
-        **values,
-        "lost": list(regression.lost),
-        "shown": regression.is_shown,
-        "worse": regression.is_worse,
-        "sentence": regression.sentence,
-    }
-
-
-def _case(evaluated: Evaluated, case: str) -> dict[str, object]:
-    """One case by variant: the passed trials, and the differences."""
-    return {
-        "name": case,
-        "passed": {variant.label: variant.share(case) for variant in evaluated.variants},
-        "runs": {
-            variant.label: [trial.run or None for trial in variant.trials if trial.case == case]
-            for variant in evaluated.variants
-        },
-        "differs": differing(evaluated, case),
-    }
-
-
-def differing(evaluated: Evaluated, case: str) -> list[str]:
-    """The labels of the variants whose result in a case differs from that of the first."""
-    first, *others = evaluated.variants
-    return [variant.label for variant in others if _shown(variant, case) != _shown(first, case)]
-
-
-def _shown(variant: Variant, case: str) -> list[object]:
-    """The comparable parts of a case: the ends of its trials, their outputs and judgements."""
-    return [
-        (trial.state, json.dumps(trial.output), [(each.evaluator, each.value) for each in trial.judgements])
-        for trial in variant.trials
-        if trial.case == case
-    ]
-
-
-def _variant(variant: Variant) -> dict[str, object]:
-    judged = [trial for trial in variant.trials if trial.is_judged]
-    costs = [trial.cost_usd for trial in judged]
-    return {
-        "label": variant.label,
-        "models": list(variant.models),
-        "revision": variant.revision,
-        "runs_code": variant.runs_code,
-        "batch": variant.batch,
-        "recording": variant.recording,
-        "recorded_usd": variant.recorded_usd,
-        "judges": dict(variant.judges),
-        "passed": variant.passed,
-        "interval": None if variant.interval is None else list(variant.interval),
-        "all_passed": {str(times): variant.all_passed(times) for times in range(1, variant.repeat + 1)},
-        "requests": sum(trial.requests for trial in judged),
-        "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
-        "seconds": round(sum(trial.seconds or 0 for trial in judged), 3),
-        "trials": [_trial(trial) for trial in variant.trials],
-    }
-
-
-def _trial(trial: Trial) -> dict[str, object]:
-    values = {each.name: getattr(trial, each.name) for each in fields(trial)}
-    judgements = [
-        {
-            "evaluator": each.evaluator,
-            "passed": each.passed,
-            "value": each.value,
-            "reason": each.reason,
-            "run": each.run,
-        }
-        for each in trial.judgements
-    ]
-    return {**values, "passed": trial.passed if trial.is_judged else None, "judgements": judgements}
+    return {"schema": SCHEMA, **record(evaluated, IN_FULL)}
 
 
 def parse(text: str, name: str) -> Evaluated:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -50,9 +51,18 @@ class Criterion(Evaluator[object, object, object]):
     label: str
     test: Callable[[Context], EvaluatorOutput]
 
-    def evaluate(self, ctx: Context) -> EvaluatorOutput:
-        """The result of the test for a trial."""
-        return self.test(ctx)
+    async def evaluate(self, ctx: Context) -> EvaluatorOutput:
+        """The result of the test for a trial.
+
+        Raises:
+            LlmdoError: A function of the workspace or of an extension would end the command, as if all were well.
+        """
+        try:
+            result: Any = self.test(ctx)
+            output: EvaluatorOutput = await result if inspect.iscoroutine(result) else result
+        except SystemExit as error:
+            raise LlmdoError(f"it called sys.exit({excerpt(str(error.code))})") from error
+        return output
 
     def get_default_evaluation_name(self) -> str:
         """Its name in reports."""

@@ -53,7 +53,9 @@ def own_evaluators(project: Project) -> dict[str, Callable[[Context], Any]]:
     Raises:
         LlmdoError: One cannot be imported.
     """
-    return {name: part(where) for each in project.extensions for name, where in each.evaluators.items()}
+    return {
+        name: part(each.name, where) for each in project.extensions for name, where in each.evaluators.items()
+    }
 
 
 def _require_locked(project: Project, judges: Mapping[str, str], references: tuple[str, ...]) -> None:

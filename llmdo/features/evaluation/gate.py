@@ -41,7 +41,7 @@ class EvalGate:
     baseline: str | None = None
     """A file with an evaluation as JSON, or the id of a kept one."""
     fail_on: Literal["worse"] | None = None
-    """Whether a variant may be worse than the baseline, or without one, than the first variant."""
+    """`worse`: no variant may be worse than the baseline, or without one, than the first variant; None: any may be."""
     by: float | None = None
     """The smallest loss that matters, above 0 and up to 1."""
     fail_under: float | None = None

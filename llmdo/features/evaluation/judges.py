@@ -83,7 +83,7 @@ def judges_of(suite: Suite) -> tuple[str, ...]:
 
 
 def items_for(worker: str, suite: Suite, trials: Iterable[Trial]) -> tuple[NewItem, ...]:
-    """The questions to a judge, one about each trial that has an output."""
+    """The questions to a judge about each trial that has an output: those of the trial's case."""
     cases = {case.name: case for case in suite.cases}
     return tuple(
         NewItem(
@@ -98,7 +98,7 @@ def items_for(worker: str, suite: Suite, trials: Iterable[Trial]) -> tuple[NewIt
 
 
 def _numbered(worker: str, suite: Suite, case: EvalCase) -> Iterator[tuple[int, JudgeQuestion]]:
-    """The questions to this judge about a case, numbered over all of its questions."""
+    """The questions to this judge about a case, numbered among those to all judges."""
     questions = (*questions_of(suite.criteria), *questions_of(case.criteria))
     for number, question in enumerate(dict.fromkeys(questions)):
         if question.worker == worker:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import also_in_json, dataclass, field, in_json, utc_milliseconds
 from llmdo.features.evaluation.statistics import compare, pass_hat, score_interval
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 JUDGED: frozenset[State] = frozenset({"completed", "failed", "waiting"})
 """The states of runs that are judged: the end of all others is unknown."""
+
+IN_FULL = "in full"
+"""The part of the JSON that lists leave out: cases and trials."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,7 @@ class Judgement:
     """The id of the judge's run."""
 
     @property
+    @also_in_json(after="evaluator")
     def passed(self) -> bool:
         """Whether the trial can pass: scores and labels inform."""
         return self.value is not False and self.value is not None
@@ -68,6 +73,12 @@ class Trial:
         """Whether all of its evaluators let it pass."""
         return self.is_judged and all(judgement.passed for judgement in self.judgements)
 
+    @property
+    @also_in_json("passed")
+    def verdict(self) -> bool | None:
+        """Whether it passed; None if it does not count."""
+        return self.passed if self.is_judged else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
@@ -86,7 +97,7 @@ class Variant:
     """The file that answered instead of models; None if models did."""
     judges: Mapping[str, str] = field(default_factory=dict)
     """Judge to the id of the batch of its runs."""
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[Trial, ...] = field(default=(), metadata=in_json(part=IN_FULL))
 
     def of(self, case: str) -> tuple[Trial, ...]:
         """The trials of a case that count."""
@@ -103,12 +114,14 @@ class Variant:
         return min((len(self.of(case)) for case in self.cases), default=0)
 
     @property
+    @also_in_json(after="judges")
     def passed(self) -> float | None:
         """The share that passed: the mean over the cases."""
         shares = [share for case in self.cases if (share := self.share(case)) is not None]
         return sum(shares) / len(shares) if shares else None
 
     @property
+    @also_in_json(after="passed")
     def interval(self) -> tuple[float, float] | None:
         """The 95 % interval of the share that passes; None if nothing was judged."""
         trials = sum(trial.is_judged for trial in self.trials)
@@ -123,11 +136,25 @@ class Variant:
         return sum(each) / len(each)
 
     @property
+    @also_in_json(after="interval", flat=True)
+    def figures(self) -> Mapping[str, object]:
+        """The figures of its trials, for programs that only show them."""
+        judged = [trial for trial in self.trials if trial.is_judged]
+        costs = [trial.cost_usd for trial in judged]
+        return {
+            "all_passed": {times: self.all_passed(times) for times in range(1, self.repeat + 1)},
+            "requests": sum(trial.requests for trial in judged),
+            "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
+            "seconds": round(sum(trial.seconds or 0 for trial in judged), 3),
+        }
+
+    @property
     def cases(self) -> tuple[str, ...]:
         """The cases, in their order."""
         return tuple(dict.fromkeys(trial.case for trial in self.trials))
 
     @property
+    @also_in_json(after="recording")
     def recorded_usd(self) -> float | None:
         """The original cost of all answers from a recording; None if that is unknown, or there were none."""
         costs = [trial.recorded_usd for trial in self.trials if trial.is_judged]
@@ -154,7 +181,7 @@ class Held:
     missed: tuple[Missed, ...] = ()
     """Of recorded variants, in which nothing is chance."""
     regressions: tuple[Regression, ...] = ()
-    """Each other variant compared with its predecessor."""
+    """Each other variant compared with that of the baseline, or without one, with the first variant."""
     lacking: tuple[str, ...] = ()
     """The cases of the baseline that no longer exist, or were not judged."""
     comparisons: tuple[VariantComparison, ...] = ()
@@ -189,22 +216,51 @@ class Evaluated:
     name: str
     """Of the eval."""
     entry: str
-    began: float
-    """Seconds since 1970."""
     digest: str
     """Of the file of the eval."""
+    began: float = field(metadata=in_json(by=utc_milliseconds))
+    """Seconds since 1970."""
     repeat: int
     records: bool = False
     """Whether a recording is written once all is run."""
-    cases: tuple[str, ...]
-    variants: tuple[Variant, ...]
     reason: str | None = None
     """Why not everything was run."""
     interrupted: bool = False
+    cases: tuple[str, ...]
+    variants: tuple[Variant, ...]
     held: Held | None = None
     """None if there is no gate."""
 
     @property
+    @also_in_json(after="records")
+    def finished(self) -> bool:
+        """Whether all trials are over."""
+        return not self.unfinished
+
+    @property
+    @also_in_json("cases", part=IN_FULL)
+    def cases_by_variant(self) -> list[Mapping[str, object]]:
+        """Each case by variant: the share that passed, the runs, and the variants with another result."""
+        return [
+            {
+                "name": case,
+                "passed": {variant.label: variant.share(case) for variant in self.variants},
+                "runs": {
+                    variant.label: [trial.run or None for trial in variant.trials if trial.case == case]
+                    for variant in self.variants
+                },
+                "differs": self.differing(case),
+            }
+            for case in self.cases
+        ]
+
+    def differing(self, case: str) -> list[str]:
+        """The labels of the variants whose result in a case differs from that of the first."""
+        first, *others = self.variants
+        return [variant.label for variant in others if _shown(variant, case) != _shown(first, case)]
+
+    @property
+    @also_in_json(after="variants")
     def comparisons(self) -> tuple[VariantComparison, ...]:
         """Each variant against the first."""
         first, *others = self.variants
@@ -214,3 +270,12 @@ class Evaluated:
     def unfinished(self) -> int:
         """The number of unfinished trials."""
         return sum(not trial.is_judged for variant in self.variants for trial in variant.trials)
+
+
+def _shown(variant: Variant, case: str) -> list[object]:
+    """The comparable parts of a case: the ends of its trials, their outputs and judgements."""
+    return [
+        (trial.state, json.dumps(trial.output), [(each.evaluator, each.value) for each in trial.judgements])
+        for trial in variant.trials
+        if trial.case == case
+    ]

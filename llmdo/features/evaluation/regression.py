@@ -14,7 +14,7 @@ from math import comb, sqrt
 from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING
 
-from llmdo.base.values import dataclass
+from llmdo.base.values import also_in_json, dataclass
 from llmdo.features.evaluation.statistics import LEVEL as TWO_SIDED
 from llmdo.features.evaluation.statistics import PERCENT
 
@@ -50,7 +50,7 @@ class CaseTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regression:
-    """The comparison of one variant with its predecessor in a gate."""
+    """The comparison of one variant with that of the baseline, or with the first variant, in a gate."""
 
     before: str
     after: str
@@ -71,11 +71,13 @@ class Regression:
     """The cases that passed in most of their trials before and fail in most now."""
 
     @property
+    @also_in_json("shown")
     def is_shown(self) -> bool:
         """Whether chance alone would rarely do that."""
         return self.p < self.level
 
     @property
+    @also_in_json("worse")
     def is_worse(self) -> bool:
         """Whether the gate fails: a loss is shown, and a loss of `by` is not ruled out."""
         return self.is_shown and not self.is_ruled_out
@@ -86,6 +88,7 @@ class Regression:
         return self.high < self.by
 
     @property
+    @also_in_json()
     def sentence(self) -> str:
         """A sentence in plain words."""
         by = f"`--by {self.by:g}`"

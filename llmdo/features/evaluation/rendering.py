@@ -8,9 +8,11 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from llmdo.base import jsonable
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import excerpt, shown
-from llmdo.features.evaluation.document import document
+from llmdo.base.jsonable import record
+from llmdo.features.evaluation.document import SCHEMA, document
 from llmdo.render.amounts import counted
 
 if TYPE_CHECKING:
@@ -192,16 +194,8 @@ def listed(evaluations: Iterable[Evaluated]) -> str:
 
 def listed_as_json(evaluations: Iterable[Evaluated]) -> str:
     """The document `llmdo.evaluations/1`, each without its trials."""
-    listed_evaluations = []
-    for each in evaluations:
-        data = document(each)
-        data["variants"] = [
-            {key: value for key, value in variant.items() if key != "trials"}
-            for variant in data["variants"]  # type: ignore[attr-defined]
-        ]
-        listed_evaluations.append({key: value for key, value in data.items() if key != "cases"})
-    record = {"schema": "llmdo.evaluations/1", "evaluations": listed_evaluations}
-    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+    every = [{"schema": SCHEMA, **record(each)} for each in evaluations]
+    return jsonable.document("llmdo.evaluations/1", {"evaluations": every})
 
 
 def _when(began: float) -> str:

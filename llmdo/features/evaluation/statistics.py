@@ -7,18 +7,18 @@ from random import Random
 from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING
 
-from llmdo.base.values import dataclass
+from llmdo.base.values import also_in_json, dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Protocol
 
     class Shares(Protocol):
-        """The shares of each case that passed."""
+        """The trials of cases, and the share of each case's trials that passed."""
 
         @property
         def label(self) -> str:
-            """Their name."""
+            """The name of the compared side."""
 
         @property
         def cases(self) -> tuple[str, ...]:
@@ -53,11 +53,13 @@ class VariantComparison:
     """The upper end of the 95 % interval of the means of resampled cases; `low` is the lower."""
 
     @property
+    @also_in_json("shown")
     def is_shown(self) -> bool:
         """Whether chance alone would rarely do that."""
         return self.p < LEVEL
 
     @property
+    @also_in_json()
     def sentence(self) -> str:
         """A sentence in plain words."""
         cases = "case" if self.better == 1 else "cases"

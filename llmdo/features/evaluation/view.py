@@ -5,25 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.features.evaluation import commands as service
-from llmdo.features.evaluation.document import differing
 from llmdo.features.evaluation.gate import EvalGate
 from llmdo.features.evaluation.rendering import cell, passed, reasons, totals, verdicts
 from llmdo.features.page.endpoints import Endpoint, Inquiry
-from llmdo.render.watched import as_json
 
 if TYPE_CHECKING:
-    from llmdo.base.values import Json
     from llmdo.features.evaluation.outcome import Evaluated, Trial, Variant
     from llmdo.features.page.subject import Subject
 
 
-def listed(subject: Subject, inquiry: Inquiry) -> Json:
+def listed(subject: Subject, inquiry: Inquiry) -> object:
     """All evaluations, the latest first."""
     del inquiry
     return {"evaluations": [_head(evaluated) for evaluated in service.listed(subject.with_runs)]}
 
 
-def about(subject: Subject, inquiry: Inquiry) -> Json:
+def about(subject: Subject, inquiry: Inquiry) -> object:
     """One evaluation, case by case."""
     evaluated = service.show(subject.with_runs, inquiry.text("evaluation"), EvalGate())
     return {
@@ -37,7 +34,7 @@ def about(subject: Subject, inquiry: Inquiry) -> Json:
         "cases": [
             {
                 "name": case,
-                "differs": bool(differing(evaluated, case)),
+                "differs": bool(evaluated.differing(case)),
                 "cells": [_cell(variant, case, evaluated.repeat) for variant in evaluated.variants],
             }
             for case in evaluated.cases
@@ -45,7 +42,7 @@ def about(subject: Subject, inquiry: Inquiry) -> Json:
     }
 
 
-def _head(evaluated: Evaluated) -> dict[str, Json]:
+def _head(evaluated: Evaluated) -> dict[str, object]:
     return {
         "evaluation": evaluated.id,
         "name": evaluated.name,
@@ -59,20 +56,20 @@ def _head(evaluated: Evaluated) -> dict[str, Json]:
     }
 
 
-def _cell(variant: Variant, case: str, repeat: int) -> dict[str, Json]:
+def _cell(variant: Variant, case: str, repeat: int) -> dict[str, object]:
     text, shade = cell(variant, case, repeat)
     trials = [trial for trial in variant.trials if trial.case == case]
     return {"text": text, "shade": shade, "trials": [_trial(trial) for trial in trials]}
 
 
-def _trial(trial: Trial) -> dict[str, Json]:
+def _trial(trial: Trial) -> dict[str, object]:
     return {
         "number": trial.number,
         "run": trial.run if trial.state != "queued" else "",
         "state": trial.state,
         "passed": trial.passed if trial.is_judged else None,
-        "why": as_json(reasons([trial])) if trial.is_judged else [trial.error] if trial.error else [],
-        "judges": as_json(list(dict.fromkeys(each.run for each in trial.judgements if each.run))),
+        "why": reasons([trial]) if trial.is_judged else [trial.error] if trial.error else [],
+        "judges": list(dict.fromkeys(each.run for each in trial.judgements if each.run)),
     }
 
 

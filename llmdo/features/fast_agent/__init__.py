@@ -24,5 +24,12 @@ BESIDE = tuple(f"agents/*{suffix}" for suffix in SUFFIXES)
 
 EXTENSION = Extension(
     name="fast-agent",
-    formats={"fast-agent": ForeignFormat(FILES, "llmdo.features.fast_agent")},
+    formats={
+        "fast-agent": ForeignFormat(
+            FILES,
+            "llmdo.features.fast_agent",
+            "fast-agent",
+            below=(f"{HOME}/{AGENTS[0]}/*.md", f"{HOME}/{CONFIGURATIONS[0]}"),
+        )
+    },
 )

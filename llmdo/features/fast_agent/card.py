@@ -14,14 +14,12 @@ from llmdo.features.fast_agent.table import TABLE
 from llmdo.foreign import servers
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, capability_of
 from llmdo.graph.described import Server
-from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.foreign.files import Files
-    from llmdo.foreign.lines import Line
     from llmdo.syntax.document import Document
 
 _COMMON = {"default", "description", "instruction", "name", "schema_version", "tool_only", "type"}
@@ -160,7 +158,8 @@ class CardReader:
         if self.card.kind == "a2a":
             line = _LINES["agent of another machine"]
             capabilities = (*line.capabilities, capability_of(self.card.name))
-            yield _grant("another machine", replace(line, tool=self.card.name, capabilities=capabilities), at)
+            own = replace(line, tool=self.card.name, capabilities=capabilities)
+            yield own.grant(at, _ORIGIN, toolset="another machine")
         yield from self._of_servers()
         for number, entry in enumerate(items(data.get("function_tools"))):
             place = self.card.place("function_tools", number)
@@ -169,12 +168,12 @@ class CardReader:
             yield from self._of_function(data["function_tools"], self.card.place("function_tools"))
         if shell := self._shell():
             for name in ("shell", "read_text_file", "write_text_file"):
-                yield _grant("shell", _LINES[name], shell)
+                yield _LINES[name].grant(shell, _ORIGIN, toolset="shell")
         if data.get("harness_tools", self.card.kind == SMART) is True:
             place = self.card.place("harness_tools" if "harness_tools" in data else "type")
-            yield _grant("harness_tools", _LINES["harness_tools"], place)
+            yield _LINES["harness_tools"].grant(place, _ORIGIN)
         for name, place in self._web(at):
-            yield _grant(name, _LINES[name], place)
+            yield _LINES[name].grant(place, _ORIGIN, toolset=name)
 
     def _shell(self) -> Place | None:
         """The source of the agent's shell: the card, or skills, which need one to run."""
@@ -205,7 +204,7 @@ class CardReader:
         if entrypoint:
             name = excerpt(entrypoint.rpartition(":")[2] or entrypoint, MAX_NAME)
             line = replace(_LINES["function_tools"], tool=name, capabilities=(capability_of(name),))
-            yield _grant(name, line, place)
+            yield line.grant(place, _ORIGIN, toolset=name)
 
     def _of_servers(self) -> Iterator[Grant]:
         data = self.card.document.data
@@ -270,15 +269,3 @@ def server_at(entry: object) -> Server:
         return Server(url=target)
     command, *args = target.split()
     return Server(command=command, args=tuple(args))
-
-
-def _grant(toolset: str, line: Line, at: Place) -> Grant:
-    return Grant(
-        toolset=toolset,
-        tool=line.tool,
-        capabilities=tuple(map(Capability, line.capabilities)),
-        decision=line.decision,
-        origin=_ORIGIN,
-        at=at,
-        is_open=line.assurance == "open",
-    )

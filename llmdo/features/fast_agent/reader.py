@@ -145,7 +145,7 @@ class _Configurations:
 
 
 def _card(files: Files, path: str, *, is_sure: bool = True) -> Card | None:
-    """The card at `path`, or None. In folders of other tools' agents too, its keys have to be those of a card."""
+    """The card at `path`, or None. Unless `is_sure`, it must have keys of a card: other tools keep agents there too."""
     name = PurePosixPath(path)
     if name.stem.lower() in ("readme", "skill"):
         return None

@@ -22,7 +22,7 @@ RELEASE = 2.0  # seconds between two looks for what is due
 def reap(queue: Queue, workers: FleetWorkers) -> tuple[QueuedRun, ...]:
     """The entries taken from dead workers; nothing if another process is doing that.
 
-    A run is taken by its owner, never by the age of a heartbeat: a worker that is alive keeps its own.
+    The worker that has a run decides, never the age of a heartbeat: a worker that is alive keeps its own.
     """
     with workers.reaping() as is_alone:
         if not is_alone:

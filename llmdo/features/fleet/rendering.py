@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
+from llmdo.base.jsonable import document
 from llmdo.render.amounts import counted
 
 if TYPE_CHECKING:
@@ -70,14 +70,13 @@ def short(lock: str) -> str:
 
 def as_json(status: FleetStatus) -> str:
     """The document `llmdo.fleet/1`."""
-    return json.dumps(record(status), indent=2, ensure_ascii=False) + "\n"
+    return document("llmdo.fleet/1", record(status))
 
 
 def record(status: FleetStatus) -> dict[str, Json]:
     """The same as plain data."""
     unclaimed, orphans = status.unclaimed, status.orphans
     return {
-        "schema": "llmdo.fleet/1",
         "per_minute": round(status.per_minute, 3),
         "workers": [
             {

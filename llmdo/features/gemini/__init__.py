@@ -13,5 +13,5 @@ FILES = (AGENTS, SETTINGS, *EXTENSIONS, POLICIES)
 
 EXTENSION = Extension(
     name="gemini",
-    formats={"gemini": ForeignFormat(FILES, "llmdo.features.gemini")},
+    formats={"gemini": ForeignFormat(FILES, "llmdo.features.gemini", "Gemini CLI", below=(AGENTS, SETTINGS))},
 )

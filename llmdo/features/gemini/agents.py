@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import did_you_mean, excerpt
 from llmdo.base.parts import text
 from llmdo.base.values import dataclass
-from llmdo.features.gemini.rules import LINES, GeminiRules, tool_called
+from llmdo.features.gemini.settings import LINES, ORIGIN, GeminiRules, tool_called
 from llmdo.foreign import servers
 from llmdo.foreign.lines import Line
-from llmdo.foreign.team import MAX_NAME, Agent, Grant, capability_of
+from llmdo.foreign.team import MAX_NAME, Agent, capability_of
 from llmdo.graph.described import Server
-from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.reading import Text
+    from llmdo.foreign.team import Grant
     from llmdo.syntax.document import Document
 
 LOCAL = frozenset({
@@ -189,16 +189,8 @@ class AgentFile:
 
     def _of_another_machine(self, at: Place) -> Grant:
         name = text(self.header["name"])
-        capabilities = (capability_of(name), "data.untrusted", "net.connect")
-        return Grant(
-            toolset="another machine",
-            tool=name,
-            capabilities=tuple(map(Capability, capabilities)),
-            decision="allowed",
-            origin="Gemini CLI, where no rule says anything",
-            at=at,
-            is_open=True,
-        )
+        line = Line(name, (capability_of(name), "data.untrusted", "net.connect"), "allowed", "open", "")
+        return line.grant(at, ORIGIN, toolset="another machine")
 
     def _of_tool(self, name: str, place: Place) -> Iterator[Grant]:
         rules, known = self.home.rules, self.home.servers

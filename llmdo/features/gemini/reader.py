@@ -10,12 +10,10 @@ from llmdo.base.parts import table, text
 from llmdo.base.values import replace
 from llmdo.features.gemini import AGENTS, EXTENSIONS, MANIFEST, POLICIES, SETTINGS
 from llmdo.features.gemini.agents import LOCAL, REMOTE, AgentFile, Home, note_trust, servers_of
-from llmdo.features.gemini.rules import GeminiRules, listed
-from llmdo.features.gemini.settings import judge_servers, rules_of
+from llmdo.features.gemini.settings import ORIGIN, GeminiRules, judge_servers, listed, rules_of, taken_away
 from llmdo.features.gemini.table import TABLE
 from llmdo.foreign.files import Files
-from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team
-from llmdo.policy.authority import Capability
+from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -100,7 +98,8 @@ def _extension(files: Files, path: str) -> Iterator[Agent]:
     servers = {
         server: replace(each, trust=None) for server, each in servers_of(document, "mcpServers").items()
     }
-    home = Home(GeminiRules(excluded=listed(files.texts(document, "excludeTools"))), servers)
+    excluded = taken_away(listed(files.texts(document, "excludeTools"), "blocked"))
+    home = Home(GeminiRules(rules=excluded), servers)
     paths = files.find([f"{folder}agents/*.md"]) if not files.tree.only else ()
     agents = list(_agents(files, home, paths, is_entry=False))
     yield _session(excerpt(f"{SESSION} with {name}", MAX_NAME), document, home, agents)
@@ -123,8 +122,6 @@ def _session(name: str, document: Document, home: Home, agents: Iterable[Agent])
     return Agent(
         name=name,
         at=at,
-        path="",
-        prompt="",
         header=document.data,
         description="The session of Gemini CLI.",
         grants=tuple(home.everything(at)),
@@ -136,22 +133,11 @@ def _session(name: str, document: Document, home: Home, agents: Iterable[Agent])
 
 def _browser(at: Place) -> Agent:
     """The built-in agent of Gemini CLI with a browser, off by default."""
-    grant = Grant(
-        toolset="a browser",
-        tool=BROWSER,
-        capabilities=tuple(map(Capability, _BROWSER_LINE.capabilities)),
-        decision=_BROWSER_LINE.decision,
-        origin="Gemini CLI, where no rule says anything",
-        at=at,
-        is_open=True,
-    )
     return Agent(
         name=BROWSER,
         at=at,
-        path="",
-        prompt="",
         description="Built into Gemini CLI.",
-        grants=(grant,),
+        grants=(_BROWSER_LINE.grant(at, ORIGIN, toolset="a browser"),),
         is_entry=False,
     )
 

@@ -1,22 +1,47 @@
-"""`settings.json` of Gemini CLI: its misspelt keys, and its rules."""
+"""`settings.json` of Gemini CLI: its misspelt keys, and its decisions about tools.
+
+They are in the lists of `tools`, in the servers that it trusts, and in the approval mode.
+"""
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table
-from llmdo.features.gemini.rules import LINES, MODES, GeminiRules, Listed, listed
-from llmdo.foreign import reading
+from llmdo.base.values import dataclass, replace
+from llmdo.features.gemini.table import TABLE
+from llmdo.foreign import reading, servers
+from llmdo.foreign.commands import commands
+from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
+from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.foreign.files import Files
+    from llmdo.foreign.lines import Line
+    from llmdo.foreign.team import Grant
     from llmdo.graph.described import Server
+    from llmdo.policy.authority import Capability
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Document
 
+LINES = {line.tool: line for line in TABLE if line.tool.islower() and line.tool != "browser_agent"}
+"""The built-in tools."""
+MODES = ("default", "auto_edit", "plan")
+"""The modes that a file can set. `plan` ends as soon as a person says so: it counts as `default`."""
+EDITS_UNASKED = frozenset({"replace", "web_fetch", "write_file"})
+"""The tools that `auto_edit` no longer asks about."""
+_OLD_NAMES = {
+    "EditTool": "replace", "GlobTool": "glob", "GrepTool": "grep_search", "LSTool": "list_directory",
+    "MemoryTool": "save_memory", "ReadFileTool": "read_file", "ReadManyFilesTool": "read_many_files",
+    "RipGrepTool": "grep_search", "ShellTool": "run_shell_command", "WebFetchTool": "web_fetch",
+    "WebSearchTool": "google_web_search", "WriteFileTool": "write_file", "search_file_content": "grep_search",
+}  # fmt: skip
+"""Former names of tools, and names in the code, which lists of tools may use as well."""
 SECTIONS = {
     "agents": ("browser", "overrides"),
     "experimental": ("enableAgents",),
@@ -57,12 +82,92 @@ _MOVED = {
 """Keys that decided something before version 0.3, and their later names."""
 
 
+def _part(capability: Capability, pattern: str) -> Capability:
+    return commands(pattern, is_prefix=True) if capability == UNLISTED else capability
+
+
+RULES = RuleTable(
+    order=STRICTEST,
+    text=form(r"[\w*.:-]+"),
+    names=lambda rule, tool: fnmatchcase(tool, rule.tool),  # of a server all together: `mcp_SERVER_*`
+    part=_part,
+)
+ORIGIN = "Gemini CLI, where no rule says anything"
+
+
+def tool_called(name: str) -> str:
+    """The present tool for `name`."""
+    return _OLD_NAMES.get(name, name)
+
+
+def listed(items: Iterable[tuple[str, Place]], decision: Decision) -> tuple[PermissionRule, ...]:
+    """The items of a list of tools as rules; others are left out."""
+    rules = (RULES.rule(text, decision, at) for text, at in items)
+    return tuple(replace(rule, tool=tool_called(rule.tool)) for rule in rules if rule)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeminiRules:
+    """The rules in settings about tools and servers, for a session and for all agents below it."""
+
+    core: tuple[PermissionRule, ...] | None = None
+    """The only built-in tools, which are not asked about; None for all of them."""
+    rules: tuple[PermissionRule, ...] = ()
+    """Those about servers as well."""
+    mode: str = "default"
+    mode_at: Place | None = None
+    servers_allowed: Mapping[str, Place] | None = None
+    servers_excluded: frozenset[str] = frozenset()
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """The tools that are taken away as a whole."""
+        names = (rule.tool for rule in self.rules if rule.decision == "blocked")
+        return tuple(name for name in names if name in LINES or name.startswith("mcp_"))
+
+    def grants(self, line: Line, at: Place, toolset: str | None = None) -> Iterator[Grant]:
+        """The decisions about one built-in tool: about all of it, and about milder commands."""
+        if not line.capabilities or line.tool == "invoke_agent":
+            return
+        if self.core is not None and not RULES.about(self.core, line.tool):
+            return
+        default, default_at = self._default(line)
+        for ruling in RULES.rulings((*self.rules, *(self.core or ())), line.tool, line.raised, default):
+            if ruling.decision != "blocked":  # what is taken away is not there at all
+                origin = _origin(ruling.rule.at if ruling.rule else default_at)
+                yield ruling.grant(line, at, origin, toolset=toolset, otherwise_at=default_at)
+
+    def server(self, name: str, server: Server, at: Place, trust: Place | None) -> Iterator[Grant]:
+        """The decision about the tools of a server, which `trust` lets go unasked."""
+        is_out = self.servers_allowed is not None and name not in self.servers_allowed
+        rule = RULES.decided(RULES.about(self.rules, f"mcp_{name}_*"))
+        if is_out or name in self.servers_excluded or (rule and rule.decision == "blocked"):
+            return
+        by = rule.at if rule else None
+        if rule is None or rule.decision == "allowed":
+            by = trust or (self.servers_allowed or {}).get(name) or by
+        decision: Decision = rule.decision if rule else "allowed" if by else "needs_approval"
+        yield replace(servers.grant(name, server, at, decision, _origin(by)), rule_at=by)
+
+    def _default(self, line: Line) -> tuple[Decision, Place | None]:
+        """The decision about a tool if no rule is about all of it."""
+        if self.core is not None:
+            return "blocked", None
+        if self.mode == "auto_edit" and line.tool in EDITS_UNASKED:
+            return "allowed", self.mode_at
+        return line.decision, None
+
+
+def _origin(rule: Place | None) -> str:
+    return rule.document.source.path if rule else ORIGIN
+
+
 def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server, Place]]) -> GeminiRules:
     """The rules of a project, with ineffective settings noted."""
     _judge_keys(files, document)
-    allowed = _tools(files, document, "tools", "allowed")
+    allowed = _tools(files, document, "allowed", "tools", "allowed")
     # Older versions heed the old key. What it allows may go unasked; what the others forbid is there today.
-    allowed += _tools(files, document, "allowedTools")
+    allowed += _tools(files, document, "allowed", "allowedTools")
     for each in allowed:
         if each.tool == "run_shell_command" and each.pattern is None:
             message = "this allows every command without a question"
@@ -74,11 +179,12 @@ def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server,
         if name not in known and name != "*":
             files.unknown_server(at, name, known)
     mode, mode_at = _mode(files, document)
+    only = _tools(files, document, "allowed", "tools", "core") if isinstance(core, list) else None
+    asking = _tools(files, document, "needs_approval", "tools", "confirmationRequired")
+    excluded = _tools(files, document, "blocked", "tools", "exclude")
     return GeminiRules(
-        core=_tools(files, document, "tools", "core") if isinstance(core, list) else None,
-        allowed=allowed,
-        needs_confirmation=_tools(files, document, "tools", "confirmationRequired"),
-        excluded=_tools(files, document, "tools", "exclude"),
+        core=only,
+        rules=(*taken_away(excluded), *(replace(rule, pattern=None) for rule in asking), *allowed),
         mode=mode,
         mode_at=mode_at,
         servers_allowed=None if "*" in servers_allowed else servers_allowed or None,
@@ -104,9 +210,14 @@ def judge_servers(files: Files, document: Document, key: str = "mcpServers") -> 
         files.misspelt_keys(document, SERVER_KEYS, key, name)
 
 
-def _tools(files: Files, document: Document, *route: str) -> tuple[Listed, ...]:
+def taken_away(excluded: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
+    """The rules that hold of those that exclude tools: a part of one is not excluded by any current version."""
+    return tuple(rule for rule in excluded if rule.pattern is None)
+
+
+def _tools(files: Files, document: Document, decision: Decision, *route: str) -> tuple[PermissionRule, ...]:
     """The tools in a list, with apparent misspellings noted: the rest may be of a server."""
-    items = listed(files.texts(document, *route))
+    items = listed(files.texts(document, *route), decision)
     for item in items:
         if near := reading.misspelt(item.tool, LINES):
             message = f"Gemini CLI has no tool `{excerpt(item.tool)}`"

@@ -8,5 +8,5 @@ FILES = (".github/workflows/*.md", "workflows/*.md")
 
 EXTENSION = Extension(
     name="gh-aw",
-    formats={"gh-aw": ForeignFormat(FILES, "llmdo.features.gh_aw")},
+    formats={"gh-aw": ForeignFormat(FILES, "llmdo.features.gh_aw", "GitHub Agentic Workflows")},
 )

@@ -7,11 +7,11 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.parts import items
 from llmdo.base.values import dataclass, field
 from llmdo.features.gh_aw import FILES
-from llmdo.features.gh_aw.network import FIREWALL, is_sandboxed
 from llmdo.features.gh_aw.strangers import opened
-from llmdo.features.gh_aw.tools import grants_of, judge_tools
+from llmdo.features.gh_aw.tools import FIREWALL, grants_of, is_sandboxed, judge_tools
 from llmdo.foreign.files import Files
 from llmdo.foreign.team import Agent, Team
 from llmdo.syntax.discovery import leaves
@@ -110,8 +110,7 @@ class _WorkflowReader:
         seen = {main.source.path}
         while waiting:
             importing = waiting.pop()
-            listed = importing.data.get("imports")
-            for number, entry in enumerate(listed if isinstance(listed, list) else ()):
+            for number, entry in enumerate(items(importing.data.get("imports"))):
                 name = entry.get("path", entry.get("uses")) if isinstance(entry, dict) else entry
                 path, is_optional = _path_of(str(name), importing.source.path)
                 if path in seen:

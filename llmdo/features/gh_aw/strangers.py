@@ -39,7 +39,7 @@ def is_filtered(value: object) -> bool:
 
 
 def opened(main: Document) -> Iterator[tuple[str, Place]]:
-    """The events by which anyone can start a workflow, with their places: if it says `roles: all`."""
+    """The events by which anyone can start a workflow, with their places; none unless it says `roles: all`."""
     on: object = main.data.get("on")
     events = table(on)
     roles = events.get("roles", main.data.get("roles"))

@@ -1,11 +1,11 @@
-"""The tools of a workflow of gh-aw: those its files name, and those its compiler adds."""
+"""The tools of a workflow of gh-aw, which its files name or its compiler adds, and the hosts that commands send to."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, replace
-from llmdo.features.gh_aw.network import is_sandboxed, sent_to
 from llmdo.features.gh_aw.strangers import fetched, is_filtered, opened
 from llmdo.features.gh_aw.table import TABLE
 from llmdo.foreign import servers
@@ -21,6 +21,59 @@ if TYPE_CHECKING:
 
     from llmdo.foreign.files import Files
     from llmdo.syntax.document import Document
+
+FIREWALL = "firewall"
+CONNECTS = "net.connect"
+
+NOBODYS = frozenset({"127.0.0.1", "defaults", "local", "localhost"})
+"""Allowed items that send to nobody: certificates, package mirrors of the system, the machine itself."""
+
+_HOST = re.compile(
+    r"(?:https?://)?(?:\*\.)?(?P<host>[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)(?::\d+)?/?"
+)
+
+
+def is_sandboxed(main: Document) -> bool:
+    """Whether the agent runs behind gh-aw's firewall, which it does unless a workflow switches that off."""
+    sandbox: object = main.data.get("sandbox")
+    if sandbox is False or (isinstance(sandbox, dict) and sandbox.get("agent") is False):
+        return False
+    network: object = main.data.get("network")
+    # The older way to say so.
+    return not (isinstance(network, dict) and network.get("firewall") in (False, "disable"))
+
+
+def sent_to(documents: Sequence[Document]) -> tuple[Capability, ...]:
+    """The targets of commands: a host or a named set of hosts each; by its own header, the first, and its imports.
+
+    Without a firewall that is everything, and also if an item is no host that can be known.
+    """
+    if not is_sandboxed(documents[0]):
+        return (Capability(CONNECTS),)
+    hosts = {host for document in documents for host in _allowed_hosts(document)}
+    if None in hosts:
+        return (Capability(CONNECTS),)
+    return tuple(Capability(CONNECTS, host) for host in sorted(filter(None, hosts)) if host not in NOBODYS)
+
+
+def _allowed_hosts(document: Document) -> Iterator[str | None]:
+    """The hosts and sets of hosts that a header allows; None for all, or for an unknown one."""
+    network: object = document.data.get("network")
+    if not isinstance(network, dict):
+        return
+    allowed = network.get("allowed")
+    blocked = set(_texts(network.get("blocked")))
+    for item in _texts(allowed):
+        if item not in blocked:
+            host = _HOST.fullmatch(item)
+            yield host["host"].lower() if host else None
+    if network.get("allowed-input") is True:
+        yield None  # whoever calls the workflow adds to it
+
+
+def _texts(value: object) -> Iterable[str]:
+    return map(str, value) if isinstance(value, list) else ()
+
 
 DEFAULT = "default tools"
 """The name in paths of the tools that the compiler adds."""
@@ -95,7 +148,7 @@ def judge_tools(files: Files, document: Document) -> None:
 
 
 def _tools(documents: Iterable[Document]) -> Mapping[str, _NamedTool]:
-    """The settings of each tool: the first non-empty ones, of lists all together."""
+    """The settings of each tool: those of its first mention, or `true` of a later one; lists are joined."""
     tools_by_name: dict[str, _NamedTool] = {}
     for document in documents:
         tools: object = document.data.get("tools")
@@ -189,14 +242,5 @@ def _confined(grant: Grant, documents: Sequence[Document]) -> Grant:
 
 def _grants(line: Line, toolset: str, tool: str, at: Place, narrower: str | None = None) -> Iterator[Grant]:
     if line.capabilities:
-        yield Grant(
-            toolset=toolset,
-            tool=tool,
-            capabilities=tuple(map(Capability.parse, line.capabilities)),
-            decision=line.decision,
-            origin=ORIGIN,
-            at=at,
-            is_open=line.assurance == "open",
-            is_default=toolset == DEFAULT,
-            narrower=narrower,
-        )
+        grant = line.grant(at, ORIGIN, toolset=toolset, tool=tool)
+        yield replace(grant, is_default=toolset == DEFAULT, narrower=narrower)

@@ -9,5 +9,5 @@ FILES = (".github/workflows/*.yml", ".github/workflows/*.yaml")
 EXTENSION = Extension(
     name="github-actions",
     needs=("claude", "codex", "gemini", "opencode"),
-    formats={"github-actions": ForeignFormat(FILES, "llmdo.features.github_actions")},
+    formats={"github-actions": ForeignFormat(FILES, "llmdo.features.github_actions", "GitHub Actions")},
 )

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import finding
 from llmdo.base.parts import table
 from llmdo.base.values import replace
-from llmdo.features.claude.modes import Mode
-from llmdo.features.claude.rules import rule_of
-from llmdo.features.claude.settings import settings_of
+from llmdo.features.claude.rules import RULES
+from llmdo.features.claude.settings import Mode, settings_of
 from llmdo.features.claude.table import TABLE
 from llmdo.features.github_actions.claude_options import BYPASSES, OF_V0, TOOL, claude_options, is_v0, is_v1
 from llmdo.features.github_actions.table import CLAUDE_TOOLS
@@ -121,7 +120,7 @@ def _settings(site: Site, tree: Tree, options: ClaudeOptions) -> ClaudeSettings:
         ("allowed", options.allowed), ("blocked", options.denied),
     )  # fmt: skip
     rules = [
-        rule_of(tool, decision, site.spot(at, tool)) for decision, listed in lists for tool, at in listed
+        RULES.rule(tool, decision, site.spot(at, tool)) for decision, listed in lists for tool, at in listed
     ]
     return replace(read, rules=(*read.rules, *filter(None, rules)), asks_in_plan=True)
 
@@ -152,16 +151,17 @@ def _bash(
 ) -> Iterator[Grant]:
     at = site.at
     first = next(iter(settings.grants(_LINES["Bash"], at, mode)))
-    whole = next((rule.at for rule in settings.rules if rule.names("Bash") and rule.is_whole("Bash")), None)
+    rules = RULES.about(settings.rules, "Bash")
+    whole = next((rule.at for rule in rules if RULES.whole(rule, "Bash")), None)
     if first.decision == "allowed":
         yield from by_shell(site, token, "Bash", whole or (options.mode[1] if options.mode else at))
         return
-    denied = [rule for rule in settings.rules if rule.decision == "blocked" and rule.names("Bash")]
-    if any(rule.is_whole("Bash") for rule in denied):
+    denied = [rule for rule in rules if rule.decision == "blocked"]
+    if any(RULES.whole(rule, "Bash") for rule in denied):
         return
     yield granted("read-only commands", "read-only commands", ("fs.list", "fs.read"), at)
-    for rule in settings.rules:
-        if rule.decision == "allowed" and rule.tool == "Bash" and not rule.is_whole("Bash"):
+    for rule in rules:
+        if rule.decision == "allowed" and rule.tool == "Bash" and not RULES.whole(rule, "Bash"):
             command = f"{_REST.sub('', rule.pattern or '')} "
             if not any(fnmatchcase(command, _REST.sub(" *", other.pattern or "")) for other in denied):
                 yield from by_command(site, token, rule.pattern or "", "Bash", rule.at)
@@ -188,7 +188,7 @@ def _of_servers(
     ]
     denied = [rule for rule in settings.rules if rule.decision == "blocked" and rule.pattern is None]
     for rule in allowed:
-        if any(other.names(rule.tool) for other in denied):
+        if RULES.about(denied, rule.tool):
             continue
         name, _, tool = rule.tool.removeprefix("mcp__").rstrip("*").rstrip("_").partition("__")
         if name.startswith("github") and name not in known:

@@ -1,13 +1,16 @@
-"""Gemini CLI, Copilot CLI, opencode and Cursor in a workflow: the permissions of each in unattended runs."""
+"""Codex, Copilot, Cursor, Gemini CLI and opencode in a workflow: the permissions of each in unattended runs."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import items, table, text
+from llmdo.base.parts import items, table
+from llmdo.base.values import dataclass, replace
 from llmdo.features.gemini import SETTINGS
+from llmdo.features.github_actions.scripts import EXPRESSION
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
@@ -16,21 +19,130 @@ from llmdo.features.github_actions.tokens import (
     by_shell,
     granted,
     token_of,
+    writes,
 )
-from llmdo.features.github_actions.workflow import TokenPermissions
+from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
+from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
+from llmdo.features.opencode.permissions import RULES, rules_of
 from llmdo.foreign import servers
-from llmdo.foreign.files import json_at
+from llmdo.foreign.files import Files, json_at
+from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.team import capability_of
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.features.github_actions.walking import Site
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
-    from llmdo.syntax.document import Place
+    from llmdo.policy.vocabulary import Decision
+
+FREE = "danger-full-access"
+
+_CODEX_BYPASSES = frozenset({"--dangerously-bypass-approvals-and-sandbox", "--yolo"})
+_SANDBOXES = frozenset({"read-only", "workspace-write"})
+_CODEX_CONFIG = ".codex/config.toml"
+_SANDBOX_MODE = re.compile(r"^sandbox_mode\s*=\s*[\"']([\w-]+)", re.MULTILINE)
+_SANDBOX_NETWORK = re.compile(r"^\s*network_access\s*=\s*true", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sandbox:
+    mode: str
+    at: Place
+    """The place that sets the mode."""
+    network: Place | None = None
+    """The place that opens the network to its commands, or None."""
+
+
+def codex_grants(site: Site, tree: Tree) -> Iterator[Grant]:
+    """Codex runs commands in a sandbox that keeps them off the network, unless it is switched off."""
+    sandbox = _sandbox(site, tree)
+    token = token_of(site)
+    yield _of_codex("web_search, cached", site.at)
+    if sandbox.mode == FREE:
+        yield from by_shell(site, token, "shell", sandbox.at)
+        return
+    if sandbox.mode not in _SANDBOXES:
+        yield granted("codex", "codex", [capability_of("codex")], sandbox.at, is_open=True)
+    for tool in ("shell, reading", "shell, in the sandbox"):
+        yield _of_codex(tool, sandbox.at)
+    if sandbox.mode != "read-only":
+        yield _of_codex("shell, in the workspace", sandbox.at)
+    if sandbox.network:
+        yield _of_codex("shell, with network_access", sandbox.network)
+        yield granted("token", "token", writes(token, *WRITABLE), token.at if token else sandbox.network)
+
+
+def _of_codex(tool: str, at: Place) -> Grant:
+    return granted(tool, tool, LINES[f"codex: {tool}"].capabilities, at)
+
+
+def codex_is_free(site: Site, tree: Tree) -> Place | None:
+    """The place that switches its sandbox off, or None."""
+    sandbox = _sandbox(site, tree)
+    return sandbox.at if sandbox.mode == FREE else None
+
+
+def _sandbox(site: Site, tree: Tree) -> _Sandbox:
+    """The sandbox: by default read-only for a command, writing to the checkout for an action."""
+    at = site.at
+    source, unread = tree.read(_CODEX_CONFIG) or (None, ())
+    config = source.text if source is not None and not unread else ""
+    network = at if _SANDBOX_NETWORK.search(config) else None
+    if site.run.words:
+        named = _SANDBOX_MODE.search(config)
+        return _sandbox_with(
+            _Sandbox(named[1] if named else "read-only", at, network), site.run.words[1:], at
+        )
+    sandbox = _Sandbox("workspace-write", at, network)
+    if mode := site.input("sandbox"):
+        sandbox = replace(sandbox, mode=mode[0], at=mode[1])
+    if (strategy := site.input("safety-strategy")) and strategy[0] == "read-only":
+        sandbox = replace(sandbox, mode="read-only", at=strategy[1])
+    if args := site.input("codex-args", "codex_args"):
+        sandbox = _sandbox_with(sandbox, _args_of_codex(args[0]), args[1])
+        if args[0].strip().startswith("${{"):
+            sandbox = replace(sandbox, mode=EXPRESSION, at=args[1])
+    return sandbox
+
+
+def _sandbox_with(sandbox: _Sandbox, words: Sequence[str], at: Place) -> _Sandbox:
+    """The sandbox with the changes by the flags of a command line."""
+    for number, word in enumerate(words):
+        flag, equals, value = word.partition("=")
+        value = value if equals else next(iter(words[number + 1 : number + 2]), "")
+        if flag in ("--sandbox", "-s"):
+            sandbox = replace(sandbox, mode=value, at=at)
+        elif word == "--full-auto":
+            sandbox = replace(sandbox, mode="workspace-write", at=at)
+        elif word in _CODEX_BYPASSES:
+            sandbox = replace(sandbox, mode=FREE, at=at)
+        elif flag in ("-c", "--config"):
+            setting = re.sub(r"[\s\"']", "", value)
+            if setting.startswith("sandbox_mode="):
+                sandbox = replace(sandbox, mode=setting.partition("=")[2], at=at)
+            elif setting.endswith("network_access=true"):
+                sandbox = replace(sandbox, network=at)
+    return sandbox
+
+
+def _args_of_codex(args: str) -> tuple[str, ...]:
+    if args.lstrip().startswith("["):
+        try:
+            return tuple(map(str, items(json.loads(args))))
+        except (ValueError, RecursionError):
+            return ()
+    try:
+        return tuple(shlex.split(re.sub(r"\$\{\{[^\n]*?\}\}", EXPRESSION, args)))
+    except ValueError:
+        return tuple(args.split())
+
 
 _ALL_OF_COPILOT = frozenset({"--allow-all", "--allow-all-tools", "--yolo"})
+_FLAGS_OF_COPILOT: dict[str, Decision] = {"--allow-tool": "allowed", "--deny-tool": "blocked"}
+_RULES_OF_COPILOT = RuleTable(order=STRICTEST, text=form(r"[^(]+?"))
 _CORE = re.compile(r"(?P<tool>\w+)(?:\((?P<what>.*)\))?", re.DOTALL)
 _SHELLS = frozenset({"ShellTool", "run_shell_command", "shell"})
 _GEMINI = {
@@ -137,30 +249,36 @@ def is_told_to_allow(site: Site) -> str | None:
 
 
 def copilot_grants(site: Site) -> Iterator[Grant]:
-    """Copilot CLI reads files and GitHub; its other tools need flags that allow them."""
-    at, token = site.at, token_of(site)
-    words = site.run.words
-    allowed = set(_values(words, "--allow-tool"))
-    denied = set(_values(words, "--deny-tool"))
-    everything = bool(_ALL_OF_COPILOT & set(words))
+    """Copilot CLI reads files and GitHub; its other tools need flags that allow them, and none that denies them."""
+    at, token, words = site.at, token_of(site), site.run.words
+    rules = [
+        rule
+        for flag, decision in _FLAGS_OF_COPILOT.items()
+        for value in _values(words, flag)
+        if (rule := _RULES_OF_COPILOT.rule(value, decision, at))
+    ]
+    if _values(words, "--allow-url"):
+        rules.append(PermissionRule("url", None, "allowed", at))
+    default: Decision = "allowed" if _ALL_OF_COPILOT & set(words) else "blocked"
     for tool in ("read", "github"):
         yield granted(tool, tool, LINES[f"copilot: {tool}"].capabilities, at)
-    if "write" not in denied and (everything or "write" in allowed):
-        yield granted("write", "write", LINES["copilot: write"].capabilities, at)
-    if everything or "url" in allowed or _values(words, "--allow-url"):
-        yield granted("url", "url", LINES["copilot: url"].capabilities, at)
-    if "shell" not in denied and (everything or "shell" in allowed):
-        yield from by_shell(site, token, "shell", at)
-    for entry in sorted(allowed - {"read", "shell", "url", "write"}):
-        tool, _, pattern = entry.partition("(")
-        if tool == "shell":
-            yield from by_command(site, token, pattern.rstrip(")"), "shell", at)
-        elif entry not in denied:
-            yield granted(tool, tool, LINES["copilot: SERVER"].capabilities, at, is_open=True)
+    own = ("write", "url", "shell")
+    servers_named = {rule.tool for rule in rules if rule.decision == "allowed"} - {"read", *own}
+    for tool in (*own, *sorted(servers_named)):
+        line = LINES[f"copilot: {tool if tool in own else 'SERVER'}"]
+        for ruling in _RULES_OF_COPILOT.rulings(rules, tool, line.raised, default):
+            if ruling.decision == "blocked":
+                continue
+            if tool != "shell":
+                yield granted(tool, tool, map(str, ruling.capabilities), at, is_open=tool not in own)
+            elif ruling.rule is None or ruling.rule.pattern is None:
+                yield from by_shell(site, token, tool, at)
+            else:
+                yield from by_command(site, token, ruling.rule.pattern, tool, at)
 
 
 def _values(words: tuple[str, ...], flag: str) -> list[str]:
-    """The values of a flag, one for each use."""
+    """The values of a flag over all its uses, each of which may list several."""
     values = [word.partition("=")[2] for word in words if word.startswith(f"{flag}=")]
     values += [words[number + 1] for number, word in enumerate(words[:-1]) if word == flag]
     return [part.strip() for value in values for part in re.split(r",(?![^(]*\))", value)]
@@ -171,25 +289,25 @@ def opencode_grants(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool]:
     at, token = site.at, token_of(site)
     if site.run.key == "uses" and (site.input("use_github_token") or ("false", at))[0] != "true":
         token = TokenPermissions(OF_AN_APP, at)
-    settings: Mapping[str, object] = {}
-    for path in ("opencode.json", "opencode.jsonc"):
-        if document := json_at(tree, path):
-            settings = document.data
-    permission = settings.get("permission")
-    rules: Mapping[str, object] = {"*": permission} if isinstance(permission, str) else table(permission)
+    documents = [document for path in OPENCODE_SETTINGS[:2] if (document := json_at(tree, path))][-1:]
+    rules = [rule for each in documents for rule in rules_of(Files(tree, "opencode"), Place(each, ()))]
     grants: list[Grant] = []
     for name, line in LINES.items():
         tool = name.removeprefix("opencode: ")
-        rule = rules.get(tool, rules.get("*", line.decision))
-        words = rule if isinstance(rule, str) else text(table(rule).get("*")) or "allow"
-        if tool == name or words in ("ask", "deny"):
+        if tool == name:
             continue
-        if tool == "bash":
-            grants += by_shell(site, token, tool, at)
-        else:
-            grants.append(granted(tool, tool, line.capabilities, at))
-    for name, server in table(settings, "mcp").items():
-        grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
+        for ruling in RULES.rulings(rules, tool, line.raised, line.decision):
+            if ruling.decision != "allowed":
+                continue  # nobody is there to be asked
+            if tool != "bash":
+                grants.append(granted(tool, tool, map(str, ruling.capabilities), at))
+            elif ruling.rule is None or RULES.whole(ruling.rule, tool):
+                grants += by_shell(site, token, tool, at)
+            else:
+                grants += by_command(site, token, ruling.rule.pattern or "", tool, at)
+    for each in documents:
+        for name, server in table(each.data, "mcp").items():
+            grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
     return tuple(grants), not rules
 
 

@@ -15,19 +15,19 @@ from llmdo.features.github_actions.claude_code import (
     claude_problems,
     strangers_of_action,
 )
-from llmdo.features.github_actions.codex import codex_grants, codex_is_free
 from llmdo.features.github_actions.other_agents import (
+    codex_grants,
+    codex_is_free,
     copilot_grants,
     cursor_grants,
     gemini_grants,
     is_told_to_allow,
     opencode_grants,
 )
-from llmdo.features.github_actions.runs import OTHER
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import granted
 from llmdo.features.github_actions.walking import WorkflowWalk
-from llmdo.features.github_actions.workflow import texts_of_step
+from llmdo.features.github_actions.workflow import OTHER, texts_of_step
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.foreign.tree import few
 

@@ -90,7 +90,7 @@ def granted(
     return Grant(
         toolset=toolset,
         tool=tool,
-        capabilities=tuple(map(Capability, dict.fromkeys(capabilities))),
+        capabilities=tuple(map(Capability.parse, dict.fromkeys(capabilities))),
         decision=decision,
         origin=ORIGIN,
         at=at,

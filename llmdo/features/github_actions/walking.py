@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, field, replace
-from llmdo.features.github_actions.runs import agents_in
 from llmdo.features.github_actions.workflow import (
     CALLED,
     TokenPermissions,
     Trigger,
     Variable,
+    agents_in,
     filled,
     inputs_of,
     jobs_before,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source, Span
-    from llmdo.features.github_actions.runs import AgentRun
+    from llmdo.features.github_actions.workflow import AgentRun
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Route
 

@@ -412,6 +412,7 @@ def _filesystem(files: set[Capability]) -> dict[str, list[str]] | None:
         whole & _READS not in (frozenset(), _READS)
         or whole & _WRITES not in (frozenset(), _WRITES)
         or not whole
+        or any(capability.name not in whole for capability in files)
     ):
         return None
     config: dict[str, list[str]] = {} if whole & _READS else {"read": []}

@@ -8,5 +8,5 @@ FILES = ("**/*.worker", "**/*.agent")
 
 EXTENSION = Extension(
     name="llm-do",
-    formats={"llm-do": ForeignFormat(FILES, "llmdo.features.llm_do")},
+    formats={"llm-do": ForeignFormat(FILES, "llmdo.features.llm_do", "llm-do")},
 )

@@ -7,18 +7,23 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.parts import items
 from llmdo.base.values import dataclass, field
 from llmdo.features.llm_do import FILES
 from llmdo.features.llm_do.code import Shown, shown
-from llmdo.features.llm_do.header import (
+from llmdo.features.llm_do.manifest import (
+    AGENT_FILES,
     CLASS_PATH,
+    DEFAULT_MAX_DEPTH,
     KEYS,
+    LlmDoManifest,
     configuration,
     is_hosted,
+    manifests,
     own_name,
     toolsets,
+    within,
 )
-from llmdo.features.llm_do.manifest import AGENT_FILES, DEFAULT_MAX_DEPTH, LlmDoManifest, manifests, within
 from llmdo.features.llm_do.tools import (
     CLASSES,
     COUNTERPARTS,
@@ -231,7 +236,6 @@ class _LlmDoProject:
             name=excerpt("/".join(filter(None, (self.folder, reference))), MAX_NAME),
             at=at,
             path=at.document.source.path,
-            prompt="",
             header={} if known else {"function": reference},
             grants=(grant(line, reference, at, "allowed"),),
             calls=tuple(
@@ -307,8 +311,7 @@ class _LlmDoProject:
 
     def _server_side(self, document: Document, asks: Decision) -> Iterator[Grant]:
         """The grants of the tools that run at the provider."""
-        listed = document.data.get("server_side_tools")
-        for number, tool in enumerate(listed if isinstance(listed, list) else ()):
+        for number, tool in enumerate(items(document.data.get("server_side_tools"))):
             place = Place(document, ("server_side_tools", number))
             native, problems, remarks = server_side(tool, place, asks)
             yield from native

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.values import replace
 from llmdo.features.llm_do.table import TABLE
 from llmdo.foreign.lines import Line
-from llmdo.foreign.team import MAX_NAME, Counterpart, Grant, Remark, capability_of
-from llmdo.policy.authority import Capability
+from llmdo.foreign.team import MAX_NAME, Counterpart, Remark, capability_of
 
 if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign.team import Grant
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
@@ -101,13 +102,5 @@ def grant(
     line: Line, name: str, place: Place, decision: Decision, counterpart: Counterpart | None = None
 ) -> Grant:
     """The grant of a line of the table to an agent that names the tool at `place`."""
-    return Grant(
-        toolset=excerpt(name, MAX_NAME),
-        tool=excerpt(name, MAX_NAME),
-        capabilities=tuple(map(Capability, line.capabilities)),
-        decision=decision,
-        origin="llm-do",
-        at=place,
-        is_open=line.assurance == "open",
-        counterpart=counterpart,
-    )
+    shown = excerpt(name, MAX_NAME)
+    return replace(line.grant(place, "llm-do", tool=shown, decision=decision), counterpart=counterpart)

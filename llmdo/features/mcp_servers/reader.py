@@ -48,7 +48,6 @@ def _agents(files: Files, document: Document) -> Iterator[Agent]:
         name=document.source.path,
         at=Place(document, (key,), of_key=True),
         path=document.source.path,
-        prompt="",
         header=parts.table(document.data, key),
         grants=tuple(
             servers.grant(name, server, at, "needs_approval", _ORIGIN) for name, (server, at) in known.items()

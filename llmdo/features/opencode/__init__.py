@@ -10,5 +10,12 @@ FILES = (*AGENTS, *SETTINGS)
 
 EXTENSION = Extension(
     name="opencode",
-    formats={"opencode": ForeignFormat(FILES, "llmdo.features.opencode")},
+    formats={
+        "opencode": ForeignFormat(
+            FILES,
+            "llmdo.features.opencode",
+            "opencode",
+            below=(".opencode/agent/*.md", ".opencode/agents/*.md"),
+        )
+    },
 )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import did_you_mean, excerpt
 from llmdo.base.values import dataclass
 from llmdo.features.opencode import AGENTS, SETTINGS
-from llmdo.features.opencode.rules import TASK, OpencodeRule, grants_by, matches
-from llmdo.features.opencode.table import TABLE
+from llmdo.features.opencode.permissions import RULES, TASK, grants_by, matches, rules_of
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import Files
+from llmdo.foreign.permissions import PermissionRule
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax.document import Document, Place
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from llmdo.foreign.tree import Tree
     from llmdo.graph.described import Server
-    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Route
 
 KEYS = frozenset(
@@ -30,9 +29,6 @@ KEYS = frozenset(
         "prompt", "reasoningEffort", "steps", "temperature", "tools", "top_p", "topP", "variant",
     }
 )  # fmt: skip
-_DECISIONS: dict[str, Decision] = {"allow": "allowed", "ask": "needs_approval", "deny": "blocked"}
-_LINES = {line.tool: line for line in TABLE}
-_OLD_NAMES = {"write": "edit", "patch": "edit", "multiedit": "edit", "ls": "list"}
 BUILT_IN: Mapping[str, tuple[str, ...]] = {
     "explore": ("bash", "codesearch", "glob", "grep", "list", "read", "webfetch", "websearch"),
     "general": (),
@@ -94,40 +90,6 @@ def _is_off(declaration: _Declaration) -> bool:
     return declaration.table.get("disable") is True
 
 
-def _rules(files: Files, declaration: _Declaration, table: Mapping[str, object]) -> Iterator[OpencodeRule]:
-    """The rules of one `permission`, and of the older `tools`, in their order."""
-    tools: object = table.get("tools")
-    for name, value in tools.items() if isinstance(tools, dict) else ():
-        if isinstance(value, bool):
-            decision: Decision = "allowed" if value else "blocked"
-            yield OpencodeRule(
-                _OLD_NAMES.get(str(name), str(name)), "*", decision, declaration.place("tools", name)
-            )
-    permission: object = table.get("permission")
-    if isinstance(permission, str):
-        yield from _rule(files, declaration, "*", "*", permission, "permission")
-        return
-    for name, value in permission.items() if isinstance(permission, dict) else ():
-        if not set(name) & set("*?_") and reading.misspelt(name, _LINES):
-            files.unknown_key(declaration.place("permission", name, of_key=True), name, _LINES)
-        tool = _OLD_NAMES.get(str(name), str(name))
-        if not isinstance(value, dict):
-            yield from _rule(files, declaration, tool, "*", value, "permission", name)
-            continue
-        for pattern, word in value.items():
-            yield from _rule(files, declaration, tool, pattern, word, "permission", name, pattern)
-
-
-def _rule(
-    files: Files, declaration: _Declaration, tool: str, pattern: str, word: object, *route: str
-) -> Iterator[OpencodeRule]:
-    at = declaration.place(*route)
-    if isinstance(word, str) and word in _DECISIONS:
-        yield OpencodeRule(tool, pattern, _DECISIONS[word], at)
-    else:
-        files.unknown_key(at, str(word), _DECISIONS)
-
-
 @dataclass(frozen=True, slots=True)
 class _OpencodeProject:
     """The common data of all agents of a project."""
@@ -140,11 +102,7 @@ class _OpencodeProject:
 
     def agents(self) -> Iterator[Agent]:
         """Every agent that is not switched off."""
-        common = [
-            rule
-            for document in self.documents
-            for rule in _rules(self.files, _Declaration(document, (), document.data, ""), document.data)
-        ]
+        common = [rule for document in self.documents for rule in rules_of(self.files, Place(document, ()))]
         known: dict[str, tuple[Server, Place]] = {}
         for document in self.documents:
             known.update(servers.servers_in(document, "mcp"))
@@ -161,7 +119,7 @@ class _OpencodeProject:
     def _built_in(
         self,
         agents: Sequence[Agent],
-        common: Sequence[OpencodeRule],
+        common: Sequence[PermissionRule],
         known: Mapping[str, tuple[Server, Place]],
     ) -> Iterator[Agent]:
         """The built-in agents, if one of `agents` may call them: they call nobody."""
@@ -174,15 +132,13 @@ class _OpencodeProject:
             at = callers[0].at
             only = BUILT_IN[name]
             own = [
-                OpencodeRule("*", "*", "blocked", at),
-                *(OpencodeRule(tool, "*", "allowed", at) for tool in only),
+                PermissionRule("*", "*", "blocked", at),
+                *(PermissionRule(tool, "*", "allowed", at) for tool in only),
             ]
             rules = [*(own if only else ()), *common]
             yield Agent(
                 name=name,
                 at=at,
-                path="",
-                prompt="",
                 description="Built into opencode.",
                 grants=tuple(grants_by(rules, at, known, None)),
                 is_entry=False,
@@ -192,14 +148,14 @@ class _OpencodeProject:
         self,
         name: str,
         agent: _Declaration,
-        common: Sequence[OpencodeRule],
+        common: Sequence[PermissionRule],
         known: Mapping[str, tuple[Server, Place]],
         callable_: Sequence[str],
     ) -> Agent:
         for key in agent.table:
             if reading.misspelt(key, KEYS):
                 self.files.unknown_key(agent.place(key, of_key=True), key, KEYS)
-        own = list(_rules(self.files, agent, agent.table))
+        own = list(rules_of(self.files, agent.place()))
         rules = [*common, *own]
         at = (
             agent.place("description", of_key=True)
@@ -220,18 +176,18 @@ class _OpencodeProject:
             model=model if isinstance(model, str) else None,
             grants=tuple(grants),
             calls=() if is_leaf else tuple(self._calls(name, rules, at, callable_)),
-            everyone=None if is_leaf or any(rule.names(TASK) for rule in rules) else at,
+            everyone=None if is_leaf or RULES.about(rules, TASK) else at,
             is_callable=agent.table.get("mode") != "primary",
             inherits=not rules,
         )
 
     def _calls(
-        self, name: str, rules: Sequence[OpencodeRule], at: Place, callable_: Sequence[str]
+        self, name: str, rules: Sequence[PermissionRule], at: Place, callable_: Sequence[str]
     ) -> Iterator[AgentCall]:
         """The agents that rules about `task` name; without such a rule it may call every one."""
-        mine = [rule for rule in rules if rule.names(TASK)]
+        mine = RULES.about(rules, TASK)
         for other in callable_ if mine else ():
-            last = next((rule for rule in reversed(mine) if matches(rule.pattern, other)), None)
+            last = RULES.decided(rule for rule in mine if matches(rule.pattern or "", other))
             decision = last.decision if last else "allowed"
             if other != name and decision != "blocked":
                 place = last.at if last and last.tool == TASK else at
@@ -239,7 +195,8 @@ class _OpencodeProject:
                     name=excerpt(other, MAX_NAME), at=place, decision=decision, origin="permission.task"
                 )
         for rule in mine:
-            if not set(rule.pattern) & set("*?") and rule.pattern not in callable_:
-                hint = did_you_mean(rule.pattern, callable_)
-                message = f"there is no agent `{excerpt(rule.pattern)}` that could be called"
+            called = rule.pattern or ""
+            if not set(called) & set("*?") and called not in callable_:
+                hint = did_you_mean(called, callable_)
+                message = f"there is no agent `{excerpt(called)}` that could be called"
                 self.files.note("LDO250", rule.at, message, hint)

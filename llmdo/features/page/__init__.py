@@ -3,8 +3,8 @@
 Data are drawn by one shell of plain ES modules, from a server or from a file. Text is set as text, never as markup, and
 no request leaves the machine. How a view is added: `docs/page.md`, at its end.
 
-- `subject`: the project of a page; `endpoints`: the answers to its requests, without any server;
-- `views/`: a module a view, each with its endpoints and its part of a file;
+- `subject`: the project of a page; `endpoints`, `shapes`: the answers to its requests, and their JSON;
+- `team`, `changes`, `inbox`, `runs`: the views, each with its endpoints and its part of a file;
 - `static/`: the modules that browsers run; `shell`: one document of them all;
 - `server`, `guard`, `opening`: the server, its access control, and the start of a browser at its address;
 - `export`: the page as one file.

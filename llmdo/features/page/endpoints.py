@@ -58,7 +58,8 @@ class Endpoint:
 
     path: str
     """Such as `/api/reach`; everything else is in parameters."""
-    answer: Callable[[Subject, Inquiry], Json]
+    answer: Callable[[Subject, Inquiry], object]
+    """Gives a value, whose JSON follows from its fields."""
     parameters: tuple[str, ...] = ()
     """The known ones; any other is refused."""
     method: Literal["GET", "POST"] = "GET"
@@ -69,7 +70,7 @@ class Stream:
     """An address below `/api/` that answers with one event after another, each a line of JSON."""
 
     path: str
-    events: Callable[[Subject, Inquiry], AsyncIterator[Json]]
+    events: Callable[[Subject, Inquiry], AsyncIterator[object]]
     parameters: tuple[str, ...] = ()
 
 
@@ -79,4 +80,4 @@ class KeptAnswer:
 
     path: str
     parameters: Mapping[str, str] = field(default_factory=dict)
-    data: Json = None
+    data: object = None

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.features.page import shell
-from llmdo.features.page.views import diff, project, reach, runs
+from llmdo.features.page import changes, runs, shell, team
 from llmdo.services.diff import sides_of
 
 if TYPE_CHECKING:
@@ -47,10 +46,9 @@ def export(request: PageExport) -> int:
 
 
 def _kept(request: PageExport) -> Iterator[KeptAnswer]:
-    yield from project.exported(request.subject)
-    yield from reach.exported(request.subject)
+    yield from team.exported(request.subject)
     if request.revisions is not None:
-        yield from diff.exported(request.subject, *sides_of(request.revisions))
+        yield from changes.exported(request.subject, *sides_of(request.revisions))
     if request.run is not None:
         yield from runs.exported(request.subject, request.run)
 

@@ -1,4 +1,4 @@
-"""The access control of the server: for its own page in a browser of this machine, and holders of the token.
+"""The access control of the server: it admits a browser of this machine to its own page, and holders of the token.
 
 Other people have accounts on this machine, and every site that a browser shows can send requests to it. So a request
 has to name this server (else a name that was rebound to 127.0.0.1 would do), must not come from another site, and

@@ -15,14 +15,14 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from llmdo.features.page import server
-from llmdo.features.page.views import project
+from llmdo.features.page import server, team
+from llmdo.features.page.endpoints import Inquiry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping
 
-    from llmdo.features.page.live_runs import LiveRuns
     from llmdo.features.page.server import ServerRequest
+    from llmdo.features.page.subject import LiveRuns
     from llmdo.services.root import Tell
 
 
@@ -32,9 +32,7 @@ async def show(request: ServerRequest, put: Callable[[str], None], tell: Tell, *
     Raises:
         LlmdoError: The subject cannot be read, or nothing can listen there.
     """
-    project.answer(
-        request.subject, project.EVERYTHING
-    )  # what stands in the way is told here, not in a browser
+    team.project(request.subject, Inquiry())  # what stands in the way is told here, not in a browser
     if request.is_open_to_others:
         tell(
             f"warning: others can connect to {request.host}, and what is sent is not encrypted; whoever has the link"

@@ -8,13 +8,15 @@ import secrets
 import socket
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.features.page import shell
+from llmdo.extensions.registry import features
+from llmdo.features.page import changes, inbox, runs, shell, team
 from llmdo.features.page.endpoints import Inquiry, RequestError
 from llmdo.features.page.guard import API, EVERYWHERE, LOCAL, Guard, GuardedApp
-from llmdo.features.page.views.every import ENDPOINTS, STREAMS
+from llmdo.features.page.shapes import answered
 
 try:
     import uvicorn
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.features.page.endpoints import Endpoint, Stream
     from llmdo.features.page.subject import Subject
+
+VIEWS = (team, changes, inbox, runs, *(import_module(view) for each in features() for view in each.views))
+"""The modules of all views, each with the endpoints that its module in `static/` asks."""
 
 LAST_WORDS = 2  # seconds that open streams have when the server ends
 
@@ -81,8 +86,9 @@ def application(request: ServerRequest, entered: Callable[[], None] = lambda: No
     document = shell.document()
     page = Response(document.html, media_type="text/html; charset=utf-8")
     routes = [Route("/", lambda _: page, methods=["GET"])]
-    routes += [_route(request.subject, endpoint) for endpoint in ENDPOINTS]
-    routes += [_streamed(request.subject, stream) for stream in STREAMS]
+    routes += [_route(request.subject, endpoint) for view in VIEWS for endpoint in view.ENDPOINTS]
+    streams = [stream for view in VIEWS for stream in getattr(view, "STREAMS", ())]
+    routes += [_streamed(request.subject, stream) for stream in streams]
     handlers = {404: _nothing_there, 405: _wrong_method, Exception: _failed}
     app = Starlette(routes=routes, exception_handlers=handlers)
     return GuardedApp(app, Guard(token=request.token, host=request.name), document.policy, entered)
@@ -137,7 +143,7 @@ def _route(subject: Subject, endpoint: Endpoint) -> Route:
     async def answer(request: Request) -> Response:
         try:
             inquiry = await _asked(request, endpoint.parameters)
-            return _json(await asyncio.to_thread(endpoint.answer, subject, inquiry))
+            return _json(await asyncio.to_thread(lambda: answered(endpoint.answer(subject, inquiry))))
         except LlmdoError as error:
             return _refused(error)
 
@@ -158,11 +164,11 @@ def _streamed(subject: Subject, stream: Stream) -> Route:
     return Route(stream.path, answer, methods=["GET"])
 
 
-async def _lines(events: AsyncIterator[Json]) -> AsyncIterator[bytes]:
+async def _lines(events: AsyncIterator[object]) -> AsyncIterator[bytes]:
     async with aclosing(events) as every:  # type: ignore[type-var]
         try:
             async for event in every:
-                yield _encoded(event) + b"\n"
+                yield _encoded(answered(event)) + b"\n"
         except LlmdoError as error:
             yield _encoded({"error": error.message, "hint": error.hint}) + b"\n"
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.extensions.registry import features
+from llmdo.features.page.shapes import answered
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -179,7 +180,8 @@ def document(answers: Collection[KeptAnswer] | None = None, first: str = "#/") -
     ]
     if answers is not None:
         data = [
-            {"path": each.path, "parameters": dict(each.parameters), "data": each.data} for each in answers
+            {"path": each.path, "parameters": dict(each.parameters), "data": answered(each.data)}
+            for each in answers
         ]
         lines.append(f'<script type="application/gzip" id="kept">{_packed(data)}</script>')
     lines.append(f"<script>{code}</script>")

@@ -1,4 +1,4 @@
-"""The subject of a page: a workspace or a foreign project."""
+"""The subject of a page, a workspace or a foreign project, and the state of its runs between requests."""
 
 from __future__ import annotations
 
@@ -7,13 +7,43 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.features.page.live_runs import LiveRuns
 from llmdo.journal.opening import address_of
-from llmdo.services.reach import ReachRequest
+from llmdo.services.inbox import Inbox
+from llmdo.services.reach import GraphRequest
 from llmdo.services.root import root_folder
+from llmdo.services.run_processes import ResumeProcesses
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from llmdo.services.run_processes import LiveRun
+
+
+@dataclass(slots=True)
+class LiveRuns:
+    """The inboxes and processes of the runs of workspaces."""
+
+    _inboxes: dict[Path, Inbox] = field(default_factory=dict)
+    _processes: dict[Path, ResumeProcesses] = field(default_factory=dict)
+    live_run: LiveRun | None = None
+    """The run that the page was opened with."""
+    is_ending: bool = False
+    """Whether the server ends, so that streams do as well."""
+
+    def inbox(self, root: Path) -> Inbox:
+        """The inbox of the workspace at `root`."""
+        return self._inboxes.setdefault(root, Inbox(root=root))
+
+    def processes(self, root: Path) -> ResumeProcesses:
+        """The processes that resume its runs."""
+        return self._processes.setdefault(root, ResumeProcesses(root=root))
+
+    def close(self) -> tuple[str, ...]:
+        """Detaches from all processes; gives the ids of the runs that go on."""
+        at_work = tuple(run for processes in self._processes.values() for run in processes.at_work())
+        for processes in self._processes.values():
+            processes.close()
+        return at_work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +88,6 @@ class Subject:
         """
         return address_of(self.with_runs, os.environ) or None
 
-    def asking(self, entry: str | None = None) -> ReachRequest:
+    def asking(self, entry: str | None = None) -> GraphRequest:
         """The request about one entry, or about all."""
-        return ReachRequest(entry=entry, project=self.project, origin=self.origin)
+        return GraphRequest(entry=entry, project=self.project, origin=self.origin)

@@ -148,7 +148,7 @@ class PostgresRuns(RunIndex):
             return bool(made)
 
     def adopt(self, run: str, file: Path) -> None:
-        """Adopts the exported run in `file` as the last run.
+        """Adopts the exported run in `file` under the id `run`, as the last run.
 
         Raises:
             JournalError: Cannot be kept, or there is such a run.

@@ -179,7 +179,7 @@ class FileBatches(Batches):
         return True
 
     def sweep(self) -> None:
-        """Removes leftovers of killed processes: of removed batches, and, a day later, of unfinished ones."""
+        """Removes leftovers of killed processes: of removed batches, and, a day later, of half-created ones."""
         import shutil
 
         left = self.folder.iterdir() if self.folder.is_dir() else ()

@@ -107,7 +107,7 @@ class Runs(RunIndex):
         return self._indexed(create_journal(path))
 
     def adopt(self, run: str, file: Path) -> None:
-        """Adopts the exported run in `file`, in the same folder, as the last run.
+        """Adopts the exported run in `file`, in the same folder, under the id `run`, as the last run.
 
         Raises:
             JournalError: Cannot be kept, or there is such a run.

@@ -1,4 +1,4 @@
-"""One journal on disk: entries survive any failure once `commit` returns."""
+"""One journal on disk: entries outlive the process and a crash of the machine once `commit` returns."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ class Journal(JournalStore):
         anchor: Anchor | None = None,
         heads: Heads | None = None,
     ) -> None:
-        """Made by `open_journal`, `create_journal` and `read_journal`; one file without `anchor`."""
+        """Made by `open_journal`, `create_journal` and `read_journal`; without `anchor`, it is a single file.
+
+        `heads` are those of its content, if known.
+        """
         super().__init__(path, heads)
         self._connection = connection
         self._anchor = anchor

@@ -48,7 +48,7 @@ class Question:
     fault_of: Callable[[Mapping[str, object]], str | None] | None = None
     """Tells the fault of other arguments; None if they cannot be changed."""
     keep: Callable[[Question], Awaitable[None]] | None = None
-    """Puts it into the journal before it is answered, so that others see it wait."""
+    """Puts it into the journal before it is answered, so that others see it wait; None without a journal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -81,7 +81,7 @@ class Postponed:
         self._waiting = 0
         """The number of places at which a question waits, or a replay has reached the end of its run."""
         self._end: LlmdoError | None = None
-        """Ends the waiting run, if not its questions."""
+        """The reason for which the waiting run stops, if not for its questions."""
         self._asked: dict[str, JournalEntry] = {}
         """The last question, by call path."""
         self._closed: set[str] = set()
@@ -97,11 +97,11 @@ class Postponed:
         self._foreign = foreign_answers(journal)
         """Answers that came with the run from elsewhere, before any process worked at it here."""
         self._keys: dict[str, str] = {}
-        """Of the last question, by call path."""
+        """The key of the last question, by call path."""
         self._left_out: dict[str, frozenset[str]] = {}
-        """Of the last question, by call path."""
+        """The variables whose values were left out of the last question, by call path."""
         self._subjects: dict[str, _Shown] = {}
-        """Last looked up, by call path."""
+        """The last question that was looked up, by call path."""
         for entry in journal.entries(*QUESTIONS):
             self.take(entry)
 

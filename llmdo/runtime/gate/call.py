@@ -43,11 +43,11 @@ class Call:
     raised: tuple[Capability, ...]
     declared: tuple[Capability, ...]
     config: Mapping[str, object] = field(default_factory=dict)
-    """The toolset's."""
+    """The configuration of the toolset."""
     labels: Labels = field(default_factory=dict)
-    """Those of flow rules that its caller has read, each with the place at which it came in."""
+    """The labels of flow rules that its caller has read, each with the place at which it came in."""
     brought: Labels = field(default_factory=dict)
-    """Of the sealed texts anywhere in its arguments."""
+    """The labels of the sealed texts anywhere in its arguments."""
     sends: bool = True
     """Whether it sends anything out."""
     asks: str | None = None
@@ -58,7 +58,7 @@ class Call:
     @property
     def carried(self) -> Carried:
         """The facts that flow rules ask for."""
-        return Carried(frozenset(self.labels), sends=self.sends and bool(self.arguments))
+        return Carried(frozenset(self.labels), sends=self.sends)
 
     def decided(
         self,
@@ -136,11 +136,13 @@ class Attempt:
     files: Root
     """The folder for tools."""
     labels: Labels = field(default_factory=dict)
-    """Under these it is chosen."""
+    """The labels under which it is chosen."""
     brought: Labels = field(default_factory=dict)
-    """Of the sealed texts in its arguments."""
+    """The labels of the sealed texts in its arguments."""
     targets: frozenset[str] | None = None
     """The arguments that say to whom or on which object it acts; None if nobody says, so that each may."""
+    sends: bool = True
+    """Whether it sends anything out."""
     sealed: tuple[str, ...] = ()
     """Targets that are a sealed text."""
     asks: str | None = None
@@ -158,7 +160,7 @@ class Attempt:
             declared=declared,
             labels=self.labels,
             brought=self.brought,
-            sends=self.targets != frozenset(),
+            sends=self.sends,
             config=copied(self.use.config),
             asks=asks or self.asks,
         )
@@ -294,7 +296,7 @@ def outside_of(call: Call) -> str | None:
 
 
 def _scopes(raised: Capability, declared: Iterable[Capability]) -> list[str]:
-    """The scopes within which the tool may do this."""
+    """The scopes within which the tool declares the capability `raised`."""
     return sorted(
         {each.scope for each in declared if each.covers_name(raised.name) and each.scope is not None}
     )

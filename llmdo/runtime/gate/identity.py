@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _EXACT = (date, datetime, time, timedelta, Decimal, UUID)
-"""Types whose values differ exactly if their representations do."""
+"""Types whose representation tells each value from all others."""
 
 
 class Unidentified(Exception):  # noqa: N818  # not an error: the gate refuses the call
@@ -62,7 +62,7 @@ def canonical(value: object) -> str:
 
 
 def _content(value: object) -> str:
-    """A text that no other value of its type has; never its `str`, which its author may control.
+    """A text that no other value of its type has; never the text of an unknown type, which its author may control.
 
     Raises:
         TypeError: No such text is known.

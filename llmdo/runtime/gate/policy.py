@@ -57,7 +57,7 @@ class DepthLimit:
 
     longest: int
     depth: int = -1
-    """The worker's; the entry itself is above its worker."""
+    """The depth of the worker that this holds for; the entry itself is above its worker."""
 
     def spawn(self) -> DepthLimit:
         """The same, one delegation deeper."""

@@ -62,7 +62,7 @@ async def unsealed(config: RuntimeConfig, attempt: Attempt, opened: Opened) -> t
     """The attempt with the labels of its sealed texts, and the arguments that are decided on and run.
 
     Strangers' labels count in targets, private ones everywhere. A target that a stranger may have chosen is asked
-    about, once for each tool and value.
+    about, once for each value, tool and argument.
 
     Raises:
         Refused: The tool does not take such a text, or it would be only a part of a target.
@@ -114,7 +114,7 @@ def unsealed_by_code(
 
 
 def answered(config: RuntimeConfig, attempt: Attempt, call: Call) -> None:
-    """Notes that a call was let through, so that its tool's sealed values are not asked about again."""
+    """Notes that a call was let through, so that its sealed values are not asked about again for its tool."""
     config.ledger.unsealed.update(_key(call, target) for target in attempt.sealed)
 
 

@@ -12,7 +12,7 @@ from pydantic_ai.toolsets import WrapperToolset
 from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import builtin
-from llmdo.graph.toolkit import READ, delegating
+from llmdo.graph.toolkit import READ, delegating, sends
 from llmdo.runtime.gate.call import Attempt, Refused, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
 from llmdo.runtime.gate.labelling import add_kept, declared, everything, labels_for, opened
@@ -119,7 +119,7 @@ class Gate(WrapperToolset[object]):
         return instructions
 
     def _note_words(self, tools: Iterable[Tool]) -> None:
-        """Labels words of these tools outside of any decision: they may come from all declared capabilities."""
+        """Adds the labels of words that these tools give without a decided call: perhaps of all that they declare."""
         if capabilities := {each for tool in tools for each in tool.capabilities}:
             self._labelled.carry(declared(self.config.base.labelling, capabilities, self.frame.path))
 
@@ -221,6 +221,7 @@ class Gate(WrapperToolset[object]):
             files=self.config.confined,
             labels=labels_for(self.config, self._labelled),
             targets=targets_of(self.config.graph, self.use.name, tool.tool_def) if is_labelled else None,
+            sends=not is_labelled or sends(self.config.graph, self.use.name, name),
         )
         if seals := self._labelled.seals:
             attempt, arguments = await self._unsealed(attempt, arguments, seals)

@@ -60,7 +60,7 @@ class RecordedModel(PersistentModel):
     def prepare_messages(
         self, messages: list[ModelMessage], model_request_parameters: ModelRequestParameters | None = None
     ) -> list[ModelMessage]:
-        """The messages converted for the provider. Recorded are those before, equal for every model."""
+        """The messages converted for the provider; recorded as they were before, equal for every model."""
         if not is_in_code():
             self._prepared = messages
         return super().prepare_messages(messages, model_request_parameters)

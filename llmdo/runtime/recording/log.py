@@ -63,7 +63,7 @@ class RunLog:
         """
 
     async def settled(self, *, forced: bool = True) -> None:
-        """Returns when everything kept is on disk; unless `forced`, only the process may crash."""
+        """Returns when everything kept is on disk; if not `forced`, safe only from the end of the process."""
 
     async def decision(
         self,

@@ -94,7 +94,7 @@ class Recorder(RunLog):
         """Differences in the results of tools that ran again, a sentence each."""
 
         self._kept: dict[str, str] = {}
-        """The journal's name, without secrets, of each kept content by its digest."""
+        """By the digest of each kept content: its name in the journal, the digest of it without secrets."""
 
     @property
     def is_closed(self) -> bool:

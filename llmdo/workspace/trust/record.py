@@ -44,7 +44,7 @@ class GivenTrust:
     folder: str
     """The workspace of the answer."""
     digest: str | None
-    """The digest of its content."""
+    """The digest of the content answered for; None if some of it cannot be known by its content."""
     when: str
     """When, in UTC."""
 

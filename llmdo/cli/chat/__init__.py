@@ -1,1 +1,0 @@
-"""The terminal of a chat: its lines, and its commands, which begin with a slash."""

@@ -1,0 +1,70 @@
+"""`llmdo suggest`, `graph`, `reach` and `why`: what is asked about a workspace, answered from its files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from llmdo.base.request_fields import option
+from llmdo.cli import requests
+from llmdo.cli.console import FINDINGS, FINE, put, say, screen
+from llmdo.services import reach as service
+
+if TYPE_CHECKING:
+    import typer
+
+FORMAT = option("How it is printed.")
+
+
+def suggest(request: service.SuggestRequest) -> int:
+    """Print the smallest ceiling and rules under which an entry can do all that its workers declare."""
+    from llmdo.render import reach as render
+
+    put("\n".join(map(render.suggestion, service.suggest(request, say))), end="")
+    return FINE
+
+
+def graph(
+    request: service.GraphRequest,
+    format: Annotated[Literal["text", "mermaid", "dot", "json"], FORMAT] = "text",  # noqa: A002
+) -> int:
+    """Draw who delegates to whom and which toolsets they use, with what is decided about each and its scopes."""
+    from llmdo.render import graph as render
+
+    outcome = service.graph(request, say)
+    drawn = render.drawing(outcome.analysis, outcome.entries, outcome.workers, outcome.to)
+    draw = {"text": render.tree, "mermaid": render.mermaid, "dot": render.dot, "json": render.to_json}
+    put(draw[format](drawn), end="", as_json=format == "json")
+    return FINE
+
+
+def reach(
+    request: service.ReachRequest,
+    format: Annotated[Literal["text", "json", "markdown"], FORMAT] = "text",  # noqa: A002
+) -> int:
+    """Show what each entry can reach through delegation, by which path and behind which gate."""
+    from llmdo.render import reached as render
+
+    outcome = service.reach(request, say)
+    drawn = format == "text" and outcome.foreign is None
+    put(render.rendered(outcome, format, screen()), end="", as_json=format == "json", is_drawn=drawn)
+    return FINE
+
+
+def why(request: service.WhyRequest) -> int:
+    """Show how a worker or an entry comes to a capability, a toolset or a worker: paths with the place of each edge."""
+    from llmdo.render import flows
+    from llmdo.render import reach as render
+
+    outcome = service.why(request, say)
+    if not outcome.reasons:
+        say(f"`{request.name}` cannot reach `{outcome.target}`")
+        return FINDINGS
+    after = [flows.why(row) for reason in outcome.reasons for row in reason.after]
+    put("\n".join([render.reasons(outcome), *after]), end="")
+    return FINE
+
+
+def add_to(app: typer.Typer) -> None:
+    """Makes the commands known."""
+    for command in (suggest, graph, reach, why):
+        requests.add(app, command)

@@ -1,0 +1,156 @@
+"""Agents of GitHub Copilot that no file declares: those built in, those in VS Code alone, and those for handoffs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import dataclass, replace
+from llmdo.features.copilot.tools import IN_EDITOR, Tools, Where
+from llmdo.foreign.team import Agent, AgentCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from llmdo.syntax.document import Place
+
+GENERAL = "general-purpose"
+"""It has every tool; agents that may call any agent may call it in Copilot's command line."""
+
+THERE = " (in VS Code)"
+EVERYONE = "every agent in VS Code"
+HANDOFF = " (handoff)"
+
+_ANYWHERE = Where(cloud=True, editor=False)
+_READING = ("read", "search")
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltInAgent:
+    """An agent that no file declares."""
+
+    name: str
+    where: Where
+    tools: tuple[str, ...] | None
+    """Its tools; None for all."""
+
+
+BUILT_IN: Mapping[str, BuiltInAgent] = {
+    agent.name.casefold(): agent
+    for agent in (
+        BuiltInAgent("agent", IN_EDITOR, None),
+        BuiltInAgent("ask", IN_EDITOR, (*_READING, "web")),
+        BuiltInAgent("edit", IN_EDITOR, (*_READING, "edit")),
+        BuiltInAgent("plan", IN_EDITOR, (*_READING, "web")),
+        BuiltInAgent("explore", _ANYWHERE, _READING),
+        BuiltInAgent("code-review", _ANYWHERE, (*_READING, "execute")),
+        BuiltInAgent("research", _ANYWHERE, (*_READING, "github/*")),
+        BuiltInAgent("task", _ANYWHERE, (*_READING, "execute")),
+        BuiltInAgent(GENERAL, _ANYWHERE, None),
+    )
+}
+"""By https://code.visualstudio.com/docs/copilot/agents/local-agents and
+https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-command-reference#custom-agents-reference."""
+
+
+def built_in_agents(agents: Sequence[Agent]) -> Iterator[Agent]:
+    """Those that some of `agents` may call, except those that an agent of the project replaces by its name."""
+    own = {agent.name for agent in agents}
+    wanted: dict[str, Place] = {}
+    for agent in agents:
+        for call in agent.calls:
+            wanted.setdefault(call.name, call.at)
+    for name, at in sorted(wanted.items()):
+        if name in BUILT_IN and name not in own:
+            tools, built_in = Tools(BUILT_IN[name].where, {}), BUILT_IN[name]
+            names = built_in.tools
+            yield Agent(
+                name=name,
+                at=at,
+                description="Built into GitHub Copilot.",
+                grants=tuple(
+                    tools.every(at)
+                    if names is None
+                    else [grant for tool in names for grant in tools.of(tool, at)]
+                ),
+                is_entry=False,
+                is_callable=False,  # but by name
+            )
+
+
+def in_editor(
+    agents: Sequence[Agent], in_editor_by_name: Mapping[str, Agent], only: AbstractSet[str]
+) -> Iterator[Agent]:
+    """The agents; those in `only`, which run in VS Code alone, call the variants of the others in `in_editor_by_name`.
+
+    The variant of a called agent is given besides the agent itself, with all that it calls from there.
+    """
+    callable_ = [agent for agent in agents if agent.is_callable and agent.name in {*in_editor_by_name, *only}]
+    called = {call.name for agent in agents if agent.name not in only for call in agent.calls}
+    if any(agent.everyone and agent.name not in only for agent in agents):
+        called.update(agent.name for agent in callable_)
+    # In the cloud and on the command line, Copilot itself chooses among the agents that may be called.
+    chosen = {agent.name for agent in callable_ if agent.name in in_editor_by_name} - called
+    moved = [
+        _moved(agent, in_editor_by_name, callable_)
+        if agent.name in only
+        else replace(agent, is_entry=agent.is_entry or agent.name in chosen)
+        for agent in agents
+    ]
+    everyone = next((agent.everyone for agent in agents if agent.everyone), None)
+    beside = {
+        agent.name + THERE: replace(
+            _moved(agent, in_editor_by_name, callable_),
+            name=agent.name + THERE,
+            is_entry=False,
+            is_callable=False,
+            inherits=False,
+        )
+        for agent in in_editor_by_name.values()
+    }
+    if everyone:
+        calls = tuple(
+            AgentCall(name=_there(agent.name, in_editor_by_name), at=agent.at) for agent in callable_
+        )
+        beside[EVERYONE] = Agent(name=EVERYONE, at=everyone, calls=calls, is_entry=False, is_callable=False)
+    yield from moved
+    waiting = [call.name for agent in moved for call in agent.calls]
+    while waiting:
+        if agent := beside.pop(waiting.pop(), None):
+            waiting.extend(call.name for call in agent.calls)
+            yield agent
+
+
+def _there(name: str, in_editor_by_name: Mapping[str, Agent]) -> str:
+    return name + THERE if name in in_editor_by_name else name
+
+
+def _moved(agent: Agent, in_editor_by_name: Mapping[str, Agent], callable_: Sequence[Agent]) -> Agent:
+    """The agent, with calls of the variants there."""
+    names = {each.name for each in callable_} if agent.everyone else set()
+    calls = [
+        replace(call, name=_there(call.name, in_editor_by_name))
+        for call in agent.calls
+        if call.name not in names
+    ]
+    if agent.everyone:
+        calls.append(AgentCall(name=EVERYONE, at=agent.everyone))
+    return replace(agent, calls=tuple(calls), everyone=None)
+
+
+def apart(agents: Sequence[Agent]) -> Iterator[Agent]:
+    """The agents; one that calls some freely hands over to the others through an agent of its own, which asks.
+
+    For whom an agent calls, one decision holds, and that of the free calls would hold for its handoffs as well.
+    """
+    callable_ = {agent.name for agent in agents if agent.is_callable}
+    for agent in agents:
+        free = [call for call in agent.calls if call.decision == "allowed"]
+        reached = {call.name for call in free} | (callable_ if agent.everyone else set())
+        left = tuple(call for call in agent.calls if call.decision != "allowed" and call.name not in reached)
+        if not reached or not left:
+            yield replace(agent, calls=(*free, *left))
+            continue
+        name = agent.name + HANDOFF
+        yield replace(agent, calls=(*free, AgentCall(name=name, at=left[0].at)))
+        yield Agent(name=name, at=left[0].at, calls=left, is_entry=False, is_callable=False)

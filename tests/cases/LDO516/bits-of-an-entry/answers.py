@@ -1,0 +1,7 @@
+from typing import Literal
+
+from pydantic import BaseModel
+
+
+class Answer(BaseModel):
+    kind: Literal["invoice", "other"]
