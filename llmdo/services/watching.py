@@ -182,7 +182,7 @@ def _of_request(data: Mapping[str, Any]) -> dict[str, Json]:
     cost = usage.get("cost")
     text = next((part.get("content") for part in parts if part["part_kind"] == "text"), None)
     return {
-        "model": data["option"]["model"],
+        "model": data["asked"]["model"],
         "input_tokens": usage.get("input_tokens", 0),
         "output_tokens": usage.get("output_tokens", 0),
         "measured": not usage.get("unmeasured_requests"),
