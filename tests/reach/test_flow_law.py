@@ -774,7 +774,7 @@ def entered(graph: Graph, entry: Entry) -> tuple[set[str], set[Capability]]:
                     steps += [(name, file) if file[0] == "written" else (file, name) for file in files]
     written = [step[1] for step in steps if step[1][:1] == ("written",)]
     read = [step[0] for step in steps if step[0][:1] == ("read",)]
-    steps += [(one, other) for one in written for other in read if scopes_meet(one[1], other[1])]
+    steps += [(file, other) for file in written for other in read if scopes_meet(file[1], other[1])]
     reached: set[object] = set()
     while waiting:
         at = waiting.pop()
