@@ -68,6 +68,6 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
     behind = _OTHER.search(text, tables[-1].end())
     ends = [*starts[1:], max(behind.start() - 1, 0) if behind else len(text)]
     yield "", text[: starts[0]]
-    for table, start, end in zip(tables, starts, ends, strict=True):
-        yield table[1], text[start:end]
+    for heading, start, end in zip(tables, starts, ends, strict=True):
+        yield heading[1], text[start:end]
     yield "", text[ends[-1] :]
