@@ -96,6 +96,13 @@ FUZZ ?= 0
 delegationbench: .venv-delegationbench/.installed
 	.venv-delegationbench/bin/python -m bench.delegationbench --fuzz $(FUZZ)
 
+# The law proved of a model, and llmdo held against the model: with Debian's packages `coq` and `ocaml-nox`, some minutes.
+.PHONY: proof proof-model
+proof: proof-model
+
+proof-model: install-dev
+	$(BIN)/python -m proof.model
+
 schemas: install-dev
 	$(BIN)/python -m llmdo.formats.schema --write
 
@@ -119,4 +126,4 @@ dist: build/.installed
 	sha256sum dist/*
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-agentdojo .venv-delegationbench build dist .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-agentdojo .venv-delegationbench build dist .mypy_cache .ruff_cache .hypothesis proof/coq/build

@@ -48,8 +48,9 @@ def document(
 
 
 def record(value: object, part: str = "", shapes: Shapes = _NONE) -> dict[str, Any]:
-    """The keys of one value: of a mapping, or of a class with fields."""
-    made = as_json(value, part, shapes)
+    """The keys of one value: of a mapping, or of a class with fields, also of one that writes itself as text."""
+    has_fields = hasattr(value.__class__, "__dataclass_fields__") and value.__class__ not in shapes
+    made = _object(value, part, shapes) if has_fields else as_json(value, part, shapes)
     if not isinstance(made, dict):
         raise TypeError(f"{type(value).__name__} has no keys in JSON")
     return made

@@ -133,7 +133,13 @@ class Labelling:
 
     @property
     def of_strangers(self) -> frozenset[Capability]:
-        """The labels of a stranger's text."""
+        """The labels about who chose: a closed answer carries none of them."""
+        text = Capability(UNTRUSTED)
+        return frozenset([label for label in self.labels if label.touches(text)])
+
+    @property
+    def of_strange_input(self) -> frozenset[Capability]:
+        """The labels of an input or a history by a stranger."""
         return self.of((Capability(UNTRUSTED),))
 
 
@@ -158,7 +164,16 @@ def read_by(raised: Iterable[Capability]) -> tuple[str | None, ...]:
 
 
 def _scopes(capabilities: Iterable[Capability], names: tuple[str, ...]) -> tuple[str | None, ...]:
-    return tuple(dict.fromkeys([each.scope for each in capabilities if each.name.startswith(names)]))
+    """The scopes of those that are, or are below or above, one of `names`."""
+    return tuple(
+        dict.fromkeys(
+            [
+                each.scope
+                for each in capabilities
+                if each.name.startswith(names) or any(map(each.covers_name, names))
+            ]
+        )
+    )
 
 
 def _does_anything(raised: Capability) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.values import dataclass, field, in_json
 from llmdo.graph import code_calls
 from llmdo.graph.toolkit import sends, tools_of
-from llmdo.policy.authority import STRICTNESS, Capability, Carried, decide, gravity, scopes_meet, strictest
+from llmdo.policy.authority import STRICTNESS, Capability, Carried, decide, gravity, strictest
 from llmdo.policy.composition import Layer
 from llmdo.policy.flow import Labelling, read_by, written_by
 from llmdo.policy.vocabulary import UNTRUSTED, WITHOUT_EFFECT
@@ -88,7 +88,8 @@ class _Labels:
     """The labels of everything below one entry, which only grow."""
 
     workers: dict[str, dict[Capability, Entrance]]
-    files: dict[str | None, dict[Capability, Entrance]] = field(default_factory=dict)
+    files: dict[Capability, dict[Capability, Entrance]] = field(default_factory=dict)
+    """By the name and the scope of what wrote them."""
     toolsets: dict[str, dict[Capability, Entrance]] = field(default_factory=dict)
     has_grown: bool = False
 
@@ -147,7 +148,8 @@ def labels_below(analysis: Analysis, entry: Entry) -> Mapping[str, frozenset[Cap
 def written_below(analysis: Analysis, entry: Entry) -> tuple[str | None, ...]:
     """The scopes of files that may be written below `entry` after a stranger's words were read; None is any."""
     files = _Spread(analysis, entry).files
-    scopes = {scope and scope.replace(FRESH, "**") for scope, labels in files.items() if STRANGERS in labels}
+    written = [each.scope for each, labels in files.items() if STRANGERS in labels]
+    scopes = {scope and scope.replace(FRESH, "**") for scope in written}
     return tuple(sorted(scopes, key=str))
 
 
@@ -178,7 +180,7 @@ class _Spread:
         self._max_bits = {name: self._authority(name).max_bits for name in self._calls}
         self._labels = _Labels({name: {} for name in self._calls})
         if entry.untrusted_input:
-            there = {label: Entrance(ENTRY, "", "") for label in self._labelling.of_strangers}
+            there = {label: Entrance(ENTRY, "", "") for label in self._labelling.of_strange_input}
             self._labels.add(self._labels.workers[ENTRY], there)
         self._spread()
 
@@ -188,8 +190,8 @@ class _Spread:
         return self._labels.workers
 
     @property
-    def files(self) -> Mapping[str | None, Mapping[Capability, Entrance]]:
-        """The labels of written files, by scope."""
+    def files(self) -> Mapping[Capability, Mapping[Capability, Entrance]]:
+        """The labels of written files, by what wrote them."""
         return self._labels.files
 
     def _calls_of(self, name: str) -> Iterator[_Call]:
@@ -254,12 +256,14 @@ class _Spread:
         raised = call.shape.raised
         origin = Entrance(name, call.toolset, call.shape.tool)
         labels.add(mine, dict.fromkeys(self._labelling.of(raised), origin))
-        scopes = read_by(raised)
+        # Only with its name is it known which class of scopes one stands for.
+        reads = [Capability(each.name, scope) for each in raised for scope in read_by((each,))]
         for written, its in [*labels.files.items()]:
-            if any(scopes_meet(written, scope) for scope in scopes):
+            if any(self._analysis.shapes.share_a_file(written, read) for read in reads):
                 labels.add(mine, its)
-        for scope in written_by(raised, call.shape.declared):
-            labels.add(labels.files.setdefault(scope, {}), mine)
+        for each in raised:
+            for scope in written_by((each,), call.shape.declared):
+                labels.add(labels.files.setdefault(Capability(each.name, scope), {}), mine)
 
     def _delegate(self, name: str, callee: str) -> None:
         """Passes labels with the input of a delegate, and back with its answer."""
@@ -308,7 +312,7 @@ class _Spread:
         is_sent = all(sends(self._analysis.graph, call.toolset, tool) for tool in tools)
         carried = Carried(self._labelling.of_strangers, sends=is_sent)
         verdict = decide(call.shape.raised, call.shape.declared, self._authority(name), carried)
-        path = self._path(self._ways, name, call.toolset or call.shape.tool)
+        path = self._path(self._ways_to(name, verdict.decision), name, call.toolset or call.shape.tool)
         return FlowRow(
             call.shape.row,
             strictest((verdict.decision, *(hop.decision for hop in path))),
@@ -320,6 +324,13 @@ class _Spread:
             self._to(private) if private else (),
             private.tool if private else "",
         )
+
+    def _ways_to(self, name: str, decision: Decision) -> Search:
+        """The search with the mildest way to a call of a worker: past every question if the call asks none itself."""
+        if name == ENTRY or decision != "allowed":
+            return self._ways
+        free = self._walk.search(frozenset(), free=True)
+        return free if self._analysis.workers.nodes[name] in free.parent else self._ways
 
     def _authority(self, name: str) -> Authority:
         """The authority over the calls of a worker; with its own ceiling and the entry's alone."""

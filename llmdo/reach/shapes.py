@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.base.values import dataclass, field, replace
 from llmdo.graph import builtin, code_calls, toolkit
-from llmdo.policy.authority import Capability, Rule, Verdict, gravity, scope_contains, scope_order
+from llmdo.policy.authority import (
+    Capability,
+    Rule,
+    Verdict,
+    gravity,
+    scope_contains,
+    scope_order,
+    scopes_meet,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -99,6 +107,10 @@ class Shapes:
     """Whether tools without a hook also get a row for each class of scopes, so that two graphs compare."""
     _rows: dict[Capability, Capability] = field(default_factory=dict, compare=False, repr=False)
     _classes: dict[Capability, tuple[tuple[Capability, Capability], ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    _shared: dict[tuple[Capability, Capability], bool] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -212,7 +224,8 @@ class Shapes:
                 if (call := (row, raised, declared, opened)) in distinct:
                     others.setdefault(call, []).append(name)
                     continue
-                row = self._rows.setdefault(row, row)
+                # `**` is everywhere, as no scope is: a tool may say either, and it is one line of reach.
+                row = self._rows.setdefault(Capability(row.name) if row.is_everywhere else row, row)
                 implied = not any(
                     row.name == capability.name and scope_contains(capability.scope, row.scope)
                     for capability in declared
@@ -305,11 +318,36 @@ class Shapes:
         for scope in sorted({declared.scope or "**", *narrower}):
             yield Capability(declared.name, scope), Capability(declared.name, _representative(scope))
 
+    def share_a_file(self, raised: Capability, other: Capability) -> bool:
+        """Whether two calls may be about the same file, each with all calls that it represents."""
+        if (known := self._shared.get((raised, other))) is None:
+            known = self._shared[raised, other] = self._share(raised, other)
+        return known
+
+    def _share(self, raised: Capability, other: Capability) -> bool:
+        scope, its = _whole(raised.scope), _whole(other.scope)
+        if not scopes_meet(scope, its):
+            return False
+        file = _representative((its if scope_contains(scope, its) else scope) or "**")
+        return self._represents(raised, file) and self._represents(other, file)
+
+    def _represents(self, raised: Capability, file: str) -> bool:
+        whole = _whole(raised.scope)
+        narrower = (
+            scope
+            for name in raised.names
+            for scope in (_inside(self._scopes.get(name, ()), whole) if whole != raised.scope else ())
+            if scope != whole
+        )
+        return scope_contains(whole, file) and not any(scope_contains(scope, file) for scope in narrower)
+
     @cached_property
     def _scopes(self) -> Mapping[str, Sequence[str]]:
-        """Name of a capability to its written scopes, in `scope_order`."""
+        """Name of a capability to its written scopes, in `scope_order`; a listing has those of `[sources]` of reads."""
         scopes_by_name: dict[str, set[str]] = {}
-        for capability in self.written:
+        sources = (source.capability for source in self.graph.sources)
+        listed = [Capability("fs.list", each.scope) for each in sources if each.covers_name("fs.read")]
+        for capability in (*self.written, *[each for each in listed if each.scope]):
             scopes_by_name.setdefault(capability.name, set()).add(capability.scope or "**")
         return {name: sorted(scopes, key=scope_order) for name, scopes in scopes_by_name.items()}
 
@@ -326,6 +364,12 @@ def _representative(scope: str) -> str:
     if scope == "**":
         return FRESH
     return f"{scope[:-2]}{FRESH}" if scope.endswith("/**") else scope
+
+
+def _whole(scope: str | None) -> str | None:
+    """The class of scopes that a representative is one of; any other scope as it is."""
+    is_fresh = scope is not None and scope.rpartition("/")[2] == FRESH
+    return f"{scope}*" if is_fresh else scope
 
 
 def written(workers: WorkerIndex) -> frozenset[Capability]:

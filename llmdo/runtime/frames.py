@@ -23,7 +23,7 @@ def entry_frame(config: RuntimeConfig, text: str) -> CallFrame:
     policies = () if config.policy is None else (config.policy,)
     context = Context(is_code=True)
     if config.is_untrusted:
-        context.carry(dict.fromkeys(config.base.labelling.of_strangers, "the input"))
+        context.carry(dict.fromkeys(config.base.labelling.of_strange_input, "the input"))
     return CallFrame(
         worker=None,
         input=text,

@@ -368,7 +368,7 @@ def _labels_of_history(labelling: Labelling, options: RunOptions) -> Labels:
     """The labels of the run's history; of an earlier run's, those that its journal keeps."""
     if options.continues is not None:
         return dict.fromkeys(labelling.carried_in(options.continues.labels), "the conversation")
-    return dict.fromkeys(labelling.of_strangers, "the history")
+    return dict.fromkeys(labelling.of_strange_input, "the history")
 
 
 async def _call_function(function: EntryFunction, text: str, start: AgentRuntime) -> Output:

@@ -185,6 +185,17 @@ def test_a_worker_that_reads_and_acts_needs_no_delegation_for_it(root: Path) -> 
     assert after(root) == [LEGS_IN_ONE]
 
 
+def test_a_shorter_way_that_asks_hides_none_that_does_not(root: Path) -> None:
+    manifest(root, '"data.untrusted -> x.publishing" = "needs_approval"', '"net -> x" = "blocked"')
+    workers(
+        root,
+        triage="toolsets: [reader, clerk, releaser]\napprovals: {'agent.delegate:releaser': needs_approval}",
+        clerk="toolsets: [releaser]",
+    )
+    way = LEGS.replace("releaser", "clerk > releaser")
+    assert after(root) == [f"x.publishing.publish allowed: {way}"]
+
+
 def test_words_come_by_a_file_that_another_worker_wrote(root: Path) -> None:
     workers(
         root,
@@ -193,6 +204,42 @@ def test_words_come_by_a_file_that_another_worker_wrote(root: Path) -> None:
     )
     assert any("x.publishing.publish" in line for line in after(root))
     workers(root, releaser="toolsets: { publishing: {}, filesystem: { read: ['other/**'] } }")
+    assert not any("x.publishing.publish" in line for line in after(root))
+
+
+@pytest.mark.parametrize("read", ["**", "notes/a", "notes/sub/**"])
+def test_words_come_by_a_file_of_a_wider_or_narrower_scope(read: str, root: Path) -> None:
+    workers(
+        root,
+        reader="toolsets: { tracker: {}, filesystem: { write: ['notes/**'] } }\nschema_out_ref: types_of.py:Closed",
+        releaser=f"toolsets: {{ publishing: {{}}, filesystem: {{ read: ['{read}'] }} }}",
+    )
+    assert any("x.publishing.publish" in line for line in after(root))
+
+
+@pytest.mark.parametrize(("rule", "comes"), [("fs.read:notes/**", False), ("fs.read:notes/sub/**", True)])
+def test_no_words_come_by_a_file_that_may_not_be_read(rule: str, comes: bool, root: Path) -> None:
+    workers(
+        root,
+        reader="toolsets: { tracker: {}, filesystem: { write: ['notes/**'] } }\nschema_out_ref: types_of.py:Closed",
+        releaser=(
+            "toolsets: { publishing: {}, filesystem: {} }\n"
+            f"approvals: {{ '{rule}': blocked, '{rule.replace('read', 'list')}': blocked }}"
+        ),
+    )
+    assert any("x.publishing.publish" in line for line in after(root)) == comes
+
+
+def test_names_of_files_that_strangers_wrote_are_words_of_theirs(root: Path) -> None:
+    manifest(root, "[entries.triage]", '[sources]\n"fs.read:mail/**" = "data.untrusted"\n\n[entries.triage]')
+    workers(root, triage="toolsets: [lister]", lister="toolsets: { publishing: {}, filesystem: {} }")
+    assert any("x.publishing.publish" in line for line in after(root))
+    header(root, "lister", "approvals: { fs.read: blocked }")
+    assert any("x.publishing.publish" in line for line in after(root))
+    workers(
+        root,
+        lister="toolsets: { publishing: {}, filesystem: {} }\napprovals: { fs.read: blocked, 'fs.list:mail/**': blocked }",
+    )
     assert not any("x.publishing.publish" in line for line in after(root))
 
 
@@ -714,6 +761,19 @@ def test_a_label_is_carried_by_what_matches_it(
     read = {*raised, *([Capability("fs.read")] if any(each.name == "proc.exec" for each in raised) else [])}
     read |= {untrusted} if any(source.touches(each) for each in read) else set()
     assert labelling.of(raised) == {label for label in labels if any(label.touches(each) for each in read)}
+
+
+def test_what_strangers_words_are_said_to_hold_is_no_label_about_who_chose() -> None:
+    untrusted, secret = Capability("data.untrusted"), Capability("secret.read")
+    labelling = Labelling((untrusted, secret), (LabelledSource(untrusted, secret),))
+    assert labelling.of((untrusted,)) == labelling.of_strange_input == {untrusted, secret}
+    assert labelling.of_strangers == {untrusted}  # so a closed answer still carries the other
+
+
+def test_a_family_reads_and_writes_what_is_below_it() -> None:
+    family, unknown = Capability("fs", "out/**"), Capability("fs.write")
+    assert written_by([unknown], [family]) == ("out/**",)
+    assert written_by([family], [family]) == read_by([family]) == ("out/**",)
 
 
 def test_a_flow_is_read_as_it_is_written() -> None:

@@ -134,6 +134,11 @@ def test_what_reach_shows_is_a_path_that_exists_and_decides_so(graph) -> None:
             }
 
 
+def line_of(capability: Capability) -> Capability:
+    """The line of reach that is about `capability`: `**` is everywhere, as no scope is."""
+    return Capability(capability.name) if capability.is_everywhere else capability
+
+
 Way = tuple[str, int, tuple[str, ...]]
 """Its decision, its length and its names."""
 
@@ -151,7 +156,11 @@ def every_call(analysis: Analysis) -> Iterator[tuple[Capability, frozenset[Capab
                     tool, delegation=use.name in graph.workers
                 ):
                     decision = decide(raised, declared, authority_on(graph, path)).decision
-                    yield row, declared, (strictest([decision, *gates]), len(path), (*path, use.name))
+                    yield (
+                        line_of(row),
+                        declared,
+                        (strictest([decision, *gates]), len(path), (*path, use.name)),
+                    )
 
 
 def ways_to(analysis: Analysis) -> dict[Capability, list[Way]]:
@@ -168,9 +177,10 @@ def test_a_row_says_the_mildest_decision_over_all_paths_and_shows_a_shortest_of_
     analysis = Analysis(graph)
     ways = ways_to(analysis)
     for row in analysis.of(graph.entries["e"]):
-        best = min(ways[row.capability], key=lambda way: (STRICTNESS[way[0]], *way[1:]))
+        best = min(ways[line_of(row.capability)], key=lambda way: (STRICTNESS[way[0]], *way[1:]))
         assert (row.decision, tuple(hop.name for hop in row.path)) == (best[0], best[2])
-        open_ways = [way for way in ways[row.capability] if way[0] != "blocked"] or ways[row.capability]
+        all_ways = ways[line_of(row.capability)]
+        open_ways = [way for way in all_ways if way[0] != "blocked"] or all_ways
         assert row.takes_delegation == (min(length for _, length, _ in open_ways) > 1)
 
 
@@ -194,7 +204,9 @@ def test_reach_has_exactly_the_rows_that_walking_all_paths_finds(graph) -> None:
             if wider != row and wider.contains(row)
         )
     }
-    assert {row.capability: row.decision for row in analysis.of(graph.entries["e"])} == expected
+    rows = analysis.of(graph.entries["e"])
+    assert {line_of(row.capability): row.decision for row in rows} == expected
+    assert len(rows) == len(expected)
 
 
 @tried(100)
@@ -228,7 +240,7 @@ def test_an_edge_says_the_mildest_decision_over_its_calls_on_all_paths_to_it(gra
                 calls = analysis.shapes.of_tool(tool, delegation=use.name in graph.workers)
                 for row, raised, declared in calls:
                     decision = decide(raised, declared, authority_on(graph, path)).decision
-                    edge = (path[-1], use.name, row)
+                    edge = (path[-1], use.name, line_of(row))
                     mildest[edge] = min(mildest.get(edge, decision), decision, key=STRICTNESS.__getitem__)
     walk = analysis.walk(graph.entries["e"])
     for name, worker in graph.workers.items():
@@ -236,8 +248,8 @@ def test_an_edge_says_the_mildest_decision_over_its_calls_on_all_paths_to_it(gra
         assert list(calls) == [use.name for use in worker.uses]
         for used, rows in calls.items():
             for row in rows:
-                assert row.decision == mildest.get((name, used, row.capability), "blocked")
-            shown = [row.capability for row in rows]
+                assert row.decision == mildest.get((name, used, line_of(row.capability)), "blocked")
+            shown = [line_of(row.capability) for row in rows]
             for origin, target, capability in mildest:
                 if (origin, target) == (name, used):
                     around = [row for row in rows if row.capability.contains(capability)]
@@ -369,3 +381,12 @@ def test_a_way_around_a_gated_delegation_is_the_one_that_is_shown() -> None:
     graph = building.graph(*workers, kit, approvals={"net.connect": "allowed"})
     row = next(row for row in Analysis(graph).of(graph.entries["go"]) if row.capability.name == "net.connect")
     assert (row.decision, [hop.name for hop in row.path]) == ("allowed", ["main", "b", "end", "kit"])
+
+
+def test_what_is_implied_twice_is_shown_whichever_way_everywhere_is_written() -> None:
+    """Both tools may raise what the rule names, and neither declares it by that name."""
+    tools = [Tool(name="tool", capabilities=(Capability("x.t", scope),), hook=True) for scope in (None, "**")]
+    kits = [building.toolset(name, "kit.py:kit", tool=tool) for name, tool in zip("ab", tools, strict=True)]
+    graph = building.graph(building.worker("main", "a", "b"), *kits, approvals={"x.t.any": "allowed"})
+    rows = {str(row.capability): row.decision for row in Analysis(graph).of(graph.entries["go"])}
+    assert rows["x.t.any"] == "allowed"

@@ -29,6 +29,8 @@ NAMES = [
     "x.t.any",
 ]
 
+FILES = [{"read": ["in/**"], "write": ["out/**"]}, {"read": ["**"], "write": ["out/**"]}, {"read": ["out/a"]}]
+
 decisions = st.sampled_from(["allowed", "needs_approval", "blocked"])
 
 
@@ -116,7 +118,7 @@ def graphs(draw: st.DrawFn) -> Graph:
             uses=tuple(
                 Use(
                     name=toolset,
-                    config={"read": ["in/**"], "write": ["out/**"]} if toolset == "filesystem" else {},
+                    config=draw(st.sampled_from(FILES)) if toolset == "filesystem" else {},
                     at=NOWHERE,
                 )
                 for toolset in sorted(used)

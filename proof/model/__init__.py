@@ -1,0 +1,1 @@
+"""llmdo held against its model in Coq, whose proofs are in proof/coq: docs/proof.md."""
