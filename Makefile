@@ -97,11 +97,16 @@ delegationbench: .venv-delegationbench/.installed
 	.venv-delegationbench/bin/python -m bench.delegationbench --fuzz $(FUZZ)
 
 # The law proved of a model, and llmdo held against the model: with Debian's packages `coq` and `ocaml-nox`, some minutes.
-.PHONY: proof proof-model
-proof: proof-model
+.PHONY: proof proof-model proof-small
+proof: proof-model proof-small
 
 proof-model: install-dev
 	$(BIN)/python -m proof.model
+
+# A hundred thousand small teams by chance; TEAMS="--all --kept build/small" tries every one.
+TEAMS ?= --teams 100000
+proof-small: install-dev
+	$(BIN)/python -m proof.small $(TEAMS)
 
 schemas: install-dev
 	$(BIN)/python -m llmdo.formats.schema --write

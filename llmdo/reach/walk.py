@@ -187,7 +187,7 @@ class Walk:
         """The best ways to a call of a group; `nearest` is the way to the group if nothing is cut off."""
         number, _, shape, cut, verdict, _ = ruling
         way: _Found | None = nearest
-        if cut:
+        if cut and verdict.decision != "blocked":
             cut -= {self.ignored}
             way = self.search(cut, free=False).ways.get(number)
         if way is None or cut is None:

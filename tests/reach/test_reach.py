@@ -390,3 +390,16 @@ def test_what_is_implied_twice_is_shown_whichever_way_everywhere_is_written() ->
     graph = building.graph(building.worker("main", "a", "b"), *kits, approvals={"x.t.any": "allowed"})
     rows = {str(row.capability): row.decision for row in Analysis(graph).of(graph.entries["go"])}
     assert rows["x.t.any"] == "allowed"
+
+
+def test_a_blocked_call_is_shown_on_a_shortest_way_though_a_ceiling_cuts_it_off_there() -> None:
+    workers = [
+        building.worker("main", "a", "b"),
+        building.worker("a", "c"),
+        building.worker("b", "kit", may=[]),
+        building.worker("c", "kit"),
+    ]
+    kit = building.toolset("kit", "kit.py:kit", tool=["net.connect"])
+    graph = building.graph(*workers, kit, approvals={"net.connect": "blocked"})
+    row = next(row for row in Analysis(graph).of(graph.entries["go"]) if row.capability.name == "net.connect")
+    assert (row.decision, [hop.name for hop in row.path]) == ("blocked", ["main", "b", "kit"])
