@@ -32,10 +32,10 @@ from bench import damage, housekeeping
 from bench.crashed import AT_WORK, EFFECTS, FILES
 from llmdo.__main__ import main as llmdo
 from llmdo.journal import JournalError, Runs, audit
-from llmdo.journal.commands import require_ended
 from llmdo.journal.questions import add_answer, waiting
 from llmdo.journal.spent import spent
 from llmdo.journal.summary import unfinished as unfinished_calls
+from llmdo.journal.unsettled import require_ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable

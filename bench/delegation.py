@@ -39,7 +39,7 @@ from llmdo.graph.settings import Settings
 from llmdo.graph.worker import Use, Worker
 from llmdo.journal import Journal
 from llmdo.journal.entries import Heads
-from llmdo.journal.sqlite.layout import lay_out
+from llmdo.journal.sqlite.connection import lay_out
 from llmdo.policy.authority import Capability, Rule
 from llmdo.policy.flow import Flows
 from llmdo.runtime import ApproveAll, RunOptions, run

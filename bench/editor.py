@@ -24,7 +24,7 @@ from pygls import uris
 from pygls.lsp.client import LanguageClient
 
 from bench.generate import Shape, generate
-from llmdo.features.editor.session import Session
+from llmdo.features.editor.server import Session
 
 EDITED = "workers/worker_00007.worker"
 HERTZ = os.sysconf("SC_CLK_TCK")

@@ -13,8 +13,7 @@ from llmdo.base.diagnostic import CODES
 from llmdo.checks import ALL, explanation, name_of
 from llmdo.foreign.findings import ALL as FOREIGN
 from llmdo.policy.authority import BUILT_IN
-from llmdo.policy.protection import CODE_FILES, PROTECTED_FILES
-from llmdo.policy.secret_files import SECRET_FILES
+from llmdo.policy.protection import CODE_FILES, PROTECTED_FILES, SECRET_FILES
 from llmdo.policy.vocabulary import OUTSIDE_CEILINGS, TERMINAL_ONLY, VOCABULARY
 from llmdo.runtime.telemetry import events as telemetry
 

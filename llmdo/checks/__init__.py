@@ -21,13 +21,16 @@ from llmdo.checks import (
     models,
     names,
     schedules,
-    seals,
-    servers,
     shell,
 )
-from llmdo.checks.acceptance import idle_acceptance, without_accepted
+from llmdo.checks.acceptance import (
+    idle_acceptance,
+    is_about_unread,
+    reported,
+    unknown_check,
+    without_accepted,
+)
 from llmdo.checks.extensions import checks_of, own_explanation
-from llmdo.checks.selection import is_about_unread, reported, unknown_check
 from llmdo.reach import Analysis
 from llmdo.workspace.stale import relaxed, without_explained
 
@@ -95,15 +98,15 @@ ALL: tuple[Check, ...] = (
     flows.open_answer,
     flows.unlabelled_file,
     flows.idle_flow,
-    seals.unstated_targets,
-    seals.idle_seal,
+    flows.unstated_targets,
+    flows.idle_seal,
     descriptions.hidden_text,
     descriptions.instructing_text,
     descriptions.foreign_tool_named,
-    servers.unpinned_server,
-    servers.server_shell,
-    servers.clear_text_server,
-    servers.secret_in_manifest,
+    descriptions.unpinned_server,
+    descriptions.server_shell,
+    descriptions.clear_text_server,
+    descriptions.secret_in_manifest,
 )
 """Every check, in the order of its code."""
 

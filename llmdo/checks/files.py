@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from llmdo.base import parts
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import replace
-from llmdo.checks import code, schedules, selection, servers, shell, toolsets
+from llmdo.checks import acceptance, code, descriptions, schedules, shell
+from llmdo.checks.code import without_meaning
 from llmdo.syntax import toml
 from llmdo.syntax.tool_metadata import READ, means_capabilities
 from llmdo.version import __version__
@@ -96,10 +97,10 @@ def invalid_value(project: Project) -> Iterator[Diagnostic]:
         max-depth = 5
     """
     yield from _reported(project, "LDO103")
-    yield from selection.without_effect(project)
+    yield from acceptance.without_effect(project)
     yield from shell.without_meaning(project)
-    yield from servers.without_meaning(project)
-    yield from toolsets.without_meaning(project)
+    yield from descriptions.without_meaning(project)
+    yield from without_meaning(project)
     yield from code.unused_configuration(project)
     yield from schedules.without_meaning(project)
     document = project.workspace.document

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import parts
 from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding, nearest, only_match
-from llmdo.checks import code, toolsets
+from llmdo.checks import code
 from llmdo.checks.naming import named_capabilities
 from llmdo.graph import builtin, models, servers, toolkit
 from llmdo.graph.keys import Reference
@@ -110,7 +110,7 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
         return
     graph = project.graph
     known = {*graph.toolsets, *builtin.NAMES, builtin.PROVIDER_SIDE}
-    known |= toolsets.unreadable_paths(project)
+    known |= code.unreadable_paths(project)
     unknown = {
         name for lines in graph.kinds_of_lines for name, _ in lines if name not in graph.workers
     } - known
@@ -120,8 +120,8 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
         for use in worker.uses:
             if use.name in unknown:
                 known_as, shown_by = (
-                    toolsets.unread(project, use.name)
-                    or toolsets.unresolved(project, use.name)
+                    code.unread(project, use.name)
+                    or code.unresolved(project, use.name)
                     or ("is neither a toolset nor a worker", did_you_mean(use.name, known))
                 )
                 yield finding(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.services.check import CheckOutcome
-    from llmdo.workspace.memory import Memory
+    from llmdo.workspace.source_files import Memory
 
 _OURS = frozenset(
     {

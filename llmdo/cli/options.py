@@ -47,7 +47,7 @@ def several(projects: Sequence[str] | None, *, everything: bool) -> tuple[Path, 
     """The workspaces, where more than the usual one is meant; none otherwise."""
     if not everything and len(projects or ()) < 2:
         return ()
-    from llmdo.services.workspaces import roots
+    from llmdo.services.root import roots
 
     return roots(projects or (), Path.cwd(), everything=everything)
 

@@ -9,7 +9,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli import check
 from llmdo.cli.console import FINE, put, say, say_error
 from llmdo.services.root import root_folder
-from llmdo.workspace.memory import Memory
+from llmdo.workspace.source_files import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, get_args
 from llmdo.base.values import dataclass
 from llmdo.cli.console import FINDINGS, FINE, put, screen
 from llmdo.render import scan as render
-from llmdo.services import scan as service
-from llmdo.services.scan import ScanRequest
+from llmdo.services import foreign as service
+from llmdo.services.foreign import ScanRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

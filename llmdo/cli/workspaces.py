@@ -13,7 +13,7 @@ from llmdo.base.diagnostic import LlmdoError, shown
 from llmdo.cli.console import CANNOT_GO_ON, FINDINGS, FINE, has_colour, put, say, say_error
 from llmdo.cli.sources import repository_folder, source_lines
 from llmdo.render.report import Report
-from llmdo.services.workspaces import prefix_of, seen_from
+from llmdo.services.root import prefix_of, seen_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """The new powers that a change gives each entry, from two graphs alone.
 
-`renames` finds changed names, `rows` compares the reach of entries and `workers` that of workers below them, `facts`
-compares the two locks, and `difference` is the result, as a value with a verdict.
+`renames` finds changed names, `rows` compares the reach of entries and of workers below them, `facts` compares the
+two locks, and `difference` is the result, as a value with a verdict.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ from llmdo.diff.difference import (
     verdict_of,
 )
 from llmdo.diff.facts import changes, hand_edits
-from llmdo.diff.flows import flow_changes
 from llmdo.diff.renames import renamed, renaming
-from llmdo.diff.rows import Comparison
-from llmdo.diff.workers import worker_differences
+from llmdo.diff.rows import Comparison, flow_changes, worker_differences
 from llmdo.reach import Analysis
 
 if TYPE_CHECKING:

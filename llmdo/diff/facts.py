@@ -13,7 +13,7 @@ from llmdo.diff.rows import acceptance_for_all, acceptance_of
 from llmdo.graph import code_calls, keys, toolkit
 from llmdo.graph.resolved import Entry
 from llmdo.graph.settings import Settings
-from llmdo.graph.unseen import unseen_in, without_unseen
+from llmdo.graph.toolkit import unseen_in, without_unseen
 from llmdo.graph.worker import Worker
 from llmdo.policy.authority import Capability, Ceiling
 from llmdo.workspace.lock import encode

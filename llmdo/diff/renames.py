@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
     from llmdo.graph.resolved import Entry, Graph
-    from llmdo.graph.schedule import Schedule
+    from llmdo.graph.settings import Schedule
     from llmdo.graph.toolset import Toolset
     from llmdo.graph.worker import Worker
     from llmdo.policy.authority import Rule

@@ -1,4 +1,4 @@
-"""The reach of entries, and of workers below them, before and after, compared row by row."""
+"""The reach of entries and of workers below them, and the effects after a stranger's words, before and after."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from llmdo.diff.difference import RowChange
+from llmdo.diff.difference import Change, EntryDifference, RowChange, verdict_of
 from llmdo.graph import code_calls, toolkit
-from llmdo.graph.unseen import unseen_in
+from llmdo.graph.toolkit import unseen_in
 from llmdo.policy.authority import (
     STRICTNESS,
     Capability,
@@ -16,16 +16,18 @@ from llmdo.policy.authority import (
     scope_contains,
     scope_order,
 )
+from llmdo.reach.flows import after_strangers
 from llmdo.reach.rows import with_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.diff.difference import Kind
+    from llmdo.diff.difference import Effect, Kind
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.graph.settings import Acceptance
     from llmdo.policy.vocabulary import Decision
-    from llmdo.reach import Analysis, Row, Walk
+    from llmdo.reach import Analysis, Hop, Row, Walk
+    from llmdo.reach.flows import FlowRow
 
 
 @dataclass
@@ -268,3 +270,142 @@ def _look(change: RowChange) -> object:
         for row in (change.before, change.after)
     ]
     return (change.kind, change.accepted, *sides)
+
+
+AFTER_STRANGERS = "after a stranger's words"
+
+
+def flow_changes(before: Analysis, after: Analysis) -> Iterator[Change]:
+    """The effects after a stranger's words with another decision than before, by entry, if either graph states flows.
+
+    Only for entries of both graphs; capabilities that an entry reaches on one side alone are left to its rows.
+    """
+    if not (before.graph.all_flows or after.graph.all_flows):
+        return
+    for name in sorted(before.graph.entries.keys() & after.graph.entries.keys()):
+        sides = [
+            {row.capability: row for row in after_strangers(side, side.graph.entries[name])}
+            for side in (before, after)
+        ]
+        reached = [{row.capability for row in side.of(side.graph.entries[name])} for side in (before, after)]
+        for capability in sorted({*sides[0], *sides[1]}, key=str):
+            old, new = (side.get(capability) for side in sides)
+            if all(capability in rows for rows in reached) and _decision_after(old) != _decision_after(new):
+                yield _change(name, capability, old, new)
+
+
+def _change(entry: str, capability: Capability, old: FlowRow | None, new: FlowRow | None) -> Change:
+    return Change(
+        route=("entry", entry, AFTER_STRANGERS, str(capability)),
+        before=_words(old),
+        after=_words(new),
+        effect=_effect(old, new),
+        entries=(entry,),
+    )
+
+
+def _effect(old: FlowRow | None, new: FlowRow | None) -> Effect:
+    """A new way that nobody is asked about is as much as a gain; one that asks is none."""
+    if new is None or (old is not None and STRICTNESS[new.decision] > STRICTNESS[old.decision]):
+        return "narrows"
+    return "widens" if old is not None or new.decision == "allowed" else "none"
+
+
+def _decision_after(row: FlowRow | None) -> str | None:
+    return row.decision if row else None
+
+
+def _words(row: FlowRow | None) -> str | None:
+    if row is None:
+        return None
+    legs = (" > ".join(hop.name for hop in leg) for leg in (row.source, row.path))
+    return f"{row.decision}: {' => '.join(legs)}"
+
+
+_DESCRIPTIVE = frozenset({"path", "prompt", "description", "model", "compatible-models", "python"})
+"""Keys of a worker in the lock that do not change its reach."""
+
+
+def worker_differences(
+    comparison: Comparison,
+    changes: Iterable[Change],
+    rows_by_entry: Mapping[str, Sequence[RowChange]],
+    was: Mapping[str, str],
+) -> tuple[EntryDifference, ...]:
+    """The workers with a changed fact and so a changed reach, sorted by name.
+
+    A row is left out if an entry, or a worker further down, has the same one and its way shows this one; or if a
+    toolset is the cause and a shown row ends in it: the toolset's own change names all who use it.
+    """
+    mine, concerned = _concerned(changes)
+    old, new = comparison.before.graph.workers, comparison.after.graph.workers
+    if comparison.after.graph.read_from:
+        mine |= {name for name in {*old, *new} if old.get(name) != new.get(name)}
+    judged = {
+        name: comparison.of_worker(name)
+        for name in sorted(mine | concerned)
+        if any(
+            name in side and (side[name].path or not comparison.after.graph.read_from) for side in (old, new)
+        )
+    }
+    of_entries = [row for rows in rows_by_entry.values() for row in rows]
+    own_rows: dict[str, list[RowChange]] = {name: [] for name in judged}
+    every = [(name, row) for name, rows in judged.items() for row in rows]
+    done: dict[str, list[RowChange]] = {name: [] for name in judged}
+    for name, row in sorted(every, key=lambda pair: len(_path(pair[1]))):
+        steps = len(_path(row)) if name in mine else 1
+        shown = (
+            of_entries
+            if name in mine
+            else (*of_entries, *(each for rows in own_rows.values() for each in rows))
+        )
+        if not _is_told(row, shown, steps) and not any(
+            _is_same(row, other) for hop in _path(row)[1:] for other in done.get(hop.name, ())
+        ):
+            own_rows[name].append(row)
+        done[name].append(row)
+    return tuple(
+        EntryDifference(
+            name=name,
+            was=was.get(name),
+            status="new" if name not in old else "gone" if name not in new else "kept",
+            rows=tuple(row for row in judged[name] if row in rows),
+            verdict=verdict_of(rows),
+            below=comparison.entries_of(name),
+        )
+        for name, rows in own_rows.items()
+        if rows
+    )
+
+
+def _concerned(changes: Iterable[Change]) -> tuple[set[str], set[str]]:
+    """The workers that a fact of their own is about, and those about whose toolsets one is."""
+    mine: set[str] = set()
+    users: set[str] = set()
+    for change in changes:
+        if change.route[0] != "worker":
+            users.update(change.workers)
+        elif change.route[2:3] == () or change.route[2] not in _DESCRIPTIVE:
+            mine.add(change.route[1])
+    return mine, users
+
+
+def _path(row: RowChange) -> Sequence[Hop]:
+    shown = row.before if row.kind == "lost" else row.after
+    return shown.path if shown else ()
+
+
+def _is_told(row: RowChange, others: Iterable[RowChange], steps: int) -> bool:
+    """Whether another row says the same of a way that ends in the last steps of this one's."""
+    names = [hop.name for hop in _path(row)][-steps:]
+    return any(
+        _is_same(row, other) and [hop.name for hop in _path(other)][-steps:] == names for other in others
+    )
+
+
+def _is_same(row: RowChange, other: RowChange) -> bool:
+    return (
+        row.effect == other.effect
+        and (row.accepted is None) == (other.accepted is None)
+        and other.capability.contains(row.capability)
+    )

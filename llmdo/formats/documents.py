@@ -35,9 +35,7 @@ from llmdo.formats.shell import ShellTable
 from llmdo.formats.tables import table
 from llmdo.formats.toolset import ToolsetTable
 from llmdo.formats.worker import AgentTable
-from llmdo.graph.notify import Notify
-from llmdo.graph.schedule import Schedule
-from llmdo.graph.settings import Settings
+from llmdo.graph.settings import Notify, Schedule, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -26,10 +26,8 @@ from llmdo.formats.shell import LockedShell
 from llmdo.formats.tables import table
 from llmdo.formats.worker import AttachmentLimits, CodeToolsets, FilesystemConfig, ModelSettings, NativeTools
 from llmdo.graph.described import Identity, Server
-from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry
-from llmdo.graph.schedule import Schedule
-from llmdo.graph.settings import Settings
+from llmdo.graph.settings import Notify, Schedule, Settings
 from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Worker
 

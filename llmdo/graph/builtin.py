@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, cast
 from llmdo.base.values import dataclass
 from llmdo.graph.toolset import Tool
 from llmdo.policy.authority import Capability, scope_contains, scopes_meet
-from llmdo.policy.protection import CODE_WRITE, PROTECTED_WRITE, declared_by_change
-from llmdo.policy.secret_files import PROTECTED_READ, protected_within
+from llmdo.policy.protection import (
+    CODE_WRITE,
+    PROTECTED_READ,
+    PROTECTED_WRITE,
+    declared_by_change,
+    protected_within,
+)
 from llmdo.policy.shell.rules import ShellSettings, Vouching
 
 if TYPE_CHECKING:

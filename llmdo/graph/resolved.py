@@ -34,10 +34,7 @@ if TYPE_CHECKING:
     from llmdo.extensions.spec import CapabilityFamily
     from llmdo.graph.extension import UsedExtension
     from llmdo.graph.keys import Reference, Written
-    from llmdo.graph.notify import Notify
-    from llmdo.graph.schedule import Schedule
-    from llmdo.graph.settings import Acceptance, Settings
-    from llmdo.graph.shared_policy import SharedPolicy
+    from llmdo.graph.settings import Acceptance, Notify, Schedule, Settings, SharedPolicy
     from llmdo.graph.toolset import Toolset
     from llmdo.graph.worker import Worker
     from llmdo.policy.authority import FlowRule, Rule

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from llmdo.base.values import Json
-    from llmdo.graph.facts import ToolsetFacts
-    from llmdo.graph.toolset import Retry, Toolset
+    from llmdo.graph.toolset import Retry, Toolset, ToolsetFacts
 
 CALL = Capability("mcp.call")
 CONNECT = Capability("net.connect")

@@ -1,15 +1,16 @@
-"""The settings of a whole workspace, and the acceptances of people."""
+"""The settings of a whole workspace: limits, notices, schedules, shared policies, and the acceptances of people."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.values import dataclass, field
-from llmdo.graph.keys import CAPABILITY, FOLDER, PLAIN, REFERENCE, Key, written
+from llmdo.graph.keys import CAPABILITY, FOLDER, PLAIN, REFERENCE, Key, encoded_rules, written
 
 if TYPE_CHECKING:
+    from llmdo.base.values import Json
     from llmdo.graph.keys import Reference
-    from llmdo.policy.authority import Capability
+    from llmdo.policy.authority import Capability, Rule
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
@@ -210,3 +211,129 @@ class Acceptance:
         metadata=written(PLAIN, lock=Key("reason", "Text", "Why people accept it.", is_required=True))
     )
     at: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notify:
+    """The webhook that is notified when a run waits, is complete or has failed. It is named by variables alone."""
+
+    url_env: str = field(
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "url-env",
+                "Variable",
+                "The variable that holds the address, such as TEAM_WEBHOOK_URL.",
+                is_required=True,
+            ),
+            lock=Key("url-env", "Variable", "The variable that holds the address.", is_required=True),
+        )
+    )
+    secret_env: str = field(
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "secret-env",
+                "Variable",
+                "The variable that holds the secret by which messages are signed, such as TEAM_WEBHOOK_SECRET.",
+                is_required=True,
+            ),
+            lock=Key("secret-env", "Variable", "The variable that holds the secret.", is_required=True),
+        )
+    )
+    content: bool = field(
+        default=False,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "content",
+                "bool",
+                "Whether messages hold outputs, errors and questions, and not ids and names alone.",
+            ),
+            lock=Key("content", "bool", "Whether messages hold outputs, errors and questions."),
+        ),
+    )
+    """Whether the content of runs leaves the machine, and not ids and names alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """An entry that workers of a fleet start at certain times, once over all of them."""
+
+    name: str
+    at: Place = field(compare=False)
+    entry: Reference = field(
+        metadata=written(
+            REFERENCE,
+            file=Key("entry", "Name", "The entry that is started.", is_required=True),
+            lock=Key("entry", "Name", "The entry that it starts.", is_required=True),
+        )
+    )
+    cron: str = field(
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "cron",
+                "Text",
+                "When, in UTC: minute, hour, day of month, month, day of week.",
+                is_required=True,
+            ),
+            lock=Key("cron", "Text", "When, in UTC.", is_required=True),
+        )
+    )
+    input: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            file=Key("input", "str", "What the entry is given; its own input where left out."),
+            lock=Key("input", "str", "What the entry is given, where not its own input."),
+            drift="its input changed",
+        ),
+    )
+    catch_up_minutes: int | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "catch-up-minutes",
+                "Positive",
+                "For how long a time is made up for that passed while no worker looked.",
+            ),
+            lock=Key("catch-up-minutes", "Positive", "For how long a time that passed is made up for."),
+            effect="amount",
+            gives_nothing=True,
+        ),
+    )
+
+
+PACKAGE = "package:"
+"""The prefix of a policy's name from an installed package."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedPolicy:
+    """One policy file. It only tightens."""
+
+    name: str
+    """Its path in the workspace, or `package:NAME/PATH`."""
+    digest: str
+    """Of its text."""
+    rules: tuple[Rule, ...] = ()
+    approve_all: bool = True
+    """Whether `--approve-all` may be used."""
+    requires_trust: bool = False
+    """Whether nothing unapproved is executed when nobody can be asked."""
+
+    @property
+    def path(self) -> str | None:
+        """Its path in the workspace; None if it comes from a package."""
+        return None if self.name.startswith(PACKAGE) else self.name
+
+    def encoded(self) -> dict[str, Json]:
+        """Its table in a lock."""
+        table: dict[str, Json] = {"digest": self.digest}
+        if not self.approve_all:
+            table["approve-all"] = False
+        if self.requires_trust:
+            table["requires-trust"] = True
+        return {**table, "rules": encoded_rules(self.rules)} if self.rules else table

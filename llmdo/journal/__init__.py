@@ -2,8 +2,8 @@
 
 One SQLite file a run, below `.llmdo/runs/` of the workspace, or rows of a PostgreSQL database. An entry is keyed by
 call path, kind and step, never by time or order, as parallel delegates keep none. This package knows files and entries;
-`runtime/` knows the format of a model's message. `stored` and `batches` define the statements for journals and for
-batches, whose values are `items`. Two packages execute them: `sqlite/`, whose files exported runs are as well, and
+`runtime/` knows the format of a model's message. `stored` and `items` define the statements for journals and for
+batches. Two packages execute them: `sqlite/`, whose files exported runs are as well, and
 `postgres/`. `opening` picks the one of a workspace.
 
 History of the format, newest first:

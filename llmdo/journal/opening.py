@@ -18,7 +18,7 @@ from llmdo.workspace.root import MANIFEST
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.journal.batches import Batches
+    from llmdo.journal.items import Batches
     from llmdo.journal.stored import JournalStore, RunIndex
     from llmdo.journal.workers import FleetWorkers
 

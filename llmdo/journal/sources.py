@@ -21,7 +21,7 @@ from llmdo.journal.kept_sources import KeptSources, named_by
 from llmdo.syntax import discovery
 from llmdo.syntax.module import outline
 from llmdo.toolsets.confinement import Root
-from llmdo.toolsets.refusal import normalise
+from llmdo.toolsets.paths import normalise
 from llmdo.workspace.modules import Module, imports_of, source_digests
 from llmdo.workspace.references import module_files, package_files, python_file
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar
 from llmdo.journal import audit, records
 from llmdo.journal.audit import START, Link
 from llmdo.journal.content import Content, packed
+from llmdo.journal.disk import RunFiles
 from llmdo.journal.entries import ChainedRow, DamagedError, Heads, JournalEntry, JournalError
 from llmdo.journal.naming import RUNS, match
-from llmdo.journal.run_files import RunFiles
 from llmdo.journal.secrets import NOTHING, Registered, Secrets
 from llmdo.journal.spans import SecretSpan
 

@@ -1,12 +1,11 @@
 """The reach of each entry through delegation: every capability, by which path, behind which gate.
 
 Every decision is one of `authority.decide`, over the calls of `shapes`, which represent all possible calls. Results
-that several entries or calls share are computed once, in `analysis` and in `rulings`; `walk` goes through one tree of
-calls, `rows` are its results, and `depth` gives the length of chains.
+that several entries or calls share are computed once, in `analysis` and in `premises`; `walk` goes through one tree of
+calls, and `rows` are its results.
 """
 
-from llmdo.reach.analysis import Analysis, entry_ceiling
-from llmdo.reach.depth import Depth, depth_of
+from llmdo.reach.analysis import Analysis, Depth, depth_of, entry_ceiling
 from llmdo.reach.rows import Hop, Row
 from llmdo.reach.walk import Walk
 

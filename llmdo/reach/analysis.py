@@ -1,4 +1,4 @@
-"""A graph prepared for questions about reach."""
+"""A graph prepared for questions about reach, with an upper bound of it, and the depth of its delegations."""
 
 from __future__ import annotations
 
@@ -10,18 +10,77 @@ from llmdo.base.values import dataclass, field, replace
 from llmdo.graph import code_calls, toolkit
 from llmdo.graph.keys import Reference
 from llmdo.policy.composition import NO_LAYER, Layer
-from llmdo.reach.bounds import Bounds
-from llmdo.reach.premises import Premises
-from llmdo.reach.rulings import Rulings
+from llmdo.reach.premises import Premises, Rulings
 from llmdo.reach.shapes import Shape, assurance_of
 from llmdo.reach.walk import Walk, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.policy.authority import Capability, Ceiling, FlowRule, Rule
     from llmdo.reach.rows import Row
+    from llmdo.reach.shapes import Shapes
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The bounds of all workers of a graph, as sets of bits: one for each row."""
+
+    edges: Mapping[str, Sequence[str]]
+    shapes: Shapes
+
+    @cached_property
+    def _bits(self) -> tuple[tuple[Capability, ...], tuple[int, ...]]:
+        """Every row, and the set of rows of each group."""
+        rows: dict[int, Capability] = {}
+        positions: dict[int, int] = {}
+        masks = []
+        for group in self.shapes.groups:
+            mask = 0
+            for shape in group.shapes:
+                position = positions.setdefault(id(shape.row), len(positions))
+                rows[position] = shape.row
+                mask |= 1 << position
+            masks.append(mask)
+        return tuple(rows.values()), tuple(masks)
+
+    @cached_property
+    def _below(self) -> Mapping[str, int]:
+        """Each worker's bound: its own rows and those of all below it."""
+        masks = self._bits[1]
+        masks_of: dict[tuple[int, ...], int] = {}
+        all_own: dict[str, int] = {}
+        for name, groups in zip(self.edges, self.shapes.by_node, strict=True):
+            if (mask := masks_of.get(groups)) is None:
+                mask = 0
+                for group in groups:
+                    mask |= masks[group]
+                masks_of[groups] = mask
+            all_own[name] = mask
+        return topology.gathered(self.edges, all_own)
+
+    def of(self, starts: Iterable[str]) -> int:
+        """The bound of all these workers together."""
+        bound = 0
+        for name in starts:
+            bound |= self._below[name]
+        return bound
+
+    def rows_where(self, holds: Callable[[Capability], bool]) -> int:
+        """The set of the rows for which `holds` is true."""
+        rows = self._bits[0]
+        return sum(1 << position for position, row in enumerate(rows) if holds(row))
+
+    def shapes_where(self, holds: Callable[[Shape], bool]) -> int:
+        """The set of the rows that have a shape for which `holds` is true."""
+        rows = {id(row): 1 << position for position, row in enumerate(self._bits[0])}
+        bits = 0
+        for group in self.shapes.groups:
+            for shape in group.shapes:
+                if holds(shape):
+                    bits |= rows[id(shape.row)]
+        return bits
 
 
 @dataclass
@@ -137,3 +196,39 @@ def starts_of(graph: Graph, entry: Entry) -> tuple[str, ...]:
 def entry_ceiling(entry: Entry) -> Ceiling | None:
     """The ceiling that `entry` declares; None where it declares none."""
     return Layer.of_entry(entry).ceiling
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """The depth of an entry's delegations."""
+
+    longest: tuple[str, ...]
+    """The workers along a longest chain, ties by name; with recursion, up to its start."""
+    recursion: str | None
+    """A worker through which the chains never have to end; None if all of them do."""
+
+    def is_exceeded(self, most: int) -> bool:
+        """Whether some chain has to be longer than `most` delegations."""
+        return self.recursion is None and len(self.longest) - 1 > most
+
+    def __str__(self) -> str:
+        if self.recursion:
+            return f"bounded at run time through the recursion of {self.recursion}"
+        return f"proved: at most {max(len(self.longest) - 1, 0)}"
+
+
+def depth_of(analysis: Analysis, entry: Entry) -> Depth:
+    """The depth of `entry`, whatever `max-depth` says."""
+    starts = starts_of(analysis.graph, entry)
+    reached = {name: analysis.graph.edges[name] for name in toolkit.reachable(analysis.graph, entry)}
+    cyclic = sorted(
+        {name for component in topology.strongly_connected_components(reached) for name in component}
+    )
+    longest: dict[str, tuple[str, ...]] = {}
+    for name in topology.ends_first(reached, skip=frozenset(cyclic)):
+        below = [longest[other] for other in reached[name] if other in longest]
+        longest[name] = (name, *min(below, key=lambda path: (-len(path), path), default=()))
+    chains = [longest[name] for name in starts if name in longest]
+    recursive = [name for name in cyclic if analysis.graph.workers[name].recursive]
+    through = next(iter((*recursive, *cyclic)), None)
+    return Depth(min(chains, key=lambda path: (-len(path), path), default=()), through)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Entry
     from llmdo.graph.worker import Use
     from llmdo.reach.analysis import Analysis
-    from llmdo.reach.rulings import Ruling
+    from llmdo.reach.premises import Ruling
     from llmdo.reach.shapes import Group, Shapes
     from llmdo.reach.walk import Walk
 

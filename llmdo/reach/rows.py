@@ -6,8 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from llmdo.base.values import dataclass, field, replace
-from llmdo.graph.toolkit import DELEGATE
-from llmdo.graph.unseen import ANY
+from llmdo.graph.toolkit import ANY, DELEGATE
 from llmdo.policy.authority import STRICTNESS, gravity, scope_contains, scope_order
 
 if TYPE_CHECKING:

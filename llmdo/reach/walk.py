@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from llmdo.graph.keys import Reference
     from llmdo.policy.authority import Reason
     from llmdo.policy.vocabulary import Decision
-    from llmdo.reach.premises import Premises
-    from llmdo.reach.rulings import Ruling, Rulings
+    from llmdo.reach.premises import Premises, Ruling, Rulings
     from llmdo.reach.shapes import Group, Shape, Shapes
 
 _CUT_OFF = Verdict("blocked", ())

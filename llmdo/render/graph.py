@@ -15,8 +15,7 @@ from llmdo.base.jsonable import document, record
 from llmdo.base.values import in_json, unenforced
 from llmdo.foreign import not_enforced
 from llmdo.graph.code_calls import own_uses
-from llmdo.graph.toolkit import DELEGATE
-from llmdo.graph.unseen import ANY
+from llmdo.graph.toolkit import ANY, DELEGATE
 from llmdo.policy.authority import STRICTNESS
 from llmdo.reach import Row
 from llmdo.reach.edges import calls_by_entry, calls_by_worker

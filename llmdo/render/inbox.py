@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.values import Json
     from llmdo.journal.questions import Waiting
-    from llmdo.services.inbox import ApproveOutcome, Pending, PendingCall
-    from llmdo.services.proposed import ProposedChange
+    from llmdo.services.inbox import ApproveOutcome, Pending, PendingCall, ProposedChange
 
 LONGEST = 200  # characters of the arguments that a line of the list quotes
 

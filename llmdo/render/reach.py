@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
-from llmdo.graph.unseen import ANY
+from llmdo.graph.toolkit import ANY
 from llmdo.reach import Hop, Row
 from llmdo.reach.flows import STRANGERS
 from llmdo.render.amounts import counted

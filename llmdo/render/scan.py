@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.jsonable import Shapes
     from llmdo.reach.flows import FlowRow
-    from llmdo.services.scan import ScanOutcome
+    from llmdo.services.foreign import ScanOutcome
 
 Form = Literal["text", "markdown", "json"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import shown, unsteering
 from llmdo.runtime.telemetry.events import ModelResponded, StreamBroken, TextDelta, WorkerFinished
-from llmdo.runtime.telemetry.joins import RedactedPieces
+from llmdo.runtime.telemetry.redaction import RedactedPieces
 
 if TYPE_CHECKING:
     from typing import TextIO

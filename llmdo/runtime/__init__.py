@@ -19,6 +19,7 @@ from llmdo.runtime.approvals.approver import (
 )
 from llmdo.runtime.approvals.terminal import AskOnTerminal, approver_at
 from llmdo.runtime.attached import Attached, AttachmentResolver
+from llmdo.runtime.brake import Stop
 from llmdo.runtime.calls import AgentRuntime
 from llmdo.runtime.config import RuntimeConfig
 from llmdo.runtime.frame import CallFrame
@@ -29,7 +30,6 @@ from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, Usage
 from llmdo.runtime.preparation import new_run
 from llmdo.runtime.run import consented, run
-from llmdo.runtime.stop import Stop
 
 __all__ = [
     "AgentRuntime",

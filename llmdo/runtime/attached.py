@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from pydantic_ai.messages import BinaryContent
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.toolsets.refusal import PathRefused
+from llmdo.toolsets.paths import PathRefused
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -14,15 +14,15 @@ from llmdo.graph.builtin import ENTRY_SIDE
 from llmdo.graph.toolkit import READ
 from llmdo.journal.entries import HANDED
 from llmdo.policy.authority import Capability
-from llmdo.policy.secret_files import protected
+from llmdo.policy.protection import protected
 from llmdo.runtime.attached import Attached, read_outside
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge
 from llmdo.runtime.gate.labelling import add_kept, context_of_code, labels_for, opened
 from llmdo.runtime.place import require_no_probe
 from llmdo.toolsets.media import endings_of, media_type, text_of
+from llmdo.toolsets.paths import PathRefused
 from llmdo.toolsets.python import sentence_of
-from llmdo.toolsets.refusal import PathRefused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.attached import AttachmentResolver
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
-    from llmdo.toolsets.pathmap import PathMap
+    from llmdo.toolsets.paths import PathMap
 
 
 DEFAULT_MAX_BYTES = 10_000_000  # a file; what the design gives as the default of `max-bytes`

@@ -40,7 +40,7 @@ from llmdo.runtime.labels import NO_LABELS, Context
 from llmdo.runtime.models.failure import explained, failure_text
 from llmdo.runtime.models.recorded import RecordedModel
 from llmdo.runtime.models.reporting import cut_off
-from llmdo.runtime.models.retries import PersistentModel
+from llmdo.runtime.models.requests import PersistentModel
 from llmdo.runtime.place import code_at, not_calling, place_of, require_no_probe
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.stub import StubToolset

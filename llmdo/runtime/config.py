@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from llmdo.runtime.signatures import Signature
     from llmdo.runtime.telemetry.events import Streams
     from llmdo.toolsets.confinement import Root
-    from llmdo.toolsets.pathmap import PathMap
+    from llmdo.toolsets.paths import PathMap
     from llmdo.toolsets.resolver import ToolsetResolver
     from llmdo.toolsets.servers import Servers
-    from llmdo.workspace.tools_root import Folders
+    from llmdo.workspace.root import Folders
 
     Least = tuple[tuple[Capability, ...], ...] | None
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from pydantic_ai.usage import RunUsage
 
+from llmdo.runtime.brake import Stop
 from llmdo.runtime.labels import Context, KeptLabels
 from llmdo.runtime.place import UnorderedCalls
-from llmdo.runtime.stop import Stop
 
 if TYPE_CHECKING:
     import asyncio

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from llmdo.runtime.stop import Stop
+from llmdo.runtime.brake import Stop
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine

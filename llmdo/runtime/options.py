@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Rule
     from llmdo.runtime.approvals.approver import Approver
     from llmdo.runtime.attached import Attached, AttachmentResolver
+    from llmdo.runtime.brake import Stop
     from llmdo.runtime.gate.policy import RunPolicy
     from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.runtime.stop import Stop
     from llmdo.runtime.telemetry.events import Sink, Streams
     from llmdo.workspace.trust import Consent
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.models import Model
 
 from llmdo.base.backtrace import Backtrace
@@ -19,43 +20,49 @@ from llmdo.graph.inventory import Inventory
 from llmdo.graph.keys import NOWHERE, decoded
 from llmdo.graph.models import python_reference, recording_file
 from llmdo.graph.resolved import Limits
-from llmdo.graph.toolkit import reachable
-from llmdo.journal.commands import commands_of
+from llmdo.graph.toolkit import delegating, reachable
 from llmdo.journal.spent import spent
+from llmdo.journal.unsettled import commands_of
+from llmdo.policy.authority import decide
 from llmdo.policy.composition import Base
 from llmdo.runtime.agents import Agents
 from llmdo.runtime.approvals.approver import RejectAll
 from llmdo.runtime.attached import WorkspaceFiles
+from llmdo.runtime.brake import Stop
 from llmdo.runtime.budget import Budget, TreeLimits
 from llmdo.runtime.config import REMEMBERED, RuntimeConfig
+from llmdo.runtime.frames import frame_below
+from llmdo.runtime.gate.call import Refused
 from llmdo.runtime.gate.provider_side import require_support
+from llmdo.runtime.gate.starting import is_server, may_start_unasked, require_start
 from llmdo.runtime.in_python import agents_of, prompts_of
 from llmdo.runtime.ledger import Ledger
 from llmdo.runtime.models.choice import ModelSource, choose, models_of
-from llmdo.runtime.models.unmeasured import without_guesses
+from llmdo.runtime.models.reporting import without_guesses
 from llmdo.runtime.recording.log import RunLog
 from llmdo.runtime.recording.stub import StandInModel
 from llmdo.runtime.signatures import signatures_of
-from llmdo.runtime.stop import Stop
 from llmdo.runtime.telemetry.events import ServerNoticed
 from llmdo.toolsets.launch import Launcher
-from llmdo.toolsets.pathmap import PathMap
+from llmdo.toolsets.paths import PathMap
 from llmdo.toolsets.resolver import ToolsetResolver
 from llmdo.toolsets.servers import require_client, servers_of
 from llmdo.workspace.modules import importable, text_digests
 from llmdo.workspace.reading import read_modules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from llmdo.graph.resolved import Entry, Graph
+    from llmdo.graph.worker import Use
     from llmdo.runtime.adopted import AdoptedAgent
+    from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.models.choice import ModelChoice
     from llmdo.runtime.options import RunOptions
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.python import Modules
-    from llmdo.workspace.tools_root import Folders
+    from llmdo.workspace.root import Folders
 
 
 def configure(
@@ -262,3 +269,76 @@ def _notice(log: RunLog, entry: Entry, server: str, message: str) -> None:
 def new_run() -> str:
     """A unique id for a run; ids sort by time."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"[:-3] + f"-{secrets.token_hex(4)}"
+
+
+async def start_servers(config: RuntimeConfig, entry: CallFrame) -> None:
+    """Starts the servers that need no question, each decided on at its first place of use.
+
+    Raises:
+        LlmdoError: Some cannot be started, or differ from the lock; all are reported at once.
+    """
+    if config.servers is None:
+        return
+    permitted: set[str] = set()
+    for frame, use in _uses(config, entry):
+        if use.name not in permitted:
+            try:
+                await require_start(config, frame, use)
+            except Refused:
+                continue  # by a policy, perhaps of this place alone
+            permitted.add(use.name)
+    await config.servers.require_locked(sorted(permitted))
+
+
+def _uses(config: RuntimeConfig, entry: CallFrame) -> Iterator[tuple[CallFrame, Use]]:
+    """Every use of a server that may be started at its place, with that place's frame, the nearest first.
+
+    Only places reached without a question count. A ceiling against starting a server also holds below, so that a
+    worker's nearest place decides for the others.
+    """
+    graph = config.graph
+    yield from _startable(config, entry, own_uses(graph, config.entry))
+    known: set[str] = set()
+    level = [entry]
+    while level:
+        deeper: list[CallFrame] = []
+        for frame in level:
+            for name in _callees(config, frame):
+                if name not in known and frame.depth < config.max_depth:
+                    worker, path = graph.workers[name], _place(config, frame, name)
+                    try:
+                        callee = frame_below(config, frame, worker, input="", path=path)
+                    except ToolFailed:
+                        continue  # a policy has none for this place
+                    known.add(name)
+                    deeper.append(callee)
+                    yield from _startable(config, callee, uses_with_calls(graph, worker.uses))
+        level = deeper
+
+
+def _startable(
+    config: RuntimeConfig, frame: CallFrame, uses: Iterable[Use]
+) -> Iterator[tuple[CallFrame, Use]]:
+    for use in uses:
+        if is_server(config, use) and may_start_unasked(config, frame, use):
+            yield frame, use
+
+
+def _callees(config: RuntimeConfig, frame: CallFrame) -> tuple[str, ...]:
+    """The workers that may be called from here without a question; the entry's own is simply started."""
+    if frame.worker is None and config.entry.worker is not None:
+        return (config.entry.worker.name,)
+    if frame.worker is None:
+        names = tuple(called.name for called in config.entry.delegates)
+    else:
+        names = tuple(name for name in config.graph.edges[frame.worker.name] if name in config.graph.workers)
+    raised = ((name, [delegating(name)]) for name in names)
+    return tuple(
+        name for name, needs in raised if decide(needs, needs, frame.authority).decision == "allowed"
+    )
+
+
+def _place(config: RuntimeConfig, frame: CallFrame, name: str) -> str:
+    """A worker's call path, without the number that only a call has."""
+    is_started = frame.worker is None and config.entry.worker is not None
+    return name if is_started else f"{frame.path}/{name}"

@@ -20,13 +20,13 @@ from llmdo.journal.entries import ClaimedError, StoreError
 from llmdo.runtime.approvals.approver import GoneError
 from llmdo.runtime.attachments import handed_at_start
 from llmdo.runtime.calls import AgentRuntime, run_worker
-from llmdo.runtime.dependencies import dependencies
 from llmdo.runtime.frames import entry_frame, frame_below
+from llmdo.runtime.in_python import dependencies
 from llmdo.runtime.models.failure import OutOfQuotaError, explained, failure_text
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, usage_of
 from llmdo.runtime.place import calling, not_calling, numbered_tasks
-from llmdo.runtime.preparation import configure, with_given_models
+from llmdo.runtime.preparation import configure, start_servers, with_given_models
 from llmdo.runtime.recording.keeping import begin, keep_outcome, recorded_outcome
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import (
@@ -37,13 +37,12 @@ from llmdo.runtime.recording.replay_mode import (
     WaitingError,
 )
 from llmdo.runtime.seals import opened_text
-from llmdo.runtime.servers_first import start_servers
 from llmdo.runtime.signatures import Output
 from llmdo.runtime.telemetry.events import RunFinished, RunStarted
 from llmdo.runtime.tool_entry import call_tool
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules, sentence_of
-from llmdo.workspace.tools_root import Folders
+from llmdo.workspace.root import Folders
 from llmdo.workspace.trust import Consent
 
 if TYPE_CHECKING:

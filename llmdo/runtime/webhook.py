@@ -33,7 +33,7 @@ from llmdo.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.graph.notify import Notify
+    from llmdo.graph.settings import Notify
     from llmdo.journal.stored import JournalStore
     from llmdo.runtime.outcome import RunOutcome
 

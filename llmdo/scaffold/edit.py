@@ -22,8 +22,7 @@ from llmdo.syntax import discovery, frontmatter, module
 from llmdo.syntax.globs import Glob, is_pattern
 from llmdo.workspace import project
 from llmdo.workspace.references import located, python_file
-from llmdo.workspace.root import MANIFEST
-from llmdo.workspace.tools_root import Folders
+from llmdo.workspace.root import MANIFEST, Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,9 +1,12 @@
-"""Writing into a workspace: every file whole or not at all, and never through a link."""
+"""Writing into a workspace: every file whole or not at all, never through a link; and values as text of our formats."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import stat
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
@@ -95,3 +98,34 @@ def _kind(mode: int) -> str:
 
 def _failure(verb: str, path: str, error: OSError) -> LlmdoError:
     return LlmdoError(f"cannot {verb} `{path}`: {(error.strerror or str(error)).lower()}")
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def yaml(value: object) -> str:
+    """A value in YAML: JSON with all unprintable characters escaped."""
+    plain = json.dumps(value, ensure_ascii=False)
+    return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in plain)
+
+
+def toml(value: object) -> str:
+    """A value in TOML, with tables inline."""
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{toml_key(key)} = {toml(item)}" for key, item in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, bool | int):
+        return json.dumps(value)
+    return toml_text(str(value))
+
+
+def toml_text(text: str) -> str:
+    """A text in TOML, which escapes as YAML does."""
+    return yaml(text)
+
+
+def toml_key(*names: str) -> str:
+    """A key in TOML, dotted if there are several names."""
+    return ".".join(name if _BARE.fullmatch(name) else toml_text(name) for name in names)

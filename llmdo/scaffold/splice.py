@@ -12,7 +12,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.source import Source
-from llmdo.scaffold import literals
+from llmdo.scaffold import files
 from llmdo.syntax import toml
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def insert(text: str, route: tuple[str, ...], value: Json) -> str:
 def append(text: str, route: Route, item: str) -> str:
     """`text` with `item` at the end of the array at `route`, on its own line if the last item is."""
     layout = _Layout.of(text)
-    return layout.spliced(*layout.items(route).with_new(literals.toml(item)))
+    return layout.spliced(*layout.items(route).with_new(files.toml(item)))
 
 
 def withdraw(text: str, route: Route, number: int) -> str:
@@ -97,7 +97,7 @@ def _without_empty_section(text: str, route: Route) -> str:
 
 
 def _pair(route: Route, value: Json) -> str:
-    return f"{literals.toml_key(*map(str, route))} = {literals.toml(value)}"
+    return f"{files.toml_key(*map(str, route))} = {files.toml(value)}"
 
 
 class Splice(NamedTuple):
@@ -267,7 +267,7 @@ class _Layout:
         relatives = [part for part in self.parts if part.inside is None and part.table[:1] == route[:1]]
         at = self.end_with_comments(relatives[-1]) if relatives else self.line_end(len(self.text.rstrip()))
         is_apart = at > 0 and _BLANK_LINE.match(self.text, at)
-        header = f"[{literals.toml_key(*map(str, route))}]"
+        header = f"[{files.toml_key(*map(str, route))}]"
         lines = [header, *(_pair((name,), value) for name, value in table.items())]
         section = "".join(f"{line}{self.newline}" for line in lines)
         return Splice(at, at, (self.newline if is_apart else "") + section)

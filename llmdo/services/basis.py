@@ -11,10 +11,9 @@ from llmdo.base.values import dataclass, replace
 from llmdo.graph.inventory import Inventory
 from llmdo.journal import JournalError
 from llmdo.journal.binding import binding_of, differences
-from llmdo.journal.commands import warning_on_commands
 from llmdo.journal.sources import prompts_as_text, sources_of, unpack
 from llmdo.journal.summary import failed, unfinished
-from llmdo.journal.unsettled import in_words, unsettled
+from llmdo.journal.unsettled import in_words, unsettled, warning_on_commands
 from llmdo.services.soundness import require_sound, resolved
 from llmdo.workspace import project as projects
 from llmdo.workspace.trust import Consent

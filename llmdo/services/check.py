@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from llmdo.base.cache import Meanings
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location
-    from llmdo.workspace.memory import Memory
     from llmdo.workspace.project import Project
+    from llmdo.workspace.source_files import Memory
 
 _NOT_KEPT = frozenset({"LDO105", "LDO107", "LDO537"})
 """Findings about parts not read (too many files, links, no permission), and a secret, of which no copy is kept."""

@@ -12,10 +12,9 @@ from llmdo.base.values import also_in_json, in_json, unenforced
 from llmdo.diff import diff as difference_of
 from llmdo.diff import revision
 from llmdo.graph.resolved import Graph
-from llmdo.services import past_sources, unseen
-from llmdo.services.extensions import extensions_here
+from llmdo.services import past_sources, soundness
 from llmdo.services.invalid import require_extensions
-from llmdo.services.root import root_folder
+from llmdo.services.root import extensions_here, root_folder
 from llmdo.workspace import project
 from llmdo.workspace.root import LOCK, MAX_LOCK
 
@@ -168,15 +167,15 @@ def _worktree(root: Path, tell: Tell) -> _Compared:
         tell(
             f"note: `{LOCK}` is not what the sources say; what is compared is the sources (run `llmdo lock`)"
         )
-    for note in unseen.notes_on(read):
+    for note in soundness.notes_on(read):
         tell(note)
-    unread = unseen.unread_in(checks.check(read))
+    unread = soundness.unread_in(checks.check(read))
     if unread:
         tell(
             f"warning: the workspace has {unread} error{'s' * (unread != 1)}, so what it lets entries do is not known "
             "(`llmdo check` shows why)"
         )
-    return _Compared(graph=unseen.shown_as_unknown(read).graph, unread=unread)
+    return _Compared(graph=soundness.shown_as_unknown(read).graph, unread=unread)
 
 
 def _foreign(origin: tuple[str, str], request: DiffRequest, tell: Tell) -> DiffOutcome:

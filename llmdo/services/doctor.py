@@ -33,8 +33,7 @@ from llmdo.toolsets.programs import Programs
 from llmdo.version import __version__
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
-from llmdo.workspace.root import MANIFEST
-from llmdo.workspace.tools_root import Folders
+from llmdo.workspace.root import MANIFEST, Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -30,16 +30,15 @@ from llmdo.runtime.telemetry.events import discard, each
 from llmdo.services import locking
 from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuing
-from llmdo.services.entries import with_entry
 from llmdo.services.invalid import InvalidTeamError
-from llmdo.services.own_policy import policy_for
 from llmdo.services.plan import RunPlan
+from llmdo.services.run import with_entry
 from llmdo.services.soundness import require_sound, resolved
+from llmdo.services.trust import policy_for
 from llmdo.syntax.globs import is_pattern
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
-from llmdo.workspace.root import MANIFEST, WORKER_ENDINGS, find_root, manifest_of
-from llmdo.workspace.tools_root import Folders
+from llmdo.workspace.root import MANIFEST, WORKER_ENDINGS, Folders, find_root, manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence

@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.graph import servers
-from llmdo.graph.facts import ToolsetFacts
 from llmdo.graph.inventory import Inventory
+from llmdo.graph.toolset import ToolsetFacts
 from llmdo.reach import Analysis
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.problems import Problems
 from llmdo.workspace import lock
 from llmdo.workspace.resolve import resolve
-from llmdo.workspace.tools_root import Folders
+from llmdo.workspace.root import Folders
 from llmdo.workspace.trust import Consent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from llmdo.graph.facts import Facts
     from llmdo.graph.resolved import Graph
-    from llmdo.graph.toolset import Toolset
+    from llmdo.graph.toolset import Facts, Toolset
     from llmdo.workspace.project import Project
 
 

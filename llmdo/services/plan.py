@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from llmdo.journal import JournalError, audit
-from llmdo.journal.cancelling import require_going
-from llmdo.journal.commands import require_ended
+from llmdo.journal.eligibility import require_going
 from llmdo.journal.location import require_here
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
+from llmdo.journal.unsettled import require_ended
 from llmdo.services.basis import BegunRun, to_go_on, word_on
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import project as projects

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from llmdo.journal.batches import BatchStore
+    from llmdo.journal.items import BatchStore
 
 
 class BatchQueue(Protocol):

@@ -14,7 +14,7 @@ from llmdo.graph.resolved import Entry
 from llmdo.reach import depth_of, selectors
 from llmdo.reach.flows import after_strangers
 from llmdo.reach.paths import every_path, origins_of, rows_to, target_of
-from llmdo.services import foreign, unseen
+from llmdo.services import foreign, soundness
 from llmdo.services.invalid import require_extensions
 from llmdo.services.root import ENTRY, ORIGIN, PROJECT, SELECT, root_folder
 from llmdo.workspace import lock
@@ -338,9 +338,9 @@ def _opened(
             f"warning: the workspace has {errors} error{'s' * (errors != 1)}, so this may be incomplete (`llmdo check` "
             "shows why)"
         )
-    for note in unseen.notes_on(read):
+    for note in soundness.notes_on(read):
         tell(note)
-    return unseen.shown_as_unknown(read) if unseen_too else read
+    return soundness.shown_as_unknown(read) if unseen_too else read
 
 
 def _chosen(read: Opened, request: ReachRequest) -> list[Entry]:

@@ -1,4 +1,4 @@
-"""The workspace of a command, and what several requests ask for."""
+"""The workspace of a command, or several of one repository, and what several requests ask for."""
 
 from __future__ import annotations
 
@@ -7,11 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.nearest import MANIFEST, nearest
 from llmdo.base.request_fields import argument, option
+from llmdo.base.source import Location
+from llmdo.base.values import replace
+from llmdo.services.invalid import require_extensions
+from llmdo.syntax import discovery, toml
+from llmdo.workspace.extensions import read_extensions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.extensions.spec import Extension
+
+if TYPE_CHECKING:
     Tell = Callable[[str], None]
     """Takes a line for the person who waits."""
 
@@ -39,7 +49,8 @@ def root_folder(project: str | None) -> Path:
     Raises:
         LlmdoError: There is none.
     """
-    from llmdo.workspace.root import MANIFEST, find_root
+    from llmdo.base.nearest import MANIFEST
+    from llmdo.workspace.root import find_root
 
     chosen = project or os.environ.get("LLMDO_PROJECT")
     if not chosen:
@@ -52,3 +63,62 @@ def root_folder(project: str | None) -> Path:
 
 ROOT = option(PROJECT["option"].help, "--project", metavar="DIR", last=True, by=root_folder)
 """The same folder as a `Path`, found where none is named."""
+
+
+ELSEWHERE = "package:"
+"""The prefix of a path in no workspace."""
+
+
+def roots(projects: Sequence[str], cwd: Path, *, everything: bool) -> tuple[Path, ...]:
+    """The named workspaces, each once; `everything` are those whose manifests lie in or below `cwd`.
+
+    Hidden folders, links and files that git ignores are left out.
+
+    Raises:
+        LlmdoError: There is none, or a named one has no manifest.
+    """
+    if everything and projects:
+        raise LlmdoError("`--all` finds the workspaces itself", hint="leave out `--project`")
+    if not everything:
+        return tuple(dict.fromkeys(map(root_folder, projects)))
+    ignored, _ = discovery.git_ignored(cwd)
+    pattern = f"**/{MANIFEST}"
+    paths = discovery.find(cwd, [pattern], ignored)[pattern].paths
+    if not paths:
+        raise LlmdoError(f"there is no `{MANIFEST}` in or below this folder")
+    return tuple((cwd / path).parent for path in paths)
+
+
+def prefix_of(root: Path, cwd: Path) -> str:
+    """The prefix of a path of the workspace at `root` as seen from `cwd`: empty, or with a slash at the end."""
+    relative = os.path.relpath(root, cwd).replace(os.sep, "/")
+    return "" if relative == "." else f"{relative}/"
+
+
+def seen_from(finding: Diagnostic, prefix: str) -> Diagnostic:
+    """A finding with `prefix` before its paths, except before those in no workspace."""
+    related = tuple(replace(other, at=_moved(other.at, prefix)) for other in finding.related)
+    fix = finding.fix and replace(finding.fix, at=_moved(finding.fix.at, prefix))
+    return replace(finding, at=_moved(finding.at, prefix), related=related, fix=fix)
+
+
+def _moved(at: Location, prefix: str) -> Location:
+    return at if at.path.startswith(ELSEWHERE) else Location(f"{prefix}{at.path}", at.span)
+
+
+def extensions_here() -> tuple[Extension, ...]:
+    """The extensions that the nearest manifest names, from the current folder upwards; none without a manifest.
+
+    Raises:
+        LlmdoError: One of them is not loaded, or the person's own policy cannot be used.
+    """
+    root = nearest(str(Path.cwd()), MANIFEST)
+    if not root:
+        return ()
+    source, unread = discovery.read_source(Path(root), MANIFEST)
+    if unread or "extensions" not in source.text:
+        return ()
+    problems: list[Diagnostic] = []
+    loaded = read_extensions(Path(root), toml.parse(source), problems)
+    require_extensions(problems)
+    return tuple(each.extension for each in loaded)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import os
 import re
 import sys
@@ -11,25 +13,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
+from llmdo.base.source import Source
 from llmdo.graph import offers
-from llmdo.graph.models import near_provider, problem_of
+from llmdo.graph.models import KEYS, key_variables, near_provider, problem_of
+from llmdo.graph.toolkit import reachable
 from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuing, entry_of
-from llmdo.services.entries import with_entry
-from llmdo.services.model_keys import require_models
+from llmdo.services.invalid import InvalidTeamError
 from llmdo.services.plan import RunPlan, execute
 from llmdo.services.root import root_folder
 from llmdo.services.soundness import require_sound, resolved_with_lock
 from llmdo.syntax.globs import is_pattern
+from llmdo.syntax.tree import parse
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
-from llmdo.workspace.root import LOCK, MANIFEST, WORKER_ENDINGS, manifest_of
-from llmdo.workspace.tools_root import Folders
+from llmdo.workspace.root import LOCK, MANIFEST, WORKER_ENDINGS, Folders, manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from llmdo.base.source import Source
     from llmdo.graph.offers import Offer
     from llmdo.graph.resolved import Graph
     from llmdo.runtime import ModelChoice
@@ -38,7 +40,94 @@ if TYPE_CHECKING:
     from llmdo.services.plan import EndedRun, Host
     from llmdo.services.relocking import StaleLock
     from llmdo.services.root import Tell
+    from llmdo.workspace.project import Project
     from llmdo.workspace.trust import Consent
+
+
+def with_entry(project: Project, root: Path, manifest: Source, name: str) -> Project:
+    """`project`, which is sound and whose `manifest` only lists its files, with the entry of that name.
+
+    Raises:
+        InvalidTeamError: There is no such entry, or more than one.
+    """
+    start = _start_of(project, name)
+    if start is None:
+        return project
+    calls = ", ".join(json.dumps(worker) for worker in project.graph.workers)
+    called = f"calls = [{calls}]\n" if calls and not start.startswith("worker") else ""
+    text = f"{manifest.text}\n[entries.{json.dumps(name)}]\n{start}{called}"
+    return projects.read(root, Source(manifest.path, text))
+
+
+def _start_of(project: Project, name: str) -> str | None:
+    """The manifest's value for starting the entry `name`; None if a worker declares it itself.
+
+    Raises:
+        InvalidTeamError: Nothing has that name, or several things have.
+    """
+    graph = project.graph
+    starts = [f'worker = "{name}"\n'] if name in graph.workers else []
+    for path, module in project.workspace.modules.items():
+        if path in project.workspace.toolset_modules:
+            tree = parse(module.source.text)
+            if any(_is_function(node, name) for node in tree.body):
+                starts.append(f'function = "{path}:{name}"\n')
+    tools = [toolset.name for toolset in graph.toolsets.values() if name in toolset.tools]
+    starts += [f'tool = "{toolset}.{name}"\n' for toolset in tools]
+    if not starts:
+        known = {*graph.workers, *(tool for toolset in graph.toolsets.values() for tool in toolset.tools)}
+        raise InvalidTeamError(f"there is no entry `{name}`", hint=near_or_all(name, known, "worker or tool"))
+    if len(starts) > 1:
+        meanings = " and ".join(start.strip().replace(" = ", " ").replace('"', "`") for start in starts)
+        raise InvalidTeamError(f"the entry `{name}` could be {meanings}", hint="rename one of them")
+    return None if name in graph.entries else starts[0]
+
+
+def _is_function(node: ast.stmt, name: str) -> bool:
+    """Whether a statement is an async function of that name; a decorated one is a tool or something else."""
+    return isinstance(node, ast.AsyncFunctionDef) and node.name == name and not node.decorator_list
+
+
+_WITH_KEYS = frozenset({*KEYS, "openai-chat", "openai-responses"})
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.graph.resolved import Graph
+    from llmdo.runtime import ModelChoice
+
+
+def require_models(graph: Graph, entry: str, choice: ModelChoice, environ: Mapping[str, str] | None) -> None:
+    """Check that each worker of an entry has a model that it works with, and a key for it in `environ`.
+
+    None means that the run is another machine's, as in a fleet: its keys and libraries are not known here.
+
+    Raises:
+        LlmdoError: Workers lack a model or a key; all keys are named.
+    """
+    if lacking := dict.fromkeys(_lacking(graph, entry, choice, environ)):
+        raise LlmdoError("; ".join(lacking), hint="set it, or name another model with `--model`")
+
+
+def _lacking(
+    graph: Graph, entry: str, choice: ModelChoice, environ: Mapping[str, str] | None
+) -> Iterator[str]:
+    from llmdo.runtime.models.choice import fitting  # which takes a second
+
+    started = graph.entries[entry]
+    for name in reachable(graph, started):
+        reference = fitting(graph, started, graph.workers[name], choice)
+        if reference in choice.instances or environ is None:
+            continue
+        for model in graph.models.get(reference, (reference,)):
+            # Those of a cloud or of a login have other credentials, though their names begin alike.
+            provider = model.partition(":")[0]
+            variables = key_variables(model) if provider in _WITH_KEYS else ()
+            # A server of one's own, which an address of the environment leads to, may want no key.
+            addresses = (variable.removesuffix("_API_KEY") + "_BASE_URL" for variable in variables)
+            if variables and not any(environ.get(each) for each in (*variables, *addresses)):
+                words = " or ".join(f"`{variable}`" for variable in variables)
+                yield f"`{model}` needs the environment variable {words}, which is not set"
 
 
 FILES = (*WORKER_ENDINGS, ".py")

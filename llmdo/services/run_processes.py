@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from llmdo.base.diagnostic import LlmdoError, unsteering
-from llmdo.journal.answers import GoesOnError, StaleError
 from llmdo.journal.opening import STORE, address_of, runs_of
+from llmdo.journal.questions import GoesOnError, StaleError
 from llmdo.journal.summary import ending
 from llmdo.workspace.trust.consent import REQUIRED, VARIABLE, is_given
 

@@ -21,11 +21,11 @@ from llmdo.base.values import dataclass, field, in_json, replace
 from llmdo.base.visible import visible
 from llmdo.journal import SUFFIX, JournalError
 from llmdo.journal import audit as audits
-from llmdo.journal.answers import user
-from llmdo.journal.cancelling import cancel as call_off
+from llmdo.journal.eligibility import cancel as call_off
 from llmdo.journal.entries import CANCELLED
 from llmdo.journal.kept_sources import sweep
 from llmdo.journal.opening import batches_of, claimed, read_run, runs_of
+from llmdo.journal.questions import user
 from llmdo.journal.requests import shown_requests
 from llmdo.journal.summary import COMPLETE, summaries, summary
 from llmdo.journal.totals import totals
@@ -36,7 +36,7 @@ from llmdo.services.root import PROJECT, ROOT, root_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from llmdo.journal.batches import Batches
+    from llmdo.journal.items import Batches
     from llmdo.journal.requests import ShownRequest
     from llmdo.journal.stored import JournalStore, RunIndex
     from llmdo.journal.summary import Summary

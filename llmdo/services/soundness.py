@@ -5,14 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo import checks
-from llmdo.base.diagnostic import LlmdoError, joined
+from llmdo.base.diagnostic import LlmdoError, joined, shown
+from llmdo.base.values import replace
 from llmdo.checks.acceptance import ACCEPTABLE
+from llmdo.graph.toolkit import with_unseen
+from llmdo.reach import Analysis
 from llmdo.services import locking
 from llmdo.services.invalid import InvalidTeamError, require_extensions
 from llmdo.services.relocking import behind, unreviewed
 from llmdo.workspace.stale import told_once
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.graph.resolved import Graph
     from llmdo.services.relocking import StaleLock
     from llmdo.services.root import Tell
@@ -77,3 +83,29 @@ def resolved_with_lock(project: Project, consent: Consent | None = None) -> tupl
         return project.graph, None
     graph = locking.derive(project, consent=consent)
     return graph, behind(project, graph)
+
+
+_READING = ("LDO1", "LDO2")
+"""The prefixes of codes whose findings keep sources out of the graph: syntax and names."""
+
+
+def shown_as_unknown(project: Project) -> Project:
+    """The project, its graph with one tool for all unseen parts of a toolset."""
+    graph = with_unseen(project.graph, project.unseen | project.gaps.toolsets)
+    return project if graph is project.graph else replace(project, graph=graph, analysis=Analysis(graph))
+
+
+def unread_in(findings: Iterable[Diagnostic]) -> int:
+    """The number of errors among these that keep sources out of the graph."""
+    return sum(finding.severity == "error" and finding.code.startswith(_READING) for finding in findings)
+
+
+def notes_on(project: Project) -> Iterator[str]:
+    """A sentence for each toolset that nobody has seen yet, with the way to learn about its tools."""
+    for name in sorted(project.unseen):
+        toolset = project.graph.toolsets[name]
+        if toolset.server:
+            how = "it was never asked, or another one was"
+        elif toolset.python:
+            how = f"only importing `{shown(toolset.python.partition(':')[0])}` tells that"
+        yield f"warning: what the tools of `{shown(name)}` do is not known: {how} (run `llmdo lock`)"

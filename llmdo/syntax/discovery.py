@@ -16,8 +16,7 @@ from llmdo.base import cache
 from llmdo.base.diagnostic import Related, finding
 from llmdo.base.source import Location, Source, Span
 from llmdo.base.values import dataclass
-from llmdo.syntax import ignoring
-from llmdo.syntax.globs import Glob, is_pattern
+from llmdo.syntax.globs import Glob, is_pattern, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -400,7 +399,7 @@ def git_ignored(root: Path, seen: Seen | None = None) -> Ignoring:
         problems = (*problems, finding("LDO105", at, message))
         heeded = {*range(1, len(lines) + 1)} - {*slow}
         lines = [line for number, line in enumerate(lines, 1) if number in heeded]
-    if matches := ignoring.plain(lines):
+    if matches := plain(lines):
         return matches, problems
     from pathspec import GitIgnoreSpec  # only where a pattern may match a file that is not hidden
 

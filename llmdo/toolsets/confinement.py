@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from llmdo.policy.authority import scope_contains, scopes_meet
 from llmdo.syntax.globs import Glob, escape
 from llmdo.toolsets.folders import open_folder
-from llmdo.toolsets.refusal import MAX_DEPTH, WORKSPACE, PathRefused, file_parts, folder_parts, normalise
+from llmdo.toolsets.paths import MAX_DEPTH, WORKSPACE, PathRefused, file_parts, folder_parts, normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from llmdo.syntax.globs import State
     from llmdo.toolsets.folders import EntryKind, Folder
-    from llmdo.workspace.tools_root import Folders
+    from llmdo.workspace.root import Folders
 
 MAX_LISTED = 10_000  # files: more is no answer to anybody
 MAX_VISITED = 100_000  # entries: a folder of downloaded packages has some ten thousand

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.policy.authority import scope_contains
-from llmdo.policy.protection import is_code, is_protected
-from llmdo.policy.secret_files import is_secret
+from llmdo.policy.protection import is_code, is_protected, is_secret
 from llmdo.syntax.globs import is_pattern
-from llmdo.toolsets.refusal import WORKSPACE
+from llmdo.toolsets.paths import WORKSPACE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

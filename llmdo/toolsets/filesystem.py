@@ -13,13 +13,11 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo.graph import builtin
 from llmdo.policy.authority import Capability, scope_contains, scopes_meet
-from llmdo.policy.protection import raised_by_change
-from llmdo.policy.secret_files import is_secret, protected
+from llmdo.policy.protection import is_secret, protected, raised_by_change
 from llmdo.policy.vocabulary import UNDECLARED
 from llmdo.toolsets.definitions import definitions_of
 from llmdo.toolsets.media import media_type, text_of
-from llmdo.toolsets.pathmap import below
-from llmdo.toolsets.refusal import WORKSPACE, PathRefused, file_parts, normalise
+from llmdo.toolsets.paths import WORKSPACE, PathRefused, below, file_parts, normalise
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from pydantic_ai.toolsets import ToolsetTool
 
     from llmdo.toolsets.confinement import Listing, Root
-    from llmdo.toolsets.pathmap import PathMap
+    from llmdo.toolsets.paths import PathMap
 
 MAX_TEXT = 1024 * 1024  # bytes of one answer: more fills a model's context
 MAX_FILE = 10_000_000  # bytes: what providers take as one attachment

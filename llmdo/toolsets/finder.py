@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.syntax import discovery
-from llmdo.workspace.environments import interpreter_folders
+from llmdo.workspace.root import interpreter_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -20,9 +20,7 @@ from pydantic import ValidationError
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Location, Span
 from llmdo.toolsets.bubblewrap import filtering, seal
-from llmdo.toolsets.problems import Problems
-from llmdo.toolsets.programs import Programs
-from llmdo.toolsets.report import (
+from llmdo.toolsets.inspection import (
     EVENT,
     REQUEST,
     Begun,
@@ -32,12 +30,14 @@ from llmdo.toolsets.report import (
     InspectionEnded,
     Request,
 )
+from llmdo.toolsets.problems import Problems
+from llmdo.toolsets.programs import Programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from io import BufferedReader
 
-    from llmdo.graph.facts import Facts, ToolsetFacts
+    from llmdo.graph.toolset import Facts, ToolsetFacts
 
 MAX_SHOWN = 2_000  # bytes of what the child printed: its end, where the reason usually is
 MAX_REPORT = 64 * 1024 * 1024  # bytes: ten thousand tools take a few

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from llmdo.graph.toolset import Toolset
     from llmdo.toolsets.bubblewrap import Bubblewrap
     from llmdo.toolsets.confinement import Root
-    from llmdo.workspace.tools_root import Folders
+    from llmdo.workspace.root import Folders
 
 MESSAGE_BYTES = 16 * 1024 * 1024  # one message: a picture of 10 MB, as base64
 NOISE_BYTES = 1024 * 1024  # of what a server writes to its output that is no message

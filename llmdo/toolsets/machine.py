@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.processes import Finished
     from llmdo.toolsets.programs import Programs
-    from llmdo.workspace.tools_root import Folders
+    from llmdo.workspace.root import Folders
 
 AT_ONCE = 8  # commands of one run; more wait
 

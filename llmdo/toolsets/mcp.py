@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from llmdo.base.diagnostic import LlmdoError, excerpt, shown
 from llmdo.graph import servers
 from llmdo.graph.described import Definition, Identity
-from llmdo.graph.facts import ToolFacts, ToolsetFacts
+from llmdo.graph.toolset import ToolFacts, ToolsetFacts
 from llmdo.toolsets.call_key import META, current
 from llmdo.toolsets.launch import MESSAGE_BYTES, expand
 from llmdo.toolsets.python import sentence_of

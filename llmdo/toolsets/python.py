@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 import traceback
+from copy import deepcopy
 from hashlib import sha256
 from pathlib import PurePosixPath
 from types import ModuleType
@@ -205,3 +206,54 @@ def _private_name(root: Path, path: str) -> str:
     """A unique module name, so that two workspaces in one process do not collide."""
     digest = sha256(f"{root}\0{path}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"_llmdo_workspace_{digest}_{PurePosixPath(path).stem}"
+
+
+CONFIGURE = "configure"
+"""The optional class method by which a class takes its configuration whole."""
+
+
+def require_fit(made_of: type[AbstractToolset[object]], config: Mapping[str, object]) -> None:
+    """Checks that a class accepts this configuration, as far as that shows without making it.
+
+    Raises:
+        TypeError: It does not accept it, or its `configure` is no class method.
+    """
+    if configure := _configure_of(made_of):
+        inspect.signature(configure).bind(config)
+    else:
+        inspect.signature(made_of).bind(**config)
+
+
+def made_with(
+    made_of: type[AbstractToolset[object]], config: Mapping[str, object]
+) -> AbstractToolset[object]:
+    """A new toolset of a class, with a copy of the configuration: whole, or as keyword arguments.
+
+    Raises:
+        Exception: Whatever its code raises; LlmdoError if that returns no toolset.
+    """
+    arguments = {key: deepcopy(value) for key, value in config.items()}
+    configure = _configure_of(made_of)
+    if configure is None:
+        return made_of(**arguments)
+    toolset = configure(arguments)
+    if not isinstance(toolset, AbstractToolset):
+        raise LlmdoError(
+            f"`configure` of `{made_of.__name__}` returned no toolset, but {type(toolset).__name__}"
+        )
+    return toolset
+
+
+def _configure_of(made_of: type[AbstractToolset[object]]) -> Callable[[Mapping[str, object]], object] | None:
+    """The class method `configure` of a class, if any.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    stated = inspect.getattr_static(made_of, CONFIGURE, None)
+    if stated is None:
+        return None
+    if not isinstance(stated, classmethod | staticmethod):
+        raise TypeError("`configure` is not a class method: write `@classmethod` above it")
+    configure: Callable[[Mapping[str, object]], object] = getattr(made_of, CONFIGURE)
+    return configure

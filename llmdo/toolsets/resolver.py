@@ -2,36 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import Agent
-from pydantic_ai.toolsets import AbstractToolset
+from pydantic_ai.toolsets import AbstractToolset, PrefixedToolset
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.toolsets.adoption import adopted, own_tools
-from llmdo.toolsets.configuration import made_with, require_fit
 from llmdo.toolsets.filesystem import FilesystemToolset
 from llmdo.toolsets.machine import Machine
-from llmdo.toolsets.prefixes import under
 from llmdo.toolsets.probes import probe_of
 from llmdo.toolsets.problems import Problems
-from llmdo.toolsets.python import is_toolset_class, sentence_of
+from llmdo.toolsets.python import is_toolset_class, made_with, require_fit, sentence_of
 from llmdo.toolsets.shell import ShellToolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from pydantic_ai import RunContext
+
     from llmdo.graph.resolved import Graph
     from llmdo.graph.worker import Use
     from llmdo.policy.authority import Authority
     from llmdo.toolsets.bubblewrap import Isolation
     from llmdo.toolsets.confinement import Root
-    from llmdo.toolsets.pathmap import PathMap
+    from llmdo.toolsets.paths import PathMap
     from llmdo.toolsets.probes import Probe
     from llmdo.toolsets.python import Modules
     from llmdo.toolsets.servers import Servers
-    from llmdo.workspace.tools_root import Folders
+    from llmdo.workspace.root import Folders
+
+
+def under(prefix: str, toolset: AbstractToolset[object]) -> AbstractToolset[object]:
+    """`toolset` with the names of its tools prefixed; its `get_capabilities`, if any, still sees their own names."""
+    kind = _Hooked if callable(getattr(toolset, "get_capabilities", None)) else PrefixedToolset
+    return kind(toolset, prefix)
+
+
+@dataclass
+class _Hooked(PrefixedToolset[object]):
+    """Passes on our hook, which pydantic-ai's wrapper does not know."""
+
+    def get_capabilities(
+        self,
+        name: str,
+        tool_args: Mapping[str, object],
+        ctx: RunContext[object],
+        config: Mapping[str, object],
+    ) -> object:
+        """The answer of the wrapped toolset, asked about the tool by its own name."""
+        own = name.removeprefix(f"{self.prefix}_")
+        hook: Any = self.wrapped.get_capabilities  # type: ignore[attr-defined]
+        return hook(own, tool_args, replace(ctx, tool_name=own), config)
 
 
 class ToolsetResolver:

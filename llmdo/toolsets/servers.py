@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import BinaryContent
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
-from pydantic_core import SchemaValidator, core_schema
+from pydantic_core import PydanticSerializationError, SchemaValidator, core_schema, to_json
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import servers
 from llmdo.graph.keys import encoded
+from llmdo.toolsets.media import MEDIA_TYPES
 from llmdo.toolsets.problems import Problems
-from llmdo.toolsets.results import capped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -32,8 +33,61 @@ if TYPE_CHECKING:
     from llmdo.toolsets.launch import Launcher
     from llmdo.toolsets.mcp import Connection
 
+MAX_TEXT = 100_000  # characters of one result
+MAX_FILES = 10  # of one result
+MAX_FILE = 10 * 1024 * 1024  # bytes
+
+
+def capped(result: object) -> object:
+    """`result` within the limits for a model; omissions are noted in their place."""
+    if isinstance(result, str | BinaryContent):
+        return _part(result, MAX_TEXT)
+    if not isinstance(result, list) or not any(isinstance(item, BinaryContent) for item in result):
+        return _data(result, MAX_TEXT)
+    parts: list[object] = []
+    left, files = MAX_TEXT, 0
+    for item in result:
+        files += isinstance(item, BinaryContent)
+        if left <= 0 or files > MAX_FILES:
+            parts.append(f"[{len(result) - len(parts)} more parts were left out]")
+            break
+        part = _part(item, left)
+        left -= len(part) if isinstance(part, str) else 1
+        parts.append(part)
+    return parts
+
+
+def _part(part: object, most: int) -> object:
+    if isinstance(part, BinaryContent):
+        return _file(part)
+    return _cut(part, most) if isinstance(part, str) else _data(part, most)
+
+
+def _file(content: BinaryContent) -> BinaryContent | str:
+    size = f"{len(content.data):,} bytes"
+    if content.media_type not in MEDIA_TYPES:
+        return f"[a file of {size} was left out: its type is none that models take]"
+    return content if len(content.data) <= MAX_FILE else f"[a file of {size} was left out: it is too large]"
+
+
+def _data(value: object, most: int) -> object:
+    try:
+        text = to_json(value).decode()
+    except (PydanticSerializationError, ValueError):
+        return "[the result is not JSON]"
+    return value if len(text) <= most else _cut(text, most)
+
+
+def _cut(text: str, most: int) -> str:
+    return (
+        text if len(text) <= most else f"{text[:most]}\n[{len(text) - most:,} more characters were left out]"
+    )
+
+
+if TYPE_CHECKING:
     Notice = Callable[[str, str], None]
     """Takes the name of a server and the event."""
+
 
 _ARGUMENTS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema()))
 

@@ -13,8 +13,7 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.policy.authority import Capability
-from llmdo.policy.protection import CODE_WRITE, is_protected, raised_by_change
-from llmdo.policy.secret_files import PROTECTED_READ
+from llmdo.policy.protection import CODE_WRITE, PROTECTED_READ, is_protected, raised_by_change
 from llmdo.policy.shell.programs import NEEDS_ISOLATION, SHOWS_NAMES
 from llmdo.policy.shell.rules import EVERYWHERE, EXEC_READ, UNLISTED, Vouching, scope_in_text
 from llmdo.policy.shell.words import CommandRefused, program_of, words
@@ -22,7 +21,7 @@ from llmdo.policy.vocabulary import UNDECLARED
 from llmdo.toolsets.definitions import definitions_of
 from llmdo.toolsets.exposure import secrets_in
 from llmdo.toolsets.machine import Grants
-from llmdo.toolsets.refusal import PathRefused, normalise
+from llmdo.toolsets.paths import PathRefused, normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

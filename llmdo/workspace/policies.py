@@ -17,7 +17,7 @@ from llmdo.base.diagnostic import finding
 from llmdo.base.values import dataclass, field
 from llmdo.formats.schema import judge
 from llmdo.graph.keys import ValueOrigin, rules
-from llmdo.graph.shared_policy import PACKAGE, SharedPolicy
+from llmdo.graph.settings import PACKAGE, SharedPolicy
 from llmdo.syntax import discovery, toml
 from llmdo.syntax.document import Place
 from llmdo.workspace.personal import unknown_capabilities

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import CODES
 from llmdo.base.values import dataclass, field, replace
-from llmdo.graph.unseen import unseen
+from llmdo.graph.toolkit import unseen
 from llmdo.reach import Analysis
 from llmdo.workspace import lock
 from llmdo.workspace.extensions import REFUSED
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.graph.toolset import Toolset
     from llmdo.workspace.lock import Locked
-    from llmdo.workspace.lock.sketch import Sketch
-    from llmdo.workspace.memory import Memory
+    from llmdo.workspace.lock.layout import Sketch
+    from llmdo.workspace.source_files import Memory
     from llmdo.workspace.workspace import Workspace
 
 

@@ -20,7 +20,6 @@ from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import is_pattern
 from llmdo.syntax.imports import import_candidates
 from llmdo.workspace import older
-from llmdo.workspace.environments import environments_in
 from llmdo.workspace.evals import GOVERNING, judging_files
 from llmdo.workspace.extensions import read_extensions
 from llmdo.workspace.gaps import lost
@@ -36,7 +35,7 @@ from llmdo.workspace.references import (
     references_of,
     wrong_targets,
 )
-from llmdo.workspace.root import LOCK, MANIFEST, MAX_LOCK
+from llmdo.workspace.root import LOCK, MANIFEST, MAX_LOCK, environments_in
 from llmdo.workspace.source_files import SourceFiles
 from llmdo.workspace.stated_sources import with_sources
 from llmdo.workspace.worker_file import WorkerFile, adopted, from_python
@@ -51,9 +50,9 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.syntax.module import Outline
     from llmdo.workspace.gaps import Lack
-    from llmdo.workspace.memory import Memory
     from llmdo.workspace.modules import Module
     from llmdo.workspace.references import ClassPath
+    from llmdo.workspace.source_files import Memory
     from llmdo.workspace.workspace import ServerPrograms
 
 COMPILED = (".pyc", ".so", ".pyd")

@@ -140,7 +140,7 @@ def wrong_targets(
     stated = text(table(manifest, "workspace").get("root")).rstrip("/")
     within: Seen | None = seen
     if stated:
-        from llmdo.workspace.tools_root import examined  # which few workspaces need
+        from llmdo.workspace.root import examined  # which few workspaces need
 
         if refused := examined(root, stated, seen):
             at = document.value("workspace", "root")

@@ -11,14 +11,11 @@ from llmdo.base import digest, parts
 from llmdo.base.values import replace
 from llmdo.graph import keys, servers
 from llmdo.graph.builtin import PROVIDER_SIDE
-from llmdo.graph.facts import ToolFacts, ToolsetFacts
 from llmdo.graph.keys import NOWHERE, Reference, ValueOrigin, ceiling, decoded, reference, rules
 from llmdo.graph.models import recording_file
-from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry, Graph
-from llmdo.graph.schedule import Schedule
-from llmdo.graph.settings import DEFAULT_MAX_DEPTH, Acceptance, Settings
-from llmdo.graph.toolset import Tool, Toolset
+from llmdo.graph.settings import DEFAULT_MAX_DEPTH, Acceptance, Notify, Schedule, Settings
+from llmdo.graph.toolset import Tool, ToolFacts, Toolset, ToolsetFacts
 from llmdo.graph.worker import Use, Worker, own_toolset
 from llmdo.policy.authority import BUILT_IN_VERSION, Capability
 from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
@@ -32,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from llmdo.base.values import Json
-    from llmdo.graph.facts import Facts
     from llmdo.graph.keys import FileKind
+    from llmdo.graph.toolset import Facts
     from llmdo.syntax.document import Document, Route
     from llmdo.syntax.module import ToolsetOutline
     from llmdo.workspace.remembered import Remembered

@@ -1,13 +1,16 @@
-"""The files of one reading of a workspace: from memory, else from an editor's text, else from the disk."""
+"""The files of one reading of a workspace: from memory of earlier readings, an editor's text, or the disk."""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
-from llmdo.base.values import dataclass
+from llmdo.base import cache
+from llmdo.base.values import dataclass, field
 from llmdo.syntax import discovery
 from llmdo.syntax import module as outlines
 from llmdo.workspace.modules import Module
+from llmdo.workspace.remembered import Made, Remembered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +18,9 @@ if TYPE_CHECKING:
     from llmdo.base.cache import Seen
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
-    from llmdo.workspace.memory import Memory, State
+    from llmdo.graph.worker import Worker
+    from llmdo.reach import Analysis
+    from llmdo.workspace.lock import Locked
     from llmdo.workspace.worker_file import WorkerFile
 
 
@@ -69,3 +74,31 @@ class SourceFiles:
         if self.memory and not problems:
             self.memory.keep(self.memory.modules, path, state, module)
         return module, problems
+
+
+if TYPE_CHECKING:
+    State = bytes | str
+    """The identity of a file's content: the packed facts of the disk, or an editor's text."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """The results kept for one workspace from one reading to the next."""
+
+    buffers: dict[str, str] = field(default_factory=dict)
+    """The texts of an editor by the paths of files, which replace those on the disk."""
+    files: Remembered[WorkerFile] = field(default_factory=Remembered)
+    modules: Remembered[Module] = field(default_factory=Remembered)
+    workers: Remembered[Worker] = field(default_factory=Remembered)
+    """By path, made of a `WorkerFile`."""
+    pieces: Remembered[str] = field(default_factory=Remembered)
+    """The tables of workers in the lock, by name, each made of a `Worker` and the names in its lines."""
+    locked: Remembered[Locked] = field(default_factory=Remembered)
+    """The lock, made of the digests of its text."""
+    analyses: Remembered[Analysis] = field(default_factory=Remembered)
+    """That of the lock, made of its graph."""
+
+    def keep(self, remembered: Remembered[Made], path: str, state: State | None, value: Made) -> None:
+        """Keeps the result of reading a file, unless it changed so recently that `state` may miss another change."""
+        if isinstance(state, str) or (state and not cache.is_young(state, time.time_ns())):
+            remembered.keep(path, state, value)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
     from llmdo.base.values import Json
-    from llmdo.graph.shared_policy import SharedPolicy
+    from llmdo.graph.settings import SharedPolicy
     from llmdo.syntax.document import Document
     from llmdo.workspace.gaps import Lack
     from llmdo.workspace.installed import InstalledExtension

@@ -456,7 +456,7 @@ def test_nothing_but_these_imports_or_starts_what_a_workspace_brings() -> None:
         r"\blist_servers\(": {"services/locking.py", "toolsets/mcp.py"},
         r"\bLauncher\(": {"services/locking.py", "runtime/preparation.py"},
         r"\bModules\(": {
-            *("runtime/run.py", "toolsets/inspection.py", "features/evaluation/functions.py"),
+            *("runtime/run.py", "toolsets/inspection.py", "features/evaluation/evaluators.py"),
             "services/offers.py",  # for what is served, once that was answered for
         },
         r"\boffers_of\(": {"services/offers.py", "features/mcp_server/serving.py"},

@@ -13,10 +13,8 @@ from llmdo.diff import Difference, RowChange, diff, entry_rows
 from llmdo.diff.rows import Comparison, scopes_of
 from llmdo.graph.described import Server
 from llmdo.graph.keys import Reference
-from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry, Graph, Limits
-from llmdo.graph.schedule import Schedule
-from llmdo.graph.settings import Acceptance, Settings
+from llmdo.graph.settings import Acceptance, Notify, Schedule, Settings
 from llmdo.graph.toolkit import tools_of
 from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Attachments, Use, Worker

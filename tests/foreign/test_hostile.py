@@ -21,7 +21,7 @@ from llmdo.foreign.summary import summary_of
 from llmdo.render import foreign as render
 from llmdo.render import scan as scans
 from llmdo.render.page import page
-from llmdo.services.scan import ScanOutcome
+from llmdo.services.foreign import ScanOutcome
 from tests.support.laws import examples
 
 FILES = {

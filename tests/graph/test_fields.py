@@ -13,10 +13,8 @@ from llmdo.base.values import fields
 from llmdo.diff import diff
 from llmdo.graph.described import Definition, Identity, Server
 from llmdo.graph.keys import written_fields
-from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry, Graph, Limits
-from llmdo.graph.schedule import Schedule
-from llmdo.graph.settings import Acceptance, Settings
+from llmdo.graph.settings import Acceptance, Notify, Schedule, Settings
 from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Attachments, Worker
 from llmdo.workspace import lock

@@ -23,8 +23,8 @@ from llmdo.toolsets.launch import Launcher
 from llmdo.toolsets.python import Modules
 from llmdo.workspace import lock, project
 from llmdo.workspace.programs import programs_of
+from llmdo.workspace.root import Folders
 from llmdo.workspace.source_files import SourceFiles
-from llmdo.workspace.tools_root import Folders
 from llmdo.workspace.trust.consent import question_of
 from tests.support.commands import llmdo
 from tests.support.mcp_workspaces import SERVER

@@ -17,8 +17,9 @@ from llmdo.policy.protection import is_code, is_protected, raised_by_change
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.exposure import WriteGuard, expose, set_aside_intruders
 from llmdo.toolsets.launch import Launcher
-from llmdo.workspace import project, tools_root
+from llmdo.workspace import project
 from llmdo.workspace.programs import programs_of
+from llmdo.workspace.root import Folders
 from llmdo.workspace.source_files import SourceFiles
 from tests.graph.test_inventory import WRITER
 from tests.support.commands import llmdo, unprivileged
@@ -268,7 +269,7 @@ def test_what_an_isolated_server_made_is_set_aside_however_the_run_ends(tmp_path
     (root / "notes").mkdir()
     read = project.read(root)
     with Root.open(root) as files:
-        folders = tools_root.Folders(root)
+        folders = Folders(root)
         launcher = Launcher(folders=folders, files=files, governing=frozenset(), environ=os.environ)
         with suppress(ZeroDivisionError), launcher.prepared(read.graph.toolsets["raw"]):
             (root / "notes/evil.py").write_text("")

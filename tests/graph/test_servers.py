@@ -10,8 +10,8 @@ import pytest
 from llmdo.base.source import Source
 from llmdo.graph import servers, toolkit
 from llmdo.graph.described import Definition, Identity, Server
-from llmdo.graph.facts import ToolFacts, ToolsetFacts
 from llmdo.graph.resolved import Graph
+from llmdo.graph.toolset import ToolFacts, ToolsetFacts
 from llmdo.policy.authority import Capability
 from llmdo.workspace import lock
 from llmdo.workspace.lock.layout import layout

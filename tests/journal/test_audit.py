@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal import JournalEntry, Runs, audit, read_journal
 from llmdo.journal.audit import START, Audit, Link, chained, read
-from llmdo.journal.sqlite.layout import VERSION
+from llmdo.journal.sqlite.connection import VERSION
 from llmdo.journal.tree import full_tree, walk
 from llmdo.runtime import Answer, ApproveAll, Question, RunOutcome
 from llmdo.runtime.recording.recorder import Recorder

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal.batches import Batches, BatchStore
-from llmdo.journal.items import Batch, BatchUsage, NewItem, Result, State
+from llmdo.journal.items import Batch, Batches, BatchStore, BatchUsage, NewItem, Result, State
 from llmdo.journal.opening import batches_of, declare_restored
 from tests.support import postgres
 from tests.support.losing import LosingReplies

@@ -13,8 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.base.values import replace
-from llmdo.journal.batches import Batches, BatchStore
-from llmdo.journal.items import OPEN, STATES, Batch, BatchItem, BatchUsage, NewItem, Result, Retry, State
+from llmdo.journal.items import (
+    OPEN,
+    STATES,
+    Batch,
+    Batches,
+    BatchItem,
+    BatchStore,
+    BatchUsage,
+    NewItem,
+    Result,
+    Retry,
+    State,
+)
 from llmdo.journal.opening import batches_of
 from tests.support import postgres
 from tests.support.laws import tried

@@ -19,12 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.journal import Journal, JournalError, Runs
-from llmdo.journal.bundle import take_in
 from llmdo.journal.entries import JournalEntry, Kind, pack
 from llmdo.journal.secrets import Known, Secrets
 from llmdo.journal.spans import SecretSpan, shown
 from llmdo.journal.sqlite.store import read_journal
 from llmdo.runtime.telemetry.redaction import Redaction
+from llmdo.services.export_import import read_bundle
 from tests.support.forging import forging
 from tests.support.laws import tried
 from tests.support.work import observed
@@ -372,7 +372,7 @@ def test_neither_an_export_nor_an_import_knows_a_secret(tmp_path: Path) -> None:
     with closing(sqlite3.connect(raw)) as connection:
         assert connection.execute("SELECT count(*) FROM secret").fetchone() == (2,)
     elsewhere.mkdir()
-    take_in(Runs(elsewhere), raw)
+    read_bundle(Runs(elsewhere), raw)
     for file in (exported, Runs(elsewhere).path("r")):
         assert not [digest for digest in digests if digest in file.read_bytes()]
         with read_journal(file, whole=True) as journal:

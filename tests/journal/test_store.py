@@ -20,7 +20,7 @@ from llmdo.journal import JournalEntry, JournalError, Runs
 from llmdo.journal.audit import Link
 from llmdo.journal.entries import StoreError
 from llmdo.journal.questions import waiting
-from llmdo.journal.sqlite.layout import OLDEST, VERSION
+from llmdo.journal.sqlite.connection import OLDEST, VERSION
 from llmdo.journal.sqlite.store import create_journal, digest_of, open_journal, read_journal
 from llmdo.journal.stored import linked
 from tests.support import forking
@@ -204,7 +204,7 @@ def test_whoever_is_killed_while_a_journal_is_made_leaves_a_whole_one_or_none(tm
 CLAIMING = """
 import os, time
 from pathlib import Path
-from llmdo.journal.sqlite.claim import Claim, is_claimed
+from llmdo.journal.sqlite.folder import Claim, is_claimed
 log = os.open("log", os.O_APPEND | os.O_CREAT | os.O_WRONLY)
 end = time.monotonic() + 2
 while time.monotonic() < end:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmdo.policy.secret_files import SECRET_FILES, is_secret, may_hold_secrets
+from llmdo.policy.protection import SECRET_FILES, is_secret, may_hold_secrets
 
 
 @pytest.mark.few(18)

@@ -84,7 +84,7 @@ DOORS = {
     "yaml": {"syntax/header.py"},
     "jsonschema": {"formats/schema/validation.py"},
     "typer": {"cli", "features/batch/fleets.py", *(f"features/{name}" for name in COMMANDS_OF)},
-    "rich": {"features/batch/bar.py", "render/live.py"},
+    "rich": {"features/batch/terminal.py", "render/live.py"},
     "opentelemetry": {"runtime/telemetry/trace.py"},
     "pathspec": {"syntax/discovery.py"},
     "pydantic_ai": {"runtime", "toolsets"},
@@ -540,7 +540,7 @@ def test_a_run_loads_nothing_that_looks_into_modules_where_none_has_changed(tmp_
     shutil.copytree(examples / "greeter", tmp_path / "w", ignore=shutil.ignore_patterns(".llmdo"))
     loaded = loaded_by(["run", "--locked"], tmp_path / "w")
     assert "llmdo.runtime.run" in loaded
-    assert not loaded & {"llmdo.toolsets.isolation", "llmdo.toolsets.report", "fastmcp", "mcp"}
+    assert not loaded & {"llmdo.toolsets.isolation", "llmdo.toolsets.inspection", "fastmcp", "mcp"}
     assert not [name for name in loaded if name.startswith(("pydantic_evals", "llmdo.features.evaluation"))]
 
 

@@ -12,7 +12,7 @@ from llmdo.journal import JournalEntry, JournalError, Runs
 from llmdo.journal.entries import StoreError
 from llmdo.journal.sqlite import anchor
 from llmdo.journal.sqlite.store import LONG, Journal, open_journal
-from llmdo.runtime.recording.commits import Commits
+from llmdo.runtime.recording.log import Commits
 from tests.support.waiting import comes
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ import pytest
 from llmdo.base import digest
 from llmdo.base.values import replace
 from llmdo.graph.resolved import Graph
-from llmdo.journal import Runs, bundle, questions
+from llmdo.journal import Runs, questions
 from llmdo.runtime import AskLater
+from llmdo.services import export_import
 from tests.support.building import graph, script, use, worker
 
 from . import forging
@@ -53,9 +54,9 @@ def test_a_yes_that_came_with_an_imported_run_does_not_count(
     forge_yes(root)
     if imported:
         with Runs(root).read("r") as journal:
-            bundle.export(journal, root / "sent.sqlite", None, lambda body: body)
+            export_import.write_bundle(journal, root / "sent.sqlite", None, lambda body: body)
         Runs(root).remove("r")
-        assert bundle.take_in(Runs(root), root / "sent.sqlite").run == "r"
+        assert export_import.read_bundle(Runs(root), root / "sent.sqlite").run == "r"
         with Runs(root).read("r") as journal:
             assert [*questions.waiting(journal)] == ["main/write_file#1"]
     outcome = go_on(team_graph, root, approver=AskLater())

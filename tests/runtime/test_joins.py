@@ -11,9 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from llmdo.runtime.telemetry.events import ModelResponded, StreamBroken, TextDelta, ToolCallDelta
-from llmdo.runtime.telemetry.joins import RedactedText
 from llmdo.runtime.telemetry.log import open_log
-from llmdo.runtime.telemetry.redaction import Redaction
+from llmdo.runtime.telemetry.redaction import RedactedText, Redaction
 
 QUOTED = "correct%20horse%2c%20battery%20staple%21"
 PHRASE, WORD, PASSWORD = "correct horse, battery staple!", "s3cr3t-w0rd-1234", "p@ss-word-1"

@@ -14,8 +14,7 @@ import pytest
 from llmdo.graph.resolved import Graph
 from llmdo.graph.toolset import Retry, Tool
 from llmdo.journal import Runs
-from llmdo.journal.answers import Answers, give
-from llmdo.journal.questions import VALID_SECONDS, add_answer, waiting
+from llmdo.journal.questions import VALID_SECONDS, Answers, add_answer, give, waiting
 from llmdo.journal.summary import summary
 from llmdo.journal.tree import tree
 from llmdo.policy.authority import Capability

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from llmdo.graph.notify import Notify
+from llmdo.graph.settings import Notify
 from llmdo.runtime import RunOutcome, Usage, webhook
 from tests.support import forking
 from tests.support.commands import llmdo

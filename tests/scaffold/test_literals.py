@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.scaffold import literals
+from llmdo.scaffold import files
 from tests.support.laws import tried
 
 texts = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('"\\\n\r\x7f\u2028🔴'), max_size=8)
@@ -23,7 +23,7 @@ values = st.recursive(
 @tried(200)
 @given(texts, values)
 def test_a_value_in_toml_is_read_back(key: str, value: Any) -> None:
-    text = f"{literals.toml_key('a', key)} = {literals.toml(value)}"
+    text = f"{files.toml_key('a', key)} = {files.toml(value)}"
     assert tomllib.loads(text) == {"a": {key: value}}
     assert text.isprintable()
 
@@ -31,4 +31,4 @@ def test_a_value_in_toml_is_read_back(key: str, value: Any) -> None:
 @tried(200)
 @given(texts)
 def test_a_text_in_yaml_is_read_back(text: str) -> None:
-    assert yaml.safe_load(literals.yaml(text)) == text
+    assert yaml.safe_load(files.yaml(text)) == text

@@ -11,9 +11,8 @@ import pytest
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal import Runs
-from llmdo.journal.answers import GoesOnError, StaleError
 from llmdo.journal.entries import JournalEntry, pack
-from llmdo.journal.questions import waiting
+from llmdo.journal.questions import GoesOnError, StaleError, waiting
 from llmdo.journal.summary import summary
 from llmdo.journal.tree import tree, walk
 from llmdo.render import inbox as render

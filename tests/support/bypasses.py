@@ -33,7 +33,7 @@ from llmdo.syntax.document import Document, Place
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.machine import Machine
 from llmdo.toolsets.shell import ShellToolset
-from llmdo.workspace.tools_root import Folders
+from llmdo.workspace.root import Folders
 
 CANARY = "CANARY-4f1d"
 MADE = "PWNED"

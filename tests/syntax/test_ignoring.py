@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
-from llmdo.syntax.ignoring import plain
+from llmdo.syntax.globs import plain
 from tests.support.laws import tried
 
 names = st.sampled_from(["a", "b", "a.b", ".b", "b.", "-", "A", "a-b", "x.log", ".log", "build"])

@@ -15,7 +15,7 @@ import pytest
 
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.folders import FOLDER_FLAGS, DescriptorFolder, PathFolder, open_folder
-from llmdo.toolsets.refusal import MAX_DEPTH, PathRefused
+from llmdo.toolsets.paths import MAX_DEPTH, PathRefused
 
 LIMIT = 1_000_000
 
@@ -263,7 +263,7 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(tmp_path):
 import resource, sys
 from pathlib import Path
 from llmdo.toolsets.confinement import Root
-from llmdo.toolsets.refusal import PathRefused
+from llmdo.toolsets.paths import PathRefused
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 with Root.open(Path(sys.argv[1])) as root:
     try:

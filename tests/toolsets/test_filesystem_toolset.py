@@ -19,8 +19,7 @@ from llmdo.graph import builtin
 from llmdo.policy.authority import Capability, scope_contains
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.filesystem import MAX_FILE, MAX_TEXT, FilesystemToolset
-from llmdo.toolsets.pathmap import PathMap
-from llmdo.toolsets.refusal import PathRefused
+from llmdo.toolsets.paths import PathMap, PathRefused
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0"
 

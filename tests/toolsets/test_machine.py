@@ -22,7 +22,7 @@ from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.machine import Grants, Machine
 from llmdo.toolsets.processes import Finished
 from llmdo.toolsets.programs import Programs, environment
-from llmdo.workspace.tools_root import Folders
+from llmdo.workspace.root import Folders
 from tests.support.alive import gone, long_time, running
 from tests.support.waiting import waited_for
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.toolsets.pathmap import PathMap
-from llmdo.toolsets.refusal import PathRefused, normalise
+from llmdo.toolsets.paths import PathMap, PathRefused, normalise
 
 PATHS = PathMap.of(
     {

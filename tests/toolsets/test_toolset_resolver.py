@@ -22,11 +22,11 @@ from llmdo.policy.authority import Authority
 from llmdo.syntax.document import Document, Place
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.filesystem import FilesystemToolset
-from llmdo.toolsets.pathmap import PathMap
+from llmdo.toolsets.paths import PathMap
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import Modules
 from llmdo.toolsets.resolver import MAKERS, ToolsetResolver
-from llmdo.workspace.tools_root import Folders
+from llmdo.workspace.root import Folders
 from tests.support.listed import listed
 
 LOOSE = "the configuration of `loose` does not fit its class"

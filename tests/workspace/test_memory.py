@@ -14,7 +14,7 @@ from llmdo import checks
 from llmdo.base.diagnostic import Diagnostic
 from llmdo.services import locking
 from llmdo.workspace import lock, project
-from llmdo.workspace.memory import Memory
+from llmdo.workspace.source_files import Memory
 from tests.support.laws import tried
 from tests.support.waiting import aged
 

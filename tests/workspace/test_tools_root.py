@@ -25,9 +25,8 @@ from llmdo.syntax.document import Document, Place
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.filesystem import FilesystemToolset
 from llmdo.toolsets.machine import Grants, Machine
-from llmdo.toolsets.pathmap import PathMap
-from llmdo.toolsets.refusal import PathRefused, normalise
-from llmdo.workspace.tools_root import Folders
+from llmdo.toolsets.paths import PathMap, PathRefused, normalise
+from llmdo.workspace.root import Folders
 from tests.support import commands
 from tests.support.building import Step, script
 from tests.support.laws import tried

@@ -26,7 +26,7 @@ def explain(
     from llmdo.checks import explanation
     from llmdo.render import foreign as render
     from llmdo.services import foreign
-    from llmdo.services.extensions import extensions_here
+    from llmdo.services.root import extensions_here
 
     text = render.table(foreign.table(form)) if form or not code else explanation(code)
     text = text or explanation(code, extensions_here())

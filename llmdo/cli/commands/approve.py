@@ -49,7 +49,7 @@ def approve(
     format: QuestionsFormat = options.PlainFormat.text,  # noqa: A002
 ) -> int:
     """Show the questions of a run that waits, and answer them: at a terminal one by one, else by --yes and --no."""
-    from llmdo.journal.answers import Answers
+    from llmdo.journal.questions import Answers
     from llmdo.services import inbox as service
     from llmdo.services.root import root_folder
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from llmdo.base.request_fields import option
 from llmdo.cli import requests, scanning
 from llmdo.render.scan import Form  # noqa: TC001  # the annotations are read
-from llmdo.services.scan import ScanRequest  # noqa: TC001
+from llmdo.services.foreign import ScanRequest  # noqa: TC001
 
 if TYPE_CHECKING:
     import typer

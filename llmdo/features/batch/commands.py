@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import in_json, utc_milliseconds
-from llmdo.features.batch.files import name_of
 from llmdo.features.batch.inputs import InputChoice, items_of, require_distinct
+from llmdo.features.batch.item_run import name_of
 from llmdo.features.batch.queueing import cancel_all, queue_again, take_up
 from llmdo.features.batch.scheduling import BatchBounds, Draining, work_off
 from llmdo.features.batch.unsettled import REBIND, UNBOUND
@@ -26,8 +26,7 @@ from llmdo.journal.binding import reached
 from llmdo.journal.items import ENDED, STATES, Batch
 from llmdo.journal.opening import batches_of, runs_of
 from llmdo.journal.secrets import Known
-from llmdo.services.model_keys import require_models
-from llmdo.services.run import EntryRequest, chosen_models, prepare
+from llmdo.services.run import EntryRequest, chosen_models, prepare, require_models
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import lock, personal
 from llmdo.workspace.root import MANIFEST
@@ -41,8 +40,7 @@ if TYPE_CHECKING:
     from llmdo.features.batch.queueing import Unsure
     from llmdo.features.batch.rows import Rows
     from llmdo.graph.resolved import Entry, Graph
-    from llmdo.journal.batches import BatchStore
-    from llmdo.journal.items import BatchItem, BatchUsage, NewItem, Result, State
+    from llmdo.journal.items import BatchItem, BatchStore, BatchUsage, NewItem, Result, State
     from llmdo.services.plan import Approving
     from llmdo.services.run import PreparedRun
     from llmdo.workspace.trust import Consent

@@ -7,11 +7,12 @@ import json
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from hashlib import sha256
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.features.batch.files import KeptFiles, attached_of
 from llmdo.features.batch.unsettled import (
     REBIND,
     UNBOUND,
@@ -32,7 +33,7 @@ from llmdo.journal.questions import waiting
 from llmdo.journal.summary import ending, failed
 from llmdo.journal.unsettled import probing, unsettled
 from llmdo.runtime import RefuseSome
-from llmdo.runtime.attached import WorkspaceFiles
+from llmdo.runtime.attached import Attached, WorkspaceFiles, in_workspace
 from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.recording.keeping import aside, outcome_in
 from llmdo.runtime.recording.replay_mode import UnfinishedError
@@ -41,20 +42,72 @@ from llmdo.services.basis import DriftError
 from llmdo.services.plan import ResumeRequest, continuation
 from llmdo.services.soundness import tell_nobody
 from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.paths import PathRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llmdo.base.values import Json
-    from llmdo.journal.batches import BatchStore
-    from llmdo.journal.items import BatchItem
+    from llmdo.journal.items import BatchItem, BatchStore, InputFile
     from llmdo.journal.stored import JournalStore, RunIndex
     from llmdo.policy.authority import Capability
-    from llmdo.runtime import AttachmentResolver, RunOutcome
+    from llmdo.runtime import RunOutcome
+    from llmdo.runtime.attached import AttachmentResolver
     from llmdo.services.basis import Origin
     from llmdo.services.plan import Approving, RunPlan
     from llmdo.services.run import PreparedRun
     from llmdo.workspace.trust import Consent
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFiles:
+    """The files of a workspace, those of an item with the content that was put in."""
+
+    store: BatchStore
+    files: Mapping[str, InputFile]
+    """By their paths in the workspace."""
+    fallback: AttachmentResolver
+
+    async def read(self, path: str, most: int) -> bytes:
+        """The content of the file at `path`.
+
+        Raises:
+            PathRefused: It cannot be read, or has more than `most` bytes.
+        """
+        if (file := self.files.get(path)) is None:
+            return await self.fallback.read(path, most)
+        try:
+            content = self.store.path_of(file).read_bytes()
+        except OSError as error:
+            raise PathRefused(path, f"is no longer kept: {error.strerror}") from error
+        if sha256(content).hexdigest() != file.digest:
+            raise PathRefused(path, "has changed since it was put in")
+        if len(content) > most:
+            raise PathRefused(path, f"is larger than {most:,} bytes")
+        return content
+
+
+def name_of(path: str, root: Path) -> str:
+    """The name of a file in its batch: its path in the workspace, or its absolute path if it is outside."""
+    absolute = str(Path(path).absolute())
+    try:
+        return in_workspace(absolute, root)
+    except LlmdoError:
+        return absolute
+
+
+def attached_of(item: BatchItem, store: BatchStore) -> tuple[tuple[Attached, ...], dict[str, InputFile]]:
+    """The attachments of an item, and those among them that are paths of the workspace."""
+    outside = [file for file in item.files if Path(file.name).is_absolute()]
+    inside = {file.name: file for file in item.files if file not in outside}
+    attached = (
+        *(Attached(name=name) for name in inside),
+        *(
+            Attached(name=file.name, kind="outside", outside=Path(file.name), stored=store.path_of(file))
+            for file in outside
+        ),
+    )
+    return attached, inside
 
 
 class _LostError(Exception):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from llmdo.journal.batches import Batches
+    from llmdo.journal.items import Batches
     from llmdo.services.root import Tell
 
     Forget = Callable[[Iterable[str]], None]

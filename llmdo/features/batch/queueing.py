@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, excerpt
 from llmdo.journal import ClaimedError, JournalError
-from llmdo.journal.answers import user
-from llmdo.journal.cancelling import cancel
-from llmdo.journal.questions import waiting
+from llmdo.journal.eligibility import cancel
+from llmdo.journal.questions import user, waiting
 from llmdo.journal.summary import failed, unfinished
 from llmdo.journal.unsettled import probing, unsettled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from llmdo.journal.batches import BatchStore
-    from llmdo.journal.items import BatchItem
+    from llmdo.journal.items import BatchItem, BatchStore
     from llmdo.journal.stored import RunIndex
 
 Unsure = Literal["again", "give-up"]

@@ -13,8 +13,7 @@ from llmdo.journal.items import Result
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from llmdo.journal.batches import BatchStore
-    from llmdo.journal.items import BatchItem
+    from llmdo.journal.items import BatchItem, BatchStore
 
     Work = Callable[[BatchItem], Awaitable[Result | None]]
     """The work on a taken item; None if another process has it by now, or its run."""

@@ -8,7 +8,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from subprocess import DEVNULL, Popen
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.approving import ApprovalOptions, approving
@@ -17,20 +20,20 @@ from llmdo.cli.interruption import run_interruptibly
 from llmdo.cli.trusting import consent_here
 from llmdo.features.batch import rendering as render
 from llmdo.features.batch.fleets import Handing, fleet_queue
+from llmdo.features.batch.rendering import states, used
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping
     from pathlib import Path
+    from types import TracebackType
 
     from llmdo.base.values import Json
     from llmdo.features.batch.commands import BatchOutcome, BatchRequest, ContinuedBatch, Working
     from llmdo.features.batch.scheduling import BatchBounds, Draining
     from llmdo.graph.resolved import Graph
-    from llmdo.journal.batches import BatchStore
-    from llmdo.journal.items import BatchItem, Result
+    from llmdo.journal.items import BatchItem, BatchStore, Result
     from llmdo.services.plan import Approving
     from llmdo.workspace.trust import Consent
-
 
 LONGEST = 2000  # bytes of what another process said
 
@@ -63,7 +66,7 @@ class BatchTerminal:
         from llmdo.render.live import is_alive
 
         if is_alive(sys.stderr):
-            from llmdo.features.batch.bar import BatchBar
+            from llmdo.features.batch.terminal import BatchBar
 
             with BatchBar(sys.stderr, store) as bar:
                 yield lambda _item, _result: bar.refresh()
@@ -202,3 +205,43 @@ def _require_of_workers(working: Working, host: BatchTerminal) -> None:
         )
     if working.debug:
         raise LlmdoError("`--debug` is for what runs here", hint="leave it out with `--fleet`")
+
+
+class BatchBar:
+    """A progress bar of a batch."""
+
+    def __init__(self, stream: TextIO, store: BatchStore) -> None:
+        """The bar, visible once entered."""
+        self._store = store
+        self._progress = Progress(
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}", markup=False),
+            console=Console(file=stream, markup=False, highlight=False, emoji=False),
+            transient=True,
+        )
+        self._task = self._progress.add_task("", total=1)
+
+    def __enter__(self) -> Self:
+        self.refresh()
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def refresh(self) -> None:
+        """Redraws the bar."""
+        counts = self._store.counts()
+        left = counts.get("queued", 0) + counts.get("running", 0)
+        total = sum(counts.values())
+        over = {state: number for state, number in counts.items() if state not in ("queued", "running")}
+        self._progress.update(
+            self._task,
+            total=total,
+            completed=total - left,
+            description=f"{states(over)}; {used(self._store.spent())}",
+        )

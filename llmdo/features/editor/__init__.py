@@ -1,8 +1,7 @@
 """The language server of workspaces: the findings of `check` while people type, and the meaning of names.
 
-`session` reads the workspace as the editor has it, `text` counts columns as the editor does; `symbols`, `hovering`,
-`completing`, `lenses` and `actions` answer its questions from one reading, and `server` speaks its protocol. Nothing
-of the workspace is executed.
+`server` reads the workspaces as the editor has them, and `sending` counts columns as the editor does; `symbols`,
+`hovering`, `completing` and `requests` answer its questions from one reading. Nothing of the workspace is executed.
 """
 
 from __future__ import annotations

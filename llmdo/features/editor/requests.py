@@ -2,27 +2,176 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from llmdo.base.diagnostic import LlmdoError
-from llmdo.features.editor import actions, completing, hovering, lenses, renaming, sending, symbols
+from llmdo.base import parts
+from llmdo.base.diagnostic import Fix, LlmdoError, place
+from llmdo.base.source import Location, Span
+from llmdo.checks.acceptance import ACCEPTABLE
+from llmdo.features.editor import completing, hovering, sending, symbols
+from llmdo.features.editor.symbols import Mention, mentions
+from llmdo.formats.schema import accepts_part
+from llmdo.graph import builtin
+from llmdo.reach.suggest import suggest
+from llmdo.syntax.document import Place
 from llmdo.workspace.root import MANIFEST, WORKER_ENDINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from llmdo.base.source import Location, Span
-    from llmdo.features.editor.server import EditorServer
-    from llmdo.features.editor.session import Session
-    from llmdo.features.editor.symbols import Mention
-    from llmdo.features.editor.text import EditorText
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.features.editor.sending import EditorText
+    from llmdo.features.editor.server import EditorServer, Session
+    from llmdo.reach import Row
     from llmdo.workspace.project import Project
 
+
+class Lens(NamedTuple):
+    """A line above a place."""
+
+    span: Span
+    title: str
+
+
+def lenses(project: Project, path: str) -> Iterator[Lens]:
+    """The lenses of a file."""
+    graph, analysis = project.graph, project.analysis
+    for name, worker in graph.workers.items():
+        if worker.at.document.source.path == path and (span := worker.at.location.span):
+            yield Lens(span, title(analysis.of_worker(name)))
+    for entry in graph.entries.values():
+        if entry.declared and entry.at.document.source.path == path and (span := entry.at.location.span):
+            yield Lens(span, title(analysis.of(entry)))
+
+
+def title(rows: Iterable[Row]) -> str:
+    """The number of reached capabilities, and of those without approval."""
+    reached = [row for row in rows if row.decision != "blocked"]
+    unasked = sum(row.decision == "allowed" for row in reached)
+    noun = "capability" if len(reached) == 1 else "capabilities"
+    return f"reaches {len(reached)} {noun}, {unasked} without approval"
+
+
+_YAML_WORDS = frozenset({"null", "true", "false"})
+
+
+def renamed(project: Project, mention: Mention, name: str) -> list[Fix]:
+    """The edits that rename a worker to `name`: all of them, or none.
+
+    Raises:
+        LlmdoError: It is no worker, the name is taken or invalid, or a place cannot surely be rewritten.
+    """
+    if mention.kind != "worker" or mention.name not in project.graph.workers:
+        raise LlmdoError("only workers are renamed here")
+    if not accepts_part(name, "worker", "name") or name in _YAML_WORDS:
+        raise LlmdoError(f"`{name}` cannot be the name of a worker")
+    graph = project.graph
+    if name in graph.workers or name in graph.toolsets or name in builtin.NAMES:
+        raise LlmdoError(f"there is a worker or toolset `{name}` already")
+    if project.gaps.names:
+        raise LlmdoError("files that may name it cannot be read: fix what `check` finds in them first")
+    alike = [each for each in mentions(project) if each.kind == "worker" and each.name == mention.name]
+    return [_respelt(each, name) for each in alike]
+
+
+def _respelt(mention: Mention, name: str) -> Fix:
+    at = mention.location
+    is_table = isinstance(mention.at, Place) and mention.at.route[:1] == ("workers",)
+    text = mention.at.document.source.marked(at.span) if at.span and isinstance(mention.at, Place) else ""
+    is_bare = text == mention.name and not at.path.endswith(".py")
+    if is_table or not (is_bare or text in (f'"{mention.name}"', f"'{mention.name}'")):
+        raise LlmdoError(f"`{mention.name}` is written at {place(at)} in a way that only a person can change")
+    return Fix(at, text, text.replace(mention.name, name), safe=True)
+
+
+class Edit(NamedTuple):
+    """A replacement of text."""
+
+    at: Location
+    text: str
+
+
+class Action(NamedTuple):
+    """An action."""
+
+    title: str
+    edits: tuple[Edit, ...]
+    finding: Diagnostic | None = None
+    """The finding that it solves."""
+    is_preferred: bool = False
+
+
+def fixes(findings: Iterable[Diagnostic]) -> Iterator[Action]:
+    """The edits that findings offer."""
+    for finding in findings:
+        if fix := finding.fix:
+            title = f"Write `{fix.text}` for `{fix.before}`"
+            yield Action(title, (Edit(fix.at, fix.text),), finding, fix.safe)
+
+
+def all_fixes(findings: Iterable[Diagnostic]) -> tuple[Edit, ...]:
+    """The edits that `check --fix` would make in one file, without overlaps."""
+    edits: list[Edit] = []
+    safe = [finding.fix for finding in findings if finding.fix and finding.fix.safe]
+    for fix in sorted(safe, key=lambda fix: (fix.at.path, fix.at.span or Span(0, 0, 0, 0))):
+        before = edits[-1].at.span if edits else None
+        span = fix.at.span
+        if span and (before is None or (span.line, span.column) >= (before.end_line, before.end_column)):
+            edits.append(Edit(fix.at, fix.text))
+    return tuple(edits)
+
+
+def acceptances(project: Project, findings: Iterable[Diagnostic]) -> Iterator[Action]:
+    """The manifest lines that accept a finding, for each that people may accept; a person has to give the reason."""
+    source = project.workspace.document.source
+    if project.workspace.manifest is None or (
+        "accept" in project.workspace.table("check") and "[[check.accept]]" not in source.text
+    ):
+        return
+    lines = source.text.split("\n")
+    end = Span(len(lines), len(lines[-1]) + 1, len(lines), len(lines[-1]) + 1)
+    for finding in findings:
+        if finding.code in ACCEPTABLE:
+            text = "" if source.text.endswith("\n") or not source.text else "\n"
+            text += f"\n[[check.accept]]\ncode = {json.dumps(finding.code)}\n"
+            for key, value in (("entry", finding.subject), ("capability", finding.capability)):
+                text += f"{key} = {json.dumps(value, ensure_ascii=False)}\n" if value else ""
+            text += 'reason = ""\n'
+            yield Action(
+                f"Accept {finding.code} in {MANIFEST}, with a reason",
+                (Edit(Location(MANIFEST, end), text),),
+                finding,
+            )
+
+
+def suggestions(project: Project, path: str, line: int) -> Iterator[Action]:
+    """The smallest ceiling that admits the whole reach of the entry at a line of the manifest."""
+    if path != MANIFEST:
+        return
+    for entry in project.graph.entries.values():
+        at = entry.at.location.span
+        if not entry.declared or at is None or at.line != line:
+            continue
+        may = json.dumps([str(each) for each in suggest(project.analysis, entry).may], ensure_ascii=False)
+        title = f"Set the ceiling of `{entry.name}` to what it can reach now"
+        table = parts.table(project.workspace.table("entries"), entry.name)
+        if entry.may_at and "may" in table:
+            span = entry.may_at.location.span
+            if span:
+                yield Action(title, (Edit(Location(MANIFEST, span), may),))
+        elif project.workspace.document.source.text.split("\n")[line - 1].lstrip().startswith("["):
+            below = Span(line + 1, 1, line + 1, 1)
+            yield Action(title, (Edit(Location(MANIFEST, below), f"may = {may}\n"),))
+
+
+if TYPE_CHECKING:
     Asked = types.HoverParams | types.DefinitionParams | types.ReferenceParams | types.CompletionParams
     Renaming = types.RenameParams | types.PrepareRenameParams
+
 
 Sent = TypeVar("Sent")
 
@@ -151,13 +300,13 @@ def rename(server: EditorServer, params: types.RenameParams) -> types.WorkspaceE
     if place is None or mention is None:
         return None
     try:
-        edits = renaming.rename(place.project, mention, params.new_name)
+        edits = renamed(place.project, mention, params.new_name)
     except LlmdoError as error:
         raise JsonRpcInvalidParams(error.message) from error
-    return _edit(server, place.session, [actions.Edit(fix.at, fix.text) for fix in edits])
+    return _edit(server, place.session, [Edit(fix.at, fix.text) for fix in edits])
 
 
-def _edit(server: EditorServer, session: Session, edits: Sequence[actions.Edit]) -> types.WorkspaceEdit:
+def _edit(server: EditorServer, session: Session, edits: Sequence[Edit]) -> types.WorkspaceEdit:
     text_of = session.texts()
     changes: dict[str, list[types.TextEdit]] = {}
     for edit in edits:
@@ -182,18 +331,12 @@ def code_actions(server: EditorServer, params: types.CodeActionParams) -> list[t
     in_file = reading.by_path.get(path, ())
     touched = [finding for finding in in_file if _touches(finding.at.span, first, last)]
     offered = [
-        *((types.CodeActionKind.QuickFix, action) for action in actions.fixes(touched)),
-        *(
-            (types.CodeActionKind.QuickFix, action)
-            for action in actions.acceptances(reading.project, touched)
-        ),
-        *(
-            (types.CodeActionKind.Refactor, action)
-            for action in actions.suggestions(reading.project, path, first)
-        ),
+        *((types.CodeActionKind.QuickFix, action) for action in fixes(touched)),
+        *((types.CodeActionKind.QuickFix, action) for action in acceptances(reading.project, touched)),
+        *((types.CodeActionKind.Refactor, action) for action in suggestions(reading.project, path, first)),
     ]
-    if edits := actions.all_fixes(in_file):
-        offered.append((types.CodeActionKind.SourceFixAll, actions.Action("Fix all that is certain", edits)))
+    if edits := all_fixes(in_file):
+        offered.append((types.CodeActionKind.SourceFixAll, Action("Fix all that is certain", edits)))
     wanted = params.context.only
     return [
         _action(server, session, kind, action)
@@ -208,7 +351,7 @@ def _touches(span: Span | None, first: int, last: int) -> bool:
 
 
 def _action(
-    server: EditorServer, session: Session, kind: types.CodeActionKind, action: actions.Action
+    server: EditorServer, session: Session, kind: types.CodeActionKind, action: Action
 ) -> types.CodeAction:
     about = None
     if action.finding:
@@ -232,7 +375,7 @@ def code_lenses(server: EditorServer, params: types.CodeLensParams) -> list[type
     text = session.text(path)
     return [
         types.CodeLens(sending.range_of(text, lens.span), types.Command(lens.title, ""))
-        for lens in lenses.lenses(session.reading().project, path)
+        for lens in lenses(session.reading().project, path)
     ]
 
 

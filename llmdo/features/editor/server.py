@@ -1,25 +1,143 @@
-"""The workspaces that an editor shows, and the findings sent to it."""
+"""The workspaces that an editor shows, read with its unsaved texts, and the findings sent to it."""
 
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls import uris
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 
+from llmdo import checks
 from llmdo.base.nearest import MANIFEST, nearest
+from llmdo.base.values import dataclass, field
 from llmdo.features.editor import sending
-from llmdo.features.editor.receiving import EditorProtocol
-from llmdo.features.editor.session import Session
+from llmdo.features.editor.sending import EditorText
+from llmdo.syntax import discovery
 from llmdo.version import __version__
+from llmdo.workspace import project as projects
+from llmdo.workspace.root import MAX_LOCK
+from llmdo.workspace.source_files import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from llmdo.features.editor.text import Encoding
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.features.editor.sending import Encoding
+    from llmdo.workspace.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One reading of a workspace, and its findings."""
+
+    project: Project
+    findings: tuple[Diagnostic, ...]
+
+    @property
+    def by_path(self) -> Mapping[str, tuple[Diagnostic, ...]]:
+        """The findings about each file."""
+        paths: dict[str, list[Diagnostic]] = {}
+        for finding in self.findings:
+            paths.setdefault(finding.at.path, []).append(finding)
+        return {path: tuple(about) for path, about in paths.items()}
+
+
+@dataclass(slots=True)
+class Session:
+    """A workspace that is open in an editor."""
+
+    root: Path
+    encoding: Encoding = "utf-16"
+    _memory: Memory = field(default_factory=Memory)
+    _reading: Reading | None = None
+    _sound: Reading | None = None
+    """The last one that knows all names: during typing, a file often cannot be read."""
+
+    def edit(self, path: str, text: str) -> None:
+        """Takes the editor's text of a file, which replaces that on disk from now on."""
+        self._memory.buffers[path] = text
+        self._reading = None
+
+    def close(self, path: str) -> None:
+        """Takes a file from the disk again."""
+        self._memory.buffers.pop(path, None)
+        self._reading = None
+
+    def forget(self) -> None:
+        """Lets the workspace be read again, as the disk may have changed."""
+        self._reading = None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether nothing changed since the workspace was read."""
+        return self._reading is not None
+
+    def reading(self) -> Reading:
+        """The workspace with its findings; unchanged files are not read again."""
+        if self._reading is None:
+            project = projects.read(self.root, memory=self._memory)
+            self._reading = Reading(project, checks.reported(project, checks.check(project)))
+            if project.workspace.manifest is not None and not project.gaps.names:
+                self._sound = self._reading
+        return self._reading
+
+    def sound(self) -> Reading:
+        """The last reading that knows all names of the workspace, or else the last one."""
+        now = self.reading()
+        return self._sound or now
+
+    def text(self, path: str) -> EditorText:
+        """A file as the editor shows it; empty if it cannot be read."""
+        return EditorText(self._shown(path), self.encoding)
+
+    def texts(self) -> Callable[[str], EditorText]:
+        """Files as the editor shows them, each read once."""
+        return cache(self.text)
+
+    def with_line_ends(self, path: str, text: str) -> str:
+        """`text`, whose lines end in LF, with the line ends of the file."""
+        return text.replace("\n", "\r\n") if "\r\n" in self._shown(path) else text
+
+    def _shown(self, path: str) -> str:
+        shown = self._memory.buffers.get(path)
+        if shown is None:
+            content = discovery.read(self.root, path, limit=MAX_LOCK)
+            shown = "" if isinstance(content, discovery.RefusedPath) else content.decode("utf-8", "replace")
+        return shown
+
+
+LAST = 2**31 - 1
+"""The greatest line and column of the protocol; editors send more for the end."""
+
+
+class EditorProtocol(LanguageServerProtocol):
+    """The protocol, which answers every request: the library drops unreadable ones."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """An object of a message, and at last the message; lines and columns are cut to the protocol's range.
+
+        Raises:
+            JsonRpcException: It is none; if it asks for an answer, the editor has that.
+        """
+        if data.keys() == {"line", "character"}:
+            return {name: _within(number) for name, number in data.items()}
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "id" in data and "method" in data:
+                self._send_response(data["id"], None, error.to_response_error())
+            raise
+
+
+def _within(number: object) -> object:
+    return max(0, int(min(number, LAST))) if isinstance(number, int | float) else number
+
 
 PAUSE = 0.02
 """Seconds from a key to its check: of several keys at once only the last is checked."""

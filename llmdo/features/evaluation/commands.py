@@ -14,18 +14,17 @@ from llmdo.features.batch import commands as batches
 from llmdo.features.batch.scheduling import BatchBounds
 from llmdo.features.evaluation import recording as recordings
 from llmdo.features.evaluation import suite as suites
-from llmdo.features.evaluation.faults import judging_entry
-from llmdo.features.evaluation.folder import Evaluations
+from llmdo.features.evaluation.document import Evaluations
 from llmdo.features.evaluation.gate import EvalGate, held, opened, plans
 from llmdo.features.evaluation.judges import judges_of
 from llmdo.features.evaluation.outcome import Evaluated, Variant
-from llmdo.features.evaluation.revisions import both, commit_of, prepared
+from llmdo.features.evaluation.recording import both, commit_of, prepared
 from llmdo.features.evaluation.running import Conditions, run_all
+from llmdo.features.evaluation.suite import judging_entry
 from llmdo.journal.opening import runs_of
 from llmdo.services.diff import WORKTREE
-from llmdo.services.model_keys import require_models
 from llmdo.services.root import root_folder
-from llmdo.services.run import chosen_models
+from llmdo.services.run import chosen_models, require_models
 from llmdo.services.soundness import require_sound
 from llmdo.workspace import project as projects
 from llmdo.workspace.evals import path_of
@@ -238,7 +237,7 @@ def _worked(
     host: BatchHost,
 ) -> Evaluated:
     """The evaluation after the rest of it was run and all finished trials were judged."""
-    from llmdo.features.evaluation.functions import loaded
+    from llmdo.features.evaluation.evaluators import loaded
     from llmdo.features.evaluation.judging import judged
 
     root = project.workspace.root

@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,18 @@ from pydantic_evals.evaluators import Contains, Equals, EqualsExpected, Evaluati
 from pydantic_evals.evaluators.context import EvaluatorContext
 from pydantic_evals.evaluators.evaluator import EvaluatorOutput  # noqa: TC002  # a field's type
 
-from llmdo.base import parts
-from llmdo.base.diagnostic import LlmdoError, excerpt
+from llmdo.base import parts, topology
+from llmdo.base.diagnostic import LlmdoError, excerpt, joined
+from llmdo.extensions.registry import part
 from llmdo.features.evaluation.judges import questions_of
 from llmdo.features.evaluation.suite import texts_of
 from llmdo.formats.schema.validation import misfit
 from llmdo.policy.authority import Capability
+from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.python import Modules
+from llmdo.workspace.modules import imports_of
+from llmdo.workspace.references import python_file
+from llmdo.workspace.root import LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +35,8 @@ if TYPE_CHECKING:
     from llmdo.features.evaluation.judges import JudgeRuling
     from llmdo.features.evaluation.run_facts import RunFacts
     from llmdo.journal.decided import DecidedCall
+    from llmdo.workspace.project import Project
+    from llmdo.workspace.trust import Consent
 
 Context = EvaluatorContext[object, object, object]
 Functions = Mapping[str, Callable[[Context], Any]]
@@ -281,3 +290,56 @@ def _decided(tool: str, wanted: Json, facts: RunFacts) -> EvaluationReason:
     return EvaluationReason(
         value=holds, reason=None if holds else f"it was {', '.join(decided) or 'not called'}"
     )
+
+
+@contextmanager
+def loaded(project: Project, references: tuple[str, ...], consent: Consent) -> Iterator[Functions]:
+    """The functions, by FILE.py:NAME; only code that the lock holds is executed for them.
+
+    Raises:
+        UntrustedError: The code is not trusted, and `consent` refuses it.
+        LlmdoError: One differs from the lock, cannot be loaded, or is no function.
+    """
+    root, locked = project.workspace.root, project.locked.graph
+    judges = locked.judges if locked else {}
+    _require_locked(project, judges, references)
+    if references:
+        consent.require(project.graph, root)
+    with closing(Root.open(root)) as files, Modules(root, files, judges) as modules:
+        functions: dict[str, Callable[[Context], Any]] = {}
+        for reference in references:
+            function = modules.load(reference)
+            if not callable(function):
+                raise LlmdoError(
+                    f"`{reference}` is not a function, so it cannot judge", hint="`def NAME(ctx): return ...`"
+                )
+            functions[reference] = function
+        yield functions | own_evaluators(project)
+
+
+def own_evaluators(project: Project) -> dict[str, Callable[[Context], Any]]:
+    """The evaluators of the workspace's extensions, by their names.
+
+    Raises:
+        LlmdoError: One cannot be imported.
+    """
+    return {
+        name: part(each.name, where) for each in project.extensions for name, where in each.evaluators.items()
+    }
+
+
+def _require_locked(project: Project, judges: Mapping[str, str], references: tuple[str, ...]) -> None:
+    """Requires that the files of the functions, and all their imports, match the lock.
+
+    Raises:
+        LlmdoError: One does not.
+    """
+    differing = {path for path, source in project.graph.judges.items() if judges.get(path) != source}
+    leading = topology.leading_to(imports_of(project.workspace.judges), differing)
+    for reference in references:
+        if python_file(reference) in leading:
+            files = joined([f"`{path}`" for path in sorted(differing)], by=", ")
+            raise LlmdoError(
+                f"the judge `{reference}` is not executed: `{LOCK}` does not hold {files} as it is now",
+                hint="read what changed; `llmdo lock` takes it in",
+            )

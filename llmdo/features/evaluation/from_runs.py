@@ -13,7 +13,7 @@ from llmdo.features.evaluation.run_facts import run_facts_of
 from llmdo.journal import JournalError
 from llmdo.journal.opening import runs_of
 from llmdo.journal.summary import ending
-from llmdo.scaffold.literals import yaml
+from llmdo.scaffold.files import yaml
 from llmdo.workspace import project as projects
 from llmdo.workspace.evals import FOLDER, SUFFIX, path_of
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
-from llmdo.features.evaluation.document import parse
-from llmdo.features.evaluation.folder import Evaluations
+from llmdo.features.evaluation.document import Evaluations, parse
 from llmdo.features.evaluation.outcome import Held, Missed
 from llmdo.features.evaluation.regression import (
     ENOUGH,

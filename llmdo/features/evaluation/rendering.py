@@ -1,11 +1,14 @@
-"""Evaluations as text and as JSON."""
+"""Evaluations as text, JSON, JUnit, rows, Markdown and HTML."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections import Counter
 from datetime import datetime
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING
 
 from llmdo.base import jsonable
@@ -14,11 +17,13 @@ from llmdo.base.diagnostic import excerpt, shown
 from llmdo.base.jsonable import record
 from llmdo.features.evaluation.document import SCHEMA, document
 from llmdo.render.amounts import counted
+from llmdo.render.markdown import escaped, with_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from llmdo.base.colour import Screen, Shade
+    from llmdo.base.values import Json
     from llmdo.features.evaluation.outcome import Evaluated, Trial, Variant
 
 PERCENT = 100
@@ -200,3 +205,194 @@ def listed_as_json(evaluations: Iterable[Evaluated]) -> str:
 
 def _when(began: float) -> str:
     return datetime.fromtimestamp(began).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+COLUMNS = (
+    "evaluation",
+    "eval",
+    "variant",
+    "case",
+    "number",
+    "run",
+    "state",
+    "passed",
+    "why",
+    "output",
+    "error",
+    "requests",
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+    "seconds",
+)
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""The beginnings of cells that a spreadsheet would compute."""
+
+
+def as_csv(evaluated: Evaluated) -> str:
+    """A header line, then one line for each trial; data as JSON, unknown values empty.
+
+    A text of others that a spreadsheet would take for a formula begins with an apostrophe.
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows(evaluated))
+    return text.getvalue()
+
+
+def as_jsonl(evaluated: Evaluated) -> str:
+    """A JSON object for each trial, with the result of each of its evaluators."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows(evaluated))
+
+
+def rows(evaluated: Evaluated) -> Iterator[dict[str, Json]]:
+    """The facts of each trial, by column, and its `judgements`."""
+    for variant in evaluated.variants:
+        for trial in variant.trials:
+            yield {
+                "evaluation": evaluated.id,
+                "eval": evaluated.name,
+                "variant": variant.label,
+                "case": trial.case,
+                "number": trial.number,
+                "run": trial.run or None,
+                "state": trial.state,
+                "passed": trial.passed if trial.is_judged else None,
+                "why": "; ".join(reasons([trial])) if trial.is_judged else None,
+                "output": trial.output,
+                "error": trial.error,
+                "requests": trial.requests if trial.is_judged else None,
+                "input_tokens": trial.input_tokens,
+                "output_tokens": trial.output_tokens,
+                "cost_usd": trial.cost_usd,
+                "seconds": trial.seconds,
+                "judgements": [
+                    {
+                        "evaluator": each.evaluator,
+                        "passed": each.passed,
+                        "value": each.value,
+                        "reason": each.reason,
+                    }
+                    for each in trial.judgements
+                ],
+            }
+
+
+def _cell(value: Json) -> Json:
+    """A value as a cell."""
+    if value is None or isinstance(value, int | float):
+        return json.dumps(value) if isinstance(value, bool) else value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+HALF = 0.5
+
+
+def as_junit(evaluated: Evaluated) -> str:
+    """The report. A case fails that fails in most of its trials; one that was not judged is an error."""
+    suites = "".join(_suite(evaluated, variant) for variant in evaluated.variants)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="llmdo eval">\n{suites}</testsuites>\n'
+
+
+def _suite(evaluated: Evaluated, variant: Variant) -> str:
+    shares = {case: variant.share(case) for case in evaluated.cases}
+    failures = sum(share is not None and share < HALF for share in shares.values())
+    errors = sum(share is None for share in shares.values())
+    name = escape(shown(f"{evaluated.name} {variant.label}"))
+    cases = "".join(_case(evaluated, variant, case) for case in evaluated.cases)
+    return (
+        f'<testsuite name="{name}" tests="{len(shares)}" failures="{failures}" errors="{errors}">\n'
+        f"{cases}</testsuite>\n"
+    )
+
+
+def _case(evaluated: Evaluated, variant: Variant, case: str) -> str:
+    trials = [trial for trial in variant.trials if trial.case == case]
+    seconds = sum(trial.seconds or 0 for trial in trials)
+    opening = (
+        f'<testcase classname="llmdo.eval.{escape(shown(evaluated.name))}" name="{escape(shown(case))}" '
+        f'time="{seconds:.3f}"'
+    )
+    share = variant.share(case)
+    failed = [trial for trial in trials if trial.is_judged and not trial.passed]
+    if share is None:
+        return f'{opening}>\n<error message="it was not judged"/>\n</testcase>\n'
+    if not failed:
+        return f"{opening}/>\n"
+    lines = [escape(shown(line)) for line in (*reasons(failed), *(f"run {trial.run}" for trial in failed))]
+    text = "\n".join(lines)
+    if share < HALF:
+        return f'{opening}>\n<failure message="{lines[0]}">{text}</failure>\n</testcase>\n'
+    return f"{opening}>\n<system-out>{text}</system-out>\n</testcase>\n"
+
+
+_STYLE = """\
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; }
+table { border-collapse: collapse; } th, td { border: 1px solid #8886; padding: .25em .75em; text-align: left; }
+.good { background: #2a82; } .bad { background: #c332; } .asks { background: #ca32; } .note { color: #777; }
+"""
+
+
+def as_markdown(evaluated: Evaluated) -> str:
+    """A table of cases by variants, the comparisons, and the failures."""
+    labels = [escaped(variant.label) for variant in evaluated.variants]
+    lines = [f"**{escaped(title(evaluated))}**", ""]
+    lines += [f"| case | {' | '.join(labels)} |", f"| --- |{' --- |' * len(labels)}"]
+    for case in evaluated.cases:
+        cells = (cell(variant, case, evaluated.repeat)[0] for variant in evaluated.variants)
+        lines.append(f"| {escaped(case)} | {' | '.join(cells)} |")
+    for name, of in totals(evaluated):
+        lines.append(f"| {name} | {' | '.join(escaped(of(variant)) for variant in evaluated.variants)} |")
+    lines += _listed(with_code(line) for line in verdicts(evaluated))
+    several = len(evaluated.variants) > 1
+    lines += _listed(
+        f"{escaped(variant.label) + ': ' if several else ''}{escaped(line)}"
+        for variant, line in failures(evaluated)
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _listed(lines: Iterator[str]) -> list[str]:
+    items = [f"* {line}" for line in lines]
+    return ["", *items] if items else []
+
+
+def as_html(evaluated: Evaluated) -> str:
+    """A self-contained page: no script, no external resources."""
+    name = _text(title(evaluated))
+    several = len(evaluated.variants) > 1
+    failing = "".join(
+        f"<li>{_text(variant.label) + ': ' if several else ''}{_text(line)}</li>\n"
+        for variant, line in failures(evaluated)
+    )
+    sentences = "".join(f"<li>{_text(line)}</li>\n" for line in verdicts(evaluated))
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{name}</title>\n<style>\n{_STYLE}</style>\n<h1>{name}</h1>\n<table>\n{_rows(evaluated)}</table>\n"
+        + (f"<h2>Compared</h2>\n<ul>\n{sentences}</ul>\n" if sentences else "")
+        + (f"<h2>Failed</h2>\n<ul>\n{failing}</ul>\n" if failing else "")
+        + "</html>\n"
+    )
+
+
+def _rows(evaluated: Evaluated) -> str:
+    head = "".join(f"<th>{_text(variant.label)}</th>" for variant in evaluated.variants)
+    rows = [f"<tr><th>case</th>{head}</tr>\n"]
+    for case in evaluated.cases:
+        cells = []
+        for variant in evaluated.variants:
+            text, shade = cell(variant, case, evaluated.repeat)
+            runs = " ".join(trial.run for trial in variant.trials if trial.case == case)
+            cells.append(f'<td class="{shade}" title="{_text(runs)}">{_text(text)}</td>')
+        rows.append(f"<tr><th>{_text(case)}</th>{''.join(cells)}</tr>\n")
+    for name, of in totals(evaluated):
+        cells = [f"<td>{_text(of(variant))}</td>" for variant in evaluated.variants]
+        rows.append(f"<tr><th>{name}</th>{''.join(cells)}</tr>\n")
+    return "".join(rows)
+
+
+def _text(text: str) -> str:
+    return escape(shown(text))

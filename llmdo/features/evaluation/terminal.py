@@ -9,10 +9,10 @@ from llmdo.cli import options, quick
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, put, say, screen
 from llmdo.features.batch import commands as batches
 from llmdo.features.batch.terminal import BatchTerminal
-from llmdo.features.evaluation import junit as evaluation_junit
-from llmdo.features.evaluation import pages as evaluation_pages
+from llmdo.features.evaluation import rendering as evaluation_junit
+from llmdo.features.evaluation import rendering as evaluation_pages
+from llmdo.features.evaluation import rendering as evaluation_rows
 from llmdo.features.evaluation import rendering as render
-from llmdo.features.evaluation import rows as evaluation_rows
 from llmdo.features.evaluation.commands import EvalTerms, EvalWorking
 from llmdo.render.amounts import counted
 

@@ -21,11 +21,10 @@ from llmdo.features.batch.fleets import Handing, RebindOutcome
 from llmdo.features.batch.queueing import cancel_all, queue_again, take_up
 from llmdo.features.batch.scheduling import Draining, reached
 from llmdo.features.fleet import queue as tables
-from llmdo.features.fleet.code import lock_digest
-from llmdo.features.fleet.items import bounds_of
+from llmdo.features.fleet.items import bounds_of, enqueue_again, put_in_left
 from llmdo.features.fleet.opening import require
-from llmdo.features.fleet.putting import enqueue_again, put_in_left
 from llmdo.features.fleet.queue import Queue, first_name
+from llmdo.features.fleet.worker import lock_digest
 from llmdo.journal.binding import binding_of, differences
 from llmdo.journal.items import ENDED
 from llmdo.journal.opening import STORE, batches_of, runs_of, workers_of
@@ -42,8 +41,7 @@ if TYPE_CHECKING:
     from llmdo.features.batch.rows import Rows
     from llmdo.features.batch.scheduling import BatchBounds
     from llmdo.graph.resolved import Graph
-    from llmdo.journal.batches import BatchStore
-    from llmdo.journal.items import BatchItem, Result
+    from llmdo.journal.items import BatchItem, BatchStore, Result
     from llmdo.journal.stored import RunIndex
 
 __all__ = [

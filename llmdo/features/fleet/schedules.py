@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from llmdo.features.fleet.intervals import Intervals
     from llmdo.features.fleet.queue import Queue
     from llmdo.graph.resolved import Graph
-    from llmdo.graph.schedule import Schedule
-    from llmdo.journal.batches import BatchStore
+    from llmdo.graph.settings import Schedule
+    from llmdo.journal.items import BatchStore
     from llmdo.journal.workers import FleetWorkers
 
 RETRY = timedelta(seconds=5)

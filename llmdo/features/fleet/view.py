@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.features.fleet.rendering import record
+from llmdo.features.fleet.status import record
 from llmdo.features.page.endpoints import Endpoint, Inquiry, RequestError
 
 if TYPE_CHECKING:

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import ExitStack, closing
+import socket
+import time
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from secrets import token_hex
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Protocol, Self
 
+from llmdo.base import digest
+from llmdo.base.cache import Fingerprint
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.features.batch.scheduling import Draining
 from llmdo.features.fleet import queue as engine
-from llmdo.features.fleet.code import ReviewedCode
-from llmdo.features.fleet.housekeeping import Housekeeper
+from llmdo.features.fleet.housekeeping import Housekeeper, Reaper
 from llmdo.features.fleet.intervals import USUAL, Intervals
-from llmdo.features.fleet.items import FleetItems
-from llmdo.features.fleet.presence import Presence
-from llmdo.features.fleet.putting import put_in_lost
+from llmdo.features.fleet.items import FleetItems, put_in_lost
 from llmdo.features.fleet.queue import Queue, next_name, run_of
-from llmdo.features.fleet.reaping import Reaper
 from llmdo.features.fleet.schedules import Timetable, now
+from llmdo.journal import JournalError
+from llmdo.journal.eligibility import end_process
 from llmdo.journal.entries import OtherTablesError, PutBackError
 from llmdo.journal.opening import declare_restored, workers_of
+from llmdo.journal.workers import ALIVE
+from llmdo.services.soundness import require_sound
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
+from llmdo.workspace.root import LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -40,7 +47,126 @@ if TYPE_CHECKING:
     from llmdo.journal.items import BatchItem, Result
     from llmdo.journal.workers import FleetWorkers
     from llmdo.services.plan import Approving
+    from llmdo.services.root import Tell
     from llmdo.workspace.trust import Consent
+
+
+class Presence:
+    """This process as a worker of a fleet.
+
+    A worker whose heartbeat fails for two thirds of the time ends itself: when others take it for dead, and take its
+    runs, it is.
+    """
+
+    def __init__(
+        self,
+        workers: FleetWorkers,
+        *,
+        lock: str,
+        jobs: int,
+        end: Callable[[str], None] = end_process,
+        seconds: float = ALIVE,
+    ) -> None:
+        """`workers` is used by nothing else: no statement holds up the beat."""
+        self.id = f"{socket.gethostname()}:{os.getpid()}:{token_hex(4)}"
+        self.state = "working"
+        self.ended = 0
+        """The number of finished items."""
+        self._workers, self._end, self._seconds = workers, end, seconds
+        self._lock, self._jobs = lock, jobs
+        self._beaten = time.monotonic()
+        self._over = Event()
+        self._beats = Thread(target=self._beating, name=f"llmdo worker {self.id}", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Registers the worker, before it takes anything.
+
+        Raises:
+            LlmdoError: It cannot.
+        """
+        self._beaten = time.monotonic()
+        self._workers.register(self.id, lock=self._lock, jobs=self._jobs)
+        for thread in (self._beats, Thread(target=self._watching, daemon=True)):
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._beats.join(self._seconds / 3)
+        with suppress(JournalError):  # else its beat runs out
+            self._workers.leave(self.id)
+        self._workers.close()
+
+    def _beating(self) -> None:
+        while not self._over.wait(self._seconds / 6):
+            at = time.monotonic()
+            try:
+                is_known = self._workers.beat(self.id, state=self.state, ended=self.ended)
+            except JournalError:  # the watch decides how long that may go on
+                continue
+            if is_known:
+                self._beaten = at
+            elif not self._over.is_set():
+                self._end(f"worker `{self.id}` is not known any more")
+                return
+
+    def _watching(self) -> None:
+        while not self._over.wait(max(0.01, self._left())):
+            if self._left() <= 0:
+                self._end(
+                    f"worker `{self.id}` could not report for {self._seconds * 2 / 3:.0f} s that it is alive"
+                )
+                return
+
+    def _left(self) -> float:
+        return self._beaten + self._seconds * 2 / 3 - time.monotonic()
+
+
+def lock_digest(root: Path) -> str:
+    """The digest of the lock of a workspace, by which workers and queued runs find each other.
+
+    Raises:
+        LlmdoError: There is none.
+    """
+    try:
+        return digest.of_bytes((root / LOCK).read_bytes())
+    except OSError as error:
+        raise LlmdoError(
+            f"`{LOCK}` cannot be read: {error.strerror}", hint="a fleet runs what `llmdo lock` recorded"
+        ) from error
+
+
+class ReviewedCode:
+    """A workspace whose lock is current, watched."""
+
+    def __init__(self, root: Path, tell: Tell) -> None:
+        """Checks all of it, as `check --locked` does.
+
+        Raises:
+            InvalidTeamError: There are errors, or the lock is not current.
+            LlmdoError: There is no lock.
+        """
+        self.root, self._tell = root, tell
+        self.lock = lock_digest(root)
+        self._seen = self._read()
+
+    def _read(self) -> Fingerprint:
+        seen = Fingerprint()
+        require_sound(projects.read(self.root, seen=seen.seen), self._tell, locked=True)
+        return seen
+
+    def change(self) -> str | None:
+        """The change since the beginning, or None. Costs a look at the times of files."""
+        if self._seen.holds(str(self.root)):
+            return None
+        try:
+            if lock_digest(self.root) != self.lock:
+                return f"`{LOCK}` has changed"
+            self._seen = self._read()
+        except LlmdoError as error:
+            return f"the workspace has changed: {error.message}"
+        return None
+
 
 _RETRY = 5.0  # seconds until a run goes on after the store failed
 

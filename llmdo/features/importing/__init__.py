@@ -1,7 +1,7 @@
 """`llmdo import`: projects of other tools, written as workspaces of ours.
 
-`plan` is the part that our formats can express, with remarks on the rest; `names`, `hosts`, `code` and `stubs` are
-parts of it; `workspace` writes it, checks the result and compares both reaches.
+`plan` is the part that our formats can express, with remarks on the rest; `names`, `code` and `stubs` are parts of
+it; `workspace` writes it, checks the result and compares both reaches.
 """
 
 from __future__ import annotations

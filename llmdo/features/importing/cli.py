@@ -28,9 +28,9 @@ def import_project(
 
     A single file with mcpServers becomes toolsets of the workspace that is here: llmdo import mcp FILE.
     """
-    from llmdo.features.importing.rendering import report
     from llmdo.features.importing.stubs import MODULE
     from llmdo.features.importing.workspace import import_project as write
+    from llmdo.features.importing.workspace import report
     from llmdo.services import foreign
 
     if form == "mcp" and directory.is_file():

@@ -20,7 +20,7 @@ from llmdo.graph import builtin
 from llmdo.graph.toolkit import tools_of
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import OUTSIDE_CEILINGS
-from llmdo.scaffold.literals import toml, toml_text, yaml
+from llmdo.scaffold.files import toml, toml_text, yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

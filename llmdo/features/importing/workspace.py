@@ -6,14 +6,17 @@ import json
 from typing import TYPE_CHECKING
 
 from llmdo import checks
-from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.values import dataclass
+from llmdo.base.diagnostic import LlmdoError, place, shown
+from llmdo.base.values import dataclass, replace
 from llmdo.checks.acceptance import ACCEPTABLE
-from llmdo.features.importing.hosts import without_hosts
 from llmdo.features.importing.plan import Plan, plan_of
 from llmdo.features.importing.stubs import MODULE
+from llmdo.foreign.building import graph_of
+from llmdo.foreign.team import Remark
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME
+from llmdo.reach import Analysis
+from llmdo.render.findings import concise
 from llmdo.scaffold import files
 from llmdo.workspace import project as projects
 
@@ -23,9 +26,40 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
-    from llmdo.foreign.team import Remark
-    from llmdo.reach import Analysis, Row
+    from llmdo.foreign.team import Agent, Grant
+    from llmdo.reach import Row
     from llmdo.workspace.project import Project
+
+_NET = Capability("net")
+
+
+def without_hosts(project: Foreign) -> Foreign:
+    """The project as if its agents might send to any host, with a remark if that is more than its files say."""
+    team = project.team
+    remarks = tuple(dict.fromkeys(remark for agent in team.agents for remark in _remarks(agent)))
+    if not remarks:
+        return project
+    agents = tuple(replace(agent, grants=tuple(map(_without_hosts, agent.grants))) for agent in team.agents)
+    team = replace(team, agents=agents, remarks=(*team.remarks, *remarks))
+    graph = graph_of(team)
+    return replace(project, team=team, graph=graph, analysis=Analysis(graph))
+
+
+def _remarks(agent: Agent) -> Iterator[Remark]:
+    for grant in agent.grants:
+        if hosts := [each.scope for each in grant.capabilities if _has_host(each)]:
+            names = ", ".join(f"`{host}`" for host in hosts)
+            yield Remark(grant.at.location, f"`{grant.tool}` may send to {names} alone, and here to any host")
+
+
+def _without_hosts(grant: Grant) -> Grant:
+    capabilities = [Capability(each.name) if _has_host(each) else each for each in grant.capabilities]
+    return replace(grant, capabilities=tuple(dict.fromkeys(capabilities)))
+
+
+def _has_host(capability: Capability) -> bool:
+    return capability.scope is not None and _NET.covers_name(capability.name)
+
 
 __all__ = ["MODULE", "Imported", "import_project", "reached"]
 
@@ -142,3 +176,21 @@ def _differences(original: Foreign, read: Project, plan: Plan) -> tuple[tuple[st
 
 def _mildness(decision: str) -> int:
     return ("not reached", "blocked", "needs_approval", "allowed").index(decision)
+
+
+def report(done: Imported, folder: str) -> str:
+    """The written files, the parts that could not be carried over, each with its place, and the differences."""
+    lines = [f"wrote {len(done.paths)} files to {shown(folder)}"]
+    if done.remarks:
+        lines.append("changed, or not carried over:")
+        lines += [f"  {place(remark.at)}: {shown(remark.text)}" for remark in done.remarks]
+    for title, differences in (("wider", done.wider), ("narrower", done.narrower)):
+        if differences:
+            lines += [
+                f"{title} than the original:",
+                *(f"  {shown(difference)}" for difference in differences),
+            ]
+    if not done.wider and not done.narrower:
+        lines.append("every worker reaches what its agent reached")
+    lines += [f"check says: {concise((finding,))}".rstrip() for finding in done.findings]
+    return "\n".join(lines) + "\n"

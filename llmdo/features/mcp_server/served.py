@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal.answers import Answers, give
 from llmdo.journal.opening import claimed, runs_of
-from llmdo.journal.questions import waiting
+from llmdo.journal.questions import Answers, give, waiting
 from llmdo.journal.records import records_of
 from llmdo.journal.secrets import Known
 from llmdo.journal.summary import ending

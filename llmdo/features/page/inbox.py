@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, get_args
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.features.page.endpoints import Endpoint, Inquiry, RequestError
-from llmdo.journal.answers import GoesOnError, StaleError
 from llmdo.journal.entries import ClaimedError
+from llmdo.journal.questions import GoesOnError, StaleError
 from llmdo.render import inbox as render
 from llmdo.services.inbox import AnswerRequest, GivenAnswer, Verb, answer
 

@@ -16,10 +16,9 @@ from llmdo.base.values import dataclass
 from llmdo.features.postgres.database import FORCED, BrokenError, Database
 from llmdo.features.postgres.migrations import require_current
 from llmdo.features.postgres.runs import PLACE, folder_of
-from llmdo.journal.batches import Batches, BatchStore, new_rows
 from llmdo.journal.disk import private_folder
 from llmdo.journal.entries import JournalError
-from llmdo.journal.items import OPEN
+from llmdo.journal.items import OPEN, Batches, BatchStore, new_rows
 from llmdo.journal.naming import first_run, later_run
 
 if TYPE_CHECKING:

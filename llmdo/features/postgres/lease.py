@@ -13,8 +13,8 @@ from secrets import token_hex
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Self
 
+from llmdo.journal.eligibility import end_process
 from llmdo.journal.entries import BEGUN_AGAIN, NOT_KNOWN, PROBE, ClaimedError, JournalError, NotOpenError
-from llmdo.journal.fencing import end_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable

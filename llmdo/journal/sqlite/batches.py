@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
-from llmdo.journal.batches import Batches, BatchStore, new_rows
 from llmdo.journal.disk import force_folder, is_left, private_folder
-from llmdo.journal.items import OPEN
+from llmdo.journal.items import OPEN, Batches, BatchStore, new_rows
 from llmdo.journal.naming import first_run
 
 if TYPE_CHECKING:

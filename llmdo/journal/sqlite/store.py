@@ -15,8 +15,7 @@ from llmdo.journal.entries import DamagedError, Heads, JournalEntry, JournalErro
 from llmdo.journal.naming import belongs, require_id
 from llmdo.journal.spans import marked
 from llmdo.journal.sqlite.anchor import Anchor, anchored, force
-from llmdo.journal.sqlite.connection import Translated, connect, require_file
-from llmdo.journal.sqlite.layout import lay_out, mark, require_layout
+from llmdo.journal.sqlite.connection import Translated, connect, lay_out, mark, require_file, require_layout
 from llmdo.journal.stored import JournalStore
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.base.values import dataclass, field
 from llmdo.policy.authority import Capability
-from llmdo.policy.protection import declared_by_change
-from llmdo.policy.secret_files import PROTECTED_READ, protected
+from llmdo.policy.protection import PROTECTED_READ, declared_by_change, protected
 from llmdo.policy.shell.programs import (
     ENDS_OPTIONS,
     NEEDS_ISOLATION,

@@ -8,13 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from llmdo.journal.entries import JournalEntry, lineage
-from llmdo.journal.questions import (
-    VALID_SECONDS,
-    counts,
-    digest_of,
-    foreign_answers,
-    is_valid,
-)
+from llmdo.journal.questions import VALID_SECONDS, counts, digest_of, foreign_answers, is_valid
 from llmdo.journal.spans import shown
 from llmdo.policy.authority import Capability
 from llmdo.runtime.approvals.approver import BEFORE, Answer, Question

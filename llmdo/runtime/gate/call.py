@@ -16,7 +16,7 @@ from llmdo.journal.decided import DecidedCall
 from llmdo.policy.authority import Capability, Carried
 from llmdo.policy.protection import declared_by_change, is_change, raised_by_change
 from llmdo.policy.vocabulary import UNDECLARED, facts_of
-from llmdo.toolsets.refusal import WORKSPACE, PathRefused, normalise
+from llmdo.toolsets.paths import WORKSPACE, PathRefused, normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

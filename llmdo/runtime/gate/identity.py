@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.approvals.approver import ApproveAll
-from llmdo.toolsets.refusal import PathRefused
+from llmdo.toolsets.paths import PathRefused
 from llmdo.workspace import lock
 
 if TYPE_CHECKING:

@@ -13,21 +13,24 @@ from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import builtin
 from llmdo.graph.toolkit import READ, delegating, sends
-from llmdo.runtime.gate.call import Attempt, Refused, frozen
+from llmdo.journal.naming import first_run
+from llmdo.runtime.gate.call import Attempt, Refused, copied, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
 from llmdo.runtime.gate.labelling import add_kept, declared, everything, labels_for, opened
 from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbered
-from llmdo.runtime.gate.probing import offered_probe
 from llmdo.runtime.gate.sealing import answered, targets_of, unsealed
 from llmdo.runtime.gate.starting import is_server, may_start_unasked, refused_by_lock, require_start
 from llmdo.runtime.labels import NO_LABELS
 from llmdo.runtime.models.failure import failure_text
 from llmdo.runtime.place import calling
 from llmdo.runtime.recording.encoding import shown_outcome
-from llmdo.runtime.recording.faults import noting, without_notes
+from llmdo.runtime.recording.entries import noting, without_notes
 from llmdo.runtime.recording.replay_mode import Execution, is_safe
 from llmdo.runtime.seals import opened_in
 from llmdo.runtime.telemetry.events import ToolCalled, ToolFinished
+from llmdo.syntax.tool_metadata import PROBING
+from llmdo.toolsets import call_key
+from llmdo.toolsets.probes import NotKnown, OfferedProbe, answer_of
 from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.servers import Drifted
 
@@ -48,6 +51,34 @@ if TYPE_CHECKING:
     from llmdo.runtime.labels import Context, Labels
     from llmdo.runtime.seals import Seal
     from llmdo.runtime.telemetry.events import Outcome
+    from llmdo.toolsets.probes import Answer
+
+
+def offered_probe(
+    config: RuntimeConfig, frame: CallFrame, attempt: Attempt, call: Call
+) -> OfferedProbe | None:
+    """The probe of the tool of `call`; None without one, or if the manifest wants a person asked.
+
+    An MCP server offers none: its description of a tool chooses no code of the workspace.
+    """
+    definition, toolset = attempt.tool.tool_def, config.graph.toolsets.get(attempt.use.name)
+    name = (definition.metadata or {}).get(PROBING)
+    if toolset is None or toolset.python is None or not isinstance(name, str):
+        return None
+    if attempt.declared is not None and attempt.declared.retry == "ask":
+        return None
+
+    async def ask(number: int) -> Answer:
+        key = call_key.key_of(first_run(config.run), call.path, number)
+        try:
+            probe = config.resolver.probe(attempt.use, attempt.toolset, name)
+        except LlmdoError as error:
+            return NotKnown(error.message)
+        execution = (config.run, number)
+        with calling(frame, call.path, attempt.use.name, execution=execution, is_probe=True):
+            return await answer_of(name, probe, key, copied(call.arguments), attempt.ctx, definition.timeout)
+
+    return OfferedProbe(name, ask)
 
 
 _ENDINGS = (ToolFailed, ModelRetry, ValidationError, AgentRunError, LlmdoError)

@@ -22,16 +22,16 @@ from pydantic_ai.native_tools import SUPPORTED_NATIVE_TOOLS
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal import read_journal, recorded
 from llmdo.journal.entries import RECORDED_COST, JournalError
-from llmdo.runtime.recording.difference import difference
-from llmdo.runtime.recording.encoding import Decoding, Encoding
-from llmdo.runtime.recording.recorder import Recorder
-from llmdo.runtime.recording.requests import (
+from llmdo.runtime.recording.difference import (
     comparable,
     definitions,
+    difference,
     last_response,
     shown_tools,
     tools_digest,
 )
+from llmdo.runtime.recording.encoding import Decoding, Encoding
+from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.syntax import discovery
 

@@ -10,17 +10,17 @@ from pydantic_ai.models import CompletedStreamedResponse
 from llmdo.base.values import replace
 from llmdo.journal.entries import JournalEntry
 from llmdo.runtime.models.reporting import RequestReporter
-from llmdo.runtime.models.retries import PersistentModel
+from llmdo.runtime.models.requests import PersistentModel
 from llmdo.runtime.place import is_in_code
-from llmdo.runtime.recording.difference import difference
-from llmdo.runtime.recording.replay_mode import Asking, DivergenceError
-from llmdo.runtime.recording.requests import (
+from llmdo.runtime.recording.difference import (
     comparable,
     definitions,
+    difference,
     last_response,
     shown_tools,
     tools_digest,
 )
+from llmdo.runtime.recording.replay_mode import Asking, DivergenceError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence

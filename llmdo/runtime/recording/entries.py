@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import platform
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pydantic_ai
+from pydantic import ValidationError
+from pydantic_ai.exceptions import ModelRetry
 
 from llmdo.journal.decided import record_of
 from llmdo.journal.entries import JournalEntry
@@ -14,10 +18,12 @@ from llmdo.journal.records import size_of
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from pydantic_ai import RunContext
     from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.toolsets import ToolsetTool
 
     from llmdo.journal.binding import Binding
     from llmdo.journal.entries import Kind
@@ -112,3 +118,59 @@ def session_entry(
     if journal.is_shared:
         content["location"] = MachineFolder.of(workspace).data
     return JournalEntry(path=path, kind="session", step=number, body=encoding.plain(content).body)
+
+
+_FAULT = "llmdo:fault"
+"""The key of a fault among arguments that nobody has looked at yet."""
+
+
+class _LaterValidator:
+    """Validates like the validator of a tool, but returns a fault in place of the arguments.
+
+    A validator does not know its call; the function that looks at the arguments after it does.
+    """
+
+    def __init__(self, tool: ToolsetTool[object]) -> None:
+        self.tool = tool
+        """The tool as it was."""
+
+    def validate_json(self, *arguments: Any, **options: Any) -> Any:
+        """The arguments in a JSON text, or their fault."""
+        try:
+            return self.tool.args_validator.validate_json(*arguments, **options)
+        except (ValidationError, ModelRetry) as error:
+            return {_FAULT: error}
+
+    def validate_python(self, *arguments: Any, **options: Any) -> object:
+        """The same of a dict."""
+        try:
+            return self.tool.args_validator.validate_python(*arguments, **options)
+        except (ValidationError, ModelRetry) as error:
+            return {_FAULT: error}
+
+
+def noting(
+    tool: ToolsetTool[object], note: Callable[[RunContext[object], ValidationError | ModelRetry], None]
+) -> ToolsetTool[object]:
+    """`tool`, with a `note` of every call with unfit arguments."""
+
+    async def judge(ctx: RunContext[object], **arguments: object) -> None:
+        try:
+            fault = arguments.get(_FAULT)
+            if isinstance(fault, ValidationError | ModelRetry):  # a model may call an argument so, too
+                raise fault
+            if tool.args_validator_func is not None:
+                verdict = tool.args_validator_func(ctx, **arguments)
+                if inspect.isawaitable(verdict):
+                    await verdict
+        except (ValidationError, ModelRetry) as error:
+            note(ctx, error)
+            raise
+
+    return replace(tool, args_validator=_LaterValidator(tool), args_validator_func=judge)
+
+
+def without_notes(tool: ToolsetTool[object]) -> ToolsetTool[object]:
+    """The tool originally given to `noting`; otherwise `tool`."""
+    validator = tool.args_validator
+    return validator.tool if isinstance(validator, _LaterValidator) else tool

@@ -1,10 +1,11 @@
-"""The log of a run in this process: each entry is appended once, and told to the run's watchers.
+"""The log of a run in this process: each entry is appended once, committed with others, and told to watchers.
 
 `RunLog` keeps nothing; `Recorder` keeps a journal as well. A run depends on the log alone.
 """
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from llmdo.base.backtrace import Frame
     from llmdo.journal.decided import DecidedCall
     from llmdo.journal.entries import Kind
+    from llmdo.journal.stored import Hold, JournalStore
     from llmdo.runtime.approvals.approver import Answer, Question
     from llmdo.runtime.ledger import Ledger
     from llmdo.runtime.recording.replay_mode import Execution
@@ -180,3 +182,57 @@ class RunLog:
         `frames` are the failed places in the workspace's code.
         """
         return error
+
+
+class Commits:
+    """Commits the entries added to one journal.
+
+    The entries of one turn of the event loop are written at once; one forced write serves all waiting calls.
+    """
+
+    def __init__(self, journal: JournalStore) -> None:
+        self._journal = journal
+        self._turn = asyncio.Lock()
+        self._batch: _Batch | None = None
+        """The write that is due, if somebody waits for one."""
+
+    async def commit(self, hold: Hold = "anchored") -> None:
+        """Returns when all that was added is on disk, as safely as `hold` demands.
+
+        Raises:
+            JournalError: It cannot be written.
+        """
+        journal = self._journal
+        if journal.has_uncommitted:
+            await self._written()
+        wanted = journal.written
+        if not journal.needs_force(wanted, hold):
+            return
+        async with self._turn:
+            if journal.needs_force(wanted, hold):
+                await asyncio.to_thread(journal.force, hold)
+
+    async def _written(self) -> None:
+        batch = self._batch
+        if batch is None:
+            batch = self._batch = _Batch()
+            asyncio.get_running_loop().call_soon(self._write, batch)
+        await batch.done.wait()
+        if batch.error is not None:
+            raise batch.error
+
+    def _write(self, batch: _Batch) -> None:
+        self._batch = None
+        try:
+            self._journal.commit("written")
+        except Exception as error:  # whatever it is: who waits for it must hear of it
+            batch.error = error
+        batch.done.set()
+
+
+class _Batch:
+    """One write and those who wait for it."""
+
+    def __init__(self) -> None:
+        self.done = asyncio.Event()
+        self.error: Exception | None = None

@@ -19,18 +19,16 @@ from llmdo.journal.entries import JournalEntry as Entry
 from llmdo.journal.records import ended_calls
 from llmdo.runtime.approvals.postponed import GRACE, QUESTIONS, Postponed
 from llmdo.runtime.models.failure import without_body
-from llmdo.runtime.recording.commits import Commits
 from llmdo.runtime.recording.difference import rerun
 from llmdo.runtime.recording.encoding import Decoding, Encoding, end_again, ending_of
 from llmdo.runtime.recording.entries import call_entry, decision_entry, ended_entry, run_entry, session_entry
-from llmdo.runtime.recording.log import RunLog
-from llmdo.runtime.recording.playback import Horizon, Playback, count_below
+from llmdo.runtime.recording.log import Commits, RunLog
+from llmdo.runtime.recording.playback import Horizon, Playback, Settlement, count_below
 from llmdo.runtime.recording.replay_mode import (
     AnotherInputError,
     DivergenceError,
     ReachedError,
 )
-from llmdo.runtime.recording.settlement import Settlement
 from llmdo.runtime.telemetry.events import Decided, ToolFinished, WorkerStarted
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from pydantic_core import SchemaValidator, core_schema
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.gate.numbering import call_path
+from llmdo.runtime.recording.difference import definitions_in
 from llmdo.runtime.recording.encoding import end_again
-from llmdo.runtime.recording.requests import definitions_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection

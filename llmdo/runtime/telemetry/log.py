@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.decided import record_of
 from llmdo.runtime.telemetry.events import Decided
-from llmdo.runtime.telemetry.joins import RedactedPieces
+from llmdo.runtime.telemetry.redaction import RedactedPieces
 
 if TYPE_CHECKING:
     from pathlib import Path

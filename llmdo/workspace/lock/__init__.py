@@ -13,11 +13,10 @@ History of the format, newest first:
   the installed extensions that it names, with the capabilities that they bring.
 """
 
-from llmdo.workspace.lock.differing import read_beside
 from llmdo.workspace.lock.drift import Drift, drift
 from llmdo.workspace.lock.encoding import encode
-from llmdo.workspace.lock.sketch import sketch
-from llmdo.workspace.lock.state import Locked, dump, facts, read, says, supposed_facts, write
+from llmdo.workspace.lock.layout import sketch
+from llmdo.workspace.lock.state import Locked, dump, facts, read, read_beside, says, supposed_facts, write
 
 __all__ = [
     "Drift", "Locked", "drift", "dump", "encode", "facts", "read", "read_beside", "says",

@@ -10,7 +10,7 @@ from llmdo.base.values import dataclass
 from llmdo.graph import servers
 from llmdo.graph.keys import words_of
 from llmdo.graph.resolved import Entry
-from llmdo.graph.schedule import Schedule
+from llmdo.graph.settings import Schedule
 from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Worker
 from llmdo.workspace.lock.encoding import encode

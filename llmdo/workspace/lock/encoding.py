@@ -21,8 +21,7 @@ from llmdo.graph.keys import (
     rules,
 )
 from llmdo.graph.resolved import Entry, Graph
-from llmdo.graph.settings import Settings
-from llmdo.graph.shared_policy import SharedPolicy
+from llmdo.graph.settings import Settings, SharedPolicy
 from llmdo.graph.toolset import Toolset
 from llmdo.graph.worker import Use, Worker
 from llmdo.policy.shell import ShellLimits, ShellRule, ShellSettings

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 from llmdo.base.diagnostic import LlmdoError, finding
 from llmdo.base.parts import table
 from llmdo.base.source import Source
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
 from llmdo.formats.schema import accepts_part, judge
 from llmdo.graph import servers
-from llmdo.graph.facts import ToolFacts, ToolsetFacts
+from llmdo.graph.toolset import ToolFacts, ToolsetFacts
 from llmdo.syntax import toml
 from llmdo.syntax.document import Document
 from llmdo.workspace.lock.encoding import (
@@ -26,18 +26,18 @@ from llmdo.workspace.lock.encoding import (
     encode_worker,
 )
 from llmdo.workspace.lock.layout import HEADER, layout, part_text
+from llmdo.workspace.resolve import with_implied
 from llmdo.workspace.root import LOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.graph.facts import Facts
     from llmdo.graph.resolved import Graph
-    from llmdo.graph.toolset import Tool, Toolset
+    from llmdo.graph.toolset import Facts, Tool, Toolset
     from llmdo.graph.worker import Worker
-    from llmdo.workspace.lock.sketch import Sketch
+    from llmdo.workspace.lock.layout import Sketch
     from llmdo.workspace.remembered import Remembered
 
 _MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
@@ -268,3 +268,56 @@ def write(root: Path, graph: Graph, still: Callable[[], bool] | None = None) -> 
     except OSError as error:
         raise LlmdoError(f"cannot write `{LOCK}`: {(error.strerror or str(error)).lower()}") from error
     return True
+
+
+_WORKER = re.compile(r"^\[worker\.([A-Za-z0-9_-]+)\]$", re.MULTILINE)
+_OTHER = re.compile(r"^\[(?!worker\.)", re.MULTILINE)
+
+
+def read_beside(source: Source | None, graph: Graph, remembered: Remembered[str] | None = None) -> Locked:
+    """The result of `lock.read` for `source`, except that each unchanged worker is that of `graph`.
+
+    The places of such a worker are in the sources. `remembered` holds the texts of workers.
+    """
+    if source is None:
+        return read(None)
+    same, others = _split(source.text, graph, remembered)
+    locked = read(source, others) if same else None
+    # Whatever is odd about the others is told by a reading of the whole.
+    if locked is None or locked.graph is None or not same.keys().isdisjoint(locked.graph.workers):
+        return read(source)
+    workers = dict(sorted({**locked.graph.workers, **same}.items()))
+    declared = {name: entry for name, entry in locked.graph.entries.items() if entry.declared}
+    merged = replace(locked.graph, workers=workers, entries=with_implied(declared, workers))
+    return replace(locked, graph=merged)
+
+
+def _split(text: str, graph: Graph, remembered: Remembered[str] | None) -> tuple[Mapping[str, Worker], str]:
+    """The workers whose text in a lock is exactly that of `graph`, and the lock's text without them."""
+    same: dict[str, Worker] = {}
+    others: list[str] = []
+    for name, block in _blocks(text):
+        worker = graph.workers.get(name)
+        if worker is None or block != text_of_worker(graph, worker, remembered):
+            others.append(block)
+        elif name in same:
+            return {}, text
+        else:
+            same[name] = worker
+    return same, "".join(others)
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str]]:
+    """The text in pieces: each table of a worker, with its subtables, by the name; the rest by an empty name."""
+    tables = list(_WORKER.finditer(text))
+    if not tables:
+        yield "", text
+        return
+    # A table begins with the empty line above it.
+    starts = [max(table.start() - 1, 0) for table in tables]
+    behind = _OTHER.search(text, tables[-1].end())
+    ends = [*starts[1:], max(behind.start() - 1, 0) if behind else len(text)]
+    yield "", text[: starts[0]]
+    for heading, start, end in zip(tables, starts, ends, strict=True):
+        yield heading[1], text[start:end]
+    yield "", text[ends[-1] :]

@@ -9,9 +9,8 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass, field
 from llmdo.graph.inventory import Inventory
 from llmdo.workspace import personal
-from llmdo.workspace.tools_root import Folders
-from llmdo.workspace.trust.record import record_of
-from llmdo.workspace.trust.texts import counted, digest_of, texts_of
+from llmdo.workspace.root import Folders
+from llmdo.workspace.trust.record import counted, digest_of, record_of, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

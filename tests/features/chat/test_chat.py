@@ -13,8 +13,8 @@ import pytest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.approving import ApprovalOptions
 from llmdo.cli.terminal import Terminal
+from llmdo.features.chat.conversation import obey
 from llmdo.features.chat.service import Chat, ChatRequest, open_chat
-from llmdo.features.chat.slash import obey
 from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
 from llmdo.journal.conversation import goes_on_from

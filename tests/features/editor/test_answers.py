@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.features.editor import actions, completing, hovering, lenses, renaming, symbols
-from llmdo.features.editor.session import Session
+from llmdo.features.editor import completing, hovering, requests, symbols
+from llmdo.features.editor.server import Session
 from llmdo.features.editor.symbols import Mention
 
 FILES = {
@@ -210,35 +210,35 @@ def test_nothing_is_offered_elsewhere(session: Session) -> None:
 
 def test_a_worker_is_renamed_wherever_it_is_named(session: Session) -> None:
     project = session.reading().project
-    edits = renaming.rename(project, at(session, "other.worker", "name: ot|her"), "helper")
+    edits = requests.renamed(project, at(session, "other.worker", "name: ot|her"), "helper")
     assert sorted((fix.at.path, fix.before, fix.text) for fix in edits) == [
         ("main.worker", "other", "helper"),
         ("other.worker", "other", "helper"),
     ]
-    main = renaming.rename(project, at(session, "llmdo.toml", 'worker = "ma|in"'), "leader")
+    main = requests.renamed(project, at(session, "llmdo.toml", 'worker = "ma|in"'), "leader")
     assert ("llmdo.toml", '"main"', '"leader"') in [(fix.at.path, fix.before, fix.text) for fix in main]
 
 
 @pytest.mark.parametrize("name", ["kit", "main", "filesystem", "no name", "null", "", "1st"])
 def test_a_name_that_is_taken_or_is_none_is_refused(session: Session, name: str) -> None:
     with pytest.raises(LlmdoError):
-        renaming.rename(session.reading().project, at(session, "other.worker", "name: ot|her"), name)
+        requests.renamed(session.reading().project, at(session, "other.worker", "name: ot|her"), name)
 
 
 def test_nothing_is_renamed_while_a_file_that_may_name_it_cannot_be_read(session: Session) -> None:
     mention = at(session, "other.worker", "name: ot|her")
     session.edit("main.worker", "---\nname: [\n")
     with pytest.raises(LlmdoError, match="cannot be read"):
-        renaming.rename(session.reading().project, mention, "helper")
+        requests.renamed(session.reading().project, mention, "helper")
 
 
 def test_fixes_and_acceptances_are_offered_for_findings(session: Session) -> None:
     session.edit("main.worker", FILES["main.worker"].replace("  other:", "  othr:"))
     session.edit("llmdo.toml", FILES["llmdo.toml"].replace('["fs.read", "fs.list", "x"]', '["fs.read"]'))
     reading = session.reading()
-    titles = [action.title for action in actions.fixes(reading.findings)]
+    titles = [action.title for action in requests.fixes(reading.findings)]
     assert titles == ["Write `other` for `othr`"]
-    accepted = [*actions.acceptances(reading.project, reading.findings)]
+    accepted = [*requests.acceptances(reading.project, reading.findings)]
     (edit,) = accepted[0].edits
     assert edit.at.path == "llmdo.toml"
     assert edit.text.startswith('\n[[check.accept]]\ncode = "LDO501"\nentry = "go"\ncapability = "')
@@ -249,22 +249,22 @@ def test_fixes_and_acceptances_are_offered_for_findings(session: Session) -> Non
 def test_a_ceiling_is_suggested_for_an_entry(session: Session) -> None:
     project = session.reading().project
     line, _ = place(session, "llmdo.toml", "[entries.g|o]")
-    (action,) = actions.suggestions(project, "llmdo.toml", line)
+    (action,) = requests.suggestions(project, "llmdo.toml", line)
     (edit,) = action.edits
     assert edit.text == '["fs.list:**", "fs.read:**", "fs.write:reports/**", "x.kit.read"]'
     assert edit.at.span
     assert edit.at.span.line == line + 2
     line, _ = place(session, "llmdo.toml", "[entries.t|ool]")
-    (action,) = actions.suggestions(project, "llmdo.toml", line)
+    (action,) = requests.suggestions(project, "llmdo.toml", line)
     assert action.edits[0].text == 'may = ["x.kit.read"]\n'
 
 
 def test_a_lens_counts_what_is_reached_and_what_of_it_without_approval(session: Session) -> None:
     project = session.reading().project
-    (lens,) = lenses.lenses(project, "other.worker")
+    (lens,) = requests.lenses(project, "other.worker")
     assert lens.title == "reaches 1 capability, 0 without approval"
     assert lens.span.line == 2
-    titles = [lens.title for lens in lenses.lenses(project, "llmdo.toml")]
+    titles = [lens.title for lens in requests.lenses(project, "llmdo.toml")]
     assert len(titles) == 2
     assert titles[1] == "reaches 1 capability, 0 without approval"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.features.evaluation.folder import Evaluations
-from llmdo.features.evaluation.revisions import _is_inside
+from llmdo.features.evaluation.document import Evaluations
+from llmdo.features.evaluation.recording import _is_inside
 from tests.cli.conftest import Llmdo
 from tests.features.evaluation.conftest import MODELS, write
 from tests.support.locks import locked

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from llmdo.features.evaluation.folder import Evaluations
+from llmdo.features.evaluation.document import Evaluations
 from tests.cli.conftest import Llmdo
 from tests.features.evaluation.conftest import trials, write
 from tests.support import forking

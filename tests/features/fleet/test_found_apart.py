@@ -20,8 +20,8 @@ import psycopg
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.features.fleet.queue import Queue
-from llmdo.journal.answers import Answers, give
 from llmdo.journal.opening import runs_of
+from llmdo.journal.questions import Answers, give
 from tests.features.batch.test_stores import copied_database
 from tests.features.fleet.test_worker import STATES, put_in
 from tests.features.fleet.working import QUICK, working

@@ -22,9 +22,9 @@ if lacking := postgres.lacking():
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.features.fleet import queue as engine
-from llmdo.features.fleet.presence import Presence
+from llmdo.features.fleet.housekeeping import reap
 from llmdo.features.fleet.queue import Queue, number_of, run_of
-from llmdo.features.fleet.reaping import reap
+from llmdo.features.fleet.worker import Presence
 from llmdo.journal.opening import workers_of
 from tests.support.losing import LosingReplies
 

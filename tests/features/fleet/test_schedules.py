@@ -27,9 +27,8 @@ if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
 
 from llmdo.features.fleet import schedules
-from llmdo.features.fleet.code import lock_digest
 from llmdo.features.fleet.queue import Queue
-from llmdo.features.fleet.worker import WorkerRequest
+from llmdo.features.fleet.worker import WorkerRequest, lock_digest
 from llmdo.graph.resolved import Graph
 from llmdo.journal.opening import workers_of
 from tests.features.fleet.working import QUICK, Worker, ending

@@ -17,8 +17,8 @@ from tests.support.commands import llmdo
 if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
 
-from llmdo.features.fleet.presence import Presence
 from llmdo.features.fleet.queue import Queue
+from llmdo.features.fleet.worker import Presence
 from llmdo.journal.opening import workers_of
 from tests.features.fleet.test_queue import taken_by
 

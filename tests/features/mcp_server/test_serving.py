@@ -21,8 +21,8 @@ from llmdo.cli.terminal import Terminal
 from llmdo.features.mcp_server.served import ServedTeam
 from llmdo.features.mcp_server.serving import ServeRequest, Service, service_for
 from llmdo.journal import Runs
-from llmdo.journal.answers import Answers
 from llmdo.journal.opening import runs_of
+from llmdo.journal.questions import Answers
 from llmdo.runtime import AskLater, RunOptions
 from llmdo.services import inbox as approving
 from llmdo.services.offers import offers_of

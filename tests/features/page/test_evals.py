@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from llmdo.base.values import replace
-from llmdo.features.evaluation.folder import Evaluations
+from llmdo.features.evaluation.document import Evaluations
 from llmdo.features.evaluation.outcome import Evaluated, Judgement, Trial, Variant
 from tests.features.evaluation.conftest import root, write
 from tests.features.page.conftest import Served, go

@@ -21,8 +21,8 @@ from tests.support import postgres
 if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
 
-from llmdo.features.fleet.presence import Presence
 from llmdo.features.fleet.queue import Queue
+from llmdo.features.fleet.worker import Presence
 from llmdo.journal.opening import workers_of
 from tests.features.fleet.test_queue import taken_by
 from tests.features.fleet.working import working

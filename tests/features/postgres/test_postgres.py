@@ -109,7 +109,7 @@ from itertools import count
 from pathlib import Path
 from llmdo.journal import JournalEntry
 from llmdo.features.postgres.runs import PostgresRuns
-from llmdo.journal.fencing import end_process
+from llmdo.journal.eligibility import end_process
 
 store, watched = sys.argv[1:]
 end = end_process if watched == "watched" else lambda why: None

@@ -11,8 +11,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.worker import Use
 from llmdo.policy.vocabulary import Decision
-from llmdo.runtime.models import retries
-from llmdo.runtime.models.retries import wait_after
+from llmdo.runtime.models.requests import LONGEST_WAIT, RETRIES, wait_after
 from llmdo.runtime.telemetry.events import Event, ModelFailed
 from tests.support.building import HERE, go, graph, worker
 from tests.support.provider import Answer, Fail, Raw, Say
@@ -53,7 +52,7 @@ def test_a_provider_that_stays_down_fails_the_run_with_a_sentence(
     assert outcome.status == "failed"
     assert "503" in (outcome.error or "")
     assert "\n" not in (outcome.error or "")
-    assert len(server.requests) == 1 + retries.RETRIES
+    assert len(server.requests) == 1 + RETRIES
 
 
 @pytest.mark.few(1)
@@ -103,7 +102,7 @@ def test_without_a_word_of_the_provider_waits_grow() -> None:
     assert all(
         0.75 * least <= wait <= 1.25 * least for wait, least in zip(waits, (0.5, 1, 2, 4, 8), strict=False)
     )
-    assert max(waits) <= 1.25 * retries.LONGEST_WAIT
+    assert max(waits) <= 1.25 * LONGEST_WAIT
 
 
 @pytest.mark.parametrize(

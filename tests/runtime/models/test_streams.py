@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.runtime.models import retries
+from llmdo.runtime.models import requests
 from llmdo.runtime.telemetry.events import Event, ModelResponded, TextDelta
 from tests.support.building import go, graph, worker
 from tests.support.provider import Fail, Say
@@ -44,7 +44,7 @@ def test_a_stream_that_stays_refused_fails_with_a_sentence(model: str, serve: Se
     assert outcome.status == "failed"
     assert "503" in (outcome.error or "")
     assert "every model of the chain" not in (outcome.error or "")
-    assert len(server.requests) == 1 + retries.RETRIES
+    assert len(server.requests) == 1 + requests.RETRIES
 
 
 @pytest.mark.few(1)

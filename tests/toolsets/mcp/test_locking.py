@@ -15,7 +15,7 @@ from llmdo.toolsets import mcp
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.launch import Launcher
 from llmdo.workspace import lock, project
-from llmdo.workspace.tools_root import Folders
+from llmdo.workspace.root import Folders
 from tests.support import forking
 from tests.support.mcp_workspaces import workspace
 from tests.support.waiting import until
