@@ -191,6 +191,7 @@ def _changes(
     acceptances: Sequence[Acceptance],
 ) -> Iterator[RowChange]:
     changes: dict[Capability, RowChange] = {}
+    before = _as_spelt(before, after)
     for capability in {*before, *after}:
         old, new = before.get(capability), after.get(capability)
         if kind := _kind(old, new):
@@ -273,6 +274,12 @@ def _look(change: RowChange) -> object:
 
 
 AFTER_STRANGERS = "after a stranger's words"
+
+
+def _as_spelt(rows: Mapping[Capability, Row], others: Mapping[Capability, Row]) -> Mapping[Capability, Row]:
+    """`rows` with `**` or no scope, which mean the same, as `others` spell it."""
+    spelt = {each.name: each for each in others if each.is_everywhere}
+    return {spelt.get(each.name, each) if each.is_everywhere else each: row for each, row in rows.items()}
 
 
 def flow_changes(before: Analysis, after: Analysis) -> Iterator[Change]:

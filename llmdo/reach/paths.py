@@ -64,9 +64,10 @@ class Target:
 
     def means(self, raised: Capability) -> bool:
         """Whether the question is about this row of reach, or something in it."""
-        if self.is_elsewhere:
-            return raised == self.capability
         wanted = self.capability
+        if self.is_elsewhere and wanted is not None:
+            is_everywhere = raised.is_everywhere and wanted.is_everywhere
+            return raised == wanted or (raised.name == wanted.name and is_everywhere)
         return wanted is None or wanted.touches(raised) or raised.touches(wanted)
 
 

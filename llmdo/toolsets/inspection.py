@@ -1,4 +1,4 @@
-"""The toolsets of a workspace, found by importing them: the child process of `llmdo lock`, and its report.
+"""The toolsets of a workspace, found by importing them: the child process of `llmdo lock`.
 
 Run as `python -m llmdo.toolsets.inspection REQUEST REPORT`. The workspace's code can harm only this process;
 `isolation.py` starts it and reads the report.
@@ -8,30 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import sys
-from collections.abc import Mapping  # noqa: TC003  # as below
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import Discriminator, TypeAdapter, ValidationError
 from pydantic_ai import Agent, RunContext, models
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.toolsets import AbstractToolset, DynamicToolset
 from pydantic_ai.usage import RunUsage
 
-from llmdo.base import digest
-from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Location, Source
-from llmdo.formats import fields
 from llmdo.graph.toolset import ToolFacts, ToolsetFacts
-from llmdo.policy.authority import Capability
-from llmdo.policy.vocabulary import UNDECLARED, VOCABULARY
 from llmdo.syntax.module import outline
-from llmdo.syntax.tool_metadata import DECLARING, means_capabilities
 from llmdo.toolsets.adoption import adopted, maker, own_tools
 from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.declarations import declared, tool_digest
 from llmdo.toolsets.probes import named_in, probe_of
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import (
@@ -43,131 +35,17 @@ from llmdo.toolsets.python import (
     sentence_of,
     toolsets_in,
 )
+from llmdo.toolsets.report import EVENT, REQUEST, Begun, Event, Failed, InspectedToolset, InspectionEnded
 from llmdo.toolsets.workers import workers_in
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Set
+    from collections.abc import AsyncIterator, Iterator
     from io import FileIO
     from types import ModuleType
 
     from pydantic_ai.tools import ToolDefinition
 
-_OWN = re.compile(r"x(?:\.[A-Za-z0-9_-]+){2,}")
-_DECLARATION = TypeAdapter(tuple[fields.ScopedCapability, ...])
-
-
-def tool_digest(tool: ToolDefinition) -> str:
-    """The digest of a tool as a model sees it: its name, its description and the schema of its parameters.
-
-    The schema is not normalised: the oldest and the newest pydantic-ai that we allow write the same one.
-    """
-    return digest.of_data(
-        {"name": tool.name, "description": tool.description, "parameters": tool.parameters_json_schema}
-    )
-
-
-def declared(metadata: Mapping[str, object] | None, families: Iterable[str] = ()) -> tuple[str, ...] | None:
-    """The capabilities that a tool's metadata declares, sorted; None if it declares none.
-
-    `families` are the capabilities that extensions bring.
-
-    Raises:
-        LlmdoError: An entry is no capability, or they are not in a list.
-    """
-    if metadata is None:
-        return None
-    if misspelt := next(filter(means_capabilities, metadata), None):
-        raise LlmdoError(f"unknown key `{misspelt}` in its metadata", hint=f"did you mean `{DECLARING}`?")
-    if DECLARING not in metadata:
-        return None
-    written = metadata[DECLARING]
-    if not isinstance(written, list | tuple | set | frozenset):
-        raise LlmdoError(
-            f"`capabilities` is of type `{type(written).__name__}`, not a list",
-            hint='write it as in metadata={"capabilities": ["x.calc.cpu"]}',
-        )
-    for name in written:
-        _require_known(name, {*VOCABULARY, *families})
-    return tuple(sorted(set(written)))
-
-
-def _require_known(text: object, vocabulary: Set[str]) -> None:
-    try:
-        _DECLARATION.validate_python((text,), strict=True)
-    except ValidationError as error:
-        raise LlmdoError(f"`{text}` is not a capability, perhaps with `:path` or `:folder/**`") from error
-    name = Capability.parse(str(text)).name
-    if name == UNDECLARED:
-        raise LlmdoError(f"`{UNDECLARED}` is what the runtime raises and cannot be declared")
-    if name not in vocabulary and not _OWN.fullmatch(name) and not _is_family(name, vocabulary):
-        raise LlmdoError(
-            f"`{name}` is not a capability",
-            hint=did_you_mean(name, vocabulary) or "one of your own is written `x.TOOLSET.NAME`",
-        )
-
-
-def _is_family(name: str, vocabulary: Set[str]) -> bool:
-    return any(known.startswith(f"{name}.") for known in vocabulary)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """The child's task."""
-
-    root: str
-    modules: tuple[str, ...]
-    """Files of which every toolset is wanted."""
-    references: Mapping[str, str]
-    """The names of single toolsets and their references."""
-    code: Mapping[str, str]
-    """Each file that may be imported, to the digest of its text."""
-    deps: Mapping[str, str] = field(default_factory=dict)
-    """The reference of an agent to that of the maker of its deps, if any."""
-    families: tuple[str, ...] = ()
-    """The capabilities that extensions bring."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
-    """The child's next step, so that a hang or an exit has a name."""
-
-    work: str
-    """To follow "while"."""
-    kind: Literal["begun"] = "begun"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InspectedToolset:
-    """A toolset and its facts."""
-
-    reference: str
-    facts: ToolsetFacts
-    kind: Literal["found"] = "found"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
-    """A mistake in the workspace's code; the child continues with the rest."""
-
-    message: str
-    hint: str | None
-    path: str | None
-    line: int | None
-    kind: Literal["failed"] = "failed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InspectionEnded:
-    """The inspection is complete."""
-
-    kind: Literal["ended"] = "ended"
-
-
-Event = Begun | InspectedToolset | Failed | InspectionEnded
-
-REQUEST = TypeAdapter(Request)
-EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Discriminator("kind")])
-
+    from llmdo.toolsets.report import Request
 
 ToolDefinitions = dict[str, "ToolDefinition"]
 

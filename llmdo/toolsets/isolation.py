@@ -20,7 +20,9 @@ from pydantic import ValidationError
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Location, Span
 from llmdo.toolsets.bubblewrap import filtering, seal
-from llmdo.toolsets.inspection import (
+from llmdo.toolsets.problems import Problems
+from llmdo.toolsets.programs import Programs
+from llmdo.toolsets.report import (
     EVENT,
     REQUEST,
     Begun,
@@ -30,8 +32,6 @@ from llmdo.toolsets.inspection import (
     InspectionEnded,
     Request,
 )
-from llmdo.toolsets.problems import Problems
-from llmdo.toolsets.programs import Programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -77,9 +77,6 @@ def test_runs_of_a_team_are_what_the_law_says() -> None:
         replace(TEAM, ceilings=()),
         replace(TEAM, approvals=()),
         replace(TEAM, strange=()),
-        replace(
-            TEAM, answers=("plain", "plain", "plain"), flow=Flow((STRANGERS,), "x.t1.do", "needs_approval")
-        ),
         replace(TEAM, depth=0),
         replace(TEAM, calls=((1,), (), ())),
     ],
@@ -89,6 +86,15 @@ def test_the_laws_notice_a_graph_of_another_team(other: Team) -> None:
     wrong.graph = graph_of(other)
     assert [*failures(right)] == []
     assert [*failures(wrong)] != []
+
+
+def test_the_laws_notice_words_that_llmdo_does_not_count() -> None:
+    asks = Flow((STRANGERS,), "x.t1.do", "needs_approval")
+    opened = Subject(replace(TEAM, answers=("plain", "plain", "plain"), flow=asks))
+    assert [*failures(opened)] == []
+    opened = Subject(opened.team)
+    opened.graph = graph_of(replace(TEAM, flow=asks))
+    assert any(sentence.startswith("labels") for sentence in failures(opened))
 
 
 def test_the_laws_notice_a_difference_that_is_none() -> None:

@@ -18,9 +18,10 @@ import pytest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Location, Span
 from llmdo.graph.toolset import ToolFacts, ToolsetFacts
-from llmdo.toolsets.inspection import Failed, InspectedToolset, InspectionEnded, Request, inspect
+from llmdo.toolsets.inspection import inspect
 from llmdo.toolsets.isolation import inspect_toolsets
 from llmdo.toolsets.problems import Problems
+from llmdo.toolsets.report import Failed, InspectedToolset, InspectionEnded, Request
 from tests.support.listed import listed
 from tests.support.waiting import until, waited_for
 

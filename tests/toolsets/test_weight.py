@@ -10,9 +10,8 @@ LIGHT = (
     "folders",
     "isolation",
     "media",
-    "pathmap",
+    "paths",
     "problems",
-    "refusal",
 )
 
 

@@ -26,7 +26,7 @@ def status(
     format: options.OutcomeFormat = options.PlainFormat.text,  # noqa: A002
 ) -> int:
     """Show the workers, what each has, what waits and since when, and what no worker can take."""
-    from llmdo.features.fleet import status as render
+    from llmdo.features.fleet import rendering as render
     from llmdo.features.fleet.opening import require
 
     named = require(address)

@@ -12,7 +12,7 @@ from llmdo.cli.approving import ApprovalOptions, approving
 from llmdo.cli.console import FINDINGS, FINE, say
 from llmdo.cli.interruption import run_interruptibly
 from llmdo.cli.trusting import consent_here
-from llmdo.features.fleet import status as render
+from llmdo.features.fleet import rendering as render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.features.fleet.status import record
+from llmdo.features.fleet.rendering import SCHEMA, record
 from llmdo.features.page.endpoints import Endpoint, Inquiry, RequestError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def answer(subject: Subject, inquiry: Inquiry) -> Json:
     named = require(subject.store)
     from llmdo.features.fleet.status import status  # which needs the extra `fleet`
 
-    return record(status(named))
+    return {"schema": SCHEMA, **record(status(named))}
 
 
 ENDPOINTS = (Endpoint(path="/api/fleet", answer=answer),)
