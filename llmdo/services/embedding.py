@@ -31,10 +31,10 @@ from llmdo.services import locking
 from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuing
 from llmdo.services.invalid import InvalidTeamError
+from llmdo.services.own_policy import policy_for
 from llmdo.services.plan import RunPlan
 from llmdo.services.run import with_entry
 from llmdo.services.soundness import require_sound, resolved
-from llmdo.services.trust import policy_for
 from llmdo.syntax.globs import is_pattern
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects

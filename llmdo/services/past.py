@@ -19,9 +19,9 @@ from llmdo.runtime.telemetry.events import discard
 from llmdo.services import inbox as approving
 from llmdo.services import resume_replay as replaying
 from llmdo.services.embedding import limits_set, naming, options_of, require_no_loop
+from llmdo.services.own_policy import policy_for
 from llmdo.services.plan import ResumeRequest, completed, continuation
 from llmdo.services.soundness import tell_nobody
-from llmdo.services.trust import policy_for
 from llmdo.workspace.root import find_root
 
 if TYPE_CHECKING:

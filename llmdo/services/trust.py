@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Literal
 
-from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass, field
 from llmdo.graph.inventory import Inventory, InventoryItem
-from llmdo.runtime.approvals.approver import approves_all
 from llmdo.services.root import root_folder
-from llmdo.workspace import personal
 from llmdo.workspace import project as projects
 from llmdo.workspace.extensions import REFUSED
 from llmdo.workspace.root import MANIFEST
@@ -23,9 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.graph.resolved import Graph
-    from llmdo.runtime import Approver
-    from llmdo.workspace.personal import PersonalPolicy
 
 __all__ = [
     "Consent", "GivenTrust", "InventoryItem", "TrustOutcome", "TrustQuestion", "TrustRequest", "UntrustedError",
@@ -101,25 +95,3 @@ def trust_own(root: Path, written: Collection[str], environ: Mapping[str, str]) 
     files = {MANIFEST, *(item.name for item in items if item.kind in ("judge", "python", "program"))}
     if items and files <= {*written}:
         keep(graph, root, question_of(graph, root, environ), "content", environ)
-
-
-def policy_for(approver: Approver | None, graph: Graph | None = None) -> PersonalPolicy:
-    """The person's own policy, under which, and under those of `graph`, this approver may answer.
-
-    Raises:
-        LlmdoError: It may not, or the policy cannot be read.
-    """
-    person = personal.read(os.environ)
-    if not approves_all(approver):
-        return person
-    if not person.approve_all:
-        raise LlmdoError(
-            "`ApproveAll` is forbidden on this machine", hint=f"by `approve-all = false` in `{person.path}`"
-        )
-    policies = graph.policies if graph else ()
-    if forbidding := [policy.name for policy in policies if not policy.approve_all]:
-        raise LlmdoError(
-            "`ApproveAll` is forbidden for this workspace",
-            hint=f"by `approve-all = false` in `{forbidding[0]}`",
-        )
-    return person

@@ -15,7 +15,7 @@ from pydantic_ai.toolsets import AbstractToolset, CombinedToolset
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Location
-from llmdo.toolsets.workers import DelegateToolset
+from llmdo.toolsets.delegate import DelegateToolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

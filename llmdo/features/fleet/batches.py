@@ -21,8 +21,9 @@ from llmdo.features.batch.fleets import Handing, RebindOutcome
 from llmdo.features.batch.queueing import cancel_all, queue_again, take_up
 from llmdo.features.batch.scheduling import Draining, reached
 from llmdo.features.fleet import queue as tables
-from llmdo.features.fleet.items import bounds_of, enqueue_again, put_in_left
+from llmdo.features.fleet.items import bounds_of
 from llmdo.features.fleet.opening import require
+from llmdo.features.fleet.putting import enqueue_again, put_in_left
 from llmdo.features.fleet.queue import Queue, first_name
 from llmdo.features.fleet.worker import lock_digest
 from llmdo.journal.binding import binding_of, differences

@@ -20,7 +20,8 @@ from llmdo.features.batch.scheduling import Draining
 from llmdo.features.fleet import queue as engine
 from llmdo.features.fleet.housekeeping import Housekeeper, Reaper
 from llmdo.features.fleet.intervals import USUAL, Intervals
-from llmdo.features.fleet.items import FleetItems, put_in_lost
+from llmdo.features.fleet.items import FleetItems
+from llmdo.features.fleet.putting import put_in_lost
 from llmdo.features.fleet.queue import Queue, next_name, run_of
 from llmdo.features.fleet.schedules import Timetable, now
 from llmdo.journal import JournalError
