@@ -83,8 +83,8 @@ PROTECTED_FILES = (
     ".woodpecker.yaml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile", "buildspec.yml",
     "appveyor.yml", ".appveyor.yml", ".semaphore", ".readthedocs.yaml", ".gitpod.yml", ".vscode", ".idea",
     ".devcontainer", ".devcontainer.json", ".zed", ".fleet", "*.code-workspace", ".codesandbox", ".helix", ".replit",
-    ".run", ".theia", ".agent", ".claude", ".claude-plugin", ".codex", ".continue", ".cursor", ".gemini", ".kilocode",
-    ".kiro", ".opencode", ".windsurf", ".mcp.json", ".env", ".env.*", ".envrc", "*.env", ".mise", "mise",
+    ".run", ".theia", ".agent", ".claude", ".claude-plugin", ".codex", ".continue", ".cursor", ".fast-agent", ".gemini",
+    ".kilocode", ".kiro", ".opencode", ".windsurf", ".mcp.json", ".env", ".env.*", ".envrc", "*.env", ".mise", "mise",
     ".mise.toml", ".mise.*.toml", "mise.toml", "mise.*.toml", "conftest.py", "sitecustomize.py", "usercustomize.py",
 )  # fmt: skip
 """Names that govern runs of llmdo, CI, git, editors and other agents; a file in such a folder counts too."""
@@ -139,7 +139,9 @@ CODE_FILES = (
     "codex.md", "copilot-instructions.md", "*.agent.md", "*.prompt.md", "*.instructions.md", "*.chatmode.md",
     ".cursorrules", ".windsurfrules", ".clinerules*", ".roorules*", ".roo", ".goosehints", ".aider*", ".agents",
     ".amazonq", ".crush*", ".junie", "mcp.json", "crush.json", ".rules", "mcp_agent.config.yaml",
-    "mcp_agent.secrets.yaml", "fastmcp.json", "opencode.json*", "fastagent.config.yaml", "fastagent.secrets.yaml",
+    "mcp_agent.secrets.yaml", "fastmcp.json", "opencode.json*", "fast-agent.yaml", "fastagent.config.yaml",
+    "fastagent.secrets.yaml", "agent-cards", "agent_cards", "tool-cards", "tool_cards", "*.agent", "*.mcp.json",
+    "gemini-extension.json", "claude_desktop_config.json",
 )  # fmt: skip
 """Names of files that an interpreter, compiler, package manager, editor or other agent executes or obeys."""
 

@@ -60,7 +60,7 @@ Definition is_blocked (d : decision) : bool := match d with Blocked => true | _ 
 (** `strictest` *)
 Definition strictest (ds : list decision) : decision := fold_right stricter_of Allowed ds.
 
-(** * The vocabulary, as far as the law speaks of it; `proof/compare.py` holds it against llmdo/policy/vocabulary.py *)
+(** * The vocabulary, as far as the law speaks of it; `proof/model/compare.py` holds it against llmdo/policy/vocabulary.py *)
 
 Definition undeclared : name := ["capability"; "undeclared"].
 Definition untrusted : name := ["data"; "untrusted"].

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmdo.extensions.registry import features
 from llmdo.graph.inventory import Inventory
 from llmdo.policy.protection import declared_by_change, is_code, is_protected, raised_by_change
 from llmdo.workspace import project
@@ -82,6 +83,32 @@ def test_a_name_that_governs_the_run_is_protected(path):
 def test_an_ordinary_name_is_neither_protected_nor_code(path):
     assert not is_protected(path, GOVERNING)
     assert not is_code(path)
+
+
+NAMES_OF_MANY_THINGS = {"agents", "chatmodes", "commands", "plugins", "prompts", "skills", "workflows"}
+"""Folders by which a format is known, and whose names say nothing of agents elsewhere: they need a name besides."""
+
+
+@pytest.mark.parametrize("form", [form for each in features() for form in each.formats])
+def test_files_by_which_another_tool_is_known_are_protected_or_code(form):
+    patterns = {
+        pattern for each in features() if form in each.formats for pattern in each.formats[form].files
+    }
+    parts = {
+        pattern: [part for part in pattern.split("/") if part not in ("*", "**")] for pattern in patterns
+    }
+    own = {
+        pattern: names
+        for pattern, names in parts.items()
+        if {name for name in names if not name.startswith("*")} - NAMES_OF_MANY_THINGS
+        or names[-1].count(".") > 1
+    }
+    unsaid = [
+        pattern
+        for pattern, names in own.items()
+        if not is_protected(path := "/".join(names).replace("*", "x")) and not is_code(path)
+    ]
+    assert unsaid == []
 
 
 @pytest.mark.few(13)
