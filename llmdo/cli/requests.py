@@ -69,6 +69,8 @@ def add(
         return function(**values)
 
     command.__doc__ = function.__doc__
+    command.__annotations__ = {}  # all is in the signature
+    command.__dict__["__wrapped__"] = function
     command.__dict__["__signature__"] = Signature([*(option.parameter for option in options), *also])
     app.command(name or function.__name__)(command)
 
@@ -109,9 +111,10 @@ def _option(name: str, kind: Any, asking: RequestField, default: object) -> _Opt
     is_required = default is Parameter.empty
     if asking.by:
         kind, default, read = str | None, None, asking.by
-    elif get_origin(kind) is Literal:
-        words = _WORDS(name, {word: word for word in get_args(kind)}, type=str)
-        kind, default, read = words, default if is_required else words(default), _value
+    elif literal := next((each for each in (kind, *get_args(kind)) if get_origin(each) is Literal), None):
+        words = _WORDS(name, {word: word for word in get_args(literal)}, type=str)
+        kind, read = words if kind is literal else words | None, _value
+        default = default if is_required or default is None else words(default)
     elif get_args(kind)[1:] == (...,):
         kind, default, read = (
             (list[str], default, _tuple) if is_required else (list[str] | None, None, _tuple)
@@ -127,15 +130,23 @@ def info(name: str, stated: Mapping[str, RequestField]) -> Any:
     if asking.is_argument:
         return typer.Argument(metavar=asking.metavar, help=asking.help)
     names = asking.names or (f"--{name.replace('_', '-')}",)
-    return typer.Option(*names, metavar=asking.metavar, help=asking.help, min=asking.least)
+    return typer.Option(
+        *names,
+        metavar=asking.metavar,
+        help=asking.help,
+        min=asking.least,
+        max=asking.most,
+        count=asking.is_counted,
+        show_default=not asking.is_counted,
+    )
 
 
 def _same(value: object) -> object:
     return value
 
 
-def _value(word: Enum) -> object:
-    return word.value
+def _value(word: Enum | None) -> object:
+    return word and word.value
 
 
 def _tuple(values: list[str] | None) -> tuple[str, ...]:

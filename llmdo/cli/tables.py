@@ -25,14 +25,14 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--from": (),
     },
     "lock": {
-        "--project": (),
-        "--all": None,
         "--check": None,
         "--refresh": None,
         "--offline": None,
         "--allow-downgrade": None,
-        "--trust": None,
         "--verbose": None,
+        "--project": (),
+        "--all": None,
+        "--trust": None,
     },
     "diff": {
         "--locks": (),

@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.nearest import MANIFEST, nearest
 from llmdo.base.request_fields import argument, option
 from llmdo.base.source import Location
-from llmdo.base.values import replace
+from llmdo.base.values import dataclass, field, replace
 from llmdo.services.invalid import require_extensions
 from llmdo.syntax import discovery, toml
 from llmdo.workspace.extensions import read_extensions
@@ -87,6 +87,45 @@ def roots(projects: Sequence[str], cwd: Path, *, everything: bool) -> tuple[Path
     if not paths:
         raise LlmdoError(f"there is no `{MANIFEST}` in or below this folder")
     return tuple((cwd / path).parent for path in paths)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspaces:
+    """The workspaces of a command that may be for several."""
+
+    projects: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "The workspace's folder, instead of looking upwards from here; may be repeated.",
+            "--project",
+            metavar="DIR",
+            last=True,
+        ),
+    )
+    everything: bool = field(
+        default=False,
+        metadata=option(
+            "All workspaces in and below this folder, but in what is hidden or git ignores.",
+            "--all",
+            last=True,
+        ),
+    )
+
+    @property
+    def first(self) -> str | None:
+        """The folder of one, if it is named."""
+        return self.projects[0] if self.projects else None
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """Them, if more than the usual one is meant; none otherwise.
+
+        Raises:
+            LlmdoError: There is none, or a named one has no manifest.
+        """
+        if not self.everything and len(self.projects) < 2:
+            return ()
+        return roots(self.projects, Path.cwd(), everything=self.everything)
 
 
 def prefix_of(root: Path, cwd: Path) -> str:
