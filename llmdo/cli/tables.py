@@ -13,15 +13,15 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "scan": {"--fail-on": (), "--format": ("text", "markdown", "json")},
     "init": {"--template": ("minimal", "delegation", "tools", "chat", "service"), "--force": None},
     "check": {
-        "--project": (),
-        "--all": None,
         "--locked": None,
         "--strict": None,
         "--fix": None,
         "--no-cache": None,
-        "--watch": None,
         "--select": (),
         "--format": ("text", "concise", "json", "github", "gitlab", "junit", "sarif"),
+        "--watch": None,
+        "--project": (),
+        "--all": None,
         "--from": (),
     },
     "lock": {
@@ -36,8 +36,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     },
     "diff": {
         "--locks": (),
-        "--fail-on": ("widened", "changed"),
         "--lock-checked": None,
+        "--fail-on": ("widened", "changed"),
         "--format": ("text", "json", "markdown"),
         "--verbose": None,
         "--project": (),
