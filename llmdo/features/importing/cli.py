@@ -45,12 +45,11 @@ def import_project(
 def _import_servers(file: Path) -> int:
     """Names the servers of a client's file in the workspace that is here, and returns the exit code."""
     from llmdo import scaffold
-    from llmdo.cli.commands.edit import report
+    from llmdo.cli.commands.edit import EditedWorkspace, report
     from llmdo.services.root import root_folder
 
     root = root_folder(None)
-    report(scaffold.import_servers(root, file.absolute()), root)
-    return FINE
+    return report(scaffold.import_servers(root, file.absolute()), EditedWorkspace(root=root))
 
 
 def add_to(app: typer.Typer) -> None:
