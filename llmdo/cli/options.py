@@ -6,10 +6,11 @@ import os
 from enum import StrEnum
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Literal, Optional
 
 import typer
 
+from llmdo.base.request_fields import option
 from llmdo.cli.requests import info
 from llmdo.services.root import ENTRY, ORIGIN, PROJECT, RUN, SELECT
 
@@ -131,6 +132,12 @@ Origin = Annotated[
     Optional[tuple[str, str]],  # noqa: UP045
     info("origin", ORIGIN),
 ]
+
+
+OUTCOME = option("How the outcome is printed.")
+PlainForm = Literal["text", "json"]
+APPROVALS = option("Ask as the run goes on, or stop and have `llmdo approve` answer later.")
+ApprovalTime = Literal["prompt", "later"]
 
 
 class PlainFormat(StrEnum):

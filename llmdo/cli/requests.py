@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Callable, Container, Sequence
 from enum import Enum
 from inspect import Parameter, Signature, signature
 from typing import (
@@ -20,7 +21,7 @@ from typing import (
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from llmdo.base.request_fields import RequestField
 
@@ -42,11 +43,13 @@ def add(
     name: str | None = None,
     *,
     also: Sequence[Parameter] = (),
+    without: Container[str] = (),
 ) -> None:
     """Makes a command of a function that takes requests, and of its docstring what `--help` says.
 
     Every parameter that is a request stands for the fields of that which are asked for; any other says in its
-    annotation what it is. `also` are options with an effect of their own, which the function is not given.
+    annotation what it is. `also` are options with an effect of their own, which the function is not given, and
+    `without` are fields of its requests that keep their defaults.
     """
     hints = get_type_hints(function, include_extras=True)
     requests: dict[str, tuple[type, list[_Option]]] = {}
@@ -55,7 +58,8 @@ def add(
     for parameter in signature(function).parameters.values():
         hint = hints[parameter.name]
         if hasattr(hint, "__dataclass_fields__"):
-            requests[parameter.name] = hint, list(_fields(hint))
+            asked = [field for field in _fields(hint) if field.parameter.name not in without]
+            requests[parameter.name] = hint, asked
             options += requests[parameter.name][1]
         else:
             kind, stated = get_args(hint)
@@ -115,7 +119,7 @@ def _option(name: str, kind: Any, asking: RequestField, default: object) -> _Opt
         words = _WORDS(name, {word: word for word in get_args(literal)}, type=str)
         kind, read = words if kind is literal else words | None, _value
         default = default if is_required or default is None else words(default)
-    elif get_args(kind)[1:] == (...,):
+    elif get_args(kind)[1:] == (...,) or get_origin(kind) is Sequence:
         kind, default, read = (
             (list[str], default, _tuple) if is_required else (list[str] | None, None, _tuple)
         )

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 SOURCES = option("Run the workspace, or the code that an imported run brought.")
 RUN = argument("RUN", "A run's id, a unique start or end of one, or `last`.")
 ENTRY = argument("[ENTRY]", "One entry; all where left out.")
+DEBUG = option("For a failure in code, show all frames, not only the workspace's own.")
+MODELS = option("The model of workers that name none, or of one.", "--model", metavar="[WORKER=]MODEL")
+MAX_DEPTH = option("Fewer delegations in a chain than the workspace allows.", least=0)
+LOCKED = option("Refuse unless llmdo.lock is current. Default where CI is set.")
 SELECT = option(
     "NAME, +NAME, NAME+, 2+NAME, toolset:NAME, cap:CAPABILITY, path:GLOB, state:modified[:REV]; a comma intersects.",
     metavar="SELECTOR",
