@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path  # noqa: TC003  # the annotations are read
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,7 +13,6 @@ from llmdo.base.request_fields import argument, option
 from llmdo.base.values import dataclass, field
 from llmdo.cli import quick, requests
 from llmdo.cli.console import FINE, put, say
-from llmdo.policy.vocabulary import Decision  # noqa: TC001
 from llmdo.services.root import ROOT
 
 if TYPE_CHECKING:
@@ -116,7 +115,9 @@ def add_path(
 def add_rule(
     where: EditedWorkspace,
     capability: Capability,
-    decision: Annotated[Decision, argument("allowed|needs_approval|blocked", "")],
+    decision: Annotated[
+        Literal["allowed", "needs_approval", "blocked"], argument("allowed|needs_approval|blocked", "")
+    ],
 ) -> int:
     """Decide about a capability."""
     return report(scaffold.add_rule(where.root, capability, decision), where)
