@@ -31,6 +31,8 @@ class RequestField(NamedTuple):
     """The largest number."""
     is_counted: bool = False
     """Whether its value is how often it is given."""
+    is_hidden: bool = False
+    """Whether help leaves it out, as one that llmdo alone gives to itself."""
     by: Callable[[Any], object] | None = None
     """Makes the value of what is asked for, which is then text that may be left out."""
 
@@ -43,12 +45,21 @@ def option(
     least: float | None = None,
     most: float | None = None,
     counted: bool = False,
+    hidden: bool = False,
     by: Callable[[Any], object] | None = None,
 ) -> Mapping[str, RequestField]:
     """The metadata of a field that is an option."""
     return {
         "option": RequestField(
-            help, names, metavar, is_last=last, least=least, most=most, is_counted=counted, by=by
+            help,
+            names,
+            metavar,
+            is_last=last,
+            least=least,
+            most=most,
+            is_counted=counted,
+            is_hidden=hidden,
+            by=by,
         )
     }
 

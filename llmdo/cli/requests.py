@@ -141,6 +141,7 @@ def info(name: str, stated: Mapping[str, RequestField]) -> Any:
         min=asking.least,
         max=asking.most,
         count=asking.is_counted,
+        hidden=asking.is_hidden,
         show_default=not asking.is_counted,
     )
 

@@ -65,10 +65,10 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--export": (),
         "--rev": (),
         "--run": (),
+        "--beside": (),
         "--project": (),
         "--from": (),
         "--store": (),
-        "--beside": (),
     },
     "trust": {"--folder": None, "--list": None, "--forget": None, "--verbose": None, "--project": ()},
     "run": {
@@ -275,7 +275,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "batch cancel": {"--project": (), "--store": (), "--fleet": (), "--format": ("text", "json")},
     "batch prune": {"--project": (), "--store": (), "--keep": (), "--older-than": (), "--dry-run": None},
     "batch rebind": {"--fleet": (), "--allow-drift": (), "--project": (), "--env-file": ()},
-    "fleet status": {"--env-file": (), "--format": ("text", "json")},
+    "fleet status": {"--format": ("text", "json"), "--env-file": ()},
     "fleet store restored": {"--env-file": ()},
     "runs list": {
         "--entry": (),
