@@ -16,7 +16,6 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.request_fields import argument, option
 from llmdo.base.values import in_json, utc_milliseconds
 from llmdo.features.batch.inputs import InputChoice, items_of, require_distinct
-from llmdo.features.batch.item_run import name_of
 from llmdo.features.batch.queueing import Unsure, cancel_all, queue_again, take_up
 from llmdo.features.batch.scheduling import BatchBounds, Draining, work_off
 from llmdo.features.batch.unsettled import REBIND, UNBOUND
@@ -398,6 +397,8 @@ def _placed(
     Raises:
         LlmdoError: An input is missing, or holds a secret of the environment: a batch keeps its inputs.
     """
+    from llmdo.features.batch.item_run import name_of  # which takes a second
+
     known = Known.of(environ)
     for item in items:
         if item.input is None and default is None:
