@@ -28,7 +28,7 @@ def lock(
     from llmdo.cli.trusting import consent_here
 
     def work(root: str | Path | None) -> int:
-        located = replace(request, project=root and str(root))
+        located = replace(request, project=str(root) if root else None)
         return _report(service.lock(located, say, consent_here()), verbose=verbose)
 
     roots = where.roots
