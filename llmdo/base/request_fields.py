@@ -27,6 +27,12 @@ class RequestField(NamedTuple):
     """Whether it is listed behind those of the command itself, as the folder is."""
     least: float | None = None
     """The smallest number."""
+    most: float | None = None
+    """The largest number."""
+    is_counted: bool = False
+    """Whether its value is how often it is given."""
+    is_hidden: bool = False
+    """Whether help leaves it out, as one that llmdo alone gives to itself."""
     by: Callable[[Any], object] | None = None
     """Makes the value of what is asked for, which is then text that may be left out."""
 
@@ -37,10 +43,25 @@ def option(
     metavar: str | None = None,
     last: bool = False,
     least: float | None = None,
+    most: float | None = None,
+    counted: bool = False,
+    hidden: bool = False,
     by: Callable[[Any], object] | None = None,
 ) -> Mapping[str, RequestField]:
     """The metadata of a field that is an option."""
-    return {"option": RequestField(help, names, metavar, is_last=last, least=least, by=by)}
+    return {
+        "option": RequestField(
+            help,
+            names,
+            metavar,
+            is_last=last,
+            least=least,
+            most=most,
+            is_counted=counted,
+            is_hidden=hidden,
+            by=by,
+        )
+    }
 
 
 def argument(metavar: str, help: str) -> Mapping[str, RequestField]:  # noqa: A002

@@ -6,7 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
-from llmdo.base.values import dataclass
+from llmdo.base.request_fields import option
+from llmdo.base.values import dataclass, field
 from llmdo.formats.schema import accepts_part
 from llmdo.graph.toolkit import known_capabilities
 from llmdo.policy.authority import Capability
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 class ApprovalOptions:
     """The options of `llmdo run` about its questions. Only these flags set them: no file of a workspace can."""
 
-    approve: tuple[str, ...] = ()
-    """Capabilities, perhaps with a scope, as rules have them."""
-    approve_all: bool = False
-    reject_all: bool = False
+    approve: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "Approve this capability; may be repeated. Does not lift blocks.", metavar="CAP[:SCOPE]"
+        ),
+    )
+    approve_all: bool = field(default=False, metadata=option("Approve every question. Does not lift blocks."))
+    reject_all: bool = field(default=False, metadata=option("Reject every question, also at a terminal."))
     later: bool = False
     beside: Callable[[Approver | None], Approver] | None = None
     """Given the terminal's approver, if any: the approver that asks elsewhere as well."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TextIO, get_args
 
 from llmdo.base import cache, resources
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.values import dataclass
+from llmdo.base.request_fields import option
+from llmdo.base.values import dataclass, field
 from llmdo.cli import quick, restating
 from llmdo.cli.console import FINDINGS, FINE, has_colour, say, say_error
 from llmdo.cli.sources import repository_folder, source_lines
@@ -18,7 +19,7 @@ from llmdo.render.formats import FOR_PEOPLE, Format
 from llmdo.render.report import Report
 from llmdo.services import check
 from llmdo.services.check import CheckRequest
-from llmdo.services.root import root_folder
+from llmdo.services.root import SELECT, root_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,17 +44,22 @@ _OURS = frozenset(
 """The packages whose code decides about the answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOptions:
     """The options of `llmdo check`."""
 
     project: str | None = None
-    locked: bool = False
-    format: Format = "text"
-    strict: bool = False
-    fix: bool = False
-    no_cache: bool = False
-    select: tuple[str, ...] = ()
+    locked: bool = field(default=False, metadata=option("Require a current lock. Default where CI is set."))
+    strict: bool = field(default=False, metadata=option("Warnings fail as well."))
+    fix: bool = field(
+        default=False,
+        metadata=option("Fix misspelt keys and names, and a stale lock, which imports toolset modules."),
+    )
+    no_cache: bool = field(
+        default=False, metadata=option("Neither use nor keep what the last clean check saw.")
+    )
+    select: tuple[str, ...] = field(default=(), metadata=SELECT)
+    format: Format = field(default="text", metadata=option("How findings are printed."))
 
 
 def parse(words: Sequence[str]) -> CheckOptions | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Callable, Container, Sequence
 from enum import Enum
 from inspect import Parameter, Signature, signature
 from typing import (
@@ -20,7 +21,7 @@ from typing import (
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from llmdo.base.request_fields import RequestField
 
@@ -42,11 +43,13 @@ def add(
     name: str | None = None,
     *,
     also: Sequence[Parameter] = (),
+    without: Container[str] = (),
 ) -> None:
     """Makes a command of a function that takes requests, and of its docstring what `--help` says.
 
     Every parameter that is a request stands for the fields of that which are asked for; any other says in its
-    annotation what it is. `also` are options with an effect of their own, which the function is not given.
+    annotation what it is. `also` are options with an effect of their own, which the function is not given, and
+    `without` are fields of its requests that keep their defaults.
     """
     hints = get_type_hints(function, include_extras=True)
     requests: dict[str, tuple[type, list[_Option]]] = {}
@@ -55,7 +58,8 @@ def add(
     for parameter in signature(function).parameters.values():
         hint = hints[parameter.name]
         if hasattr(hint, "__dataclass_fields__"):
-            requests[parameter.name] = hint, list(_fields(hint))
+            asked = [field for field in _fields(hint) if field.parameter.name not in without]
+            requests[parameter.name] = hint, asked
             options += requests[parameter.name][1]
         else:
             kind, stated = get_args(hint)
@@ -69,6 +73,8 @@ def add(
         return function(**values)
 
     command.__doc__ = function.__doc__
+    command.__annotations__ = {}  # all is in the signature
+    command.__dict__["__wrapped__"] = function
     command.__dict__["__signature__"] = Signature([*(option.parameter for option in options), *also])
     app.command(name or function.__name__)(command)
 
@@ -109,10 +115,11 @@ def _option(name: str, kind: Any, asking: RequestField, default: object) -> _Opt
     is_required = default is Parameter.empty
     if asking.by:
         kind, default, read = str | None, None, asking.by
-    elif get_origin(kind) is Literal:
-        words = _WORDS(name, {word: word for word in get_args(kind)}, type=str)
-        kind, default, read = words, default if is_required else words(default), _value
-    elif get_args(kind)[1:] == (...,):
+    elif literal := next((each for each in (kind, *get_args(kind)) if get_origin(each) is Literal), None):
+        words = _WORDS(name, {word: word for word in get_args(literal)}, type=str)
+        kind, read = words if kind is literal else words | None, _value
+        default = default if is_required or default is None else words(default)
+    elif get_args(kind)[1:] == (...,) or get_origin(kind) is Sequence:
         kind, default, read = (
             (list[str], default, _tuple) if is_required else (list[str] | None, None, _tuple)
         )
@@ -127,15 +134,24 @@ def info(name: str, stated: Mapping[str, RequestField]) -> Any:
     if asking.is_argument:
         return typer.Argument(metavar=asking.metavar, help=asking.help)
     names = asking.names or (f"--{name.replace('_', '-')}",)
-    return typer.Option(*names, metavar=asking.metavar, help=asking.help, min=asking.least)
+    return typer.Option(
+        *names,
+        metavar=asking.metavar,
+        help=asking.help,
+        min=asking.least,
+        max=asking.most,
+        count=asking.is_counted,
+        hidden=asking.is_hidden,
+        show_default=not asking.is_counted,
+    )
 
 
 def _same(value: object) -> object:
     return value
 
 
-def _value(word: Enum) -> object:
-    return word.value
+def _value(word: Enum | None) -> object:
+    return word and word.value
 
 
 def _tuple(values: list[str] | None) -> tuple[str, ...]:

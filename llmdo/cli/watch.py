@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import warnings
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from llmdo.base.request_fields import option
 from llmdo.cli.console import say
 from llmdo.services.plan import Watch
 
@@ -20,11 +21,22 @@ if TYPE_CHECKING:
 class WatchOptions:
     """The outputs and logs that `llmdo run` was asked for."""
 
-    verbose: int = 0
-    log_events: str | None = None
-    trace_dir: str | None = None
-    trace_content: bool = False
-    trace_binary: bool = False
+    verbose: int = field(
+        default=0,
+        metadata=option("Show workers; twice, every call and request.", "--verbose", "-v", counted=True),
+    )
+    log_events: str | None = field(
+        default=None, metadata=option("Append every event to a file, as JSON lines.", metavar="FILE")
+    )
+    trace_dir: str | None = field(
+        default=None, metadata=option("Write OpenTelemetry spans to a file, as JSON lines.", metavar="DIR")
+    )
+    trace_content: bool = field(
+        default=False, metadata=option("Put prompts, answers and results into the trace.")
+    )
+    trace_binary: bool = field(
+        default=False, metadata=option("The same, and put attachments into the trace as well.")
+    )
     as_text: bool = False
     """Whether the answer is printed as it is, and may be shown as it arrives."""
 
@@ -53,7 +65,7 @@ def watching(
         redaction=redaction,
         say=_warn,
         folder=Path(options.trace_dir) if options.trace_dir else None,
-        content=options.trace_content,
+        content=options.trace_content or options.trace_binary,
         binary=options.trace_binary,
     )
     answer = SpokenAnswer(sys.stdout) if options.as_text and sys.stdout.isatty() else None

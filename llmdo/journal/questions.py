@@ -7,16 +7,18 @@ import json
 import re
 import time
 from collections import Counter
+from collections.abc import Sequence  # noqa: TC003  # the annotations of a request are read
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.request_fields import option
 from llmdo.base.values import dataclass, field, in_json
 from llmdo.journal.entries import CANCELLED, JournalEntry, pack
 from llmdo.journal.spans import marked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from llmdo.journal.stored import JournalStore, RunIndex
 
@@ -170,19 +172,25 @@ WEEK = VALID_SECONDS / 3600
 class Answers:
     """A person's answers, by the call paths of the questions."""
 
-    yes: Sequence[str] = ()
-    no: Sequence[str] = ()
+    yes: Sequence[str] = field(
+        default=(), metadata=option("Allow the call at this path; may be repeated.", metavar="PATH")
+    )
+    no: Sequence[str] = field(
+        default=(), metadata=option("Refuse the call at this path; may be repeated.", metavar="PATH")
+    )
     records: Sequence[Mapping[str, object]] = ()
     """Answers with a path and the digest of their question, and perhaps more fields.
 
     One that `lasts` allows this very call until the run ends; `instead` replaces the call's arguments for a new
     decision.
     """
-    reason: str = ""
-    """Why not, for the model."""
-    by: str | None = None
-    """None: the user of this machine."""
-    hours: float = WEEK
+    reason: str = field(default="", metadata=option("Why not, for the model.", metavar="TEXT"))
+    by: str | None = field(
+        default=None, metadata=option("Who answers, if not the user of this machine.", metavar="NAME")
+    )
+    hours: float = field(
+        default=WEEK, metadata=option("How long the answers are valid.", metavar="N", least=0.0)
+    )
 
     @property
     def are_none(self) -> bool:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.request_fields import argument, option
 from llmdo.base.values import also_in_json, in_json, unenforced
 from llmdo.diff import diff as difference_of
 from llmdo.diff import revision
 from llmdo.graph.resolved import Graph
 from llmdo.services import past_sources, soundness
 from llmdo.services.invalid import require_extensions
-from llmdo.services.root import extensions_here, root_folder
+from llmdo.services.root import ORIGIN, extensions_here, root_folder
 from llmdo.workspace import project
 from llmdo.workspace.root import LOCK, MAX_LOCK
 
@@ -29,15 +30,20 @@ WORKTREE = "worktree"
 class DiffRequest:
     """The two sides of a comparison."""
 
-    before: str = "HEAD"
-    """A revision."""
-    after: str = WORKTREE
-    locks: tuple[str, str] | None = None
-    """Two files to compare instead."""
-    lock_checked: bool = False
-    """Whether the caller says that `lock --check` has passed."""
+    before: str = field(default="HEAD", metadata=argument("[REV]", "A git revision; REV..REV2 names both."))
+    after: str = field(
+        default=WORKTREE,
+        metadata=argument("[REV2|worktree]", "Another one, or the sources as they are on disk."),
+    )
+    locks: tuple[str, str] | None = field(
+        default=None, metadata=option("Compare two files, without git.", metavar="A B")
+    )
+    lock_checked: bool = field(
+        default=False,
+        metadata=option("`lock --check` has passed, so nobody edited the lock by hand."),
+    )
     project: str | None = None
-    origin: tuple[str, str] | None = None
+    origin: tuple[str, str] | None = field(default=None, metadata=ORIGIN)
     """Format and folder of a foreign project to compare with itself."""
 
 

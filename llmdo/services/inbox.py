@@ -31,6 +31,7 @@ from llmdo.journal.summary import COMPLETE, summary
 from llmdo.policy.authority import Capability
 from llmdo.policy.protection import is_secret
 from llmdo.services.queue import queue
+from llmdo.services.root import ROOT, RUN
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.media import text_of
 from llmdo.toolsets.paths import PathRefused
@@ -353,8 +354,8 @@ def _end(journal: JournalStore, sent: GivenAnswer, request: AnswerRequest) -> No
 class ApproveRequest:
     """Whose questions are answered, and how."""
 
-    root: Path
-    run: str
+    root: Path = field(metadata=ROOT)
+    run: str = field(metadata=RUN)
     answers: Answers = field(default_factory=Answers)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.values import dataclass
+from llmdo.base.request_fields import option
+from llmdo.base.values import dataclass, field
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.checks.lock import OVERWRITTEN, UNREAD, drifted
 from llmdo.reach import Analysis
@@ -36,11 +37,17 @@ class LockRequest:
     """The mode of deriving the lock, and whether to write it."""
 
     project: str | None = None
-    check: bool = False
-    """Whether it is only compared."""
-    refresh: bool = False
-    offline: bool = False
-    allow_downgrade: bool = False
+    check: bool = field(default=False, metadata=option("Derive everything again and compare; write nothing."))
+    refresh: bool = field(
+        default=False,
+        metadata=option("Import every toolset module again: its libraries may have changed."),
+    )
+    offline: bool = field(
+        default=False, metadata=option("Ask no MCP server; keep what the lock knows of them.")
+    )
+    allow_downgrade: bool = field(
+        default=False, metadata=option("Overwrite even a lock that a newer llmdo wrote.")
+    )
 
     @property
     def anew(self) -> bool:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path  # noqa: TC003  # the annotations of requests are read
 from typing import TYPE_CHECKING, Protocol
 
+from llmdo.base.request_fields import option
 from llmdo.journal import JournalError, audit
 from llmdo.journal.eligibility import require_going
 from llmdo.journal.location import require_here
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.unsettled import require_ended
-from llmdo.services.basis import BegunRun, to_go_on, word_on
+from llmdo.services.basis import BegunRun, Origin, to_go_on, word_on
+from llmdo.services.root import DEBUG, ROOT, RUN, SOURCES
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import project as projects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from pydantic_ai.capabilities import AbstractCapability
 
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.recording.replay_mode import ReplayMode
     from llmdo.runtime.telemetry.events import Sink, Streams
-    from llmdo.services.basis import Basis, Origin
+    from llmdo.services.basis import Basis
     from llmdo.services.root import Tell
     from llmdo.workspace.trust import Consent
 
@@ -237,22 +239,33 @@ def execute(plan: RunPlan, answering: Approving, host: Host) -> EndedRun:
 class ResumeRequest:
     """The run to resume, with the answers to the reasons of its stop."""
 
-    root: Path
-    run: str
-    allow_drift: tuple[str, ...] = ()
-    """The accepted differences from the beginning of the run."""
-    sources: Origin = "workspace"
-    again: tuple[str, ...] = ()
-    """Calls that did not finish, or that ended the run, to run once more; `*` matches any text."""
-    give_up: tuple[str, ...] = ()
-    """Unfinished calls whose effects nobody knows; `*` matches any text."""
+    root: Path = field(metadata=ROOT)
+    run: str = field(metadata=RUN)
+    allow_drift: tuple[str, ...] = field(
+        default=(), metadata=option("Something that changed since; may be repeated.", metavar="NAME")
+    )
+    sources: Origin = field(default="workspace", metadata=SOURCES)
+    again: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "A call that did not finish or ended the run, to run once more; may hold *, and be repeated.",
+            metavar="PATH",
+        ),
+    )
+    give_up: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "One that did not finish: tell its model that the outcome is unknown; may hold *.",
+            metavar="PATH",
+        ),
+    )
     retried: tuple[str, ...] = ()
     """Calls that ended the run, to run once more unless a probe finds that they took effect."""
     limits: Mapping[str, float] = field(default_factory=dict)
     """New limits for the rest of the run, by their names in the manifest."""
     accepting: str = "{flags}"
     """How a difference is accepted, in words for the person."""
-    debug: bool = False
+    debug: bool = field(default=False, metadata=DEBUG)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 

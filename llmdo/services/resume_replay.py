@@ -90,14 +90,15 @@ def limits_of(texts: Sequence[str]) -> dict[str, float]:
 class ReplayRequest:
     """Which run is repeated, and how far."""
 
-    run: str
-    """An id, or the file of an exported run."""
-    root: Path
+    run: str = field(metadata=argument("RUN|FILE", "A run's id, or an exported run."))
+    root: Path = field(default_factory=Path.cwd)
     """The workspace; of an exported run only if code of it runs."""
-    until: str | None = None
-    """The stop: before a tool's call path, or before `PATH@N`, a request."""
-    rerun_tools: bool = False
-    sources: Origin = "workspace"
+    until: str | None = field(
+        default=None,
+        metadata=option("Stop before a tool's PATH, or before PATH@N, a request.", metavar="STEP"),
+    )
+    rerun_tools: bool = field(default=False, metadata=option("Run the tools that only read, and compare."))
+    sources: Origin = field(default="workspace", metadata=SOURCES)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 

@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.nearest import MANIFEST, nearest
 from llmdo.base.request_fields import argument, option
 from llmdo.base.source import Location
-from llmdo.base.values import replace
+from llmdo.base.values import dataclass, field, replace
 from llmdo.services.invalid import require_extensions
 from llmdo.syntax import discovery, toml
 from llmdo.workspace.extensions import read_extensions
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 SOURCES = option("Run the workspace, or the code that an imported run brought.")
 RUN = argument("RUN", "A run's id, a unique start or end of one, or `last`.")
 ENTRY = argument("[ENTRY]", "One entry; all where left out.")
+DEBUG = option("For a failure in code, show all frames, not only the workspace's own.")
+MODELS = option("The model of workers that name none, or of one.", "--model", metavar="[WORKER=]MODEL")
+MAX_DEPTH = option("Fewer delegations in a chain than the workspace allows.", least=0)
+LOCKED = option("Refuse unless llmdo.lock is current. Default where CI is set.")
 SELECT = option(
     "NAME, +NAME, NAME+, 2+NAME, toolset:NAME, cap:CAPABILITY, path:GLOB, state:modified[:REV]; a comma intersects.",
     metavar="SELECTOR",
@@ -87,6 +91,45 @@ def roots(projects: Sequence[str], cwd: Path, *, everything: bool) -> tuple[Path
     if not paths:
         raise LlmdoError(f"there is no `{MANIFEST}` in or below this folder")
     return tuple((cwd / path).parent for path in paths)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspaces:
+    """The workspaces of a command that may be for several."""
+
+    projects: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "The workspace's folder, instead of looking upwards from here; may be repeated.",
+            "--project",
+            metavar="DIR",
+            last=True,
+        ),
+    )
+    everything: bool = field(
+        default=False,
+        metadata=option(
+            "All workspaces in and below this folder, but in what is hidden or git ignores.",
+            "--all",
+            last=True,
+        ),
+    )
+
+    @property
+    def first(self) -> str | None:
+        """The folder of one, if it is named."""
+        return self.projects[0] if self.projects else None
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """Them, if more than the usual one is meant; none otherwise.
+
+        Raises:
+            LlmdoError: There is none, or a named one has no manifest.
+        """
+        if not self.everything and len(self.projects) < 2:
+            return ()
+        return roots(self.projects, Path.cwd(), everything=self.everything)
 
 
 def prefix_of(root: Path, cwd: Path) -> str:

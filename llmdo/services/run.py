@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
+from llmdo.base.request_fields import argument, option
 from llmdo.base.source import Source
 from llmdo.graph import offers
 from llmdo.graph.models import KEYS, key_variables, near_provider, problem_of
@@ -21,7 +22,7 @@ from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuing, entry_of
 from llmdo.services.invalid import InvalidTeamError
 from llmdo.services.plan import RunPlan, execute
-from llmdo.services.root import root_folder
+from llmdo.services.root import DEBUG, LOCKED, MAX_DEPTH, MODELS, PROJECT, root_folder
 from llmdo.services.soundness import require_sound, resolved_with_lock
 from llmdo.syntax.globs import is_pattern
 from llmdo.syntax.tree import parse
@@ -137,15 +138,23 @@ FILES = (*WORKER_ENDINGS, ".py")
 class EntryRequest:
     """The entry to start, and its input."""
 
-    words: tuple[str, ...] = ()
+    words: tuple[str, ...] = field(
+        default=(),
+        metadata=argument("[NAME | FILE... [INPUT]]", "An entry; or worker and Python files."),
+    )
     """The entry's name; or files, then perhaps the input."""
-    entry: str | None = None
+    entry: str | None = field(
+        default=None,
+        metadata=option("What to start, also of files alone: then any worker.", metavar="NAME"),
+    )
     """The entry's name, if all words that are not files are the input."""
-    project: str | None = None
-    input: str | None = None
+    project: str | None = field(default=None, metadata=PROJECT)
+    input: str | None = field(
+        default=None, metadata=option("The input, or - for standard input.", metavar="TEXT")
+    )
     of_files: bool = True
     """Whether files alone may be meant, which have no lock."""
-    locked: bool = False
+    locked: bool = field(default=False, metadata=LOCKED)
     """Whether an existing lock has to be current."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     otherwise: str | None = None
@@ -156,23 +165,38 @@ class EntryRequest:
 class RunRequest:
     """The run to start, and its settings."""
 
-    start: EntryRequest
-    paths: tuple[str, ...] = ()
-    """ALIAS=FILE each."""
-    attachments: tuple[str, ...] = ()
-    """Files of the workspace, and aliases of path maps."""
-    models: tuple[str, ...] = ()
-    """MODEL or WORKER=MODEL each."""
-    max_depth: int | None = None
-    continues: str | None = None
-    """The run that it goes on from."""
+    start: EntryRequest = field(default_factory=EntryRequest)
+    continues: str | None = field(
+        default=None,
+        metadata=option(
+            "Go on from an earlier run, with what was said in it; or from the last.",
+            "--continue",
+            metavar="RUN",
+        ),
+    )
+    paths: tuple[str, ...] = field(
+        default=(),
+        metadata=option("A path map for this run; may be repeated.", "--path", metavar="ALIAS=FILE"),
+    )
+    attachments: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "A file, or its alias, for the entry's worker; may be repeated.", "--attach", metavar="FILE"
+        ),
+    )
+    models: tuple[str, ...] = field(default=(), metadata=MODELS)
+    max_depth: int | None = field(default=None, metadata=MAX_DEPTH)
     later: bool = False
     """Whether questions wait in the journal."""
-    paged: bool = False
-    """Whether a page shows the run by its journal."""
-    journal: bool = True
-    debug: bool = False
-    """Whether a failure in code tells all its frames."""
+    no_journal: bool = field(
+        default=False,
+        metadata=option("Keep no journal: the run cannot be resumed, replayed or audited."),
+    )
+    paged: bool = field(
+        default=False,
+        metadata=option("Show the run in a browser as it goes on, and take answers there as well.", "--page"),
+    )
+    debug: bool = field(default=False, metadata=DEBUG)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +245,7 @@ def run(request: RunRequest, host: Host) -> EndedRun:
     if request.continues is not None and start.entry is None:
         start = replace(start, otherwise=entry_of(root_folder(start.project), request.continues))
     prepared = prepare(start, host.tell, host.consent, partial(_require_all, request))
-    keeps = (prepared.root / MANIFEST).is_file() and request.journal
+    keeps = (prepared.root / MANIFEST).is_file() and not request.no_journal
     paths, attached = _files(request, prepared.folders.root)
     plan = prepared.plan(
         models=chosen_models(prepared.graph, request.models, environ),
@@ -233,7 +257,7 @@ def run(request: RunRequest, host: Host) -> EndedRun:
     if request.continues is not None:
         plan = continuing(plan, request.continues, environ, keeps=keeps)
     answering = host.approving(prepared.graph)
-    if not request.journal:
+    if request.no_journal:
         host.tell("no journal is kept: this run cannot be resumed, replayed or audited")
     if request.later and not keeps:
         raise LlmdoError("`--approvals later` needs a journal, in which the questions wait")

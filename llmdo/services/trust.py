@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from llmdo.base.request_fields import option
 from llmdo.base.values import dataclass, field
 from llmdo.graph.inventory import Inventory, InventoryItem
-from llmdo.services.root import root_folder
+from llmdo.services.root import PROJECT, root_folder
 from llmdo.workspace import project as projects
 from llmdo.workspace.extensions import REFUSED
 from llmdo.workspace.root import MANIFEST
@@ -31,8 +32,10 @@ __all__ = [
 class TrustRequest:
     """Which workspace, and how far it is trusted."""
 
-    project: str | None = None
-    kind: Literal["content", "folder"] = "content"
+    folder: bool = field(
+        default=False, metadata=option("Trust the folder whatever becomes of it, until --forget.")
+    )
+    project: str | None = field(default=None, metadata=PROJECT)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
@@ -59,9 +62,9 @@ def give(request: TrustRequest) -> TrustOutcome:
     question = question_of(graph, root, request.environ)
     record = record_of(request.environ)
     content = digest_of(question.items)
-    known = record.has_folder(root) if request.kind == "folder" else content and record.has_content(content)
-    if question.items or request.kind == "folder":
-        keep(graph, root, question, request.kind, request.environ)
+    known = record.has_folder(root) if request.folder else content and record.has_content(content)
+    if question.items or request.folder:
+        keep(graph, root, question, "folder" if request.folder else "content", request.environ)
     refused = tuple(each for each in project.workspace.problems if each.code == REFUSED)
     return TrustOutcome(question=question, is_new=not known, refused=refused)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 from llmdo.base import values
 from llmdo.base.request_fields import argument, option
 from llmdo.cli import options, requests
+from llmdo.cli.app import command_line
 
 GIVEN: list[tuple[object, ...]] = []
 
@@ -34,7 +36,13 @@ class Wanted(Place):
     words: tuple[str, ...] = values.field(default=(), metadata=option("More.", metavar="WORD"))
     kind: Literal["big", "small"] = values.field(default="small", metadata=option("Which."))
     dry_run: bool = values.field(default=False, metadata=option("Only look."))
-    most: int | None = values.field(default=None, metadata=option("How many.", "--most", "-m", least=0))
+    most: int | None = values.field(
+        default=None, metadata=option("How many.", "--most", "-m", least=0, most=9)
+    )
+    paths: Sequence[str] = values.field(default=(), metadata=option("Where.", "--path"))
+    perhaps: Literal["yes", "no"] | None = values.field(default=None, metadata=option("Or not."))
+    loud: int = values.field(default=0, metadata=option("Tell more.", "--loud", "-l", counted=True))
+    inner: bool = values.field(default=False, metadata=option("Its own.", hidden=True))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +58,12 @@ def look(request: Wanted, format: Annotated[Literal["text", "json"], option("How
     return 0
 
 
+def peek(request: Wanted) -> int:
+    """Peek at it."""
+    GIVEN.append((request,))
+    return 0
+
+
 def say(request: Standard) -> int:
     """Say it."""
     GIVEN.append((request,))
@@ -61,6 +75,7 @@ def app() -> typer.Typer:
     GIVEN.clear()
     made = typer.Typer(add_completion=False, rich_markup_mode=None)
     requests.add(made, look, also=(options.WITH_STORE,))
+    requests.add(made, peek, without=("kind", "words"))
     requests.add(made, say, "speak")
     return made
 
@@ -93,7 +108,17 @@ def test_what_is_left_out_has_the_default_of_its_field(app: typer.Typer) -> None
     assert GIVEN[1:] == [(Standard(word="yes"),)]
 
 
-@pytest.mark.parametrize("words", [["look"], ["look", "x", "--kind", "odd"], ["look", "x", "-m", "-1"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["look"],
+        ["look", "x", "--kind", "odd"],
+        ["look", "x", "-m", "-1"],
+        ["look", "x", "-m", "10"],
+        ["look", "x", "--perhaps", "so"],
+        ["peek", "x", "--kind", "big"],
+    ],
+)
 def test_a_wrong_word_is_refused_before_the_command(app: typer.Typer, words: list[str]) -> None:
     assert CliRunner().invoke(app, words).exit_code == 2
     assert GIVEN == []
@@ -107,3 +132,30 @@ def test_help_has_the_words_of_the_fields_and_the_folder_last(app: typer.Typer) 
     ]
     assert places == sorted(places)
     assert "environ" not in text
+    assert "Its own." not in text
+
+
+def test_an_option_is_counted_repeated_left_out_or_hidden(app: typer.Typer) -> None:
+    words = ["peek", "x", "-ll", "--path", "a", "--path", "b", "--perhaps", "no", "--inner", "--project", "p"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    wanted = Wanted(name="x", loud=2, paths=("a", "b"), perhaps="no", inner=True, root=Path("p"))
+    assert [(wanted,)] == GIVEN
+
+
+BY_HAND = {"runs": "it lists unless another word follows, which the command-line library alone knows"}
+"""Commands that `requests.add` does not make, with the reason."""
+
+
+def made_by_hand(app: typer.Typer, path: str = "") -> Iterator[str]:
+    """The names of the commands of `app`, and below it, whose options are not those of requests."""
+    named = [(each.name or "", each.callback) for each in app.registered_commands]
+    if app.registered_callback:
+        yield path.strip()
+    yield from (f"{path}{name}" for name, made in named if made and made.__module__ != requests.__name__)
+    for group in app.registered_groups:
+        if group.typer_instance:
+            yield from made_by_hand(group.typer_instance, f"{path}{group.name} ")
+
+
+def test_every_command_is_made_of_requests_or_says_why_not() -> None:
+    assert set(made_by_hand(command_line())) == set(BY_HAND)

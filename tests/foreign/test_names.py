@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from llmdo import foreign
-from llmdo.cli.options import Origin
 from llmdo.extensions.spec import AUTO
 from llmdo.foreign.known import formats
 from llmdo.reach.paths import origins_of, rows_to, target_of
 from llmdo.render.reach import capability
+from llmdo.services.root import ORIGIN
 from tests.foreign.test_cases import ALL, CASES, format_of
 
 
@@ -40,7 +39,7 @@ def test_a_server_is_there_although_calls_of_another_one_are_milder() -> None:
 def test_help_readme_and_documentation_name_every_format() -> None:
     forms = [*formats(), AUTO]
     root = Path(__file__).parents[2]
-    option = get_args(Origin)[1].help
+    option = ORIGIN["option"].help
     assert f"{', '.join(forms[:-1])} or {forms[-1]}." in option
     assert f"--from {'|'.join(forms)} DIR" in (root / "README.md").read_text(encoding="utf-8")
     rows = re.findall(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from llmdo.base.diagnostic import CODES, LlmdoError, finding
 from llmdo.checks import documentation
-from llmdo.cli.commands.check import CheckFormat
+from llmdo.cli.tables import COMMANDS
 from llmdo.render.formats import FOR_PEOPLE, Format, rendered
 from llmdo.render.github import MAX_SUMMARY, step_summary
 from llmdo.render.report import Report
@@ -28,7 +28,7 @@ FAILED = Report(error=LlmdoError(HOSTILE, hint=HOSTILE))
 
 
 def test_the_names_of_the_formats_are_the_same_everywhere() -> None:
-    assert get_args(Format) == tuple(CheckFormat)
+    assert get_args(Format) == COMMANDS["check"]["--format"]
 
 
 def parsed(form: Format, text: str) -> Any:

@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 import os
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Optional
+from pathlib import Path  # noqa: TC003  # the annotations are read
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from llmdo.cli import options, quick
-from llmdo.cli.console import put, say
-from llmdo.services.root import root_folder
+from llmdo import scaffold
+from llmdo.base.request_fields import argument, option
+from llmdo.base.values import dataclass, field
+from llmdo.cli import quick, requests
+from llmdo.cli.console import FINE, put, say
+from llmdo.services.root import ROOT
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from llmdo.scaffold import WorkspaceEdit
 
-Name = Annotated[str, typer.Argument(metavar="NAME")]
-Alias = Annotated[str, typer.Argument(metavar="ALIAS", help="What prompts say; a folder ends in /.")]
-Capability = Annotated[
-    str, typer.Argument(metavar="CAPABILITY", help="Perhaps with a scope: fs.write:reports/**")
-]
+Name = Annotated[str, argument("NAME", "")]
+Alias = Annotated[str, argument("ALIAS", "What prompts say; a folder ends in /.")]
+Capability = Annotated[str, argument("CAPABILITY", "Perhaps with a scope: fs.write:reports/**")]
+Names = tuple[str, ...]
+HELP = {
+    "add": "Add something to llmdo.toml; comments and layout stay.",
+    "remove": "Remove something from llmdo.toml, unless a name would be left dangling.",
+}
 
 
-class Decision(StrEnum):
-    """The decision of a rule."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditedWorkspace:
+    """The workspace of an edit, and whether its lock stays behind."""
 
-    allowed = "allowed"
-    needs_approval = "needs_approval"
-    blocked = "blocked"
-
-
-add = typer.Typer(help="Add something to llmdo.toml; comments and layout stay.")
-remove = typer.Typer(help="Remove something from llmdo.toml, unless a name would be left dangling.")
+    root: Path = field(metadata=ROOT)
+    frozen: bool = field(
+        default=False, metadata=option("Leave llmdo.lock as it is. Default where CI is set.", last=True)
+    )
 
 
-def report(change: WorkspaceEdit, root: Path, *, frozen: bool = False) -> None:
-    """Prints the paths of written and removed files, and then messages; the lock follows, unless it is `frozen`."""
+def report(change: WorkspaceEdit, where: EditedWorkspace) -> int:
+    """Prints the paths of written and removed files, and then messages; the lock follows, unless it is frozen."""
     from llmdo.services.relocking import after_edit
 
     for path in change.written:
@@ -46,176 +48,114 @@ def report(change: WorkspaceEdit, root: Path, *, frozen: bool = False) -> None:
         put(f"{path} (removed)")
     for line in change.lines:
         say(line)
-    after_edit(root, say, frozen=quick.is_locked(flag=frozen, environ=os.environ))
+    after_edit(where.root, say, frozen=quick.is_locked(flag=where.frozen, environ=os.environ))
+    return FINE
 
 
-@add.command("worker")
 def add_worker(
+    where: EditedWorkspace,
     name: Name,
     toolset: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(
-            "--toolset", metavar="NAME", help="A toolset or a worker that it may use; may be repeated."
-        ),
-    ] = None,
-    description: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--description", metavar="TEXT", help="What its callers' models see."),
-    ] = None,
-    entry: Annotated[bool, typer.Option("--entry", help="It may be started by its own name.")] = False,
-    path: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--path", metavar="FILE", help="Its file, instead of workers/NAME.worker."),
-    ] = None,
-    project: options.Project = None,
-    frozen: options.Frozen = False,
-) -> None:
+        Names, option("A toolset or a worker that it may use; may be repeated.", metavar="NAME")
+    ] = (),
+    description: Annotated[str | None, option("What its callers' models see.", metavar="TEXT")] = None,
+    entry: Annotated[bool, option("It may be started by its own name.")] = False,
+    path: Annotated[str | None, option("Its file, instead of workers/NAME.worker.", metavar="FILE")] = None,
+) -> int:
     """Write a worker file."""
-    from llmdo import scaffold
-
-    root = root_folder(project)
-    toolsets = tuple(toolset or ())
     change = scaffold.add_worker(
-        root, name, toolsets=toolsets, description=description, entry=entry, path=path
+        where.root, name, toolsets=toolset, description=description, entry=entry, path=path
     )
-    report(change, root, frozen=frozen)
+    return report(change, where)
 
 
-@add.command("toolset")
 def add_toolset(
+    where: EditedWorkspace,
     name: Name,
-    python: Annotated[str, typer.Option("--python", metavar="FILE.py:ATTRIBUTE", help="Where it is.")],
-    project: options.Project = None,
-    frozen: options.Frozen = False,
-) -> None:
+    python: Annotated[str, option("Where it is.", metavar="FILE.py:ATTRIBUTE")],
+) -> int:
     """Name a Python toolset."""
-    from llmdo import scaffold
-
-    root = root_folder(project)
-    report(scaffold.add_toolset(root, name, python=python), root, frozen=frozen)
+    return report(scaffold.add_toolset(where.root, name, python=python), where)
 
 
-@add.command("mcp")
 def add_mcp(
+    where: EditedWorkspace,
     name: Name,
     command: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Argument(metavar="[-- COMMAND...]", help="The program that is the server, and its arguments."),
-    ] = None,
-    url: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--url", metavar="URL", help="The address of a remote server, instead."),
-    ] = None,
-    env: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option("--env", metavar="NAME", help="A variable that it is given; may be repeated."),
-    ] = None,
-    project: options.Project = None,
-    frozen: options.Frozen = False,
-) -> None:
+        Names, argument("[-- COMMAND...]", "The program that is the server, and its arguments.")
+    ] = (),
+    url: Annotated[str | None, option("The address of a remote server, instead.", metavar="URL")] = None,
+    env: Annotated[Names, option("A variable that it is given; may be repeated.", metavar="NAME")] = (),
+) -> int:
     """Name an MCP server."""
-    from llmdo import scaffold
-
-    root = root_folder(project)
-    report(
-        scaffold.add_server(root, name, command=command or (), url=url, env=env or ()), root, frozen=frozen
-    )
+    return report(scaffold.add_server(where.root, name, command=command, url=url, env=env), where)
 
 
-@add.command("entry")
 def add_entry(
+    where: EditedWorkspace,
     name: Name,
-    worker: Annotated[str, typer.Option("--worker", metavar="NAME", help="The worker that it starts.")],
+    worker: Annotated[str, option("The worker that it starts.", metavar="NAME")],
     input: Annotated[  # noqa: A002
-        Optional[str],  # noqa: UP045
-        typer.Option("--input", metavar="TEXT", help="The input where a run is given none."),
+        str | None, option("The input where a run is given none.", metavar="TEXT")
     ] = None,
-    project: options.Project = None,
-    frozen: options.Frozen = False,
-) -> None:
+) -> int:
     """Make something that `llmdo run` can start."""
-    from llmdo import scaffold
-
-    root = root_folder(project)
-    report(scaffold.add_entry(root, name, worker=worker, input=input), root, frozen=frozen)
+    return report(scaffold.add_entry(where.root, name, worker=worker, input=input), where)
 
 
-@add.command("path")
 def add_path(
+    where: EditedWorkspace,
     alias: Alias,
-    target: Annotated[str, typer.Argument(metavar="FILE|FOLDER/", help="Where it is in the workspace.")],
-    project: options.Project = None,
-    frozen: options.Frozen = False,
-) -> None:
+    target: Annotated[str, argument("FILE|FOLDER/", "Where it is in the workspace.")],
+) -> int:
     """Map an alias to a file, or a folder to a folder."""
-    from llmdo import scaffold
-
-    root = root_folder(project)
-    report(scaffold.add_path(root, alias, target), root, frozen=frozen)
+    return report(scaffold.add_path(where.root, alias, target), where)
 
 
-@add.command("rule")
 def add_rule(
+    where: EditedWorkspace,
     capability: Capability,
-    decision: Annotated[Decision, typer.Argument(metavar="allowed|needs_approval|blocked")],
-    project: options.Project = None,
-    frozen: options.Frozen = False,
-) -> None:
+    decision: Annotated[
+        Literal["allowed", "needs_approval", "blocked"], argument("allowed|needs_approval|blocked", "")
+    ],
+) -> int:
     """Decide about a capability."""
-    from llmdo import scaffold
-
-    root = root_folder(project)
-    report(scaffold.add_rule(root, capability, decision.value), root, frozen=frozen)
+    return report(scaffold.add_rule(where.root, capability, decision), where)
 
 
-@remove.command("worker")
-def remove_worker(name: Name, project: options.Project = None, frozen: options.Frozen = False) -> None:
+def remove_worker(where: EditedWorkspace, name: Name) -> int:
     """Delete a worker's file, and its path in llmdo.toml."""
-    from llmdo import scaffold
-
-    root = root_folder(project)
-    report(scaffold.remove_worker(root, name), root, frozen=frozen)
+    return report(scaffold.remove_worker(where.root, name), where)
 
 
-@remove.command("toolset")
-def remove_toolset(name: Name, project: options.Project = None, frozen: options.Frozen = False) -> None:
+def remove_toolset(where: EditedWorkspace, name: Name) -> int:
     """Remove a toolset's table; its Python file stays."""
-    from llmdo import scaffold
-
-    root = root_folder(project)
-    report(scaffold.remove_toolset(root, name), root, frozen=frozen)
+    return report(scaffold.remove_toolset(where.root, name), where)
 
 
-@remove.command("entry")
-def remove_entry(name: Name, project: options.Project = None, frozen: options.Frozen = False) -> None:
+def remove_entry(where: EditedWorkspace, name: Name) -> int:
     """Remove an entry."""
-    from llmdo import scaffold
-
-    root = root_folder(project)
-    report(scaffold.remove_entry(root, name), root, frozen=frozen)
+    return report(scaffold.remove_entry(where.root, name), where)
 
 
-@remove.command("path")
-def remove_path(alias: Alias, project: options.Project = None, frozen: options.Frozen = False) -> None:
+def remove_path(where: EditedWorkspace, alias: Alias) -> int:
     """Remove an alias."""
-    from llmdo import scaffold
-
-    root = root_folder(project)
-    report(scaffold.remove_path(root, alias), root, frozen=frozen)
+    return report(scaffold.remove_path(where.root, alias), where)
 
 
-@remove.command("rule")
-def remove_rule(
-    capability: Capability, project: options.Project = None, frozen: options.Frozen = False
-) -> None:
+def remove_rule(where: EditedWorkspace, capability: Capability) -> int:
     """Remove a rule."""
-    from llmdo import scaffold
-
-    root = root_folder(project)
-    report(scaffold.remove_rule(root, capability), root, frozen=frozen)
+    return report(scaffold.remove_rule(where.root, capability), where)
 
 
 def add_to(app: typer.Typer) -> None:
     """Makes the commands known."""
-    app.add_typer(add, name="add")
-    app.add_typer(remove, name="remove")
+    commands = {
+        "add": (add_worker, add_toolset, add_mcp, add_entry, add_path, add_rule),
+        "remove": (remove_worker, remove_toolset, remove_entry, remove_path, remove_rule),
+    }
+    for name, below in commands.items():
+        group = typer.Typer(help=HELP[name])
+        for command in below:
+            requests.add(group, command, command.__name__.removeprefix(f"{name}_"))
+        app.add_typer(group, name=name)

@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 import os
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from llmdo.base.request_fields import argument, option
+from llmdo.cli import quick, requests
+from llmdo.cli.console import FINE, put, say
 
-from llmdo.cli import quick
-from llmdo.cli.console import put, say
-
-
-class Template(StrEnum):
-    """The templates of `llmdo init`."""
-
-    minimal = "minimal"
-    delegation = "delegation"
-    tools = "tools"
-    chat = "chat"
-    service = "service"
+if TYPE_CHECKING:
+    import typer
 
 
 def init(
-    directory: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="The folder; created if needed.")
-    ] = Path(),
-    template: Annotated[Template, typer.Option(help="What to start from.")] = Template.minimal,
-    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
-) -> None:
+    directory: Annotated[Path, argument("[DIR]", "The folder; created if needed.")] = Path(),
+    template: Annotated[
+        Literal["minimal", "delegation", "tools", "chat", "service"], option("What to start from.")
+    ] = "minimal",
+    force: Annotated[bool, option("Replace existing files.")] = False,
+) -> int:
     """Start a workspace."""
     from llmdo import scaffold
     from llmdo.services.relocking import after_init
 
-    written = scaffold.init(directory, template.value, force=force)
+    written = scaffold.init(directory, template, force=force)
     for path in written:
         put(str(path))
     _trust(directory, written)
     after_init(directory, say, frozen=quick.is_locked(flag=False, environ=os.environ))
-    say(f"a workspace from the template `{template.value}`; next: llmdo check, llmdo run")
+    say(f"a workspace from the template `{template}`; next: llmdo check, llmdo run")
+    return FINE
 
 
 def _trust(directory: Path, written: tuple[str, ...]) -> None:
@@ -55,4 +47,4 @@ def _trust(directory: Path, written: tuple[str, ...]) -> None:
 
 def add_to(app: typer.Typer) -> None:
     """Makes the command known."""
-    app.command()(init)
+    requests.add(app, init)

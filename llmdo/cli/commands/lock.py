@@ -5,56 +5,37 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from llmdo.cli import options  # typer reads the annotations
+from llmdo.base.request_fields import option
+from llmdo.base.values import replace
+from llmdo.cli import options, requests
 from llmdo.cli.console import CANNOT_GO_ON, FINDINGS, FINE, say
+from llmdo.services import lock as service
+from llmdo.services.root import Workspaces  # noqa: TC001  # the annotations are read
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from llmdo.services.lock import LockOutcome
+    import typer
 
 
 def lock(
-    project: options.Projects = None,
-    everything: options.AllProjects = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Derive everything again and compare; write nothing.")
-    ] = False,
-    refresh: Annotated[
-        bool,
-        typer.Option("--refresh", help="Import every toolset module again: its libraries may have changed."),
-    ] = False,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Ask no MCP server; keep what the lock knows of them.")
-    ] = False,
-    allow_downgrade: Annotated[
-        bool, typer.Option("--allow-downgrade", help="Overwrite even a lock that a newer llmdo wrote.")
-    ] = False,
-    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Name every item that changed.")] = False,
+    request: service.LockRequest,
+    where: Workspaces,
+    verbose: Annotated[bool, option("Name every item that changed.", "-v", "--verbose")] = False,
 ) -> int:
     """Write llmdo.lock: the resolved graph. Imports toolset modules and asks MCP servers, in child processes."""
-    from llmdo.base.values import replace
     from llmdo.cli import workspaces
     from llmdo.cli.trusting import consent_here
-    from llmdo.services import lock as service
 
-    first = project[0] if project else None
-    request = service.LockRequest(
-        project=first, check=check, refresh=refresh, offline=offline, allow_downgrade=allow_downgrade
-    )
-
-    def work(root: Path | None = None) -> int:
-        located = replace(request, project=str(root)) if root else request
+    def work(root: str | Path | None) -> int:
+        located = replace(request, project=str(root) if root else None)
         return _report(service.lock(located, say, consent_here()), verbose=verbose)
 
-    roots = options.several(project, everything=everything)
-    return workspaces.each(roots, work) if roots else work()
+    roots = where.roots
+    return workspaces.each(roots, work) if roots else work(where.first)
 
 
-def _report(outcome: LockOutcome, *, verbose: bool) -> int:
+def _report(outcome: service.LockOutcome, *, verbose: bool) -> int:
     """Prints the result of locking, and returns the exit code."""
     from llmdo.cli.check import show_findings
     from llmdo.render import drift
@@ -73,4 +54,4 @@ def _report(outcome: LockOutcome, *, verbose: bool) -> int:
 
 def add_to(app: typer.Typer) -> None:
     """Makes the command known."""
-    app.command()(lock)
+    requests.add(app, lock, also=(options.WITH_TRUST,))

@@ -1,7 +1,11 @@
-"""`llmdo runs` with its subcommands, and `llmdo audit`: what happened in the past."""
+"""`llmdo runs` with its subcommands, and `llmdo audit`: what happened in the past.
+
+`runs` alone is the one command whose options are written by hand: it has to know whether another word follows.
+"""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path  # noqa: TC003  # the annotations are read
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,7 +17,7 @@ from llmdo.cli import options, requests
 from llmdo.cli.console import FINDINGS, FINE, put, say
 from llmdo.journal.totals import By  # noqa: TC001
 from llmdo.services import runs as service
-from llmdo.services.root import ROOT, RUN, root_folder
+from llmdo.services.root import PROJECT, ROOT, RUN, root_folder
 from llmdo.services.runs import RunsRequest
 
 if TYPE_CHECKING:
@@ -23,9 +27,18 @@ FORMAT = option("How it is printed.")
 PRINTED = option("How they are printed.", "--format")
 FILE = "FILE.sqlite"
 
+Project = Annotated[str | None, requests.info("project", PROJECT)]
 EntryOf = Annotated[str | None, requests.info_of(RunsRequest, "entry")]
 Status = Annotated[str | None, requests.info_of(RunsRequest, "status")]
 Limit = Annotated[int, requests.info_of(RunsRequest, "limit")]
+
+
+class ListFormat(StrEnum):
+    """How the list is printed."""
+
+    text = "text"
+    json = "json"
+
 
 runs = typer.Typer(invoke_without_command=True)
 
@@ -33,12 +46,12 @@ runs = typer.Typer(invoke_without_command=True)
 @runs.callback()
 def default(
     ctx: typer.Context,
-    project: options.Project = None,
+    project: Project = None,
     store: options.Store = None,
     entry: EntryOf = None,
     status: Status = None,
     limit: Limit = 20,
-    form: Annotated[options.PlainFormat, requests.info("form", PRINTED)] = options.PlainFormat.text,
+    form: Annotated[ListFormat, requests.info("form", PRINTED)] = ListFormat.text,
 ) -> int:
     """The runs of the past: list them, look into one, remove old ones. Alone, it lists the last ones."""
     if not ctx.invoked_subcommand:

@@ -3,49 +3,43 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path  # noqa: TC003  # typer reads the annotations
-from typing import TYPE_CHECKING, Annotated, Optional
-
-import typer
+from pathlib import Path  # noqa: TC003  # the annotations are read
+from typing import TYPE_CHECKING, Annotated
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.cli import options  # noqa: TC001  # typer reads the annotations
+from llmdo.base.request_fields import argument, option
+from llmdo.cli import requests
 from llmdo.cli.console import FINE, put, say
+from llmdo.services import trust as service
 
 if TYPE_CHECKING:
-    from llmdo.services.trust import TrustOutcome
+    import typer
 
 
 def trust(
+    request: service.TrustRequest,
     directory: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Argument(metavar="[DIR]", help="With --forget: a folder, also one that is gone."),
+        Path | None, argument("[DIR]", "With --forget: a folder, also one that is gone.")
     ] = None,
-    folder: Annotated[
-        bool, typer.Option("--folder", help="Trust the folder whatever becomes of it, until --forget.")
-    ] = False,
-    listed: Annotated[bool, typer.Option("--list", help="List the recorded answers.")] = False,
-    forget: Annotated[bool, typer.Option("--forget", help="Take back the answers for a workspace.")] = False,
-    whole: Annotated[bool, typer.Option("-v", "--verbose", help="Show all of long files.")] = False,
-    project: options.Project = None,
+    listed: Annotated[bool, option("List the recorded answers.", "--list")] = False,
+    forget: Annotated[bool, option("Take back the answers for a workspace.")] = False,
+    whole: Annotated[bool, option("Show all of long files.", "-v", "--verbose")] = False,
 ) -> int:
     """Show what a workspace would run on this machine, its code, MCP servers and shell rules, and trust it as it is."""
     from llmdo.render import trust as render
-    from llmdo.services import trust as service
 
-    if listed + forget + folder > 1 or (directory and not forget):
+    if listed + forget + request.folder > 1 or (directory and not forget):
         raise LlmdoError("`--list`, `--forget [DIR]` and `--folder` cannot be combined")
     if listed:
         put("\n".join(render.listed(service.answers(os.environ))) or "no answers are recorded")
     elif forget:
-        say(f"{service.forget(directory, project, os.environ)} forgotten")
+        say(f"{service.forget(directory, request.project, os.environ)} forgotten")
     else:
-        request = service.TrustRequest(project=project, kind="folder" if folder else "content")
-        _report(service.give(request), is_folder=folder, whole=whole)
+        _report(service.give(request), is_folder=request.folder, whole=whole)
     return FINE
 
 
-def _report(outcome: TrustOutcome, *, is_folder: bool, whole: bool) -> None:
+def _report(outcome: service.TrustOutcome, *, is_folder: bool, whole: bool) -> None:
     """Prints the trusted code."""
     from llmdo.render import trust as render
 
@@ -63,4 +57,4 @@ def _report(outcome: TrustOutcome, *, is_folder: bool, whole: bool) -> None:
 
 def add_to(app: typer.Typer) -> None:
     """Makes the command known."""
-    app.command()(trust)
+    requests.add(app, trust)

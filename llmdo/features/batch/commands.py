@@ -7,17 +7,16 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.request_fields import argument, option
 from llmdo.base.values import in_json, utc_milliseconds
 from llmdo.features.batch.inputs import InputChoice, items_of, require_distinct
-from llmdo.features.batch.item_run import name_of
-from llmdo.features.batch.queueing import cancel_all, queue_again, take_up
+from llmdo.features.batch.queueing import Unsure, cancel_all, queue_again, take_up
 from llmdo.features.batch.scheduling import BatchBounds, Draining, work_off
 from llmdo.features.batch.unsettled import REBIND, UNBOUND
 from llmdo.graph.toolkit import reachable
@@ -26,6 +25,7 @@ from llmdo.journal.binding import reached
 from llmdo.journal.items import ENDED, STATES, Batch
 from llmdo.journal.opening import batches_of, runs_of
 from llmdo.journal.secrets import Known
+from llmdo.services.root import DEBUG, MAX_DEPTH, MODELS, ROOT
 from llmdo.services.run import EntryRequest, chosen_models, prepare, require_models
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import lock, personal
@@ -37,13 +37,15 @@ if TYPE_CHECKING:
 
     from llmdo.base.values import Json
     from llmdo.features.batch.item_run import ItemRefusal
-    from llmdo.features.batch.queueing import Unsure
     from llmdo.features.batch.rows import Rows
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.journal.items import BatchItem, BatchStore, BatchUsage, NewItem, Result, State
     from llmdo.services.plan import Approving
     from llmdo.services.run import PreparedRun
     from llmdo.workspace.trust import Consent
+
+
+BATCH = argument("BATCH", "A batch's id, a unique start or end of one, or `last`.")
 
 
 class PuttingHost(Protocol):
@@ -87,52 +89,26 @@ class Working:
     """The settings for working off the items of a batch."""
 
     bounds: BatchBounds = field(default_factory=BatchBounds)
-    out: str | None = None
-    """The file of the rows; None: that of the batch, if it has one."""
-    debug: bool = False
+    out: str | None = field(
+        default=None,
+        metadata=option("A row for each item as it ends; of a key, the last counts.", metavar="FILE.jsonl"),
+    )
+    """None: the file of the batch, if it has one."""
+    debug: bool = field(default=False, metadata=DEBUG)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     refused: Mapping[str, ItemRefusal] = field(default_factory=dict)
     """Refusals by the key of their item."""
-
-
-def bounds(
-    jobs: int, limit: int | None = None, max_failures: int | None = None, budget: str | None = None
-) -> BatchBounds:
-    """The bounds of a batch from the command line.
-
-    Raises:
-        LlmdoError: The budget is not a number above 0.
-    """
-    try:
-        most = None if budget is None else Decimal(budget)
-    except InvalidOperation:
-        most = Decimal(0)
-    if most is not None and not (most.is_finite() and most > 0):
-        raise LlmdoError(f"`--budget-usd {budget}` is not a number above 0")
-    return BatchBounds(jobs=jobs, items=limit, failures=max_failures, budget_usd=most)
-
-
-def inputs(file: str | None, key: str | None, template: str | None) -> InputChoice:
-    """The inputs of a batch from the command line.
-
-    Raises:
-        LlmdoError: There are none.
-    """
-    if file is None:
-        raise LlmdoError("`--inputs` is missing", hint="--inputs 'in/*.md', a FILE.jsonl or FILE.csv, or -")
-    return InputChoice(inputs=file, key=key, template=template)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRequest:
     """A batch to put in and to work off."""
 
-    start: EntryRequest
-    inputs: InputChoice | tuple[NewItem, ...]
+    start: EntryRequest = field(default_factory=EntryRequest)
+    inputs: InputChoice | tuple[NewItem, ...] = ()
     """The choice of inputs, or the items themselves."""
-    models: tuple[str, ...] = ()
-    """MODEL or WORKER=MODEL each."""
-    max_depth: int | None = None
+    models: tuple[str, ...] = field(default=(), metadata=MODELS)
+    max_depth: int | None = field(default=None, metadata=MAX_DEPTH)
     settings: Mapping[str, Json] = field(default_factory=dict)
     """Further settings to keep with the batch."""
     working: Working = field(default_factory=Working)
@@ -148,16 +124,26 @@ class BatchRequest:
 class ContinuedBatch:
     """A batch to resume."""
 
-    root: Path
-    batch: str
-    failed: bool = False
-    """Whether failed and refused items are retried."""
-    items: tuple[str, ...] = ()
-    """The keys of the items to retry; all if empty."""
-    unsure: Unsure | None = None
-    """The decision on unfinished calls, by which unsure items resume; None: they stay unsure."""
-    rebind: bool = False
-    """Whether items that have not begun run with the current workspace."""
+    root: Path = field(metadata=ROOT)
+    batch: str = field(metadata=BATCH)
+    failed: bool = field(
+        default=False,
+        metadata=option("Those that failed or were refused. Default where nothing is named."),
+    )
+    keys: tuple[str, ...] = field(
+        default=(),
+        metadata=option("Of those that failed, this one; may be repeated.", "--item", metavar="KEY"),
+    )
+    unsure: Unsure | None = field(
+        default=None,
+        metadata=option(
+            "Those with calls that may have taken effect: run these again, or tell models that nobody knows."
+        ),
+    )
+    """None: they stay unsure."""
+    rebind: bool = field(
+        default=False, metadata=option("Run what has not begun with what the workspace is now.")
+    )
     prepared: PreparedRun | None = None
     """The prepared run, if it is not the current workspace."""
     working: Working = field(default_factory=Working)
@@ -272,7 +258,7 @@ def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
         elif now != batch.lock and store.counts().get("queued"):
             raise LlmdoError(UNBOUND, hint=REBIND)
         runs = runs_of(request.root, request.working.environ)
-        queue_again(store, runs, failed=request.failed, items=request.items, unsure=request.unsure)
+        queue_again(store, runs, failed=request.failed, items=request.keys, unsure=request.unsure)
         is_bound = request.rebind or now == batch.lock
         return _work(store, prepared, request.working, host, is_bound=is_bound)
 
@@ -411,6 +397,8 @@ def _placed(
     Raises:
         LlmdoError: An input is missing, or holds a secret of the environment: a batch keeps its inputs.
     """
+    from llmdo.features.batch.item_run import name_of  # which takes a second
+
     known = Known.of(environ)
     for item in items:
         if item.input is None and default is None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Optional, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Protocol, cast
 
-import typer
-
+from llmdo.base.request_fields import option
 from llmdo.cli.options import keep_in
 from llmdo.services.queue import queue
 
@@ -86,12 +85,10 @@ def _of_fleet(address: str | None) -> str | None:
     return named
 
 
-Fleet = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(
-        "--fleet",
-        metavar="URL",
-        callback=_of_fleet,
-        help="The PostgreSQL database by which workers on many machines share the work; `-`: that of LLMDO_STORE.",
-    ),
-]
+FLEET = option(
+    "The PostgreSQL database by which workers on many machines share the work; `-`: that of LLMDO_STORE.",
+    "--fleet",
+    metavar="URL",
+    by=_of_fleet,
+)
+Fleet = Annotated[str | None, FLEET]

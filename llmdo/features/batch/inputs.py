@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
-from llmdo.base.values import dataclass
+from llmdo.base.request_fields import option
+from llmdo.base.values import dataclass, field
 from llmdo.journal.items import NewItem
 from llmdo.syntax.globs import is_pattern
 from llmdo.toolsets.media import text_of
@@ -29,16 +30,40 @@ RECORDS = (".jsonl", ".ndjson", ".csv")
 """The endings of files with one item per line."""
 
 
+def _required(inputs: str | None) -> str:
+    """The inputs that a person names.
+
+    Raises:
+        LlmdoError: There are none.
+    """
+    if inputs is None:
+        raise LlmdoError("`--inputs` is missing", hint="--inputs 'in/*.md', a FILE.jsonl or FILE.csv, or -")
+    return inputs
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputChoice:
     """How inputs become items."""
 
-    inputs: str
-    """A glob or a path of files, a file of records, or `-`: JSON Lines on standard input."""
-    key: str | None = None
-    """The field of a record that is its key; by default the number of its line."""
-    template: str | None = None
-    """The text of each input, with `{FIELD}` for a field of its record; of a file `path`, `name`, `stem`, `text`."""
+    inputs: str = field(
+        metadata=option(
+            "A glob in quotes, a FILE.jsonl or FILE.csv with a record a line, or - for JSON lines on stdin.",
+            metavar="FILES",
+            by=_required,
+        )
+    )
+    key: str | None = field(
+        default=None,
+        metadata=option("The field of a record that is its key; else its line is.", metavar="FIELD"),
+    )
+    template: str | None = field(
+        default=None,
+        metadata=option(
+            "The text of each input, with {FIELD} of its record; of files {path}, {name}, {stem}, {text}.",
+            "--input",
+            metavar="TEMPLATE",
+        ),
+    )
     attaches: bool = False
     """Whether files are attached instead of being the input themselves."""
 

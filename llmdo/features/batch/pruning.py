@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path  # noqa: TC003  # the annotations of a request are read
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.request_fields import argument, option
 from llmdo.features.batch.fleets import fleet_queue
 from llmdo.journal.items import OPEN
 from llmdo.journal.opening import address_of, batches_of
 from llmdo.services.retention import retention
+from llmdo.services.root import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from llmdo.journal.items import Batches
     from llmdo.services.root import Tell
@@ -26,12 +28,22 @@ if TYPE_CHECKING:
 class BatchPruneRequest:
     """The batches to remove: some, or all without open items except the last ones."""
 
-    root: Path
-    batches: tuple[str, ...] = ()
-    keep: int | None = None
-    older_than: int | None = None
+    root: Path = field(metadata=ROOT)
+    batches: tuple[str, ...] = field(default=(), metadata=argument("[BATCH]...", "Only these batches."))
+    keep: int | None = field(
+        default=None,
+        metadata=option(
+            "How many of the latest batches to keep; without a number, 20 or as `keep-batches-days` says.",
+            metavar="N",
+            least=0,
+        ),
+    )
+    older_than: int | None = field(
+        default=None,
+        metadata=option("Only batches that were put in before then.", metavar="DAYS", least=0),
+    )
     """Days since they were put in; if both are None, the manifest decides."""
-    dry_run: bool = False
+    dry_run: bool = field(default=False, metadata=option("Only list them."))
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 

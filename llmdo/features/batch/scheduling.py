@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from decimal import Decimal  # noqa: TC003  # a field's type
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.request_fields import option
 from llmdo.features.batch.queueing import has
 from llmdo.journal.items import Result
 
@@ -30,18 +32,48 @@ UNPRICED = (
 )
 
 
+JOBS = option("How many items are worked on at a time.", least=1, most=1000)
+
+
+def budget(text: str | None) -> Decimal | None:
+    """The cost that a person allows, if one is named.
+
+    Raises:
+        LlmdoError: It is not a number above 0.
+    """
+    if text is None:
+        return None
+    try:
+        most = Decimal(text)
+    except InvalidOperation:
+        most = Decimal(0)
+    if not (most.is_finite() and most > 0):
+        raise LlmdoError(f"`--budget-usd {text}` is not a number above 0")
+    return most
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchBounds:
     """The bounds that end a batch early; items that have begun are finished."""
 
-    jobs: int = 8
-    """Items that are worked on at a time."""
-    items: int | None = None
-    """Items that are begun."""
-    failures: int | None = None
-    """Failed items of the batch before nothing more begins."""
-    budget_usd: Decimal | None = None
-    """The cost of the batch before nothing more begins."""
+    jobs: int = field(default=8, metadata=JOBS)
+    budget_usd: Decimal | None = field(
+        default=None,
+        metadata=option(
+            "Begin nothing more once the batch has cost that; what has begun may add `--jobs` times an entry's limit.",
+            metavar="X",
+            by=budget,
+        ),
+    )
+    failures: int | None = field(
+        default=None,
+        metadata=option(
+            "Begin nothing more once N items have failed.", "--max-failures", metavar="N", least=1
+        ),
+    )
+    items: int | None = field(
+        default=None, metadata=option("Begin at most N items now.", "--limit", metavar="N", least=1)
+    )
 
 
 @dataclass(slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.request_fields import option
 from llmdo.graph import offers, toolkit
 from llmdo.journal.opening import runs_of
 from llmdo.journal.secrets import Known
@@ -14,7 +15,7 @@ from llmdo.journal.unsettled import unsettled
 from llmdo.services.continuing import end_of, entry_of
 from llmdo.services.plan import ResumeRequest, execute
 from llmdo.services.resume_replay import resume
-from llmdo.services.root import root_folder
+from llmdo.services.root import DEBUG, MODELS, root_folder
 from llmdo.services.run import EntryRequest, PreparedRun, chosen_models, prepare
 from llmdo.workspace.root import MANIFEST
 
@@ -33,12 +34,13 @@ if TYPE_CHECKING:
 class ChatRequest:
     """The entry of a conversation, and how it begins."""
 
-    start: EntryRequest
-    models: tuple[str, ...] = ()
-    """MODEL or WORKER=MODEL each."""
-    continues: str | None = None
-    """The run that it continues."""
-    debug: bool = False
+    start: EntryRequest = field(default_factory=EntryRequest)
+    continues: str | None = field(
+        default=None,
+        metadata=option("Go on with an earlier chat or run, or with the last.", "--continue", metavar="RUN"),
+    )
+    models: tuple[str, ...] = field(default=(), metadata=MODELS)
+    debug: bool = field(default=False, metadata=DEBUG)
 
 
 class Chat:

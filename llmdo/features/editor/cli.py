@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.cli import requests
 from llmdo.cli.console import FINE, say
 
 if TYPE_CHECKING:
@@ -29,4 +30,4 @@ def lsp() -> int:
 
 def add_to(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command()(lsp)
+    requests.add(app, lsp)

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.request_fields import argument, option
 from llmdo.features.batch import commands as batches
 from llmdo.features.batch.scheduling import BatchBounds
 from llmdo.features.evaluation import recording as recordings
@@ -23,7 +24,7 @@ from llmdo.features.evaluation.running import Conditions, run_all
 from llmdo.features.evaluation.suite import judging_entry
 from llmdo.journal.opening import runs_of
 from llmdo.services.diff import WORKTREE
-from llmdo.services.root import root_folder
+from llmdo.services.root import DEBUG, LOCKED, PROJECT, root_folder
 from llmdo.services.run import chosen_models, require_models
 from llmdo.services.soundness import require_sound
 from llmdo.workspace import project as projects
@@ -53,8 +54,8 @@ class EvalWorking:
 
     bounds: BatchBounds = field(default_factory=BatchBounds)
     """Bounds of all runs together."""
-    locked: bool = False
-    debug: bool = False
+    locked: bool = field(default=False, metadata=LOCKED)
+    debug: bool = field(default=False, metadata=DEBUG)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
@@ -62,21 +63,39 @@ class EvalWorking:
 class EvalVariants:
     """The variants to compare: every revision with every model."""
 
-    models: tuple[str, ...] = ()
-    """MODEL or WORKER=MODEL each, or several of them separated by commas; none: as the files say."""
-    revisions: str | None = None
-    """`A..B`: workers and manifest of these revisions."""
-    sources: tuple[str, ...] = ()
-    """The revisions whose Python is run."""
-    recorded: bool = False
-    """Whether models answer from the recording."""
+    models: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "Run all cases with this model, beside those of other `--model`; a comma joins several workers'.",
+            "--model",
+            metavar="[WORKER=]MODEL",
+        ),
+    )
+    """None: as the files say."""
+    revisions: str | None = field(
+        default=None,
+        metadata=option(
+            "Run all cases with workers and manifest of both revisions; `worktree` is the folder as it is.",
+            "--rev",
+            metavar="A..B",
+        ),
+    )
+    sources: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "Run the Python of this revision too, where it is not the workspace's.", metavar="REV"
+        ),
+    )
+    recorded: bool = field(
+        default=False, metadata=option("Have that answer instead of models: no key, nothing spent.")
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalTerms:
     """The terms on which an evaluation begins or resumes."""
 
-    project: str | None = None
+    project: str | None = field(default=None, metadata=PROJECT)
     gate: EvalGate = field(default_factory=EvalGate)
     working: EvalWorking = field(default_factory=EvalWorking)
 
@@ -85,15 +104,22 @@ class EvalTerms:
 class EvalRequest:
     """A new evaluation."""
 
-    name: str | None = None
-    """None: the only eval there is."""
+    name: str | None = field(
+        default=None,
+        metadata=argument("[NAME]", "The eval in evals/NAME.yaml; the only one where left out."),
+    )
     terms: EvalTerms = field(default_factory=EvalTerms)
     variants: EvalVariants = field(default_factory=EvalVariants)
-    repeat: int = 1
-    cases: tuple[str, ...] = ()
-    """Patterns of case names; none: all cases."""
-    records: bool = False
-    """Whether the answers of models are recorded."""
+    cases: tuple[str, ...] = field(
+        default=(),
+        metadata=option("Run the cases of these names alone; `*` is any text.", "--case", metavar="PATTERN"),
+    )
+    """None: all."""
+    repeat: int = field(default=1, metadata=option("How often each case is run.", least=1, most=1000))
+    records: bool = field(
+        default=False,
+        metadata=option("Write what models answer to evals/NAME.recorded.json, for review.", "--record"),
+    )
 
 
 def start(request: EvalRequest, host: BatchHost) -> Evaluated:

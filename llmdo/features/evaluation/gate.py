@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.values import dataclass
+from llmdo.base.request_fields import option
+from llmdo.base.values import dataclass, field
 from llmdo.features.evaluation.document import Evaluations, parse
 from llmdo.features.evaluation.outcome import Held, Missed
 from llmdo.features.evaluation.regression import (
@@ -37,14 +38,29 @@ WORSE = "worse"
 class EvalGate:
     """The requirements of a gate."""
 
-    baseline: str | None = None
+    baseline: str | None = field(
+        default=None,
+        metadata=option(
+            "Exit with 1 where it is shown that less passes than in it; recorded answers are held case by case.",
+            metavar="FILE|EVALUATION",
+        ),
+    )
     """A file with an evaluation as JSON, or the id of a kept one."""
-    fail_on: Literal["worse"] | None = None
-    """`worse`: no variant may be worse than the baseline, or without one, than the first variant; None: any may be."""
-    by: float | None = None
-    """The smallest loss that matters, above 0 and up to 1."""
-    fail_under: float | None = None
-    """The share that has to pass, from 0 to 1."""
+    fail_on: Literal["worse"] | None = field(
+        default=None,
+        metadata=option(
+            "Exit with 1 where a variant is shown to be worse than the baseline, or the first variant."
+        ),
+    )
+    by: float | None = field(
+        default=None,
+        metadata=option("The smallest loss that matters: 0.1, where left out.", metavar="SHARE"),
+    )
+    """Above 0 and up to 1."""
+    fail_under: float | None = field(
+        default=None, metadata=option("Exit with 1 where less passes, such as 0.9.", metavar="SHARE")
+    )
+    """From 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

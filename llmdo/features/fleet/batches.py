@@ -115,7 +115,7 @@ def go_on(request: ContinuedBatch, approvals: Json, host: BatchHost) -> BatchOut
         _require_handed(store)
         store.keep({**store.batch.settings, "approvals": approvals, **_bounds_kept(request.working.bounds)})
         runs = runs_of(request.root, environ)
-        queue_again(store, runs, failed=request.failed, items=request.items, unsure=request.unsure)
+        queue_again(store, runs, failed=request.failed, items=request.keys, unsure=request.unsure)
         take_up(store, runs, store.items("waiting"))
         put_in_left(queue, store, runs, lock_digest(request.root))
         return _followed(store, request.working.out, environ, host)

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
-from llmdo.cli import options  # typer reads the annotations
+from llmdo.base.request_fields import argument
+from llmdo.cli import options, requests
 from llmdo.cli.console import FINE, put, say, screen
 
 PLACE = 118
-
-fleet = typer.Typer(help="Workers on many machines that take items from one database.", no_args_is_help=True)
-store = typer.Typer(help="The database of a fleet.", no_args_is_help=True)
-fleet.add_typer(store, name="store")
+Address = Annotated[str | None, argument("[URL]", "The PostgreSQL database; without it, LLMDO_STORE.")]
 
 
-@fleet.command("status")
 def status(
-    address: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Argument(metavar="[URL]", help="The PostgreSQL database; without it, LLMDO_STORE."),
-    ] = None,
-    env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
-    format: options.OutcomeFormat = options.PlainFormat.text,  # noqa: A002
+    address: Address = None,
+    format: Annotated[options.PlainForm, options.OUTCOME] = "text",  # noqa: A002
 ) -> int:
     """Show the workers, what each has, what waits and since when, and what no worker can take."""
     from llmdo.features.fleet import rendering as render
@@ -40,14 +33,7 @@ def status(
     return FINE
 
 
-@store.command("restored")
-def restored(
-    address: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Argument(metavar="[URL]", help="The PostgreSQL database; without it, LLMDO_STORE."),
-    ] = None,
-    env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
-) -> int:
+def restored(address: Address = None) -> int:
     """Say that the database was put back to an earlier backup: what is open in it is unsure from now on."""
     from llmdo.features.fleet.opening import require
 
@@ -61,4 +47,11 @@ def restored(
 
 def add_to(app: typer.Typer) -> None:
     """Adds the commands."""
+    fleet = typer.Typer(
+        help="Workers on many machines that take items from one database.", no_args_is_help=True
+    )
+    store = typer.Typer(help="The database of a fleet.", no_args_is_help=True)
+    requests.add(fleet, status, also=(options.WITH_ENV_FILE,))
+    requests.add(store, restored, also=(options.WITH_ENV_FILE,))
+    fleet.add_typer(store, name="store")
     app.add_typer(fleet, name="fleet")

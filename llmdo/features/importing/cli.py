@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from llmdo.base.request_fields import argument, option
+from llmdo.cli import requests
 from llmdo.cli.console import FINDINGS, FINE, put, say
+
+if TYPE_CHECKING:
+    import typer
 
 PLACE = 180
 
 
 def import_project(
-    form: Annotated[str, typer.Argument(metavar="FORMAT", help="claude, docker-agent, gh-aw, ... or auto.")],
+    form: Annotated[str, argument("FORMAT", "claude, docker-agent, gh-aw, ... or auto.")],
     directory: Annotated[
         Path,
-        typer.Argument(
-            metavar="DIR|FILE", help="The project, which is only read; or a file of mcpServers, for mcp."
-        ),
+        argument("DIR|FILE", "The project, which is only read; or a file of mcpServers, for mcp."),
     ],
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="A new or empty folder.")] = Path(
-        "llmdo-import"
-    ),
+    to: Annotated[Path, option("A new or empty folder.", metavar="DIR")] = Path("llmdo-import"),
 ) -> int:
     """Write a project of another tool as a workspace, and say what it could not carry over.
 
@@ -45,14 +44,13 @@ def import_project(
 def _import_servers(file: Path) -> int:
     """Names the servers of a client's file in the workspace that is here, and returns the exit code."""
     from llmdo import scaffold
-    from llmdo.cli.commands.edit import report
+    from llmdo.cli.commands.edit import EditedWorkspace, report
     from llmdo.services.root import root_folder
 
     root = root_folder(None)
-    report(scaffold.import_servers(root, file.absolute()), root)
-    return FINE
+    return report(scaffold.import_servers(root, file.absolute()), EditedWorkspace(root=root))
 
 
 def add_to(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("import")(import_project)
+    requests.add(app, import_project, "import")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import secrets
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from llmdo.cli import options, quick  # typer reads the annotations
+from llmdo.base.request_fields import argument, option
+from llmdo.cli import options, quick, requests
 from llmdo.cli.approving import ApprovalOptions
 from llmdo.cli.console import FINE, say
+from llmdo.cli.interruption import run_interruptibly
+from llmdo.cli.terminal import Terminal
+from llmdo.services.root import PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -20,38 +24,23 @@ if TYPE_CHECKING:
 PLACE = 210
 TOKEN = "LLMDO_SERVE_TOKEN"  # noqa: S105  # the name of a variable
 
-serve = typer.Typer(help="Offer entries to other programs.", callback=lambda: None)
 
-
-@serve.command("mcp")
-def serve_mcp(
+def mcp(
     entries: Annotated[
-        options.Texts,
-        typer.Argument(metavar="[ENTRY]...", help="The entries to offer; all where none is named."),
-    ] = None,
+        tuple[str, ...], argument("[ENTRY]...", "The entries to offer; all where none is named.")
+    ] = (),
     http: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(
-            "--http", metavar="PORT", min=0, max=65535, help="Serve at 127.0.0.1 instead of over stdio."
-        ),
+        int | None,
+        option("Serve at 127.0.0.1 instead of over stdio.", metavar="PORT", least=0, most=65535),
     ] = None,
-    model: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--model", metavar="MODEL", help="The model of workers that name none."),
-    ] = None,
-    project: options.Project = None,
-    env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
-    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
+    model: Annotated[str | None, option("The model of workers that name none.", metavar="MODEL")] = None,
+    project: Annotated[str | None, PROJECT] = None,
 ) -> int:
     """Offer entries as the tools of an MCP server, over stdio. Whoever uses the client is asked for approvals."""
-    from llmdo.cli.interruption import run_interruptibly
-    from llmdo.cli.terminal import Terminal
-    from llmdo.features.mcp_server import serving
+    from llmdo.features.mcp_server import serving  # which needs an extra
 
     is_locked = quick.is_locked(flag=False, environ=os.environ)
-    request = serving.ServeRequest(
-        entries=tuple(entries or ()), project=project, model=model, locked=is_locked
-    )
+    request = serving.ServeRequest(entries=entries, project=project, model=model, locked=is_locked)
     host = Terminal(approvals=ApprovalOptions(reject_all=True))
     run_interruptibly(_serving(serving.service_for(request, host), http), lambda: None)
     return FINE
@@ -74,4 +63,6 @@ def _serving(service: Service, port: int | None) -> Coroutine[object, object, No
 
 def add_to(app: typer.Typer) -> None:
     """Makes the commands known."""
+    serve = typer.Typer(help="Offer entries to other programs.", callback=lambda: None)
+    requests.add(serve, mcp, also=(options.WITH_ENV_FILE, options.WITH_TRUST))
     app.add_typer(serve, name="serve")

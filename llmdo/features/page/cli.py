@@ -3,61 +3,46 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Optional
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.cli import options  # noqa: TC001  # typer reads the annotations
+from llmdo.base.request_fields import option
+from llmdo.cli import options, requests
 from llmdo.cli.console import FINE, put, say
+from llmdo.features.page.subject import Subject  # noqa: TC001  # the annotations are read
 
 if TYPE_CHECKING:
-    from llmdo.features.page.subject import Subject
+    import typer
 
 PLACE = 85
 
 
 def page(
-    port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port; 0 takes any that is free.")
-    ] = 0,
+    subject: Subject,
+    port: Annotated[int, option("The port; 0 takes any that is free.", metavar="N", least=0, most=65535)] = 0,
     host: Annotated[
-        str,
-        typer.Option(
-            "--host", metavar="ADDRESS", help="Listen where others can connect; 0.0.0.0 is everywhere."
-        ),
+        str, option("Listen where others can connect; 0.0.0.0 is everywhere.", metavar="ADDRESS")
     ] = "127.0.0.1",
-    no_open: Annotated[bool, typer.Option("--no-open", help="Print the link, and open no browser.")] = False,
+    no_open: Annotated[bool, option("Print the link, and open no browser.")] = False,
     export: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--export", metavar="FILE.html", help="Write one file instead, which needs no server."),
+        str | None, option("Write one file instead, which needs no server.", metavar="FILE.html")
     ] = None,
-    revisions: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--rev", metavar="A..B", help="Two revisions that the file compares."),
-    ] = None,
+    rev: Annotated[str | None, option("Two revisions that the file compares.", metavar="A..B")] = None,
     run: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--run", metavar="RUN|last", help="A run that the file shows as well, all of it."),
+        str | None, option("A run that the file shows as well, all of it.", metavar="RUN|last")
     ] = None,
-    project: options.Project = None,
-    origin: options.Origin = None,
-    store: options.Store = None,  # noqa: ARG001  # its callback reads it
-    beside: Annotated[Optional[int], typer.Option("--beside", hidden=True)] = None,  # noqa: UP045  # `run --page`
+    beside: Annotated[int | None, option("The connection of `run --page`.", hidden=True)] = None,
 ) -> int:
     """Show in a browser what entries can reach, by which paths and behind which gates; on this machine alone."""
-    from llmdo.features.page.subject import Subject
-
-    if project and origin:
+    if subject.project and subject.origin:
         raise LlmdoError("`--project` applies to llmdo workspaces and cannot be combined with `--from`")
-    subject = Subject(project=project, origin=origin)
     if beside is not None:
         _attach(subject, beside)
     if export is None:
-        _require_file(revisions, run)
+        _require_file(rev, run)
         _serve(subject, host, port, opens=not no_open)
     else:
-        _export(subject, export, revisions, run)
+        _export(subject, export, rev, run)
     return FINE
 
 
@@ -108,4 +93,4 @@ def _put_at_once(link: str) -> None:
 
 def add_to(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command()(page)
+    requests.add(app, page, also=(options.WITH_STORE,))

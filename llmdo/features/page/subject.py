@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.opening import address_of
 from llmdo.services.inbox import Inbox
 from llmdo.services.reach import GraphRequest
-from llmdo.services.root import root_folder
+from llmdo.services.root import ORIGIN, PROJECT, root_folder
 from llmdo.services.run_processes import ResumeProcesses
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ class LiveRuns:
 class Subject:
     """The subject of a page. It is read again for every request: people edit while they look."""
 
-    project: str | None = None
+    project: str | None = field(default=None, metadata=PROJECT)
     """The workspace's folder; None: found from the current one."""
-    origin: tuple[str, str] | None = None
+    origin: tuple[str, str] | None = field(default=None, metadata=ORIGIN)
     """Format and folder of a foreign project instead."""
     desk: LiveRuns = field(default_factory=LiveRuns, compare=False)
     """The state of its runs between requests."""
