@@ -13,6 +13,7 @@ from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, RunOutcome
 from llmdo.runtime.approvals.approver import Approver
 from llmdo.runtime.recording.replay_mode import ReplayMode
+from llmdo.runtime.telemetry.events import Event, ToolFinished
 from llmdo.services import locking
 from llmdo.workspace import lock, project
 from tests.journal.test_conformance import STORES
@@ -156,6 +157,30 @@ def test_what_follows_a_commit_that_was_not_forced_is_forced_again(runs: RunInde
         go(team_graph, root, run="r", recorder=recorder)
     _, forced = observer.seen["effect"]
     assert {("main/look#1", "finished"), ("main/effect#1", "started")} <= forced
+
+
+@pytest.mark.parametrize("call", ["look", "effect"])
+def test_a_result_is_forced_to_the_disk_where_nothing_else_keeps_its_tool_from_running_twice(
+    runs: RunIndex, root: Path, call: str
+) -> None:
+    script(root, main=[[(call, {})], "done"])
+    team_graph = graph(
+        worker("main", "tools"),
+        toolset("tools", "tools.py:tools", look=[], effect=["x.tools.effect"]),
+        approvals={"x.tools": "allowed"},
+    )
+    unforced = []
+
+    def hear(event: Event) -> None:
+        if isinstance(event, ToolFinished):
+            journal = observer.journal
+            assert journal.get(f"main/{call}#1", "finished")
+            assert not journal.has_uncommitted
+            unforced.append(journal.needs_force(journal.written, "forced"))
+
+    with observed(runs) as (recorder, observer):
+        assert go(team_graph, root, run="r", recorder=recorder, on_event=hear).output == "done"
+    assert unforced == [call == "effect"]
 
 
 def test_a_delegate_starts_when_its_decision_outlives_the_process(runs: RunIndex, root: Path) -> None:
