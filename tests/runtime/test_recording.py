@@ -388,6 +388,28 @@ def test_other_arguments_than_those_that_were_executed_are_a_divergence(root: Pa
     assert effects(root) == ["a1"]
 
 
+OPAQUE = """
+@tools.tool_plain
+def opaque() -> object:
+    note("opaque")
+    return object()
+"""
+
+
+def test_a_result_that_cannot_be_kept_ends_the_run_and_is_not_had_again(root: Path) -> None:
+    (root / "tools.py").write_text(TOOLS + OPAQUE, encoding="utf-8")
+    script(root, main=[[("opaque", {})], "{results}"])
+    team_graph = graph(
+        worker("main", "tools"),
+        toolset("tools", "tools.py:tools", opaque=["x.tools.effect"]),
+        approvals={"x.tools": "allowed"},
+    )
+    for outcome in (start(team_graph, root), go_on(team_graph, root)):
+        assert outcome.status == "failed"
+        assert (outcome.error or "").startswith("main/opaque#1: the result cannot be written as JSON: ")
+    assert effects(root) == ["opaque"]
+
+
 def test_a_delegate_that_failed_has_failed_for_good(root: Path) -> None:
     script(root, main=[[("helper", {"input": "x"})], "{results}"], helper=[])
     team_graph = allowing(worker("main", "helper"), worker("helper"))
