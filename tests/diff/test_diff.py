@@ -362,6 +362,25 @@ def test_an_mcp_server_with_less_isolation_or_more_wanted_tools_widens() -> None
     assert diff(serving(), replace(serving(env=("TOKEN",)), acceptances=(accepting,))).is_accepted
 
 
+def test_another_mcp_server_for_a_worker_widens_though_it_raises_nothing_new() -> None:
+    """Of three servers whose calls raise the same, that of another command can do other things."""
+
+    def using(*names: str) -> Graph:
+        commands = {"docs": ("docs", ()), "docs2": ("docs", ("--verbose",)), "mail": ("mail", ())}
+        toolsets = [
+            Toolset(name=name, kind="mcp", at=NOWHERE, server=Server(command=command, args=args))
+            for name, (command, args) in commands.items()
+        ]
+        return replace(graph_of(worker("main", *names)), toolsets={each.name: each for each in toolsets})
+
+    assert diff(using("docs"), using("docs", "mail")).verdict == "widened"
+    assert diff(using("docs"), using("mail")).verdict == "widened"
+    assert diff(using("docs"), using("docs2")).verdict == "changed"
+    assert diff(using("docs", "mail"), using("docs")).verdict == "changed"
+    allowing = replace(using("docs", "mail"), acceptances=(accepted("mcp.call"),))
+    assert diff(using("docs"), allowing).is_accepted
+
+
 def test_a_ceiling_widens_where_it_admits_more_by_the_law_of_ceilings() -> None:
     def under(*may: str):
         return graph_of(worker("main"), entry=replace(ENTRY, may=tuple(map(Capability.parse, may))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -381,6 +382,23 @@ def test_a_way_around_a_gated_delegation_is_the_one_that_is_shown() -> None:
     graph = building.graph(*workers, kit, approvals={"net.connect": "allowed"})
     row = next(row for row in Analysis(graph).of(graph.entries["go"]) if row.capability.name == "net.connect")
     assert (row.decision, [hop.name for hop in row.path]) == ("allowed", ["main", "b", "end", "kit"])
+
+
+@pytest.mark.parametrize(
+    ("blocked", "ways"), [("agent.delegate", []), ("agent.delegate:a", [["main", "b", "c", "kit"]])]
+)
+def test_nothing_is_reached_by_a_delegation_that_is_blocked(blocked: str, ways: list[list[str]]) -> None:
+    """By `a` the tool is nearest, and no call comes to it there."""
+    workers = [
+        building.worker("main", "a", "b"),
+        building.worker("a", "kit"),
+        building.worker("b", "c"),
+        building.worker("c", "kit"),
+    ]
+    kit = building.toolset("kit", "kit.py:kit", tool=["net.connect"])
+    graph = building.graph(*workers, kit, approvals={"net.connect": "allowed", blocked: "blocked"})
+    rows = [row for row in Analysis(graph).of(graph.entries["go"]) if row.capability.name == "net.connect"]
+    assert [[hop.name for hop in row.path] for row in rows] == ways
 
 
 def test_what_is_implied_twice_is_shown_whichever_way_everywhere_is_written() -> None:

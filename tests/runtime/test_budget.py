@@ -312,6 +312,26 @@ def test_a_request_that_waited_is_not_sent_when_the_money_is_gone() -> None:
     assert shared.ledger.requests == 1
 
 
+@pytest.mark.parametrize(
+    ("limits", "below", "rest", "message"),
+    [
+        ({"input_tokens": 10}, {"input_tokens": 9}, {"input_tokens": 1}, "10 input tokens is reached: 10 are"),
+        ({"output_tokens": 10}, {"output_tokens": 9}, {"output_tokens": 1}, "10 output tokens is reached: 10"),
+        ({"total_tokens": 10}, {"input_tokens": 9}, {"output_tokens": 1}, "10 tokens is reached: 10 are used"),
+        ({"cost_usd": 1.0}, {"cost": Decimal("0.99")}, {"cost": Decimal("0.01")}, r"\$1.00 is reached: \$1.0000"),
+    ],
+)  # fmt: skip
+def test_what_is_used_up_to_the_last_allows_no_further_request(
+    limits: dict[str, Any], below: dict[str, Any], rest: dict[str, Any], message: str
+) -> None:
+    shared = budget(**limits)
+    shared.ledger.usage.incr(RequestUsage(**below))
+    shared.check(0)
+    shared.ledger.usage.incr(RequestUsage(**rest))
+    with pytest.raises(UsageLimitExceeded, match=f"the run's limit of {message}"):
+        shared.check(0)
+
+
 @pytest.mark.long
 def test_the_time_limit_holds_while_requests_wait(tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "done"], helper=["fine"])

@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
+from llmdo.graph.toolset import Tool
 from llmdo.journal import RunIndex, Runs
-from llmdo.runtime import RunOptions, RunOutcome
+from llmdo.policy.authority import Capability
+from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, RunOutcome
+from llmdo.runtime.approvals.approver import Approver
 from llmdo.runtime.recording.replay_mode import ReplayMode
+from llmdo.runtime.telemetry.events import Event, ToolFinished
 from llmdo.services import locking
 from llmdo.workspace import lock, project
 from tests.journal.test_conformance import STORES
@@ -113,6 +117,35 @@ def test_a_tool_that_may_run_twice_runs_when_its_decision_outlives_the_process(
     assert ("main/look#1", "decision") in committed
 
 
+class Person:
+    """Somebody who says yes to whatever is asked."""
+
+    async def ask(self, question: Question) -> Answer:
+        return Answer(allowed=True, by="ada")
+
+
+@pytest.mark.parametrize(
+    ("approver", "kept"), [(Person(), {"asked", "answered"}), (ApproveAll(), {"answered"})]
+)
+def test_a_tool_runs_when_the_answer_of_a_person_is_forced_to_the_disk(
+    runs: RunIndex, root: Path, approver: Approver, kept: set[str]
+) -> None:
+    """One that may run twice, so that nothing else is forced; an option of the run would answer again."""
+    script(root, main=[[("look", {})], "{results}"])
+    look = Tool(name="look", capabilities=(Capability("x.tools.look"),), retry="safe")
+    team_graph = graph(worker("main", "tools"), toolset("tools", "tools.py:tools", look=look))
+    with observed(runs) as (recorder, observer):
+        outcome = go(team_graph, root, run="r", recorder=recorder, approver=approver)
+    assert outcome.output == "[success: looked]", outcome
+    committed, forced = observer.seen["look"]
+    about = {
+        kind: (path, kind) in forced
+        for path, kind in committed
+        if path == "main/look#1" and kind in ("asked", "answered")
+    }
+    assert about == dict.fromkeys(kept, isinstance(approver, Person))
+
+
 def test_what_follows_a_commit_that_was_not_forced_is_forced_again(runs: RunIndex, root: Path) -> None:
     script(root, main=[[("look", {})], [("effect", {})], "done"])
     team_graph = graph(
@@ -124,6 +157,30 @@ def test_what_follows_a_commit_that_was_not_forced_is_forced_again(runs: RunInde
         go(team_graph, root, run="r", recorder=recorder)
     _, forced = observer.seen["effect"]
     assert {("main/look#1", "finished"), ("main/effect#1", "started")} <= forced
+
+
+@pytest.mark.parametrize("call", ["look", "effect"])
+def test_a_result_is_forced_to_the_disk_where_nothing_else_keeps_its_tool_from_running_twice(
+    runs: RunIndex, root: Path, call: str
+) -> None:
+    script(root, main=[[(call, {})], "done"])
+    team_graph = graph(
+        worker("main", "tools"),
+        toolset("tools", "tools.py:tools", look=[], effect=["x.tools.effect"]),
+        approvals={"x.tools": "allowed"},
+    )
+    unforced = []
+
+    def hear(event: Event) -> None:
+        if isinstance(event, ToolFinished):
+            journal = observer.journal
+            assert journal.get(f"main/{call}#1", "finished")
+            assert not journal.has_uncommitted
+            unforced.append(journal.needs_force(journal.written, "forced"))
+
+    with observed(runs) as (recorder, observer):
+        assert go(team_graph, root, run="r", recorder=recorder, on_event=hear).output == "done"
+    assert unforced == [call == "effect"]
 
 
 def test_a_delegate_starts_when_its_decision_outlives_the_process(runs: RunIndex, root: Path) -> None:

@@ -351,6 +351,65 @@ def test_another_input_is_a_divergence_whatever_is_accepted(root: Path) -> None:
     assert outcome.error == "main: request 1 is not the recorded one: input differs from the recorded input"
 
 
+OF_TODAY = """
+from pathlib import Path
+from typing import Annotated
+from pydantic import BeforeValidator
+from pydantic_ai.toolsets import FunctionToolset
+
+HERE = Path(__file__).parent
+tools = FunctionToolset(id="tools")
+
+@tools.tool_plain
+def effect(name: Annotated[str, BeforeValidator(lambda name: name + HERE.joinpath("day").read_text())]) -> str:
+    with HERE.joinpath("effects.log").open("a") as log:
+        log.write(name + "\\n")
+    return f"did {name}"
+"""
+
+
+def test_other_arguments_than_those_that_were_executed_are_a_divergence(root: Path) -> None:
+    """Code of a tool may make something else of the same words of a model."""
+    (root / "tools.py").write_text(OF_TODAY, encoding="utf-8")
+    (root / "day").write_text("1")
+    script(root, main=[[("effect", {"name": "a"})], "{results}"])
+    team_graph = graph(
+        worker("main", "tools"),
+        toolset("tools", "tools.py:tools", effect=["x.tools.effect"]),
+        approvals={"x.tools": "allowed"},
+    )
+    assert start(team_graph, root).output == "[success: did a1]"
+    (root / "day").write_text("2")
+    other = go_on(team_graph, root)
+    assert (other.status, other.diverged) == ("failed", True)
+    assert other.error == "main/effect#1: `effect` is called with other arguments than recorded"
+    accepted = go_on(team_graph, root, replay_mode=ReplayMode(drifted=True))
+    assert accepted.output == "[success: did a1]"
+    assert effects(root) == ["a1"]
+
+
+OPAQUE = """
+@tools.tool_plain
+def opaque() -> object:
+    note("opaque")
+    return object()
+"""
+
+
+def test_a_result_that_cannot_be_kept_ends_the_run_and_is_not_had_again(root: Path) -> None:
+    (root / "tools.py").write_text(TOOLS + OPAQUE, encoding="utf-8")
+    script(root, main=[[("opaque", {})], "{results}"])
+    team_graph = graph(
+        worker("main", "tools"),
+        toolset("tools", "tools.py:tools", opaque=["x.tools.effect"]),
+        approvals={"x.tools": "allowed"},
+    )
+    for outcome in (start(team_graph, root), go_on(team_graph, root)):
+        assert outcome.status == "failed"
+        assert (outcome.error or "").startswith("main/opaque#1: the result cannot be written as JSON: ")
+    assert effects(root) == ["opaque"]
+
+
 def test_a_delegate_that_failed_has_failed_for_good(root: Path) -> None:
     script(root, main=[[("helper", {"input": "x"})], "{results}"], helper=[])
     team_graph = allowing(worker("main", "helper"), worker("helper"))

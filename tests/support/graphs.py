@@ -61,14 +61,19 @@ tools = st.builds(
 )
 
 
-gates = st.sampled_from(
-    [Capability("net.connect"), *(Capability("agent.delegate", callee) for callee in CALLEES)]
-).map(lambda gated: (Rule(gated, "needs_approval", "worker"),))
+gates = st.builds(
+    Rule,
+    st.sampled_from(
+        [Capability("net.connect"), *(Capability("agent.delegate", callee) for callee in CALLEES)]
+    ),
+    st.sampled_from(["needs_approval", "needs_approval", "blocked"]),
+    st.just("worker"),
+).map(lambda rule: (rule,))
 
 
 @st.composite
 def gated_graphs(draw: st.DrawFn) -> Graph:
-    """Workers that call each other and have tools in common, half of them behind a gate, and nothing blocked."""
+    """Workers that call each other and have a tool in common, half of them behind a gate, some of which block."""
     names = [f"w{number}" for number in range(draw(st.integers(2, 5)))]
     tool = Tool(name="tool", capabilities=(Capability("net.connect"),))
     workers = {

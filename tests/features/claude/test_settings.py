@@ -10,7 +10,8 @@ import pytest
 from llmdo import foreign
 from llmdo.base.source import Source
 from llmdo.features.claude.hooks import ClaudeHook
-from llmdo.features.claude.session import MAIN
+from llmdo.features.claude.session import MAIN, any_with
+from llmdo.foreign.team import Agent
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
@@ -123,6 +124,35 @@ def test_agents_that_may_not_be_called_are_called_by_none(tmp_path: Path) -> Non
     read = project(tmp_path, {"deny": ["Agent"]}, "tools: Task(helper, Explore), Read\n")
     assert set(decisions(read)) == {"fs.read"}
     assert "agent.delegate" not in decisions(read, MAIN)
+
+
+def test_an_agent_is_what_its_file_and_the_settings_of_the_session_say(tmp_path: Path) -> None:
+    def agent(permissions: object = None, header: str = "", **settings: object) -> Agent:
+        agents = project(tmp_path, permissions, header, **settings).team.agents
+        return next(each for each in agents if each.name == "helper")
+
+    plain = agent()
+    assert (plain.description, plain.model, plain.sandbox) == ("Helps.", None, None)
+    assert plain.is_callable
+    assert [agent(header=f"model: {model}\n").model for model in ("opus", "inherit")] == ["opus", None]
+    assert agent(sandbox={"enabled": True}).sandbox == "sandbox"
+    assert [agent({"deny": [f"Agent({name})"]}).is_callable for name in ("helper", "other")] == [False, True]
+
+
+def test_an_agent_of_a_plugin_that_may_call_all_calls_those_with_its_servers(tmp_path: Path) -> None:
+    for path, text in {
+        "tools/.claude-plugin/plugin.json": '{"name": "helpers", "mcpServers": {"notes": {"command": "notes-mcp"}}}',
+        "tools/agents/clerk.md": "---\nname: clerk\ntools: Task\n---\nWork.\n",
+        "tools/agents/reader.md": "---\ntools: Read\ndescription: Reads.\n---\nRead.\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    agents = {each.name: each for each in foreign.read("claude", tmp_path).team.agents}
+    clerk, reader = (agents[f"helpers:{name}"] for name in ("clerk", "reader"))
+    assert [call.name for call in clerk.calls] == [any_with("helpers")]
+    assert reader.calls == ()
+    spans = [each.at.location.span for each in (clerk, reader)]
+    assert [span and span.line for span in spans] == [2, 3], "at its name, or at its description without one"
 
 
 def test_a_list_of_agents_does_not_limit_an_agent_that_another_session_calls(tmp_path: Path) -> None:

@@ -7,14 +7,16 @@ import io
 import json
 from itertools import product
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.features.evaluation.gate import OpenedEvalGate, held
-from llmdo.features.evaluation.outcome import Evaluated, Judgement, Trial, Variant
-from llmdo.features.evaluation.regression import GatePlan, cases_needed, power, repeats_needed
+from llmdo.features.evaluation.outcome import Evaluated, Held, Judgement, Trial, Variant
+from llmdo.features.evaluation.regression import LEVEL, GatePlan, cases_needed, power, repeats_needed
 from llmdo.features.evaluation.statistics import compare, sign_test
 from tests.cli.conftest import Llmdo
 from tests.features.evaluation.conftest import write
@@ -180,6 +182,55 @@ def test_a_recorded_case_is_missed_only_where_most_trials_fail() -> None:
     live = held(evaluated(variant("workspace", after)), gate)
     assert live
     assert (live.missed, live.is_missed) == ((), False)
+
+
+def test_half_of_the_trials_is_neither_passed_nor_failed() -> None:
+    before, after = [[True, False], [True, True], [True, True]], [[False] * 2, [True, False], [False] * 2]
+    gate = OpenedEvalGate(
+        baseline=evaluated(variant("workspace", before)), compares=True, by=0.1, fail_under=None
+    )
+    outcome = held(evaluated(replace(variant("recorded", after), recording="evals/e.recorded.json")), gate)
+    assert outcome
+    assert [(missed.case, missed.before, missed.now) for missed in outcome.missed] == [("c2", 1.0, 0.0)]
+
+
+def gated(now: Evaluated, baseline: Evaluated | None = None, **gate: Any) -> Held | None:
+    """The result of a gate that compares nothing, unless it says so."""
+    return held(
+        now, OpenedEvalGate(**{"compares": False, "by": 0.1, "fail_under": None, **gate}, baseline=baseline)
+    )
+
+
+GOOD, BAD = variant("good", [[True] * 5] * 4), variant("bad", [[False] * 5] * 4)
+
+
+def test_a_variant_of_which_nothing_was_judged_is_below_every_part() -> None:
+    outcome = gated(evaluated(GOOD, BAD, variant("silent", [[]])), fail_under=1.0)
+    assert outcome
+    assert (outcome.below, outcome.regressions) == (("bad", "silent"), ())
+    assert gated(evaluated(BAD)) is None, "nothing is asked for"
+
+
+def test_several_comparisons_in_one_gate_share_its_false_alarms() -> None:
+    outcome = gated(evaluated(GOOD, BAD, GOOD), compares=True)
+    assert outcome
+    assert [(each.before, each.after, each.is_worse) for each in outcome.regressions] == [
+        ("good", "bad", True),
+        ("good", "good", False),
+    ]
+    assert {each.level for each in outcome.regressions} == {LEVEL / 2}
+
+
+def test_a_variant_is_held_against_that_of_its_name() -> None:
+    baseline = evaluated(BAD, GOOD)
+    outcome = gated(evaluated(variant("good", [[True] * 5] * 3)), baseline, compares=True)
+    assert outcome
+    assert [each.loss for each in outcome.regressions] == [0.0]
+    assert (outcome.baseline, outcome.lacking, outcome.below) == ("e", ("c3",), ())
+    with pytest.raises(LlmdoError, match="the baseline has no variant `other`"):
+        gated(evaluated(variant("other", [[True]])), baseline, compares=True)
+    with pytest.raises(LlmdoError, match="the baseline is of the eval `e`, and this one is `f`"):
+        gated(replace(evaluated(GOOD), name="f"), baseline, compares=True)
 
 
 @pytest.mark.long

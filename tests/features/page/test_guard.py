@@ -217,7 +217,8 @@ def test_an_error_is_a_sentence_with_its_hint(served: Served) -> None:
 def test_an_address_of_every_network_knows_addresses_and_no_foreign_names() -> None:
     with serving(Subject(project=str(EXAMPLES / "greeter")), host="0.0.0.0") as served:
         assert ask(served, host=f"192.0.2.7:{served.port}").status == 200
-        assert ask(served, host="evil.example").status == 421
+        for name in ("evil.example", "192.0.2.7.evil.example", "evil.192.0.2.7", "[::1].evil.example"):
+            assert ask(served, host=name).status == 421, name
 
 
 def test_a_workspace_that_breaks_while_it_is_shown_is_reported(
