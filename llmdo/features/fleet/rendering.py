@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from llmdo.journal.items import BatchItem, Result
     from llmdo.journal.workers import FleetWorker
 
-SCHEMA = "llmdo.fleet/1"
-
 
 def as_text(status: FleetStatus, screen: Screen = PAPER) -> str:
     """The workers with their runs, the waiting entries, and the obstacles."""
@@ -72,7 +70,7 @@ def short(lock: str) -> str:
 
 def as_json(status: FleetStatus) -> str:
     """The document `llmdo.fleet/1`."""
-    return document(SCHEMA, record(status))
+    return document("llmdo.fleet/1", record(status))
 
 
 def record(status: FleetStatus) -> dict[str, Json]:

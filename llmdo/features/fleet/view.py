@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from llmdo.features.fleet.rendering import SCHEMA, record
+from llmdo.features.fleet.rendering import as_json
 from llmdo.features.page.endpoints import Endpoint, Inquiry, RequestError
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def answer(subject: Subject, inquiry: Inquiry) -> Json:
     named = require(subject.store)
     from llmdo.features.fleet.status import status  # which needs the extra `fleet`
 
-    return {"schema": SCHEMA, **record(status(named))}
+    document: Json = json.loads(as_json(status(named)))
+    return document
 
 
 ENDPOINTS = (Endpoint(path="/api/fleet", answer=answer),)
