@@ -94,8 +94,14 @@ def problems() -> list[str]:
 
 
 @pytest.fixture
-def page(browsing: Browsing, problems: list[str], request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A new window; with parameters of Playwright's `new_context` where the test gives some by `window(...)`."""
+def page(
+    browsing: Browsing, problems: list[str], request: pytest.FixtureRequest, serve: object
+) -> Iterator[Page]:
+    """A new window; with parameters of Playwright's `new_context` where the test gives some by `window(...)`.
+
+    It is closed before the server ends, which it would ask in vain.
+    """
+    del serve
     mark = request.node.get_closest_marker("window")
     options = {"viewport": {"width": 1280, "height": 800}, **(mark.kwargs if mark else {})}
 
