@@ -131,7 +131,10 @@ def test_every_document_but_the_named_ones_is_made_of_fields() -> None:
             made = {id(node.args[0]) for node in nodes if isinstance(node, ast.Call) and _writes(node.func)}
             if any(_names_a_schema(node) and id(node) not in made for node in nodes):
                 by_hand.add(path.relative_to(PACKAGE).as_posix())
-    assert by_hand == set(UNDERIVED)
+    of_what_is_there = {
+        name for name in UNDERIVED if (PACKAGE / name).parent.is_dir()
+    }  # features can be taken out
+    assert by_hand == of_what_is_there
 
 
 def _writes(function: ast.expr) -> bool:
