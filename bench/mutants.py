@@ -78,13 +78,13 @@ def mutants_of(module: str, source: bytes) -> list[Mutant]:
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    found = []
+    mutants = []
     for node, after in _changes(ast.parse(source)):
         start = starts[node.lineno - 1] + node.col_offset
         end = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
         before = source[start:end].decode()
-        found.append(Mutant(module, node.lineno, start, end, before, after))
-    return sorted(found, key=lambda mutant: (mutant.start, mutant.end, mutant.after))
+        mutants.append(Mutant(module, node.lineno, start, end, before, after))
+    return sorted(mutants, key=lambda mutant: (mutant.start, mutant.end, mutant.after))
 
 
 def _changes(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:

@@ -90,8 +90,8 @@ def test_a_later_turn_of_a_chat_stores_as_much_as_an_earlier_one() -> None:
 
 def test_a_mutant_is_its_module_with_one_thing_changed() -> None:
     source = b"def most(ways: int = 1) -> bool:\n    if not ways and ways < 3:\n        return f'{ways > 2}'\n    return True\n"
-    found = [str(mutant).partition(": ")[2] for mutant in mutants.mutants_of("m.py", source)]
-    assert found == [
+    changes = [str(mutant).partition(": ")[2] for mutant in mutants.mutants_of("m.py", source)]
+    assert changes == [
         "`1` -> `(2)`",
         "`not ways` -> `(ways)`",
         "`not ways and ways < 3` -> `((not ways) or (ways < 3))`",
@@ -106,9 +106,9 @@ def test_a_mutant_is_its_module_with_one_thing_changed() -> None:
 
 
 def test_every_change_of_every_target_is_python_and_has_tests() -> None:
-    found = mutants.every_mutant()
-    assert {mutant.module for mutant in found} > {"llmdo/policy/authority.py", "llmdo/runtime/labels.py"}
-    for mutant in found[::50]:
+    every = mutants.every_mutant()
+    assert {mutant.module for mutant in every} > {"llmdo/policy/authority.py", "llmdo/runtime/labels.py"}
+    for mutant in every[::50]:
         compile(mutant.applied((mutants.ROOT / mutant.module).read_bytes()), mutant.module, "exec")
         assert any(mutants.tests_of(mutant.module)), mutant.module
     assert all(reason for reason in mutants.known().values())
