@@ -127,10 +127,10 @@ def _replaced(node: ast.expr) -> Iterator[str]:
             yield word.join(f"({ast.unparse(value)})" for value in node.values)
         case ast.UnaryOp(op=ast.Not()):
             yield ast.unparse(node.operand)
-        case ast.Constant(value=bool()):
-            yield str(not node.value)
-        case ast.Constant(value=int()):
-            yield str(node.value + 1)
+        case ast.Constant(value=bool() as truth):
+            yield str(not truth)
+        case ast.Constant(value=int() as number):
+            yield str(number + 1)
 
 
 @cache
