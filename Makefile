@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # What all is developed and tested with; .ci/lowest.txt has the least that we admit.
 VERSIONS ?= .ci/newest.txt
 
-.PHONY: demo install install-dev versions lint compiled test test-lowest test-long test-all test-thorough test-fleet bench bench-fleet agentdojo delegationbench schemas pictures site dist clean
+.PHONY: demo install install-dev versions lint compiled test test-lowest test-long test-all test-thorough test-fleet bench bench-fleet mutants agentdojo delegationbench schemas pictures site dist clean
 
 demo: install
 	cd examples/pitchdeck && LLMDO_TRUST=1 ../../$(BIN)/llmdo run pitchdeck
@@ -76,6 +76,12 @@ bench: $(VENV)/.installed-bench
 # Kills workers over a PostgreSQL of Debian's package; FULL=--full takes the numbers that are asked for.
 bench-fleet: install-dev
 	$(BIN)/python -m bench.fleet $(FULL)
+
+# Single changes of the code that decides, COUNT of them chosen by SEED, each of which a test has to fail for.
+COUNT ?= 400
+SEED ?= 1
+mutants: compiled
+	$(BIN)/python -m bench.mutants --count $(COUNT) --seed $(SEED)
 
 # In an environment of its own, as agentdojo is 287 MB with what it needs; no network once that is there.
 .venv-agentdojo/.installed: pyproject.toml

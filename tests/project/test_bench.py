@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import chat, delegation, streaming
+from bench import chat, delegation, mutants, streaming
 from bench.generate import Shape, files, generate, headers
 from llmdo import checks
 from llmdo.workspace import project
@@ -86,3 +86,29 @@ def test_a_later_turn_of_a_chat_stores_as_much_as_an_earlier_one() -> None:
     taken = chat.measure(turns=4)
     assert {side: len(each) for side, each in taken.items()} == {"bare": 4, "chat": 4, "bytes": 4}
     assert max(taken["bytes"][1:]) < 1.01 * min(taken["bytes"][1:])
+
+
+def test_a_mutant_is_its_module_with_one_thing_changed() -> None:
+    source = b"def most(ways: int = 1) -> bool:\n    if not ways and ways < 3:\n        return f'{ways > 2}'\n    return True\n"
+    changes = [str(mutant).partition(": ")[2] for mutant in mutants.mutants_of("m.py", source)]
+    assert changes == [
+        "`1` -> `(2)`",
+        "`not ways` -> `(ways)`",
+        "`not ways and ways < 3` -> `((not ways) or (ways < 3))`",
+        "`not ways and ways < 3` -> `(not (not ways and ways < 3))`",
+        "`ways < 3` -> `(ways <= 3)`",
+        "`3` -> `(4)`",
+        "`f'{ways > 2}'` -> `None`",
+        "`True` -> `(False)`",
+    ]
+    mended = mutants.mutants_of("m.py", source)[4].applied(source)
+    assert mended == source.replace(b"ways < 3", b"(ways <= 3)")
+
+
+def test_every_change_of_every_target_is_python_and_has_tests() -> None:
+    every = mutants.every_mutant()
+    assert {mutant.module for mutant in every} > {"llmdo/policy/authority.py", "llmdo/runtime/labels.py"}
+    for mutant in every[::50]:
+        compile(mutant.applied((mutants.ROOT / mutant.module).read_bytes()), mutant.module, "exec")
+        assert any(mutants.tests_of(mutant.module)), mutant.module
+    assert all(reason for reason in mutants.known().values())

@@ -401,6 +401,16 @@ def test_nothing_is_reached_by_a_delegation_that_is_blocked(blocked: str, ways: 
     assert [[hop.name for hop in row.path] for row in rows] == ways
 
 
+def test_a_milder_call_of_a_delegate_does_not_say_that_it_takes_one() -> None:
+    """The entry's worker can make the call itself, though it asks."""
+    main = building.worker("main", "a", "kit", approvals={"net.connect": "needs_approval"})
+    kit = building.toolset("kit", "kit.py:kit", tool=["net.connect"])
+    graph = building.graph(main, building.worker("a", "kit"), kit, approvals={"net.connect": "allowed"})
+    row = next(row for row in Analysis(graph).of(graph.entries["go"]) if row.capability.name == "net.connect")
+    assert (row.decision, [hop.name for hop in row.path]) == ("allowed", ["main", "a", "kit"])
+    assert not row.takes_delegation
+
+
 def test_what_is_implied_twice_is_shown_whichever_way_everywhere_is_written() -> None:
     """Both tools may raise what the rule names, and neither declares it by that name."""
     tools = [Tool(name="tool", capabilities=(Capability("x.t", scope),), hook=True) for scope in (None, "**")]

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Capability
 
 _ADAPTER = "llm-do"
-_OFFERING = "from_llm_do.py"
 _PACKAGE = "llm_do"
-_TAKEN = ("llmdo.toml", "llmdo.lock", _OFFERING)
-_TAKEN_FOLDERS = (f"{_PACKAGE}/", "tools/imported", "workers/")
+_TAKEN = ("from_llm_do.py", f"{_PACKAGE}/", "tools/imported", "workers/")
+"""The beginnings of paths that the import uses itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,8 @@ class OfferedToolset:
 
 
 def is_free(path: str) -> bool:
-    """Whether a file of the project may lie at `path` in the workspace."""
-    return path not in _TAKEN and not path.startswith(_TAKEN_FOLDERS)
+    """Whether a Python file of the project may lie at `path` in the workspace."""
+    return not path.startswith(_TAKEN)
 
 
 def started_by(function: str) -> str:

@@ -318,7 +318,11 @@ def test_what_is_not_carried_over_is_reported(shop: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["../tools.py", "/etc/tools.py", "llm_do/runtime/__init__.py", "from_llm_do.py", ".hidden/tools.py", "broken.py"]
+    "path",
+    [
+        "../tools.py", "/etc/tools.py", ".hidden/tools.py", "broken.py", "llm_do/runtime/__init__.py",
+        "from_llm_do.py", "tools/imported.py", "workers/tools.py", "llmdo.lock", "llmdo.toml",
+    ],
 )  # fmt: skip
 def test_code_that_cannot_lie_in_the_workspace_is_stood_in_for(tmp_path: Path, path: str) -> None:
     folder = tmp_path / "shop"
