@@ -1,4 +1,4 @@
-"""Calls that may have taken effect, settled by a probe of their tool or by a person."""
+"""Calls that may have taken effect, settled by a probe or by a person, and the commands of a run that was killed."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def in_words(journal: JournalStore, calls: Mapping[str, str]) -> list[str]:
     ]
 
 
-SUFFIX = ".commands"
+COMMANDS_SUFFIX = ".commands"
 
 
 def commands_of(journal: JournalStore) -> Path:
     """The file next to `journal` with the records of its commands' guardians."""
-    return journal.path.with_suffix(SUFFIX)
+    return journal.path.with_suffix(COMMANDS_SUFFIX)
 
 
 def require_ended(journal: JournalStore) -> None:
