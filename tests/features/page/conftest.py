@@ -95,13 +95,13 @@ def problems() -> list[str]:
 
 @pytest.fixture
 def page(
-    browsing: Browsing, problems: list[str], request: pytest.FixtureRequest, serve: object
+    browsing: Browsing, problems: list[str], request: pytest.FixtureRequest, serve: object, tmp_path: Path
 ) -> Iterator[Page]:
     """A new window; with parameters of Playwright's `new_context` where the test gives some by `window(...)`.
 
-    It is closed before the server ends, which it would ask in vain.
+    It is closed before the server ends and the workspace is removed, as it asks for both.
     """
-    del serve
+    del serve, tmp_path
     mark = request.node.get_closest_marker("window")
     options = {"viewport": {"width": 1280, "height": 800}, **(mark.kwargs if mark else {})}
 
