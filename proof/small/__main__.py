@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from proof.small.teams import Team
 
 CHUNK = 250  # teams that a process takes at a time, by chance
-PIECE = 2_500  # and of all
+PIECE = 2_500  # sets of clauses that it takes at a time, of all
 MOST_SHOWN = 20
 EVERY = 8  # of so many teams the lock is read, and the difference from the one before
 
 
 class Piece(NamedTuple):
-    """Some of the teams with one beginning: from a number on, as many as a process takes at a time."""
+    """Some of the teams with one beginning: those of `PIECE` sets of clauses, from number `start` on."""
 
     base: int
     start: int
@@ -40,7 +40,7 @@ class Piece(NamedTuple):
     @property
     def teams(self) -> Iterator[Team]:
         """These teams."""
-        return islice(bases()[self.base].teams(), self.start, self.start + PIECE)
+        return bases()[self.base].teams(self.start, PIECE)
 
 
 def pieces() -> list[Piece]:

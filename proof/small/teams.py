@@ -6,9 +6,10 @@ limit of depth. Teams that differ in the names of workers and of capabilities al
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, combinations, permutations, product
+from itertools import chain, combinations, islice, permutations, product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -128,24 +129,32 @@ class Base(NamedTuple):
     stable: tuple[_Renaming, ...]
     """The renamings that change nothing of it."""
 
-    def teams(self) -> Iterator[Team]:
-        """Its teams of up to `PARTS` parts; of those that are alike, the first."""
-        for sets in _kinds_of_sets(self.size, self.edges, PARTS - self.size):
-            for chosen in product(*sets):
+    def teams(self, start: int = 0, sets: int = sys.maxsize) -> Iterator[Team]:
+        """Its teams of up to `PARTS` parts, made of so many `sets` of clauses from number `start` on.
+
+        Of those that are alike, the first.
+        """
+        end = start + sets
+        for kind, weight in zip(self._kinds, self.weights, strict=True):
+            for chosen in islice(product(*kind), max(start, 0), min(max(end, 0), weight)):
                 clauses = tuple(sorted(chain.from_iterable(chosen)))
                 if len(self.stable) == 1 or all(_renamed(clauses, each) >= clauses for each in self.stable):
                     yield self._team(clauses)
+            start, end = start - weight, end - weight
 
     @property
     def weights(self) -> list[int]:
         """How many sets of clauses there are of each kind, alike or not."""
-        return [prod(map(len, sets)) for sets in _kinds_of_sets(self.size, self.edges, PARTS - self.size)]
+        return [prod(map(len, kind)) for kind in self._kinds]
+
+    @property
+    def _kinds(self) -> list[tuple[list[tuple[Clause, ...]], ...]]:
+        return _kinds_of_sets(self.size, self.edges, PARTS - self.size)
 
     def any_team(self, chance: random.Random) -> Team:
         """One of its teams."""
-        kinds = _kinds_of_sets(self.size, self.edges, PARTS - self.size)
-        [sets] = chance.choices(kinds, self.weights)
-        clauses = tuple(sorted(chain.from_iterable(map(chance.choice, sets))))
+        [kind] = chance.choices(self._kinds, self.weights)
+        clauses = tuple(sorted(chain.from_iterable(map(chance.choice, kind))))
         return self._team(min(_renamed(clauses, each) for each in self.stable))
 
     def _team(self, clauses: tuple[Clause, ...]) -> Team:
