@@ -81,6 +81,7 @@ bench-fleet: install-dev
 COUNT ?= 400
 SEED ?= 1
 mutants: compiled
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pytest-cov>=7,<8'
 	$(BIN)/python -m bench.mutants --count $(COUNT) --seed $(SEED)
 
 # In an environment of its own, as agentdojo is 287 MB with what it needs; no network once that is there.

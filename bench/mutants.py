@@ -1,8 +1,8 @@
 """Mutants of the code that decides: a seeded choice of single changes, each of which a test has to fail for.
 
-Each mutant is made in a copy of the repository, never here. The tests that import its module are run until one fails,
-then the others of its part, without those that are `long`. `mutants.toml` names survivors that change nothing, with the
-reason. Other survivors are printed; try each against `make test-all`, then write a test for it, or a line there.
+Each mutant is made in a copy of the repository, never here. Of the tests that are not `long`, those that run its lines
+are run, the quickest first, until one fails. `mutants.toml` names survivors that change nothing, with the reason. Other
+survivors are printed; try each against `make test-all`, then write a test for it, or a line there.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 import tomllib
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from xml.etree import ElementTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 ROOT = Path(__file__).parent.parent
 KNOWN = Path(__file__).with_name("mutants.toml")
@@ -35,7 +34,8 @@ TARGETS = (
     "llmdo/runtime/seals.py",
 )
 PATIENCE = 3.0  # times as long as without a change; a mutant that never ends is killed
-MOST = 1800.0  # seconds for the tests without a change
+FIRST = 2.0  # seconds that the quickest tests take, which are run first
+RESULTS, CHOSEN = "results.xml", "chosen.txt"
 
 SWAPPED = {
     ast.Eq: "!=",
@@ -59,6 +59,8 @@ class Mutant:
     module: str
     """The path of its file."""
     line: int
+    last: int
+    """The line in which the expression ends."""
     start: int
     """The change replaces the bytes from here to `end`."""
     end: int
@@ -83,7 +85,7 @@ def mutants_of(module: str, source: bytes) -> list[Mutant]:
         start = starts[node.lineno - 1] + node.col_offset
         end = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
         before = source[start:end].decode()
-        mutants.append(Mutant(module, node.lineno, start, end, before, after))
+        mutants.append(Mutant(module, node.lineno, node.end_lineno or node.lineno, start, end, before, after))
     return sorted(mutants, key=lambda mutant: (mutant.start, mutant.end, mutant.after))
 
 
@@ -133,36 +135,60 @@ def _replaced(node: ast.expr) -> Iterator[str]:
             yield str(number + 1)
 
 
-@cache
-def imported_by(path: Path) -> frozenset[str]:
-    """The modules that a file imports, and the names that it imports from them, as module names."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.add(node.module)
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return frozenset(names)
-
-
-def tests_of(module: str) -> tuple[list[str], list[str]]:
-    """The test files that import a module; then the others of the folder of its part."""
-    name = module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    files = sorted((ROOT / "tests").rglob("test_*.py"))
-    folder = ROOT / "tests" / "/".join(name.split(".")[1:-1])
-    while not folder.is_dir():
-        folder = folder.parent
-    nearest = [file for file in files if name in imported_by(file)]
-    others = [file for file in files if file not in nearest and folder in file.parents]
-    first, then = ([str(file.relative_to(ROOT)) for file in each] for each in (nearest, others))
-    return first, then
-
-
 def known() -> dict[tuple[str, str, str], str]:
     """The survivors that change nothing, with the reason, by module, text before and text after."""
     table = tomllib.loads(KNOWN.read_text(encoding="utf-8"))
     return {(each["module"], each["before"], each["after"]): each["reason"] for each in table["equivalent"]}
+
+
+class Coverage:
+    """The tests that run each line of the targets, with the seconds that each takes."""
+
+    def __init__(self, folder: Path, contexts: Mapping[str, Mapping[int, frozenset[str]]]) -> None:
+        self._contexts = contexts
+        self._seconds = {
+            f"{each.get('classname')}::{each.get('name')}": float(each.get("time", 0))
+            for each in ElementTree.parse(folder / RESULTS).iter("testcase")
+            if len(each) == 0 or all(child.tag in ("system-out", "system-err") for child in each)
+        }
+
+    @classmethod
+    def read(cls, folder: Path) -> Coverage:
+        """The coverage that a run of the tests left in the copy."""
+        from coverage import CoverageData  # which `make mutants` brings
+
+        data = CoverageData(str(folder / ".coverage"))
+        data.read()
+        contexts = {
+            Path(file).relative_to(folder).as_posix(): {
+                line: frozenset(context.partition("|")[0] for context in found if context)
+                for line, found in data.contexts_by_lineno(file).items()
+            }
+            for file in data.measured_files()
+        }
+        return cls(folder, contexts)
+
+    def tests_of(self, mutant: Mutant) -> list[str]:
+        """The tests that run its lines, the quickest first; of lines run by imports alone, those of its module."""
+        lines = self._contexts.get(mutant.module, {})
+        at = range(mutant.line, mutant.last + 1)
+        tests = {test for line in at for test in lines.get(line, ())} or {
+            test for found in lines.values() for test in found
+        }
+        timed = [
+            (seconds, test) for test in tests if (seconds := self._seconds.get(_in_results(test))) is not None
+        ]
+        return [test for _, test in sorted(timed)]
+
+    def seconds(self, tests: Iterable[str]) -> float:
+        """The seconds that these tests take without a change."""
+        return sum(self._seconds[_in_results(test)] for test in tests)
+
+
+def _in_results(test: str) -> str:
+    """The name in the results of a test that pytest calls `test`."""
+    file, _, name = test.partition("::")
+    return f"{file.removesuffix('.py').replace('/', '.')}::{name}"
 
 
 class Trial:
@@ -170,62 +196,64 @@ class Trial:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._seconds: dict[tuple[str, ...], float | None] = {}
-        """What tests take without a change; None if they fail."""
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
         for path in filter(None, listed.decode().split("\0")):
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes((ROOT / path).read_bytes())
             target.chmod((ROOT / path).stat().st_mode)
+        measured = [f"--cov={target.removesuffix('.py').replace('/', '.')}" for target in TARGETS]
+        self._pytest(
+            "-n",
+            "2",
+            "-m",
+            "not long",
+            *measured,
+            "--cov-context=test",
+            "--cov-report=",
+            f"--junitxml={RESULTS}",
+        )
+        self._coverage = Coverage.read(folder)
 
     def ending(self, mutant: Mutant) -> Ending:
         """What came of a mutant."""
-        groups = [tuple(tests) for tests in tests_of(mutant.module) if tests]
-        usable = [tests for tests in groups if self._passes_unchanged(tests)]
+        tests = self._coverage.tests_of(mutant)
+        if not tests:
+            return "untested"
         file = self._folder / mutant.module
         source = file.read_bytes()
         file.write_bytes(mutant.applied(source))
         try:
-            if any(not self._pass(tests) for tests in usable):
-                return "killed"
+            return "killed" if any(not self._pass(each) for each in self._batches(tests)) else "survived"
         finally:
             file.write_bytes(source)
-        return "survived" if usable else "untested"
 
-    def _passes_unchanged(self, tests: tuple[str, ...]) -> bool:
-        """Whether they pass without a change; else they say nothing about one."""
-        if tests not in self._seconds:
-            began = time.monotonic()
-            self._seconds[tests] = MOST
-            passes = self._pass(tests)
-            self._seconds[tests] = time.monotonic() - began if passes else None
-            if not passes:
-                print(f"left out, as they fail without a change: {' '.join(tests)}", flush=True)
-        return self._seconds[tests] is not None
+    def _batches(self, tests: list[str]) -> Iterator[list[str]]:
+        """The tests in runs, each of about four times as many seconds as the one before."""
+        most, batch = FIRST, list[str]()
+        for test in tests:
+            if batch and self._coverage.seconds([*batch, test]) > most:
+                yield batch
+                most, batch = 4 * most, []
+            batch.append(test)
+        yield batch
 
-    def _pass(self, tests: tuple[str, ...]) -> bool:
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-m",
-            "not long",
-            "-p",
-            "no:cacheprovider",
-            *tests,
-        ]
-        environ = {**os.environ, "PYTHONPATH": str(self._folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        most = PATIENCE * (self._seconds[tests] or 0) + 60
+    def _pass(self, tests: list[str]) -> bool:
+        (self._folder / CHOSEN).write_text("\n".join(tests), encoding="utf-8")
+        most = PATIENCE * self._coverage.seconds(tests) + 60
         try:
-            done = subprocess.run(
-                command, cwd=self._folder, env=environ, capture_output=True, timeout=most, check=False
-            )
+            return self._pytest("-x", f"@{CHOSEN}", most=most) == 0
         except subprocess.TimeoutExpired:
             return False
-        return done.returncode in (0, 5)  # 5: all of them are `long`
+
+    def _pytest(self, *arguments: str, most: float | None = None) -> int:
+        """The exit code of a run of tests in the copy."""
+        environ = {**os.environ, "PYTHONPATH": str(self._folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-m", "pytest", "-q", *arguments]
+        done = subprocess.run(
+            command, cwd=self._folder, env=environ, capture_output=True, timeout=most, check=False
+        )
+        return done.returncode
 
 
 def every_mutant() -> list[Mutant]:

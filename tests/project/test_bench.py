@@ -105,10 +105,9 @@ def test_a_mutant_is_its_module_with_one_thing_changed() -> None:
     assert mended == source.replace(b"ways < 3", b"(ways <= 3)")
 
 
-def test_every_change_of_every_target_is_python_and_has_tests() -> None:
+def test_every_change_of_every_target_is_python() -> None:
     every = mutants.every_mutant()
     assert {mutant.module for mutant in every} > {"llmdo/policy/authority.py", "llmdo/runtime/labels.py"}
     for mutant in every[::50]:
         compile(mutant.applied((mutants.ROOT / mutant.module).read_bytes()), mutant.module, "exec")
-        assert any(mutants.tests_of(mutant.module)), mutant.module
     assert all(reason for reason in mutants.known().values())
