@@ -87,7 +87,8 @@ class BatchTerminal:
         """Starts other processes on the batch as well; waits for them, and reports their errors."""
         if self.processes > 1 and bounds.items is not None:
             raise LlmdoError("`--limit` counts the items of one process", hint="leave out `--processes`")
-        words = [sys.executable, "-m", "llmdo", "batch", "resume", store.batch.id, "--project", str(root)]
+        command = [sys.executable, "-P", "-m", "llmdo"]  # not what the current folder has under our names
+        words = [*command, "batch", "resume", store.batch.id, "--project", str(root)]
         words += [*_bound_words(bounds), *_approval_words(self.approvals)]
         with ExitStack() as stack:
             children = []

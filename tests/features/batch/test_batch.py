@@ -364,3 +364,17 @@ def test_a_batch_has_several_processes_where_it_is_asked_to(llmdo: Llmdo, root: 
     assert set(standing(llmdo, root).values()) == {"completed"}
     refused = llmdo("batch", "resume", "last", "--processes", "2", "--limit", "1", cwd=root)
     assert "`--limit` counts the items of one process" in refused.err
+
+
+@pytest.mark.long
+def test_the_other_processes_of_a_batch_import_nothing_of_the_workspace_by_themselves(root: Path) -> None:
+    inputs(root, "careful 1", "careful 2")
+    theirs = root / "llmdo" / "__main__.py"
+    theirs.parent.mkdir()
+    (theirs.parent / "__init__.py").touch()
+    theirs.write_text(f"open({str(root / 'imported')!r}, 'w').close()\n", encoding="utf-8")
+    words = [*COMMAND, *START[1:], "--processes", "2", "--approve", "x.effects.careful"]
+    done = forking.run(words, cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "ended early" not in done.stderr
+    assert not (root / "imported").exists()
