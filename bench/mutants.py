@@ -161,8 +161,8 @@ class Coverage:
         data.read()
         contexts = {
             Path(file).relative_to(folder).as_posix(): {
-                line: frozenset(context.partition("|")[0] for context in found if context)
-                for line, found in data.contexts_by_lineno(file).items()
+                line: frozenset(context.partition("|")[0] for context in names if context)
+                for line, names in data.contexts_by_lineno(file).items()
             }
             for file in data.measured_files()
         }
@@ -173,7 +173,7 @@ class Coverage:
         lines = self._contexts.get(mutant.module, {})
         at = range(mutant.line, mutant.last + 1)
         tests = {test for line in at for test in lines.get(line, ())} or {
-            test for found in lines.values() for test in found
+            test for tests in lines.values() for test in tests
         }
         timed = [
             (seconds, test) for test in tests if (seconds := self._seconds.get(_in_results(test))) is not None

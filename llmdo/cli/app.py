@@ -6,7 +6,7 @@ import os
 import sys
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 import typer.core
@@ -88,6 +88,13 @@ def command_line(word: str = "") -> typer.Typer:
     for module in dict.fromkeys(known[name] for name in order):
         module.add_to(app)
     return app
+
+
+def parameters_of(name: str) -> tuple[str, dict[str, Any]]:
+    """The help of the command of that name, and what it takes, by the names of its request's fields."""
+    command: Any = typer.main.get_command(command_line(name))
+    command = getattr(command, "commands", {name: command})[name]
+    return command.help or "", {parameter.name: parameter for parameter in command.params}
 
 
 def run(words: Sequence[str]) -> int:

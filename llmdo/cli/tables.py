@@ -358,6 +358,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     },
     "eval list": {"--format": ("text", "json"), "--project": ()},
     "serve mcp": {"--http": (), "--model": (), "--project": (), "--env-file": (), "--trust": None},
+    "serve commands": {"--project": ()},
 }
 """Every command with its long options but `--help`, and what each may be; None where it takes no value."""
 

@@ -400,7 +400,7 @@ WRITING = {"init", *(name for name in COMMANDS if name.startswith(("add ", "remo
 REPEATING = {"replay", "eval start"}
 """What has tests of its own below."""
 ON_A_FLEET = {"worker"}  # `tests/features/fleet/test_worker.py`
-SERVING = {"lsp"}
+SERVING = {"lsp", "serve commands"}
 """What executes nothing of a workspace, whatever the other side asks for."""
 
 

@@ -1,4 +1,7 @@
-"""Entries as the tools of an MCP server: `serving` speaks the protocol, `served` runs the requests of its clients."""
+"""Entries as the tools of an MCP server: `serving` speaks the protocol, `served` runs the requests of its clients.
+
+`commands` offers commands that only read in the same way.
+"""
 
 from __future__ import annotations
 

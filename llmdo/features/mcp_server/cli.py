@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,12 +14,12 @@ from llmdo.cli.approving import ApprovalOptions
 from llmdo.cli.console import FINE, say
 from llmdo.cli.interruption import run_interruptibly
 from llmdo.cli.terminal import Terminal
-from llmdo.services.root import PROJECT
+from llmdo.services.root import PROJECT, root_folder
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from llmdo.features.mcp_server.serving import Service
+    from mcp.server.lowlevel import Server
 
 PLACE = 210
 TOKEN = "LLMDO_SERVE_TOKEN"  # noqa: S105  # the name of a variable
@@ -42,15 +42,24 @@ def mcp(
     is_locked = quick.is_locked(flag=False, environ=os.environ)
     request = serving.ServeRequest(entries=entries, project=project, model=model, locked=is_locked)
     host = Terminal(approvals=ApprovalOptions(reject_all=True))
-    run_interruptibly(_serving(serving.service_for(request, host), http), lambda: None)
+    server = serving.service_for(request, host).server()
+    run_interruptibly(_serving(server, http), lambda: None)
     return FINE
 
 
-def _serving(service: Service, port: int | None) -> Coroutine[object, object, None]:
+def commands(project: Annotated[str | None, PROJECT] = None) -> int:
+    """Offer check, reach, why, diff, suggest and explain as the tools of an MCP server, over stdio. They only read."""
+    from llmdo.features.mcp_server.commands import server  # which needs an extra
+
+    run_interruptibly(_serving(server(root_folder(project)), None), lambda: None)
+    return FINE
+
+
+def _serving(server: Server[Any], port: int | None) -> Coroutine[object, object, None]:
     from llmdo.features.mcp_server.serving import serve_http, serve_stdio
 
     if port is None:
-        return serve_stdio(service)
+        return serve_stdio(server)
     configured = os.environ.get(TOKEN)
     token = configured or secrets.token_urlsafe(24)
 
@@ -58,11 +67,14 @@ def _serving(service: Service, port: int | None) -> Coroutine[object, object, No
         secret = f"the token in {TOKEN}" if configured else f"the token {token}"
         say(f"serving at http://127.0.0.1:{bound}/mcp; clients send {secret} as `Authorization: Bearer ...`")
 
-    return serve_http(service, port, token, ready)
+    return serve_http(server, port, token, ready)
 
 
 def add_to(app: typer.Typer) -> None:
     """Makes the commands known."""
-    serve = typer.Typer(help="Offer entries to other programs.", callback=lambda: None)
+    serve = typer.Typer(
+        help="Offer entries, or commands that only read, to other programs.", callback=lambda: None
+    )
     requests.add(serve, mcp, also=(options.WITH_ENV_FILE, options.WITH_TRUST))
+    requests.add(serve, commands)
     app.add_typer(serve, name="serve")

@@ -347,16 +347,15 @@ def service_for(request: ServeRequest, host: Host) -> Service:
     return Service(team=team, offers=offers)
 
 
-async def serve_stdio(service: Service) -> None:
+async def serve_stdio(server: Server[Any]) -> None:
     """Serves the client at stdin and stdout until it leaves."""
-    server = service.server()
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
-async def serve_http(service: Service, port: int, token: str, ready: Callable[[int], None]) -> None:
+async def serve_http(server: Server[Any], port: int, token: str, ready: Callable[[int], None]) -> None:
     """Serves clients with `token` at 127.0.0.1 until it is cancelled; `ready` gets the port."""
-    app = _Guarded(service.server().streamable_http_app(host="127.0.0.1"), token)
+    app = _Guarded(server.streamable_http_app(host="127.0.0.1"), token)
     listening = socket.create_server(("127.0.0.1", port))
     config = uvicorn.Config(app, log_level="critical", lifespan="on")
     ready(listening.getsockname()[1])
