@@ -18,6 +18,7 @@ from llmdo.policy.authority import (
 )
 from llmdo.reach.flows import after_strangers
 from llmdo.reach.rows import with_rows
+from llmdo.reach.shapes import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -157,6 +158,7 @@ def scopes_of(analysis: Analysis) -> Iterator[Capability]:
     """Every capability with a scope that anything in the graph names."""
     graph = analysis.graph
     yield from analysis.written
+    yield from listed(graph)
     for acceptance in graph.acceptances:
         if acceptance.capability and acceptance.capability.scope is not None:
             yield acceptance.capability

@@ -82,10 +82,11 @@ def _with_changes(tool: Tool) -> Tool:
     return replace(tool, capabilities=tuple(sorted({*tool.capabilities, *more}, key=str))) if more else tool
 
 
-def sends(graph: Graph, toolset: str, tool: str) -> bool:
+def sends(graph: Graph, toolset: str, tool: str, *, given: bool = False) -> bool:
     """Whether calls of a tool send anything; not if it takes nothing, or has no target by the manifest.
 
     As far as the graph tells: of a tool in Python that takes nothing, only the manifest says so. `*` is any tool.
+    `given`: whether a call has arguments, as a server may get some that its schema does not name.
     """
     own = graph.toolsets.get(toolset)
     if own is None:
@@ -94,7 +95,9 @@ def sends(graph: Graph, toolset: str, tool: str) -> bool:
         return all(own.targets.values())
     name = tool.removeprefix(f"{own.prefix}_") if own.prefix else tool
     definition = own.tools[name].definition if name in own.tools else None
-    takes_nothing = definition is not None and not json.loads(definition.input).get("properties")
+    takes_nothing = (
+        not given and definition is not None and not json.loads(definition.input).get("properties")
+    )
     return not takes_nothing and bool(own.targets.get(name, True))
 
 

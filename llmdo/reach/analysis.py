@@ -174,18 +174,24 @@ class Analysis(Premises):
             assurance = assurance_of(self.graph, entry.use.name)
             called = Reference(entry.use.name, entry.tool.at)
             for row, raised, declared in self.shapes.of_tool(own, delegation=False):
-                yield Shape(row, raised, declared, entry.use.name, own.name, assurance), called
+                yield (
+                    Shape(self.shapes.line(row), raised, declared, entry.use.name, own.name, assurance),
+                    called,
+                )
         for call in code_calls.calls_below(self.graph, code_calls.codes_of(self.graph, entry)):
             toolset = call.use.name
             assurance = assurance_of(self.graph, toolset)
             named = Reference(toolset, call.named.at)
             for row, raised, declared in self.shapes.of_tool(call.tool, delegation=False):
-                yield Shape(row, raised, declared, toolset, call.tool.name, assurance), named
+                yield (
+                    Shape(self.shapes.line(row), raised, declared, toolset, call.tool.name, assurance),
+                    named,
+                )
         for called in entry.delegates:
             if callee := self.graph.workers.get(called.name):
                 tool = toolkit.delegation(self.graph, None, callee)
                 for row, raised, declared in self.shapes.of_tool(tool, delegation=True):
-                    yield Shape(row, raised, declared, "", callee.name, "enforced"), called
+                    yield Shape(self.shapes.line(row), raised, declared, "", callee.name, "enforced"), called
 
 
 def starts_of(graph: Graph, entry: Entry) -> tuple[str, ...]:

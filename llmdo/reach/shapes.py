@@ -224,8 +224,7 @@ class Shapes:
                 if (call := (row, raised, declared, opened)) in distinct:
                     others.setdefault(call, []).append(name)
                     continue
-                # `**` is everywhere, as no scope is: a tool may say either, and it is one line of reach.
-                row = self._rows.setdefault(Capability(row.name) if row.is_everywhere else row, row)
+                row = self.line(row)
                 implied = not any(
                     row.name == capability.name and scope_contains(capability.scope, row.scope)
                     for capability in declared
@@ -234,6 +233,10 @@ class Shapes:
         for alike, names in others.items():
             distinct[alike] = replace(distinct[alike], other_tools=tuple(names))
         return tuple(distinct.values())
+
+    def line(self, row: Capability) -> Capability:
+        """The row of reach for `row`: `**` is everywhere, as no scope is, and a tool may say either."""
+        return self._rows.setdefault(Capability(row.name) if row.is_everywhere else row, row)
 
     def of_tool(
         self, tool: Tool, *, delegation: bool
@@ -345,9 +348,7 @@ class Shapes:
     def _scopes(self) -> Mapping[str, Sequence[str]]:
         """Name of a capability to its written scopes, in `scope_order`; a listing has those of `[sources]` of reads."""
         scopes_by_name: dict[str, set[str]] = {}
-        sources = (source.capability for source in self.graph.sources)
-        listed = [Capability("fs.list", each.scope) for each in sources if each.covers_name("fs.read")]
-        for capability in (*self.written, *[each for each in listed if each.scope]):
+        for capability in (*self.written, *listed(self.graph)):
             scopes_by_name.setdefault(capability.name, set()).add(capability.scope or "**")
         return {name: sorted(scopes, key=scope_order) for name, scopes in scopes_by_name.items()}
 
@@ -370,6 +371,12 @@ def _whole(scope: str | None) -> str | None:
     """The class of scopes that a representative is one of; any other scope as it is."""
     is_fresh = scope is not None and scope.rpartition("/")[2] == FRESH
     return f"{scope}*" if is_fresh else scope
+
+
+def listed(graph: Graph) -> tuple[Capability, ...]:
+    """The listings of the folders and files that `[sources]` names."""
+    sources = [source.capability for source in graph.sources if source.capability.covers_name("fs.read")]
+    return tuple([Capability("fs.list", source.scope) for source in sources if source.scope])
 
 
 def written(workers: WorkerIndex) -> frozenset[Capability]:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Set
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,12 +19,14 @@ from llmdo.graph.settings import Acceptance, Notify, Schedule, Settings
 from llmdo.graph.toolkit import tools_of
 from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Attachments, Use, Worker
-from llmdo.policy.authority import STRICTNESS, Capability, Rule, decide, scope_contains, strictest
+from llmdo.policy.authority import STRICTNESS, Capability, FlowRule, Rule, decide, scope_contains, strictest
+from llmdo.policy.flow import Flows, LabelledSource
 from llmdo.reach import Analysis
 from tests.reach.test_reach import authority_on, call_paths, calls_of, delegations
 from tests.support.graphs import NOWHERE, graphs
 from tests.support.laws import tried
 
+STRANGERS = Capability("data.untrusted")
 PATHS = ["in/a", "in/b", "in/c/d", "out/a", "out/b/c", "elsewhere"]
 
 Deed = tuple[str, str | None]
@@ -321,6 +324,18 @@ def test_what_runs_say_leaving_the_machine_widens() -> None:
         for before, after in ((None, plain), (plain, whole), (None, whole), (whole, plain), (whole, None))
     ] == ["changed", "widened", "widened", "narrowed", "narrowed"]
     assert diff(by_notify[plain], another).verdict == "widened"
+
+
+@pytest.mark.parametrize("read", [("**",), ("docs/**", "mail/**")])
+def test_a_source_that_was_added_widens_no_listing(read: tuple[str, ...]) -> None:
+    files = Use(name="filesystem", config={"read": list(read)}, at=NOWHERE)
+    flows = Flows(
+        rules=(FlowRule((STRANGERS,), Capability("x"), "needs_approval", "llmdo.toml"),), owner="llmdo.toml"
+    )
+    plain = graph_of(replace(MAIN, uses=(files,)), flows=flows)
+    mail = LabelledSource(Capability("fs.read", "mail/inbox/**"), STRANGERS)
+    difference = diff(plain, replace(plain, sources=(mail,)))
+    assert (difference.entries[0].verdict, difference.verdict) == ("same", "narrowed")
 
 
 def test_a_schedule_is_told_of_with_the_entry_that_it_starts() -> None:

@@ -90,6 +90,23 @@ def test_a_type_whose_text_does_not_say_that_it_is_closed_is_open(how: str, kind
     assert ([question.tool for question in nobody.asked], sent(root)) == (["send"], [])
 
 
+def test_a_type_that_its_module_makes_wider_has_the_bits_of_what_it_has_become(root: Path) -> None:
+    wider = """kind: Literal["bill", "spam"]
+
+def widen(field):
+    field.annotation = Literal["bill", "spam", *[f"to {n}" for n in range(4096)]]
+
+widen(Closed.model_fields["kind"])
+Closed.model_rebuild(force=True)
+"""
+    (root / "types_of.py").write_text(MODULE + wider, encoding="utf-8")
+    changed(root, "[flows]", "[flows]\nmax-bits = 8")
+    script(root, main=[call("judge"), SEND], judge=[READ, answers(kind="to 77")], **others())
+    nobody = Nobody()
+    go(root, approver=nobody)
+    assert ([question.tool for question in nobody.asked], sent(root)) == (["send"], [])
+
+
 def others() -> dict[str, list[Step]]:
     return {**{name: ["x"] for name in ("talker", "failing", "echo", "sorter")}, "reader": [READ, TEXT]}
 

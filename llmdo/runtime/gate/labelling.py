@@ -162,8 +162,11 @@ def told_of_failure(
 def _closed(config: RuntimeConfig, handover: Handover) -> Mapping[str, Json] | None:
     """The schema of a callee's answers, if that keeps its caller free of strangers' words."""
     signature, worker = config.signatures[handover.callee.name], handover.callee.worker
-    # An instance of a type whose text does not say that it is closed may hold more than is written of it.
-    if worker is None or worker.closed is None or worker.closed > handover.caller.authority.max_bits:
+    # An instance of a type whose text does not say that it is closed may hold more than is written of it; and the
+    # answer is held against the type as it was imported, which may be wider than its text.
+    if worker is None or worker.closed is None:
+        return None
+    if max(worker.closed, signature.closure.bits) > handover.caller.authority.max_bits:
         return None
     is_chosen_by_strangers = (
         signature.closure.lists and without_strangers(config, handover.given) != handover.given

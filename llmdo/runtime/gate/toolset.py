@@ -252,7 +252,7 @@ class Gate(WrapperToolset[object]):
             files=self.config.confined,
             labels=labels_for(self.config, self._labelled),
             targets=targets_of(self.config.graph, self.use.name, tool.tool_def) if is_labelled else None,
-            sends=not is_labelled or sends(self.config.graph, self.use.name, name),
+            sends=not is_labelled or sends(self.config.graph, self.use.name, name, given=bool(arguments)),
         )
         if seals := self._labelled.seals:
             attempt, arguments = await self._unsealed(attempt, arguments, seals)
