@@ -30,6 +30,8 @@ _BUILT_IN = {rule.capability.name: rule.decision for rule in BUILT_IN}
 _NO_ATTACHMENTS = Attachments(max=0)
 DELEGATE = Capability("agent.delegate")
 STARTS = Capability("mcp.start")
+UNNAMED = "(unnamed)"
+"""The toolset of a server whose file names it with an empty text."""
 UNTRUSTED = Capability("data.untrusted")
 
 
@@ -209,7 +211,7 @@ def _line(at: Place | None) -> object:
 def _by_toolset(grants: Iterable[Grant]) -> dict[str, list[Grant]]:
     by_toolset: dict[str, list[Grant]] = {}
     for grant in grants:
-        by_toolset.setdefault(grant.toolset, []).append(grant)
+        by_toolset.setdefault(grant.toolset or UNNAMED, []).append(grant)
     return by_toolset
 
 

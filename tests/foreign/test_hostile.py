@@ -182,6 +182,35 @@ def test_nasty_files_are_answered(form: str, content: bytes, tmp_path: Path) -> 
     answered(form, tmp_path)
 
 
+JSON_SERVERS = json.dumps({"mcpServers": {"": {"command": "x"}}})
+CALLED_NOTHING = {
+    "claude": {
+        ".mcp.json": JSON_SERVERS,
+        ".claude/agents/a.md": "---\nname: a\ndescription: d\n---\nWork.\n",
+    },
+    "codex": {".codex/config.toml": '[mcp_servers.""]\ncommand = "x"\n'},
+    "copilot": {
+        ".vscode/mcp.json": '{"servers": {"": {"command": "x"}}}',
+        ".github/agents/a.agent.md": "Work.\n",
+    },
+    "cursor": {".cursor/mcp.json": JSON_SERVERS, ".cursor/agents/a.md": "---\nname: a\n---\nWork.\n"},
+    "gemini": {".gemini/settings.json": JSON_SERVERS},
+    "mcp": {".mcp.json": JSON_SERVERS},
+    "opencode": {"opencode.json": '{"mcp": {"": {"type": "local", "command": ["x"]}}}'},
+    "github-actions": {
+        ".github/workflows/a.yml": "on: [issues]\njobs:\n  a:\n    steps:\n"
+        '      - run: claude -p hi --allowedTools "Edit,mcp__*"\n'
+    },
+}
+
+
+@pytest.mark.parametrize("form", CALLED_NOTHING)
+def test_a_server_may_be_called_nothing(form: str, tmp_path: Path) -> None:
+    for path, text in CALLED_NOTHING[form].items():
+        write(tmp_path, path, text.encode())
+    answered(form, tmp_path)
+
+
 @pytest.mark.parametrize("form", FILES)
 def test_no_link_is_followed(form: str, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
