@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from llmdo.base import parts
 from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding, nearest, only_match
 from llmdo.checks import code
-from llmdo.checks.naming import named_capabilities
+from llmdo.checks.naming import declared_capabilities, named_capabilities
 from llmdo.graph import builtin, models, servers, toolkit
 from llmdo.graph.keys import Reference
 from llmdo.policy.authority import BUILT_IN, Capability
-from llmdo.policy.vocabulary import has_paths
+from llmdo.policy.vocabulary import VOCABULARY, has_paths, members_of
 from llmdo.syntax.document import Place
 from llmdo.workspace.references import located, python_file
 from llmdo.workspace.toolset_names import toolset_references
@@ -382,7 +382,7 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
     A misspelt rule would never fire, so it is an error wherever it is written: in rules, ceilings and
     declarations. A project's own capabilities are called `x.TOOLSET.NAME`, where the toolset exists and one of
     its tools declares the name; `reads` of a toolset names its own alone. The scope of `agent.delegate` is
-    the name of a worker.
+    the name of a worker. A tool declares no family, such as `fs`: no rule about a part of it would cover the tool.
 
     Fails:
 
@@ -400,6 +400,7 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
     offered = known - {f"x.{name}.any" for name in graph.toolsets}
     yield from (problem for problem in project.workspace.problems if problem.code == "LDO207")  # of policies
     yield from _reads_of_others(project)
+    yield from _declared_families(project)
     for capability, place in named_capabilities(project):
         if capability.name not in known and not project.gaps.may_hide(capability.name):
             yield finding(
@@ -423,6 +424,20 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
                 place.location,
                 f"`{capability.name}` has no scopes, so `{capability}` would never match",
                 hint=f"write `{capability.name}`",
+            )
+
+
+def _declared_families(project: Project) -> Iterator[Diagnostic]:
+    """The families that tools declare in place of capabilities."""
+    own = [name for name in toolkit.known_capabilities(project.graph) if name.count(".") > 1]
+    known = {*VOCABULARY, *project.graph.families, *own}
+    for capability, place in declared_capabilities(project):
+        if members := members_of(capability.name, known):
+            yield finding(
+                "LDO207",
+                place.location,
+                f"`{capability.name}` is a family, and no rule about a part of it would cover this tool",
+                hint=f"name what the tool does: {', '.join(members)}",
             )
 
 

@@ -31,8 +31,20 @@ def named_capabilities(project: Project) -> Iterator[tuple[Capability, Place]]:
         if holder.may:
             yield from _ceiling(holder.may, holder.may_at)
     yield from _in_flows(graph, holders)
-    yield from _of_toolsets(project)
-    for toolset in graph.toolsets.values():
+    yield from declared_capabilities(project)
+    yield from _read_only(project)
+
+
+def declared_capabilities(project: Project) -> Iterator[tuple[Capability, Place]]:
+    """Each that a tool declares and that is not its toolset's own, with its place."""
+    document = project.workspace.document
+    for name, table in project.workspace.tables("toolsets").items():
+        for tool, texts in servers.declared_in(table).items():
+            for number, text in enumerate(texts):
+                capability = Capability.parse(text)
+                if not capability.name.startswith(f"x.{name}."):
+                    yield capability, Place(document, ("toolsets", name, "capabilities", tool, number))
+    for toolset in project.graph.toolsets.values():
         for declared in toolset.tools.values():
             yield from _metadata(declared, toolset.name, toolset.at)
 
@@ -48,16 +60,10 @@ def _in_flows(graph: Graph, holders: Iterable[Entry | Worker]) -> Iterator[tuple
             yield source.label, Place(source.at.document, source.at.route)
 
 
-def _of_toolsets(project: Project) -> Iterator[tuple[Capability, Place]]:
-    """Those that the manifest declares for tools, and says that they only read."""
+def _read_only(project: Project) -> Iterator[tuple[Capability, Place]]:
+    """Those of which the manifest says that they only read."""
     document = project.workspace.document
     for name, table in project.workspace.tables("toolsets").items():
-        for tool, texts in servers.declared_in(table).items():
-            for number, text in enumerate(texts):
-                place = Place(document, ("toolsets", name, "capabilities", tool, number))
-                capability = Capability.parse(text)
-                if not capability.name.startswith(f"x.{name}."):
-                    yield capability, place
         for number, text in enumerate(parts.texts(table.get("reads"))):
             capability = Capability.parse(text)
             if Capability(f"x.{name}").covers_name(capability.name):  # another one is a mistake of its own

@@ -180,6 +180,13 @@ REPEATABLE = frozenset(name for name, facts in FACTS.items() if facts.is_repeata
 WITHOUT_EFFECT = frozenset(name for name, facts in FACTS.items() if not facts.is_effect)
 
 
+def members_of(family: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The capabilities of `known` in a family, sorted; none of what is no family."""
+    if family in known:
+        return ()
+    return tuple(sorted([name for name in known if name.startswith(f"{family}.")]))
+
+
 def families(names: Iterable[str]) -> tuple[str, ...]:
     """The fewest names that cover these: a family for its rows, if it has several and no row of its own."""
     wanted = {*names}

@@ -11,7 +11,7 @@ from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.formats import fields
 from llmdo.policy.authority import Capability
-from llmdo.policy.vocabulary import UNDECLARED, VOCABULARY
+from llmdo.policy.vocabulary import UNDECLARED, VOCABULARY, members_of
 from llmdo.syntax.tool_metadata import DECLARING, means_capabilities
 
 if TYPE_CHECKING:
@@ -66,12 +66,13 @@ def _require_known(text: object, vocabulary: Set[str]) -> None:
     name = Capability.parse(str(text)).name
     if name == UNDECLARED:
         raise LlmdoError(f"`{UNDECLARED}` is what the runtime raises and cannot be declared")
-    if name not in vocabulary and not _OWN.fullmatch(name) and not _is_family(name, vocabulary):
+    if members := members_of(name, vocabulary):
+        raise LlmdoError(
+            f"`{name}` is a family, and no rule about a part of it would cover the tool",
+            hint=f"name what the tool does: {', '.join(members)}",
+        )
+    if name not in vocabulary and not _OWN.fullmatch(name):
         raise LlmdoError(
             f"`{name}` is not a capability",
             hint=did_you_mean(name, vocabulary) or "one of your own is written `x.TOOLSET.NAME`",
         )
-
-
-def _is_family(name: str, vocabulary: Set[str]) -> bool:
-    return any(known.startswith(f"{name}.") for known in vocabulary)
