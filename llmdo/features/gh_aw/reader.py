@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import items
 from llmdo.base.values import dataclass, field
 from llmdo.features.gh_aw import FILES
-from llmdo.features.gh_aw.strangers import opened
+from llmdo.features.gh_aw.strangers import starts_of
 from llmdo.features.gh_aw.tools import FIREWALL, grants_of, is_sandboxed, judge_tools
 from llmdo.foreign.files import Files
 from llmdo.foreign.team import Agent, Team
@@ -80,7 +80,6 @@ class _WorkflowReader:
         for part in self._imported(main):
             self._judge(part)
             parts.append(part)
-        events = sorted(f"`{event}`" for event, _ in opened(main))
         return Agent(
             name=_name_of(path, self.paths),
             at=at,
@@ -91,7 +90,7 @@ class _WorkflowReader:
                 (words for key in ("description", "name") if isinstance(words := data.get(key), str)), None
             ),
             grants=tuple(grants_of(parts, text.prompt, at)),
-            started_by=f"anyone can start it by {' or '.join(events)}" if events else None,
+            starts=tuple(starts_of(main)),
             sandbox=FIREWALL if is_sandboxed(main) else None,
         )
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from llmdo.features.github_actions.walking import Site
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
+    from llmdo.graph.start import Starter
     from llmdo.policy.vocabulary import Decision
 
 SECOND_MODEL = "a look by a second model"
@@ -97,12 +98,13 @@ def claude_problems(site: Site) -> Iterator[Diagnostic]:
         yield finding("LDO554", mode[1].location, message, hint=hint)
 
 
-def strangers_of_action(site: Site) -> str | None:
-    """The people without write access who may start the action; None if it turns all of them away."""
+def starters_of_action(site: Site) -> Starter:
+    """The people whom the action does not turn away."""
     users, bots = site.input("allowed_non_write_users"), site.input("allowed_bots")
     if users and "*" in users[0].split(",") and site.input("github_token"):
         return "anyone"
-    return "any GitHub App" if bots and "*" in bots[0].split(",") else None
+    # Any GitHub App is that of anyone, where it may write at all.
+    return "perhaps anyone" if bots and "*" in bots[0].split(",") else "those who may write"
 
 
 def _settings(site: Site, tree: Tree, options: ClaudeOptions) -> ClaudeSettings:

@@ -142,8 +142,8 @@ class WorkflowWalk:
                 continue
             trigger = trigger_of(document)
             if path in called:
-                trigger = replace(trigger, possible=trigger.possible - {CALLED})
-            if trigger.possible:
+                trigger = trigger.without(CALLED)
+            if trigger.starters:
                 at = Place(document, ("jobs",), of_key=True)
                 permissions = permissions_at(document, ()) or TokenPermissions(None, at)
                 scope = _Scope(names=(_stem(path),), trigger=trigger, permissions=permissions)
@@ -194,10 +194,10 @@ class WorkflowWalk:
             for other in () if runs_always else jobs_before(jobs, name):
                 trigger = trigger.narrowed(table(jobs, other).get("if"))
                 checking.setdefault(other, any(map(_checks, items(table(jobs, other).get("steps")))))
-                trigger = trigger.guarded() if checking[other] else trigger
+                trigger = trigger.guarded("those who may write") if checking[other] else trigger
             trigger = trigger.narrowed(job.get("if"))
             if "environment" in job:  # which may have to be approved
-                trigger = trigger.guarded()
+                trigger = trigger.guarded("perhaps anyone")
             own = permissions_at(document, at) or permissions_at(document, ())
             inner = replace(
                 scope,
@@ -262,13 +262,13 @@ class WorkflowWalk:
                 yield from self._agents(document, step_route, step, inner)
             before = (*before, step)
             if _checks(step):
-                trigger = trigger.guarded()
+                trigger = trigger.guarded("those who may write")
 
     def _agents(
         self, document: Document, at: Route, step: Mapping[str, object], scope: _Scope
     ) -> Iterator[Site]:
         """The agents that a step itself runs."""
-        if not scope.trigger.possible:
+        if not scope.trigger.starters:
             return
         for run in agents_in(step, scope.inputs):
             self._left -= 1

@@ -8,45 +8,57 @@ from typing import TYPE_CHECKING
 import pytest
 
 from llmdo import foreign
-from llmdo.features.github_actions.conditions import open_to_strangers, passing
+from llmdo.features.github_actions.conditions import narrowed
 from llmdo.features.github_actions.scripts import commands
 from llmdo.foreign import summary
 
 if TYPE_CHECKING:
+    from llmdo.features.github_actions.conditions import Starters
     from llmdo.foreign.team import Agent
 
 CASES = Path(__file__).parents[2] / "foreign" / "cases"
-EVENTS = frozenset({"issue_comment", "issues", "workflow_dispatch"})
+ALL_BY_ANYONE: Starters = dict.fromkeys(("issue_comment", "issues", "workflow_dispatch"), "anyone")
+BY_MEMBERS: Starters = dict.fromkeys(ALL_BY_ANYONE, "those who may write")
+PERHAPS: Starters = dict.fromkeys(ALL_BY_ANYONE, "perhaps anyone")
 ASSOCIATION = "contains(fromJSON('[\"OWNER\"]'), github.event.comment.author_association)"
 
 
 @pytest.mark.parametrize(
-    ("condition", "open_by"),
+    ("condition", "by"),
     [
-        ("", EVENTS),
-        ("contains(github.event.comment.body, '@claude')", EVENTS),
-        ("github.event.sender.type != 'Bot' && github.actor != 'renovate[bot]'", EVENTS),
-        ("${{ github.event_name == 'issues' }}", {"issues"}),
-        ("(github.event_name != 'issues' && (always() || false))", {"issue_comment", "workflow_dispatch"}),
-        (f"github.event_name == 'issues' || {ASSOCIATION}", {"issues"}),
-        (f"contains(github.event.comment.body, 'a || b') && {ASSOCIATION}", set()),
-        ("github.actor == 'octocat'", set()),
-        ("github.event.label.name == 'claude'", set()),
-        ("needs.check.outputs.is_member == 'true'", set()),
-        ("github.event.pull_request.head.repo.full_name == github.repository", set()),
-        ("x" * 20_000, set()),
-        ("(" * 100 + "a" + ")" * 100, set()),
+        ("", ALL_BY_ANYONE),
+        ("contains(github.event.comment.body, '@claude')", ALL_BY_ANYONE),
+        ("github.event.sender.type != 'Bot' && github.actor != 'renovate[bot]'", ALL_BY_ANYONE),
+        ("!contains(github.event.pull_request.labels.*.name, 'skip')", ALL_BY_ANYONE),
+        ("github.event.pull_request.head.repo.full_name != github.repository", ALL_BY_ANYONE),
+        ("${{ github.event_name == 'issues' }}", {"issues": "anyone"}),
+        (
+            "(github.event_name != 'issues' && (always() || false))",
+            {"issue_comment": "anyone", "workflow_dispatch": "anyone"},
+        ),
+        (f"github.event_name == 'issues' || {ASSOCIATION}", {**BY_MEMBERS, "issues": "anyone"}),
+        (f"github.event_name == 'issues' || (vars.ON && {ASSOCIATION})", {**BY_MEMBERS, "issues": "anyone"}),
+        (f"github.event_name == 'issues' || (vars.ON || {ASSOCIATION})", {**PERHAPS, "issues": "anyone"}),
+        (f"vars.AGENTS == 'on' && {ASSOCIATION}", BY_MEMBERS),
+        (f"contains(github.event.comment.body, 'a || b') && {ASSOCIATION}", BY_MEMBERS),
+        ("github.actor == 'octocat'", BY_MEMBERS),
+        ("github.event.label.name == 'claude'", BY_MEMBERS),
+        ("github.event.pull_request.head.repo.full_name == github.repository", BY_MEMBERS),
+        ("!github.event.pull_request.head.repo.fork", BY_MEMBERS),
+        ("needs.check.outputs.is_member == 'true'", PERHAPS),
+        ("steps.gate.outputs.go && vars.AGENTS == 'on'", PERHAPS),
+        ("x" * 20_000, PERHAPS),
+        ("(" * 100 + "a" + ")" * 100, PERHAPS),
+        ("github.event_name == 'push'", {}),
+        ("false", {}),
     ],
 )
-def test_a_condition_keeps_strangers_out_unless_it_is_certain_that_it_does_not(
-    condition: str, open_by: set[str]
-) -> None:
-    assert open_to_strangers(condition, EVENTS) == open_by
+def test_a_condition_is_judged_branch_by_branch(condition: str, by: Starters) -> None:
+    assert narrowed(condition, ALL_BY_ANYONE) == by
 
 
-def test_a_condition_about_people_lets_every_event_pass() -> None:
-    assert passing(ASSOCIATION, EVENTS) == EVENTS
-    assert passing("github.event_name == 'push'", EVENTS) == frozenset()
+def test_a_condition_opens_nothing_that_was_closed_before_it() -> None:
+    assert narrowed("vars.ON || always()", BY_MEMBERS) == BY_MEMBERS
 
 
 @pytest.mark.parametrize(
