@@ -35,14 +35,14 @@ class Start:
         return self.by in OUTSIDERS
 
 
-def fewer(one: Starter, other: Starter) -> Starter:
-    """The people who get past both of two checks."""
-    return min(one, other, key=STARTERS.index)
+def fewer(*people: Starter) -> Starter:
+    """The people who get past each of several checks."""
+    return min(people, key=STARTERS.index)
 
 
-def more(one: Starter, other: Starter) -> Starter:
-    """The people who get past one of two checks."""
-    return max(one, other, key=STARTERS.index)
+def more(*people: Starter) -> Starter:
+    """The people who get past one of several checks."""
+    return max(people, key=STARTERS.index)
 
 
 def events_by_starter(starts: Iterable[Start]) -> dict[Starter, list[str]]:

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 KEYS = frozenset(
     {
-        "cache", "checkout", "concurrency", "container", "description", "engine", "env", "environment", "features",
-        "github-token", "if", "imports", "jobs", "labels", "mcp-servers", "name", "network", "on", "permissions",
-        "post-steps", "rate-limit", "redirect", "run-name", "runs-on", "runtimes", "safe-inputs", "safe-outputs",
-        "sandbox", "secret-masking", "secrets", "services", "source", "steps", "strict", "timeout-minutes",
-        "timeout_minutes", "tools", "tracker-id",
+        "ambient-folders", "cache", "checkout", "concurrency", "container", "description", "emoji", "engine", "env",
+        "environment", "features", "github-app", "github-token", "if", "import-schema", "imports", "intent", "jobs",
+        "labels", "mcp-scripts", "mcp-servers", "metadata", "name", "network", "on", "permissions", "plugins",
+        "post-steps", "pre-agent-steps", "pre-steps", "rate-limit", "redirect", "run-name", "runs-on", "runtimes",
+        "safe-inputs", "safe-outputs", "sandbox", "secret-masking", "secrets", "services", "skills", "source", "steps",
+        "strict", "timeout-minutes", "timeout_minutes", "tools", "tracker-id",
     }
 )  # fmt: skip
 MOVED = "redirect"

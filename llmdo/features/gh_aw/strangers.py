@@ -28,6 +28,8 @@ MEMBERS = frozenset({"merged", "approved"})
 """The levels of `min-integrity` that admit only text that members wrote, or merged."""
 
 _ASKS_GITHUB = re.compile(r"\bgh\s+(?:api|discussion|issue|pr|search)\s|github\.(?:rest|graphql)|octokit")
+_OF_THE_AGENT = (("steps",), ("pre-steps",), ("pre-agent-steps",))
+"""The routes of steps in the agent's own job."""
 _IS_TOLD = re.compile(r"\bneeds\.(?!activation\b)[\w-]+\.outputs\b")
 MAX_READ = 64 * 1024  # characters of the steps of one file
 
@@ -77,10 +79,10 @@ def opened(main: Document) -> Iterator[tuple[str, Place]]:
 def fetched(documents: Sequence[Document], prompt: str) -> Iterator[Place]:
     """The steps that ask GitHub for text of others, in the job of the agent or in one whose outputs it gets."""
     for document in documents:
-        for route in (("steps",), ("pre-steps",), ("jobs",), ("on", "steps")):
+        for route in (*_OF_THE_AGENT, ("jobs",), ("on", "steps")):
             steps: object = document.data
             for key in route:
                 steps = table(steps).get(key)
-            is_told = route in (("steps",), ("pre-steps",)) or _IS_TOLD.search(prompt)
+            is_told = route in _OF_THE_AGENT or _IS_TOLD.search(prompt)
             if steps and is_told and _ASKS_GITHUB.search(json.dumps(steps, default=str)[:MAX_READ]):
                 yield Place(document, route, of_key=True)

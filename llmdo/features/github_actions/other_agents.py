@@ -260,7 +260,7 @@ def copilot_grants(site: Site) -> Iterator[Grant]:
     if _values(words, "--allow-url"):
         rules.append(PermissionRule("url", None, "allowed", at))
     default: Decision = "allowed" if _ALL_OF_COPILOT & set(words) else "blocked"
-    for tool in ("read", "github"):
+    for tool in ("read",) if "--disable-builtin-mcps" in words else ("read", "github"):
         yield granted(tool, tool, LINES[f"copilot: {tool}"].capabilities, at)
     own = ("write", "url", "shell")
     servers_named = {rule.tool for rule in rules if rule.decision == "allowed"} - {"read", *own}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import table, text
 from llmdo.base.source import Location
+from llmdo.base.values import replace
 from llmdo.features.github_actions import FILES
 from llmdo.features.github_actions.claude_code import (
     SECOND_MODEL,
@@ -15,6 +16,7 @@ from llmdo.features.github_actions.claude_code import (
     claude_problems,
     starters_of_action,
 )
+from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
 from llmdo.features.github_actions.other_agents import (
     codex_grants,
     codex_is_free,
@@ -125,7 +127,13 @@ def _unread(walk: WorkflowWalk, sources: dict[str, Source]) -> Iterator[Diagnost
 
 def _agent(site: Site, tree: Tree, problems: list[Diagnostic]) -> Agent:
     problems.extend(_problems(site, tree))
+    firewall = firewall_of(site)
+    if firewall:
+        shown = {name: each for name, each in site.variables.items() if name not in firewall.hidden}
+        site = replace(site, variables=shown)
     grants, inherits, by = _reached(site, tree)
+    if firewall:
+        grants = (*behind(firewall, grants), *gateway_grants(site))
     prompt = site.input("prompt", "direct_prompt", "override_prompt")
     return Agent(
         name=site.name,
@@ -138,6 +146,7 @@ def _agent(site: Site, tree: Tree, problems: list[Diagnostic]) -> Agent:
         inherits=inherits,
         asks=SECOND_MODEL,
         narrower=_NARROWER.get(site.run.program, "name the tools that it needs"),
+        sandbox=FIREWALL if firewall else None,
         starts=tuple(sorted(site.trigger.starts(by), key=lambda start: start.event)),
     )
 

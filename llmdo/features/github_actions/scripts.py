@@ -22,6 +22,8 @@ _KEYWORDS = frozenset(
 _LAUNCHERS = frozenset({"bunx", "npx", "pnpx", "sudo", "timeout", "uvx", "xargs"})
 _SHELLS = frozenset({"bash", "sh", "zsh"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
+_HARNESS = re.compile(r"_harness\.c?js$")
+"""A script of gh-aw that runs the program after it."""
 _TIME = re.compile(r"[\d.]+[smhd]?")
 
 
@@ -66,6 +68,8 @@ def _from_program(words: Sequence[str], depth: int) -> Iterator[tuple[str, ...]]
         while rest and (rest[0].startswith("-") or _TIME.fullmatch(rest[0])):
             rest = rest[1:]
         yield from _from_program(rest, depth + 1)
+    elif words[1:2] and _HARNESS.search(words[1]):
+        yield from _from_program(words[2:], depth + 1)
     else:
         yield tuple(words)
         if "--" in words[1:-1]:  # what runs another program

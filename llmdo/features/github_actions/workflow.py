@@ -283,7 +283,9 @@ def _runs_an_agent(program: str, words: tuple[str, ...]) -> bool:
     if program == "gemini":
         return not flags & _NOT_A_RUN and not set(words[:1]) & _COMMANDS_OF_GEMINI
     if program == "copilot":
-        return bool(flags & {"-p", "--prompt"}) or any(word.startswith("--prompt=") for word in words)
+        return bool(flags & {"-p", "--prompt", "--prompt-file"}) or any(
+            word.startswith("--prompt=") for word in words
+        )
     if program == "opencode":
         return words[:1] == ("run",) or words[:2] == ("github", "run")
     if program == "cursor-agent":
