@@ -22,6 +22,7 @@ from llmdo.features.github_actions.workflow import (
     permissions_at,
     texts_of_step,
     trigger_of,
+    unknown_program,
     variables_at,
     written,
 )
@@ -50,7 +51,7 @@ BOUNDS = YamlBounds(MAX_FILE, 50_000)
 SPOT = "spot"
 """The single key with a place in a synthetic document."""
 
-_AGENT = re.compile(r"claude|codex|gemini|copilot|opencode|cursor-agent")
+_AGENT = re.compile(r"claude|codex|gemini|copilot|opencode|cursor-agent|[A-Z]_(?:KEY|TOKEN)\b")
 _USED_HERE = re.compile(r"\buses\s*:\s*['\"]?\./([^\s'\"#]+)")
 _RESULT = re.compile(r"\bneeds\.([\w-]+)\.result\s*(?:!=\s*'skipped'|==\s*'success')")
 """A condition that another job ran."""
@@ -275,7 +276,14 @@ class WorkflowWalk:
         """The agents that a step itself runs."""
         if not scope.trigger.starters:
             return
-        for run in agents_in(step, scope.inputs):
+        runs = list(agents_in(step, scope.inputs))
+        if not runs and (unknown := unknown_program(step, scope.inputs)):
+            program, key = excerpt(unknown[0], MAX_NAME), unknown[1]
+            message = f"`{program}` has a model's key (`{key}`) and is a program that is not known: it may be an agent"
+            hint = "what it can do is what its own code, its token and its environment let it"
+            self._note(document)
+            self.problems.append(finding("LDO154", document.key(*at, "run"), message, hint=hint))
+        for run in runs:
             self._left -= 1
             if self._left < 0:
                 return

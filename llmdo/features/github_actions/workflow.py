@@ -223,6 +223,14 @@ _NO_AGENT = re.compile(r"setup|install|docs?-|usage|mirror|status|version|bump|v
 
 _KEY = re.compile(r"(?:anthropic|claude|copilot|cursor)[\w-]*(?:key|token|rule[_-]id)", re.IGNORECASE)
 
+_MODEL_KEY = re.compile(
+    r"(?:ANTHROPIC|CLAUDE|CODEX|CURSOR|DEEPSEEK|GEMINI|GOOGLE|GROQ|LLM|MISTRAL|OPENAI|OPENROUTER|XAI)\w*_(?:KEY|TOKEN)"
+)
+"""Variables that hold the key of a model."""
+_SCRIPT = re.compile(r"(?:^\.?/|^[\w.-]+/).|\.(?:[cm]?[jt]s|py|rb|sh)$")
+"""A program of the repository, by its path or its ending."""
+_INTERPRETERS = frozenset({"bun", "deno", "go", "node", "python", "python3", "ruby", "tsx"})
+
 _PROGRAMS = {
     "@anthropic-ai/claude-code": "claude", "@github/copilot": "copilot", "@google/gemini-cli": "gemini",
     "@openai/codex": "codex", "opencode-ai": "opencode",
@@ -263,6 +271,19 @@ def agents_in(step: Mapping[str, object], inputs: Mapping[str, str]) -> Iterator
             if _runs_an_agent(program, words[1:]) and run not in seen:
                 seen.add(run)
                 yield run
+
+
+def unknown_program(step: Mapping[str, object], inputs: Mapping[str, str]) -> tuple[str, str] | None:
+    """The first program of a step that could be an agent, and the model's key that it gets; None without either."""
+    script, environment = step.get("run"), table(step.get("env"))
+    key = next((name for name, value in environment.items() if _MODEL_KEY.fullmatch(name) and value), None)
+    if key is None or not isinstance(script, str):
+        return None
+    for words in commands(filled(script, inputs)):
+        program = next((word for word in words[:3] if _SCRIPT.search(word)), words[0])
+        if _SCRIPT.search(program) or (words[0] in _INTERPRETERS and len(words) > 1):
+            return " ".join(words[: words.index(program) + 1]), key
+    return None
 
 
 def _may_be_an_agent(name: str, step: Mapping[str, object]) -> bool:

@@ -193,3 +193,29 @@ def test_named_users_are_no_strangers(tmp_path: Path, users: str, by: str | None
         f"          github_token: ${{{{ github.token }}}}\n          allowed_non_write_users: {users}\n"
     )
     assert only_agent(tmp_path, "on: issues\n", step).started_by == by
+
+
+@pytest.mark.parametrize(
+    ("run", "key", "named"),
+    [
+        ("node bundle/gemini.js -p x", "GEMINI_API_KEY", "node bundle/gemini.js"),
+        ("scripts/agent.sh", "ANTHROPIC_API_KEY", "scripts/agent.sh"),
+        ("cd tools && python agent.py --go", "OPENAI_API_KEY", "python agent.py"),
+        ("npx tsx bot.ts", "OPENAI_API_KEY", "tsx bot.ts"),
+        ("scripts/agent.sh", "NPM_TOKEN", None),
+        ("curl https://api.example", "OPENAI_API_KEY", None),
+        ("npm ci", "OPENAI_API_KEY", None),
+    ],
+)
+def test_an_unknown_program_with_a_key_of_a_model_is_a_note(
+    tmp_path: Path, run: str, key: str, named: str | None
+) -> None:
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/a.yml").write_text(
+        "on: issues\njobs:\n  a:\n    steps:\n"
+        f"      - env:\n          {key}: ${{{{ secrets.KEY }}}}\n        run: {run}\n"
+    )
+    read = foreign.read("github-actions", tmp_path, may_be_empty=True)
+    messages = [problem.message for problem in read.team.problems if problem.code == "LDO154"]
+    assert [message.split("`")[1] for message in messages] == ([named] if named else [])
+    assert not read.team.agents
