@@ -28,6 +28,7 @@ from llmdo.features.github_actions.tokens import (
 from llmdo.features.github_actions.workflow import TokenPermissions
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import json_at
+from llmdo.foreign.permissions import part
 from llmdo.foreign.team import capability_of
 from llmdo.graph.described import Server
 from llmdo.syntax.discovery import leaves
@@ -253,8 +254,9 @@ def _of_allowed(site: Site, token: TokenPermissions | None, rule: str, at: Place
         else:
             yield servers.grant(name, Server(), at, "allowed", at.document.source.path)
     elif tool in CLAUDE_TOOLS:
-        line = _LINES[tool]
-        yield granted(tool, tool, line.capabilities, at, is_open=line.assurance == "open")
+        line, what = _LINES[tool], pattern.rstrip(")")
+        capabilities = [str(part(each, what) if what else each) for each in line.raised]
+        yield granted(tool, tool, capabilities, at, is_open=line.assurance == "open")
 
 
 def _token(site: Site) -> TokenPermissions | None:

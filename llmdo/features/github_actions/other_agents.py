@@ -257,8 +257,7 @@ def copilot_grants(site: Site) -> Iterator[Grant]:
         for value in _values(words, flag)
         if (rule := _RULES_OF_COPILOT.rule(value, decision, at))
     ]
-    if _values(words, "--allow-url"):
-        rules.append(PermissionRule("url", None, "allowed", at))
+    rules += [PermissionRule("url", url, "allowed", at) for url in _values(words, "--allow-url")]
     default: Decision = "allowed" if _ALL_OF_COPILOT & set(words) else "blocked"
     for tool in ("read",) if "--disable-builtin-mcps" in words else ("read", "github"):
         yield granted(tool, tool, LINES[f"copilot: {tool}"].capabilities, at)

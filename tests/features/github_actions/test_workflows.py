@@ -219,3 +219,32 @@ def test_an_unknown_program_with_a_key_of_a_model_is_a_note(
     messages = [problem.message for problem in read.team.problems if problem.code == "LDO154"]
     assert [message.split("`")[1] for message in messages] == ([named] if named else [])
     assert not read.team.agents
+
+
+def raised(agent: Agent) -> set[str]:
+    return {str(each) for grant in agent.grants for each in grant.capabilities}
+
+
+@pytest.mark.parametrize(
+    ("command", "connects"),
+    [
+        ("claude -p x --allowedTools 'WebFetch(domain:docs.example.com)'", {"net.connect:docs.example.com"}),
+        (
+            "claude -p x --allowedTools 'WebFetch(domain:*.a.example),WebFetch(domain:b.example)'",
+            {"net.connect:a.example", "net.connect:b.example"},
+        ),
+        ("claude -p x --allowedTools 'WebFetch(domain:*)'", {"net.connect"}),
+        ("claude -p x --allowedTools 'WebFetch,WebFetch(domain:a.example)'", {"net.connect"}),
+        ("copilot -p x --allow-url https://docs.example/path", {"net.connect:docs.example"}),
+        ("copilot -p x --allow-tool 'url(*.docs.example)'", {"net.connect:docs.example"}),
+        ("copilot -p x --allow-tool url", {"net.connect"}),
+    ],
+)
+def test_a_host_that_a_rule_names_is_the_only_one(tmp_path: Path, command: str, connects: set[str]) -> None:
+    agent = only_agent(tmp_path, "on: push\n", f"      - run: {command}\n")
+    assert {each for each in raised(agent) if each.startswith("net.")} == connects
+
+
+def test_a_path_that_a_rule_names_is_the_only_one(tmp_path: Path) -> None:
+    agent = only_agent(tmp_path, "on: push\n", "      - run: claude -p x --allowedTools 'Edit(docs/**)'\n")
+    assert {each for each in raised(agent) if each.startswith("fs.write")} == {"fs.write:docs/**"}
