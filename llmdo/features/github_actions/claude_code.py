@@ -13,7 +13,15 @@ from llmdo.base.values import replace
 from llmdo.features.claude.rules import RULES
 from llmdo.features.claude.settings import Mode, settings_of
 from llmdo.features.claude.table import TABLE
-from llmdo.features.github_actions.claude_options import BYPASSES, OF_V0, TOOL, claude_options, is_v0, is_v1
+from llmdo.features.github_actions.claude_options import (
+    BYPASSES,
+    OF_V0,
+    TOOL,
+    claude_options,
+    is_before_v1,
+    is_v1,
+    unknown_inputs,
+)
 from llmdo.features.github_actions.table import CLAUDE_TOOLS
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
@@ -85,13 +93,22 @@ def claude_grants(site: Site, tree: Tree) -> Iterator[Grant]:
 
 def claude_problems(site: Site) -> Iterator[Diagnostic]:
     """Inputs that the release of the action does not have, and flags with which nothing is refused."""
-    if site.run.program == "claude-code-action" and not is_v0(site):
+    if site.run.program in ("claude-code-action", "claude-code-base-action") and is_v1(site):
         for key, instead in OF_V0.items():
-            if key in table(site.step.get("with")) and is_v1(site):
+            if key in table(site.step.get("with")):
                 message = f"claude-code-action has no input `{key}` since v1, so it does nothing"
                 hint = f"use `{instead}` in `claude_args`" if instead and instead.startswith("-") else None
                 hint = f"it is called `{instead}`" if instead and hint is None else hint
                 yield finding("LDO151", site.place("with", key, of_key=True).location, message, hint=hint)
+    if is_before_v1(site) and (args := site.input("claude_args")):
+        message = f"{site.run.program} has no input `claude_args` before v1, so it does nothing"
+        yield finding("LDO151", args[1].location, message, hint="use `allowed_tools`")
+    for key in unknown_inputs(site):
+        message = (
+            f"the release of {site.run.program} is not known here, so `{key}` counts as one of its inputs"
+        )
+        hint = "name the release in a comment behind the commit, such as `# v1.0.30`; v1 has no such input"
+        yield finding("LDO154", site.place("with", key, of_key=True).location, message, hint=hint)
     mode = claude_options(site).mode
     if mode and mode[0] == BYPASSES:
         message = "Claude Code is told to skip permissions here, so no tool is refused"
@@ -102,7 +119,7 @@ def claude_problems(site: Site) -> Iterator[Diagnostic]:
 def starters_of_action(site: Site) -> Starter:
     """The people whom the action does not turn away."""
     users, bots = site.input("allowed_non_write_users"), site.input("allowed_bots")
-    if users and "*" in users[0].split(",") and site.input("github_token"):
+    if users and "*" in users[0].split(",") and site.input("github_token") and not is_before_v1(site):
         return "anyone"
     # Any GitHub App is that of anyone, where it may write at all.
     return "perhaps anyone" if bots and "*" in bots[0].split(",") else "those who may write"

@@ -248,3 +248,44 @@ def test_a_host_that_a_rule_names_is_the_only_one(tmp_path: Path, command: str, 
 def test_a_path_that_a_rule_names_is_the_only_one(tmp_path: Path) -> None:
     agent = only_agent(tmp_path, "on: push\n", "      - run: claude -p x --allowedTools 'Edit(docs/**)'\n")
     assert {each for each in raised(agent) if each.startswith("fs.write")} == {"fs.write:docs/**"}
+
+
+SHA = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.mark.parametrize(
+    ("version", "of_v0", "of_v1", "codes"),
+    [
+        ("beta", True, False, ["LDO151"]),
+        ("v0.0.63", True, False, ["LDO151"]),
+        ("v1", False, True, ["LDO151"]),
+        ("v1.0.30", False, True, ["LDO151"]),
+        ("main", False, True, ["LDO151"]),
+        (f"{SHA} # v1.0.30", False, True, ["LDO151"]),
+        (f"{SHA} # beta", True, False, ["LDO151"]),
+        (f"{SHA} # v0.0.63", True, False, ["LDO151"]),
+        (SHA, True, True, ["LDO154"]),
+        ("our-branch", True, True, ["LDO154"]),
+    ],
+)
+@pytest.mark.parametrize("action", ["claude-code-action", "claude-code-base-action"])
+def test_the_inputs_of_an_action_are_those_of_its_pinned_version(
+    tmp_path: Path, action: str, version: str, of_v0: bool, of_v1: bool, codes: list[str]
+) -> None:
+    step = (
+        f"      - uses: anthropics/{action}@{version}\n        with:\n          prompt: Go.\n"
+        "          allowed_tools: Bash(npm test)\n          claude_args: --allowedTools 'Bash(make all)'\n"
+    )
+    agent = only_agent(tmp_path, "on: push\n", step)
+    tools = {grant.tool for grant in agent.grants}
+    assert ("Bash(npm test)" in tools, "Bash(make all)" in tools) == (of_v0, of_v1)
+    problems = foreign.read("github-actions", tmp_path).team.problems
+    assert [problem.code for problem in problems] == codes
+
+
+def test_a_denial_of_an_unknown_version_denies_nothing(tmp_path: Path) -> None:
+    step = (
+        f"      - uses: anthropics/claude-code-action@{SHA}\n        with:\n          prompt: Go.\n"
+        "          disallowed_tools: Bash\n          claude_args: --allowedTools Bash\n"
+    )
+    assert "proc.exec.unlisted" in raised(only_agent(tmp_path, "on: push\n", step))
