@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from llmdo.base.values import replace
 from llmdo.features.claude.rules import RULES
 from llmdo.features.claude.settings import Mode, settings_of
 from llmdo.features.claude.table import TABLE
+from llmdo.features.github_actions.checkout import document_of
 from llmdo.features.github_actions.claude_options import (
     BYPASSES,
     OF_V0,
@@ -35,7 +35,6 @@ from llmdo.features.github_actions.tokens import (
 )
 from llmdo.features.github_actions.workflow import TokenPermissions
 from llmdo.foreign import reading, servers
-from llmdo.foreign.files import json_at
 from llmdo.foreign.permissions import part
 from llmdo.foreign.team import capability_of
 from llmdo.graph.described import Server
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.claude.settings import ClaudeSettings
+    from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.claude_options import ClaudeOptions
     from llmdo.features.github_actions.walking import Site
     from llmdo.foreign.team import Grant
@@ -64,7 +64,7 @@ _REST = re.compile(r"(?::\*|\s*\*)$")
 """The end of a pattern of commands that lets anything follow."""
 
 
-def claude_grants(site: Site, tree: Tree) -> Iterator[Grant]:
+def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
     """The tools of Claude Code at a step: the allowed ones only, as nobody is there to be asked."""
     token = _token(site)
     options = claude_options(site)
@@ -125,10 +125,12 @@ def starters_of_action(site: Site) -> Starter:
     return "perhaps anyone" if bots and "*" in bots[0].split(",") else "those who may write"
 
 
-def _settings(site: Site, tree: Tree, options: ClaudeOptions) -> ClaudeSettings:
+def _settings(site: Site, tree: Checkout, options: ClaudeOptions) -> ClaudeSettings:
     """The permissions of the project, and those that the step adds."""
     paths = _SETTINGS if options.reads_project else ()
-    documents = [document for path in paths if (document := json_at(tree, path))]
+    documents = [document for path in paths if (document := tree.json(path))]
+    if any(path in tree.written and tree.json(path) is None for path in paths):
+        options.unknown = site.at
     for value, at in options.settings:
         document = _json(value, at, tree)
         if document is None:
@@ -145,17 +147,12 @@ def _settings(site: Site, tree: Tree, options: ClaudeOptions) -> ClaudeSettings:
     return replace(read, rules=(*read.rules, *filter(None, rules)), asks_in_plan=True)
 
 
-def _json(value: str, at: Place, tree: Tree) -> Document | None:
+def _json(value: str, at: Place, tree: Checkout) -> Document | None:
     """A JSON text, or that of a file of the repository; None if neither is known."""
     if value.lstrip().startswith("{"):
-        try:
-            data = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
-        span = at.location.span
-        return Document(at.document.source, data, lambda: {("permissions",): (span, span)} if span else {})
+        return document_of(value, at)
     path = value.strip().removeprefix("./")
-    return None if not path or leaves(path) else json_at(tree, path)
+    return None if not path or (leaves(path) and path not in tree.written) else tree.json(path)
 
 
 def _unattended(grant: Grant, options: ClaudeOptions) -> Iterator[Grant]:
@@ -190,10 +187,14 @@ def _bash(
 
 
 def _of_servers(
-    tree: Tree, token: TokenPermissions | None, settings: ClaudeSettings, mode: Mode, options: ClaudeOptions
+    tree: Checkout,
+    token: TokenPermissions | None,
+    settings: ClaudeSettings,
+    mode: Mode,
+    options: ClaudeOptions,
 ) -> Iterator[Grant]:
     known: dict[str, tuple[Server, Place]] = {}
-    if options.reads_project and (document := json_at(tree, _SERVERS)):
+    if options.reads_project and (document := tree.json(_SERVERS)):
         known.update(servers.servers_in(document, "mcpServers"))
     is_known = True
     for value, at in options.servers:

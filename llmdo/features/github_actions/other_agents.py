@@ -25,7 +25,7 @@ from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
 from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
 from llmdo.features.opencode.permissions import RULES, rules_of
 from llmdo.foreign import servers
-from llmdo.foreign.files import Files, json_at
+from llmdo.foreign.files import Files
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.team import capability_of
 from llmdo.syntax.document import Place
@@ -33,6 +33,7 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.walking import Site
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
@@ -160,7 +161,7 @@ _ALL_OF_GEMINI = tuple(
 )
 
 
-def gemini_grants(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool]:
+def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     """The tools of Gemini CLI, and whether it has them all because nothing names them."""
     settings, at = _gemini_settings(site, tree)
     tools = table(settings, "tools")
@@ -216,7 +217,7 @@ def _gemini_server(site: Site, name: str, server: Mapping[str, object], at: Plac
     yield granted(name, f"{name} tools", capabilities, at)
 
 
-def _gemini_settings(site: Site, tree: Tree) -> tuple[Mapping[str, object], Place]:
+def _gemini_settings(site: Site, tree: Checkout) -> tuple[Mapping[str, object], Place]:
     """Its settings: those of the step in place of the project's own."""
     if settings := site.input("settings", "settings_json"):
         plain = re.sub(r"\$\{\{.*?\}\}", "0", settings[0])
@@ -225,7 +226,9 @@ def _gemini_settings(site: Site, tree: Tree) -> tuple[Mapping[str, object], Plac
         except (ValueError, RecursionError):
             return {"?": True}, settings[1]
         return table(data), settings[1]
-    document = json_at(tree, SETTINGS)
+    document = tree.json(SETTINGS)
+    if document is None and SETTINGS in tree.written:
+        return {"?": True}, site.at
     return document.data if document else {}, site.at
 
 
@@ -283,12 +286,12 @@ def _values(words: tuple[str, ...], flag: str) -> list[str]:
     return [part.strip() for value in values for part in re.split(r",(?![^(]*\))", value)]
 
 
-def opencode_grants(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool]:
+def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     """The tools of opencode, which allows everything without a `permission` in the project."""
     at, token = site.at, token_of(site)
     if site.run.key == "uses" and (site.input("use_github_token") or ("false", at))[0] != "true":
         token = TokenPermissions(OF_AN_APP, at)
-    documents = [document for path in OPENCODE_SETTINGS[:2] if (document := json_at(tree, path))][-1:]
+    documents = [document for path in OPENCODE_SETTINGS[:2] if (document := tree.json(path))][-1:]
     rules = [rule for each in documents for rule in rules_of(Files(tree, "opencode"), Place(each, ()))]
     grants: list[Grant] = []
     for name, line in LINES.items():

@@ -10,6 +10,7 @@ from llmdo.base.parts import table, text
 from llmdo.base.source import Location
 from llmdo.base.values import replace
 from llmdo.features.github_actions import FILES
+from llmdo.features.github_actions.checkout import checkout_at
 from llmdo.features.github_actions.claude_code import (
     SECOND_MODEL,
     claude_grants,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
+    from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.walking import Site
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
@@ -125,7 +127,8 @@ def _unread(walk: WorkflowWalk, sources: dict[str, Source]) -> Iterator[Diagnost
                 yield from document.problems
 
 
-def _agent(site: Site, tree: Tree, problems: list[Diagnostic]) -> Agent:
+def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
+    tree = checkout_at(site, repository)
     problems.extend(_problems(site, tree))
     firewall = firewall_of(site)
     if firewall:
@@ -151,7 +154,7 @@ def _agent(site: Site, tree: Tree, problems: list[Diagnostic]) -> Agent:
     )
 
 
-def _reached(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool, Starter]:
+def _reached(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool, Starter]:
     """The tools of an agent, whether it has them all, and the people whom its own check lets in."""
     program = site.run.program
     if program == "claude-code-action":
