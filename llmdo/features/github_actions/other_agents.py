@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import items, table
+from llmdo.base.parts import items, table, texts
 from llmdo.base.values import dataclass, replace
 from llmdo.features.gemini import SETTINGS
 from llmdo.features.github_actions.scripts import EXPRESSION
@@ -25,9 +25,12 @@ from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
 from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
 from llmdo.features.opencode.permissions import RULES, rules_of
 from llmdo.foreign import servers
+from llmdo.foreign.commands import commands
 from llmdo.foreign.files import Files
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.team import capability_of
+from llmdo.policy.authority import Capability
+from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -168,8 +171,9 @@ def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     core = tools.get("core", settings.get("coreTools"))
     excluded = {str(tool) for tool in (*items(tools.get("exclude")), *items(settings.get("excludeTools")))}
     asks = bool(site.run.words) and not _is_yolo(site.run.words)
+    kept = set(texts(table(settings, "security", "environmentVariableRedaction").get("allowed")))
     named = list(map(str, items(core))) if isinstance(core, list) else None
-    grants = list(_gemini_tools(site, named, excluded, at, asks=asks))
+    grants = list(_gemini_tools(site, kept, named, excluded, at, asks=asks))
     for name, server in table(settings, "mcpServers").items():
         grants += _gemini_server(site, name, table(server), at) if not asks else ()
     if settings.get("?"):
@@ -178,8 +182,9 @@ def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
 
 
 def _gemini_tools(
-    site: Site, named: list[str] | None, excluded: set[str], at: Place, *, asks: bool
+    site: Site, kept: set[str], named: list[str] | None, excluded: set[str], at: Place, *, asks: bool
 ) -> Iterator[Grant]:
+    """Its tools; its commands get the variables in `kept` alone."""
     token = token_of(site)
     allowed = set(_ALL_OF_GEMINI) if named is None else set()
     for entry in named or ():
@@ -192,7 +197,7 @@ def _gemini_tools(
         elif parts["what"] is None:
             allowed.add("run_shell_command")
         elif not asks:
-            yield from by_command(site, token, f"{parts['what']}:*", "run_shell_command", at)
+            yield from _gemini_command(site, kept, f"{parts['what']}:*", at)
     for tool in sorted(allowed - {_GEMINI.get(name, name) for name in excluded}):
         line = LINES.get(f"gemini: {tool}")
         if tool == "run_shell_command" and not asks:
@@ -201,6 +206,18 @@ def _gemini_tools(
             asks and tool in ("replace", "run_shell_command", "save_memory", "web_fetch", "write_file")
         ):
             yield granted(tool, tool, line.capabilities, at)
+
+
+def _gemini_command(site: Site, kept: set[str], pattern: str, at: Place) -> Iterator[Grant]:
+    """The grants of a command, with what `>> FILE` after it adds, which nobody is asked about.
+
+    Gemini CLI strips its environment in Actions; one that runs any other reads that of its parent all the same.
+    """
+    if commands(pattern) != UNLISTED:
+        site = replace(site, variables={name: each for name, each in site.variables.items() if name in kept})
+    for grant in by_command(site, token_of(site), pattern, "run_shell_command", at):
+        capabilities = {*grant.capabilities, Capability("fs.write")} - {Capability("env.read")}
+        yield replace(grant, capabilities=tuple(sorted(capabilities, key=str)))
 
 
 def _gemini_server(site: Site, name: str, server: Mapping[str, object], at: Place) -> Iterator[Grant]:

@@ -289,3 +289,30 @@ def test_a_denial_of_an_unknown_version_denies_nothing(tmp_path: Path) -> None:
         "          disallowed_tools: Bash\n          claude_args: --allowedTools Bash\n"
     )
     assert "proc.exec.unlisted" in raised(only_agent(tmp_path, "on: push\n", step))
+
+
+def gemini(root: Path, settings: str) -> Agent:
+    step = (
+        "      - uses: google-github-actions/run-gemini-cli@v0\n"
+        "        env:\n          GITHUB_TOKEN: ${{ github.token }}\n          DEPLOY: ${{ secrets.DEPLOY }}\n"
+        f"        with:\n          prompt: Go.\n          settings: '{settings}'\n"
+    )
+    return only_agent(root, "on: push\npermissions: write-all\n", step)
+
+
+def test_a_command_of_gemini_writes_files_and_sees_no_variables(tmp_path: Path) -> None:
+    agent = gemini(tmp_path, '{"tools": {"core": ["run_shell_command(echo)"]}}')
+    assert raised(agent) == {"fs.write"}
+
+
+def test_gemini_strips_the_token_from_its_commands_unless_it_is_kept(tmp_path: Path) -> None:
+    core = '"tools": {"core": ["run_shell_command(git push)"]}'
+    assert "x.github.contents-write" not in raised(gemini(tmp_path / "a", f"{{{core}}}"))
+    kept = f'{{{core}, "security": {{"environmentVariableRedaction": {{"allowed": ["GITHUB_TOKEN"]}}}}}}'
+    assert "x.github.contents-write" in raised(gemini(tmp_path / "b", kept))
+
+
+@pytest.mark.parametrize("tool", ["run_shell_command", "run_shell_command(bash)"])
+def test_a_free_shell_of_gemini_reads_the_variables_of_its_parent(tmp_path: Path, tool: str) -> None:
+    agent = gemini(tmp_path, f'{{"tools": {{"core": ["{tool}"]}}}}')
+    assert {"proc.exec.unlisted", "secret.read", "x.github.contents-write"} <= raised(agent)
