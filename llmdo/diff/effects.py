@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from llmdo.base import parts
 from llmdo.graph.keys import MAX_BITS, PRESET
+from llmdo.graph.start import OUTSIDERS, STARTERS
 from llmdo.policy.authority import STRICTNESS
 
 if TYPE_CHECKING:
@@ -71,6 +72,14 @@ def from_strangers(before: Json, after: Json) -> Effect:
     """The effect of a change in whether a stranger may have written an input; by default it depends on the starter."""
     order = (False, None, True)
     return "widens" if order.index(after) < order.index(before) else "narrows"
+
+
+def start(before: Json, after: Json) -> Effect:
+    """The effect of a change in who may cause an event. An event that only members cause gives nobody a new power."""
+    old, new = (STARTERS.index(side) if side in STARTERS else -1 for side in (before, after))
+    if -1 in (old, new) and max(old, new) < STARTERS.index(OUTSIDERS[0]):
+        return "none"
+    return "widens" if new > old else "narrows"
 
 
 def sending(before: Json, after: Json) -> Effect:

@@ -124,7 +124,11 @@ def _of_files(graph: Graph, lock: Mapping[str, Json], servers: AbstractSet[str])
         for name, toolset in parts.tables(lock, "toolset").items()
         if "mcp" in toolset and name in servers
     }
-    return {"entry": lock["entry"], "worker": workers, "toolset": toolsets}
+    entries = {
+        name: {**entry, "started-by": {start.event: start.by for start in graph.entries[name].started_by}}
+        for name, entry in parts.tables(lock, "entry").items()
+    }
+    return {"entry": entries, "worker": workers, "toolset": toolsets}
 
 
 def _compared(route: Route, before: Json, after: Json) -> Iterator[Change]:
@@ -235,6 +239,8 @@ def _effect_on_flows(route: Route, before: Json, after: Json) -> Effect:
             return effects.flow(key, before, after)
         case ("sources", _):
             return effects.source(before)
+        case ("entry", _, "started-by", _):
+            return effects.start(before, after)
         case ("entry", _, "untrusted-input"):
             return effects.from_strangers(before, after)
         case ("toolset", _, "reads"):

@@ -73,6 +73,7 @@ def _entries(team: Team) -> dict[str, Entry]:
             at=agents[name].at,
             declared=name in started,
             worker=Reference(name, agents[name].at),
+            started_by=agents[name].starts,
         )
         for name in sorted({*started, *others})
     }

@@ -104,13 +104,21 @@ def whole(rule: PermissionRule, _tool: str) -> bool:
 
 
 def part(capability: Capability, pattern: str) -> Capability:
-    """The part of a capability for `git log *` or `docs/**`; all of it if no scope of ours says it."""
+    """The part of a capability for `git log *`, `docs/**` or `domain:HOST`; all of it if no scope of ours says it."""
     if capability == UNLISTED:
         return commands(pattern)
+    if capability == CONNECTS:
+        host = _HOST.fullmatch(pattern)
+        return Capability(capability.name, host["host"].lower()) if host else capability
     scope = scope_of(pattern) if capability.name.startswith("fs.") else None
     return Capability(capability.name.removesuffix(".protected"), scope) if scope else capability
 
 
+CONNECTS = Capability("net.connect")
+_HOST = re.compile(
+    r"\s*(?:domain:)?(?:https?://)?(?:\*\.)?(?P<host>[A-Za-z0-9][\w-]*(?:\.[\w-]+)+)(?::\d+)?(?:/.*)?\s*",
+    re.DOTALL,
+)
 _SCOPE = re.compile(r"(?:\./|/(?!/))?(?P<path>[\w@+-][\w@.+-]*(?:/[\w@+-][\w@.+-]*)*)(?P<all>/\*\*?)?")
 
 

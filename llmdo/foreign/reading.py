@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.values import Json
     from llmdo.syntax.document import Route
+    from llmdo.syntax.header import YamlBounds
 
     Spans = Mapping[Route, tuple[Span, Span]]
 
@@ -82,12 +83,12 @@ def misspelt(name: str, known: Collection[str]) -> str | None:
     return match
 
 
-def yaml(source: Source, *, aliases: bool = False) -> Document:
+def yaml(source: Source, *, aliases: bool = False, bounds: YamlBounds | None = None) -> Document:
     """The document of a file that is YAML as a whole, read as far as it can be.
 
-    `aliases` are read on request only: not every tool reads them.
+    `aliases` are read on request only: not every tool reads them. `bounds` are those of a header by default.
     """
-    return _whole(source, source.text, aliases=aliases)
+    return _whole(source, source.text, aliases=aliases, bounds=bounds)
 
 
 def json_with_comments(source: Source) -> Document:
@@ -145,13 +146,13 @@ def _blank(comment: re.Match[str]) -> str:
     return comment[1] or re.sub(r"[^\n]", " ", comment[0])
 
 
-def _whole(source: Source, text: str, *, aliases: bool = False) -> Document:
+def _whole(source: Source, text: str, *, aliases: bool = False, bounds: YamlBounds | None = None) -> Document:
     if not text.strip():
         return Document(source, {}, dict)
     from llmdo.syntax import header
     from llmdo.syntax.yaml_file import moved, of_a_file, shifted
 
-    parsed = header.parse(source, text, aliases=aliases)
+    parsed = header.parse(source, text, aliases=aliases, bounds=bounds or header.HEADER_BOUNDS)
     problems = tuple(
         finding(
             "LDO153",
@@ -163,7 +164,12 @@ def _whole(source: Source, text: str, *, aliases: bool = False) -> Document:
         if not problem.message.startswith(_HARMLESS)
     )
     return Document(
-        source, parsed.data, lambda: moved(header.places(source, text, aliases=aliases), -1), problems
+        source,
+        parsed.data,
+        lambda: moved(
+            header.places(source, text, aliases=aliases, bounds=bounds or header.HEADER_BOUNDS), -1
+        ),
+        problems,
     )
 
 

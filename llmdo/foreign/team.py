@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, field, replace
+from llmdo.graph.start import events_by_starter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location, Source
     from llmdo.graph.described import Server
+    from llmdo.graph.start import Start
     from llmdo.policy.authority import Capability
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
@@ -128,8 +130,8 @@ class Agent:
     """A change by which it would have fewer, as a hint."""
     asks: str = "a question"
     """The step before a call that is not decided for good."""
-    started_by: str | None = None
-    """The outsiders who can start it, and how; None if nobody is known to."""
+    starts: tuple[Start, ...] = ()
+    """The events that start it without a command of a person."""
     format: str = ""
     """Its format, in a project with agents of several formats."""
     but: tuple[str, ...] = ()
@@ -140,6 +142,13 @@ class Agent:
     """Whether a person starts it."""
     is_callable: bool = True
     """Whether agents that may call every agent may call it."""
+
+    @property
+    def started_by(self) -> str | None:
+        """The strangers who can start it, and how, in words; None if none can."""
+        for by, events in events_by_starter(start for start in self.starts if start.is_open).items():
+            return f"{by} can start it by {' or '.join(f'`{event}`' for event in events)}"
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

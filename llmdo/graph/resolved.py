@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from llmdo.graph.extension import UsedExtension
     from llmdo.graph.keys import Reference, Written
     from llmdo.graph.settings import Acceptance, Notify, Schedule, Settings, SharedPolicy
+    from llmdo.graph.start import Start
     from llmdo.graph.toolset import Toolset
     from llmdo.graph.worker import Worker
     from llmdo.policy.authority import FlowRule, Rule
@@ -262,6 +263,8 @@ class Entry:
             gives_nothing=True,
         ),
     )
+    started_by: tuple[Start, ...] = ()
+    """The events that start it without a command of a person, as a foreign project says them."""
     concurrent_runs: int | None = field(
         default=None,
         metadata=written(

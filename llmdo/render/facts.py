@@ -45,6 +45,8 @@ _PLURALS = {"entry": "entries"}
 def phrase(change: Change, quote: Quote) -> str:
     """A fact that differs, in one line."""
     kind, *names = change.route
+    if names[1:2] == ["started-by"]:
+        return _start(change, quote)
     subject = _SUBJECTS.get(kind, kind)
     item = names[:1] if kind not in ("settings", "notify", "accept") else []
     rest = names[len(item) :]
@@ -52,6 +54,15 @@ def phrase(change: Change, quote: Quote) -> str:
         subject, item, rest = "tool", [f"{names[0]}.{rest[1]}"], rest[2:]
     words = " ".join([subject, *map(quote, item), *map(quote, rest)])
     return f"{words}{_values(change, quote)}{_concerned(change, quote)}"
+
+
+def _start(change: Change, quote: Quote) -> str:
+    """The people who may cause an event that starts an entry, in words."""
+    name, event = quote(change.route[1]), quote(change.route[3])
+    before, after = parts.text(change.before), parts.text(change.after)
+    if not after:
+        return f"{event} no longer starts {name}; it did by {before}"
+    return f"{after} can start {name} by {event}{f', before {before}' if before else ''}"
 
 
 def _concerned(change: Change, quote: Quote) -> str:

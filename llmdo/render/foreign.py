@@ -8,12 +8,15 @@ from llmdo.base.diagnostic import shown
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import not_enforced
 from llmdo.foreign.summary import EACH
+from llmdo.graph.start import events_by_starter
 from llmdo.render import reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from llmdo.foreign.lines import Line
+    from llmdo.graph.resolved import Entry
+    from llmdo.graph.start import Start
     from llmdo.reach import Row
 
 MANY = 8  # names of agents in one line
@@ -26,6 +29,7 @@ class Alike:
     names: tuple[str, ...]
     rows: tuple[Row, ...]
     """Of the first of them."""
+    starts: tuple[Start, ...] = ()
 
     @property
     def shared(self) -> tuple[Row, ...]:
@@ -35,12 +39,15 @@ class Alike:
         return tuple(row.along((replace(row.path[0], name=EACH), *row.path[1:])) for row in self.rows)
 
 
-def alike(reached: Iterable[tuple[str, tuple[Row, ...]]]) -> list[Alike]:
-    """The agents, grouped by equal reach; in the order of the first names."""
-    groups: dict[object, tuple[list[str], tuple[Row, ...]]] = {}
-    for name, rows in reached:
-        groups.setdefault(tuple(map(_key, rows)), ([], rows))[0].append(name)
-    return [Alike(tuple(names), rows) for names, rows in groups.values()]
+def alike(reached: Iterable[tuple[Entry, tuple[Row, ...]]]) -> list[Alike]:
+    """The agents, grouped by equal reach and equal starts; in the order of the first names."""
+    groups: dict[object, tuple[list[Entry], tuple[Row, ...]]] = {}
+    for entry, rows in reached:
+        groups.setdefault((entry.started_by, *map(_key, rows)), ([], rows))[0].append(entry)
+    return [
+        Alike(tuple(entry.name for entry in entries), rows, entries[0].started_by)
+        for entries, rows in groups.values()
+    ]
 
 
 def _key(row: Row) -> object:
@@ -51,8 +58,16 @@ def _key(row: Row) -> object:
 def text(form: str, groups: Iterable[Alike]) -> str:
     """The reach of all agents, a table for each group."""
     blocks = [not_enforced(form) + "\n"]
-    blocks += [f"{listed(group.names)}:\n{reach.table(group.shared)}" for group in groups]
+    for group in groups:
+        started = f", started by {shown(starters(group.starts))}" if group.starts else ""
+        blocks.append(f"{listed(group.names)}{started}:\n{reach.table(group.shared)}")
     return "\n".join(blocks)
+
+
+def starters(starts: Iterable[Start]) -> str:
+    """The people who may start an agent, the most of them first, each with their events."""
+    by = events_by_starter(starts)
+    return " and ".join(f"{people} ({', '.join(events)})" for people, events in by.items())
 
 
 def listed(names: Sequence[str]) -> str:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import place, shown
 from llmdo.foreign import not_enforced
+from llmdo.graph.start import STARTERS, events_by_starter
 from llmdo.policy.authority import STRICTNESS, gravity
 from llmdo.render import reach
 from llmdo.render.amounts import counted
-from llmdo.render.foreign import MANY
+from llmdo.render.foreign import MANY, starters
 from llmdo.render.markdown import code, with_code
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from llmdo.foreign import Foreign
     from llmdo.foreign.summary import Cause, Defaults, ProjectSummary
+    from llmdo.graph.start import Starter
     from llmdo.render.foreign import Alike
 
 PLACES = 3  # of one cause
@@ -75,6 +77,21 @@ def formats(project: Foreign) -> list[str]:
         f"`{team.format}`: {counted(numbers[team.format], 'agent')} in {counted(len(team.files), 'file')}"
         for team in project.teams
         if team.agents or team.files
+    ]
+
+
+def starters_of_agents(project: Foreign) -> list[str]:
+    """A line for each kind of people who may start agents without a command, the most people first."""
+    by_people: dict[Starter, dict[str, list[str]]] = {by: {} for by in reversed(STARTERS)}
+    for name, entry in project.graph.entries.items():
+        for people, events in events_by_starter(entry.started_by).items():
+            by_people[people][name] = events
+    return [
+        f"{people}: "
+        + ", ".join(f"{name} ({', '.join(events)})" for name, events in [*agents.items()][:MANY])
+        + _more(len(agents) - MANY)
+        for people, agents in by_people.items()
+        if agents
     ]
 
 
@@ -146,7 +163,8 @@ def _groups(groups: Sequence[Alike]) -> Iterator[str]:
             if row.decision != "blocked"
         )
         names = ", ".join(map(code, group.names[:MANY])) + _more(len(group.names) - MANY)
-        yield f"| {names} | {reached or 'nothing'} |"
+        started = f", started by {shown(starters(group.starts))}" if group.starts else ""
+        yield f"| {names}{started} | {reached or 'nothing'} |"
     yield from ("", "</details>")
 
 

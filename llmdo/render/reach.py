@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
+from llmdo.graph.start import Start
 from llmdo.graph.toolkit import ANY
 from llmdo.reach import Hop, Row
 from llmdo.reach.flows import STRANGERS
@@ -161,7 +162,19 @@ def hop_data(hop: Hop, folder: str = "") -> dict[str, object]:
     }
 
 
-SHAPES: Shapes = {Row: row_data, Hop: hop_data}
+def start_data(start: Start) -> dict[str, object]:
+    """A start of an entry as keys of JSON."""
+    span = start.at.location.span
+    return {
+        "event": start.event,
+        "by": start.by,
+        "path": start.at.location.path,
+        "line": span.line if span else None,
+        "column": span.column if span else None,
+    }
+
+
+SHAPES: Shapes = {Row: row_data, Hop: hop_data, Start: start_data}
 """The JSON of rows, most of which is worked out and not in fields, and of their paths."""
 
 

@@ -35,7 +35,7 @@ def rendered(outcome: ReachOutcome, form: Literal["text", "json", "markdown"], s
     from llmdo.render import foreign as drawn
     from llmdo.render.page import page
 
-    groups = drawn.alike((entry.name, entry.rows) for entry in outcome.entries)
+    groups = drawn.alike((foreign.graph.entries[entry.name], entry.rows) for entry in outcome.entries)
     if form == "text":
         return drawn.text(foreign.team.format, groups)
     return page(foreign, summary.check(foreign), groups)

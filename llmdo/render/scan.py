@@ -38,7 +38,7 @@ def rendered(outcome: ScanOutcome, form: Form, screen: Screen = PAPER) -> str:
 
     project = outcome.project
     entries = project.graph.entries.values()
-    groups = alike((entry.name, project.analysis.of(entry)) for entry in entries)
+    groups = alike((entry, project.analysis.of(entry)) for entry in entries)
     return page(project, outcome.summary, groups)
 
 
@@ -56,6 +56,10 @@ def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
         yield f"  and {more} more: --format markdown has them all"
     if not summary.causes:
         yield "  none"
+    if people := page.starters_of_agents(project):
+        yield from _title("started by", screen)
+        for words in people:
+            yield from _folded(words, screen, "  ")
     yield from _title("read", screen)
     yield from (f"  {shown(line).replace('`', '')}" for line in page.formats(project) or ["nothing"])
     yield from _title("not read", screen)
@@ -119,8 +123,15 @@ def _json(outcome: ScanOutcome) -> str:
         for team in teams
     ]
     head = {"enforced": False, "headline": outcome.summary.headline, "agents": outcome.summary.agents}
+    started = [
+        {"agent": name, "starts": entry.started_by}
+        for name, entry in outcome.project.graph.entries.items()
+        if entry.started_by
+    ]
     shapes: Shapes = {**reach.SHAPES, Cause: partial(_cause_data, flows=outcome.flows)}
-    return document("llmdo.scan/1", head, {"formats": formats}, outcome.summary, shapes=shapes)
+    return document(
+        "llmdo.scan/1", head, {"formats": formats, "started": started}, outcome.summary, shapes=shapes
+    )
 
 
 def _cause_data(cause: Cause, flows: Mapping[str, FlowRow]) -> object:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from llmdo.graph.resolved import Graph
+    from llmdo.graph.start import Start
     from llmdo.graph.worker import Worker
     from llmdo.journal.needs import Needs
     from llmdo.policy.authority import Capability, Rule
@@ -85,6 +86,8 @@ class EntryReach:
 
     name: str
     depth: Depth
+    starts: tuple[Start, ...] = field(default=(), metadata=in_json(sparse=True))
+    """The events that start it without a command of a person."""
     rows: tuple[Row, ...]
     after: tuple[FlowRow, ...] | None = field(default=None, metadata=in_json(by=_after_strangers, flat=True))
     """Its abilities once something below it has read a stranger's words; None if nothing states flows."""
@@ -167,6 +170,7 @@ def reach(request: ReachRequest, tell: Tell) -> ReachOutcome:
         EntryReach(
             name=entry.name,
             depth=depth_of(read.analysis, entry),
+            starts=entry.started_by,
             rows=read.analysis.of(entry),
             after=after_strangers(read.analysis, entry) if has_flows else None,
         )

@@ -148,3 +148,29 @@ def test_a_session_under_settings_alone_is_not_nothing(tmp_path: Path) -> None:
     assert "claude: 0 agents in 1 file\n" in done.stdout
     assert "docker-agent" not in done.stdout
     assert "llm-do" not in done.stdout
+
+
+def test_who_may_start_an_agent_is_said_with_the_place_of_the_event(tmp_path: Path) -> None:
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/a.yml").write_text(
+        "on:\n  schedule: []\n  issues:\njobs:\n  a:\n    if: vars.ON == '1'\n    steps:\n      - run: claude -p x\n"
+    )
+    starts = [
+        {
+            "event": "issues",
+            "by": "perhaps anyone",
+            "path": ".github/workflows/a.yml",
+            "line": 3,
+            "column": 3,
+        },
+        {"event": "schedule", "by": "the owner", "path": ".github/workflows/a.yml", "line": 2, "column": 3},
+    ]
+    assert json.loads(scan(tmp_path, "--format=json").stdout)["started"] == [
+        {"agent": "a/a", "starts": starts}
+    ]
+    reached = commands.llmdo(tmp_path, "reach", "--from", "auto", ".", "--format", "json").stdout
+    assert [entry["starts"] for entry in json.loads(reached)["entries"]] == [starts]
+    text = scan(tmp_path).stdout
+    assert "started by\n  perhaps anyone: a/a (issues)\n  the owner: a/a (schedule)\n" in text
+    reached = commands.llmdo(tmp_path, "reach", "--from", "auto", ".").stdout
+    assert "\na/a, started by perhaps anyone (issues) and the owner (schedule):\n" in reached

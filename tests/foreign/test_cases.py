@@ -41,7 +41,7 @@ def test_what_is_said_is_what_the_case_expects(case: Path, tmp_path: Path) -> No
     (root / "page.md").unlink(missing_ok=True)
     read = foreign.read(format_of(case), root)
     diagnostics = findings.check(read)
-    reached = render.alike((name, read.analysis.of(entry)) for name, entry in read.graph.entries.items())
+    reached = render.alike((entry, read.analysis.of(entry)) for entry in read.graph.entries.values())
     if (case / "page.md").exists():
         drawn = page(read, summary_of(read, diagnostics), list(reached))
         if os.environ.get("LLMDO_ACCEPT"):

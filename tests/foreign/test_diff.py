@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from llmdo.services.diff import DiffOutcome, DiffRequest, diff
 from tests.foreign.test_history import git
 from tests.support import commands
@@ -214,3 +216,74 @@ def test_a_host_that_is_allowed_is_a_gain_also_beside_safe_outputs(tmp_path: Pat
     assert [(row.kind, str(row.capability)) for row in difference.entries[0].rows] == [
         ("gained", "net.connect:upload.example")
     ]
+
+
+def workflow(on: str, users: str = "", condition: str = "always()") -> dict[str, str]:
+    """A workflow whose agent reads strangers' text and may write it into issues, whoever starts it."""
+    return {
+        ".github/workflows/a.yml": (
+            f"on: {on}\njobs:\n  a:\n    if: {condition}\n    steps:\n"
+            "      - uses: anthropics/claude-code-action@v1\n        with:\n          prompt: Go.\n"
+            f"          github_token: ${{{{ github.token }}}}\n{users}"
+            "          claude_args: --allowedTools 'Bash(gh issue view:*)'\n"
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict", "words"),
+    [
+        (
+            workflow("issues"),
+            workflow("issues", "          allowed_non_write_users: '*'\n"),
+            "widened",
+            "  + anyone can start `a/a` by `issues`, before those who may write",
+        ),
+        (
+            {".github/workflows/a.yml": "on: pull_request\njobs:\n  a:\n    steps: [run: claude -p x]\n"},
+            {
+                ".github/workflows/a.yml": "on: pull_request_target\njobs:\n  a:\n    steps: [run: claude -p x]\n"
+            },
+            "widened",
+            "  + anyone can start `a/a` by `pull_request_target`",
+        ),
+        (
+            workflow("issues", "          allowed_non_write_users: '*'\n"),
+            workflow("issues", "          allowed_non_write_users: '*'\n", "vars.ON == '1'"),
+            "narrowed",
+            "  - perhaps anyone can start `a/a` by `issues`, before anyone",
+        ),
+        (
+            workflow("[issues, push]", "          allowed_non_write_users: '*'\n"),
+            workflow("push", "          allowed_non_write_users: '*'\n"),
+            "narrowed",
+            "  - `issues` no longer starts `a/a`; it did by anyone",
+        ),
+        (
+            workflow("schedule"),
+            workflow("[schedule, workflow_dispatch]"),
+            "changed",
+            "  ~ those who may write can start `a/a` by `workflow_dispatch`",
+        ),
+    ],
+)
+def test_who_may_start_an_agent_is_compared(
+    tmp_path: Path, before: dict[str, str], after: dict[str, str], verdict: str, words: str
+) -> None:
+    outcome = compared(tmp_path, "github-actions", before, after)
+    assert outcome.difference.verdict == verdict
+    done = commands.llmdo(tmp_path, "diff", "--from", "github-actions", ".", "--fail-on", "widened")
+    assert words in done.stdout
+    assert done.returncode == (1 if verdict == "widened" else 0)
+
+
+def test_a_workflow_of_gh_aw_that_lets_everyone_in_is_widened(tmp_path: Path) -> None:
+    path, text = (
+        ".github/workflows/w.md",
+        "---\non:\n  issues:\n{more}tools:\n  github:\n    lockdown: false\n---\nGo.\n",
+    )
+    difference = compared(
+        tmp_path, "gh-aw", {path: text.format(more="")}, {path: text.format(more="  roles: all\n")}
+    ).difference
+    (change,) = [change for change in difference.changes if change.route[0] == "entry"]
+    assert (change.before, change.after, change.effect) == ("those who may write", "anyone", "widens")

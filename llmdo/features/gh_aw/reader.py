@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import items
 from llmdo.base.values import dataclass, field
 from llmdo.features.gh_aw import FILES
-from llmdo.features.gh_aw.strangers import opened
+from llmdo.features.gh_aw.strangers import starts_of
 from llmdo.features.gh_aw.tools import FIREWALL, grants_of, is_sandboxed, judge_tools
 from llmdo.foreign.files import Files
 from llmdo.foreign.team import Agent, Team
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 KEYS = frozenset(
     {
-        "cache", "checkout", "concurrency", "container", "description", "engine", "env", "environment", "features",
-        "github-token", "if", "imports", "jobs", "labels", "mcp-servers", "name", "network", "on", "permissions",
-        "post-steps", "rate-limit", "redirect", "run-name", "runs-on", "runtimes", "safe-inputs", "safe-outputs",
-        "sandbox", "secret-masking", "secrets", "services", "source", "steps", "strict", "timeout-minutes",
-        "timeout_minutes", "tools", "tracker-id",
+        "ambient-folders", "cache", "checkout", "concurrency", "container", "description", "emoji", "engine", "env",
+        "environment", "features", "github-app", "github-token", "if", "import-schema", "imports", "intent", "jobs",
+        "labels", "mcp-scripts", "mcp-servers", "metadata", "name", "network", "on", "permissions", "plugins",
+        "post-steps", "pre-agent-steps", "pre-steps", "rate-limit", "redirect", "run-name", "runs-on", "runtimes",
+        "safe-inputs", "safe-outputs", "sandbox", "secret-masking", "secrets", "services", "skills", "source", "steps",
+        "strict", "timeout-minutes", "timeout_minutes", "tools", "tracker-id",
     }
 )  # fmt: skip
 MOVED = "redirect"
@@ -80,7 +81,6 @@ class _WorkflowReader:
         for part in self._imported(main):
             self._judge(part)
             parts.append(part)
-        events = sorted(f"`{event}`" for event, _ in opened(main))
         return Agent(
             name=_name_of(path, self.paths),
             at=at,
@@ -91,7 +91,7 @@ class _WorkflowReader:
                 (words for key in ("description", "name") if isinstance(words := data.get(key), str)), None
             ),
             grants=tuple(grants_of(parts, text.prompt, at)),
-            started_by=f"anyone can start it by {' or '.join(events)}" if events else None,
+            starts=tuple(starts_of(main)),
             sandbox=FIREWALL if is_sandboxed(main) else None,
         )
 

@@ -6,22 +6,30 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import items, table
+from llmdo.base.parts import items, table, text
 from llmdo.foreign.lines import WRITTEN_BY_STRANGERS
+from llmdo.graph.start import Start
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from llmdo.graph.start import Starter
     from llmdo.syntax.document import Document
 
 BY_ANYONE = WRITTEN_BY_STRANGERS | {"command", "pull_request", "slash_command"}
 """The events that a stranger can raise; pull requests of forks do not start a workflow of gh-aw by themselves."""
 
+_BY_CLOCK = frozenset({"daily", "hourly", "schedule", "weekly"})
+_NO_EVENTS = frozenset({"bots", "labels", "needs", "permissions", "reaction", "roles", "steps"})
+"""Keys of `on` without a dash that are settings."""
+
 MEMBERS = frozenset({"merged", "approved"})
 """The levels of `min-integrity` that admit only text that members wrote, or merged."""
 
 _ASKS_GITHUB = re.compile(r"\bgh\s+(?:api|discussion|issue|pr|search)\s|github\.(?:rest|graphql)|octokit")
+_OF_THE_AGENT = (("steps",), ("pre-steps",), ("pre-agent-steps",))
+"""The routes of steps in the agent's own job."""
 _IS_TOLD = re.compile(r"\bneeds\.(?!activation\b)[\w-]+\.outputs\b")
 MAX_READ = 64 * 1024  # characters of the steps of one file
 
@@ -38,25 +46,43 @@ def is_filtered(value: object) -> bool:
     return stated.get("lockdown") is not False and not {"app", "github-app"} & stated.keys()
 
 
-def opened(main: Document) -> Iterator[tuple[str, Place]]:
-    """The events by which anyone can start a workflow, with their places; none unless it says `roles: all`."""
+def starts_of(main: Document) -> Iterator[Start]:
+    """The events that start a workflow: for members, unless it says other `roles`."""
     on: object = main.data.get("on")
     events = table(on)
     roles = events.get("roles", main.data.get("roles"))
-    if roles != "all" and "all" not in items(roles):
-        return
+    named = {text(role) for role in (roles, *items(roles))}
+    # In a public repository everyone has the role `read`.
+    others: Starter = (
+        "anyone" if "all" in named else "perhaps anyone" if "read" in named else "those who may write"
+    )
+    if isinstance(on, str):
+        yield Start(on, _by_members(on), Place(main, ("on",)))
+    for number, event in enumerate(items(on)):
+        yield Start(text(event), _by_members(text(event)), Place(main, ("on", number)))
     for event in events:
-        if event in BY_ANYONE and (event != "pull_request" or "forks" in table(events, event)):
-            yield event, Place(main, ("on", event), of_key=True)
+        if event not in _NO_EVENTS and "-" not in event:
+            is_open = event in BY_ANYONE and (event != "pull_request" or "forks" in table(events, event))
+            by = others if is_open else _by_members(event)
+            yield Start(event, by, Place(main, ("on", event), of_key=True))
+
+
+def _by_members(event: str) -> Starter:
+    return "the owner" if event.partition(" ")[0] in _BY_CLOCK else "those who may write"
+
+
+def opened(main: Document) -> Iterator[tuple[str, Place]]:
+    """The events by which a stranger may start a workflow, with their places."""
+    return ((start.event, start.at) for start in starts_of(main) if start.is_open)
 
 
 def fetched(documents: Sequence[Document], prompt: str) -> Iterator[Place]:
     """The steps that ask GitHub for text of others, in the job of the agent or in one whose outputs it gets."""
     for document in documents:
-        for route in (("steps",), ("pre-steps",), ("jobs",), ("on", "steps")):
+        for route in (*_OF_THE_AGENT, ("jobs",), ("on", "steps")):
             steps: object = document.data
             for key in route:
                 steps = table(steps).get(key)
-            is_told = route in (("steps",), ("pre-steps",)) or _IS_TOLD.search(prompt)
+            is_told = route in _OF_THE_AGENT or _IS_TOLD.search(prompt)
             if steps and is_told and _ASKS_GITHUB.search(json.dumps(steps, default=str)[:MAX_READ]):
                 yield Place(document, route, of_key=True)

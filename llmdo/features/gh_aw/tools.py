@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from llmdo.base.parts import table
 from llmdo.base.values import dataclass, replace
 from llmdo.features.gh_aw.strangers import fetched, is_filtered, opened
 from llmdo.features.gh_aw.table import TABLE
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 FIREWALL = "firewall"
 CONNECTS = "net.connect"
+COPILOT = "copilot"
+"""The engine of a workflow that names none."""
 
 NOBODYS = frozenset({"127.0.0.1", "defaults", "local", "localhost"})
 """Allowed items that send to nobody: certificates, package mirrors of the system, the machine itself."""
@@ -127,7 +130,8 @@ def grants_of(documents: Sequence[Document], prompt: str, at: Place) -> Iterator
         if name in ("github", "edit", "bash") or tool.value is False:
             continue
         line = _LINES.get(name) or Line(name, (capability_of(name),), "allowed", "open", "")
-        yield from _grants(line, name, name, tool.at)
+        for grant in _grants(line, name, name, tool.at):
+            yield _fetching(grant, documents) if name == "web-fetch" else grant
     for document in documents:
         for name, (server, place) in servers.servers_in(document, "mcp-servers").items():
             yield servers.grant(name, server, place, "allowed", "gh-aw")
@@ -238,6 +242,16 @@ def _confined(grant: Grant, documents: Sequence[Document]) -> Grant:
         capabilities=tuple(sorted(capabilities, key=str)),
         is_open=grant.is_open and not is_sandboxed(documents[0]),
     )
+
+
+def _fetching(grant: Grant, documents: Sequence[Document]) -> Grant:
+    """The fetching of pages; Copilot's own is behind the firewall, that of other engines is not."""
+    engines = (document.data.get("engine") for document in documents)
+    named = next((table(engine).get("id", engine) for engine in engines if engine), COPILOT)
+    if named != COPILOT or not is_sandboxed(documents[0]):
+        return grant
+    left = {each for each in grant.capabilities if each.name != CONNECTS}
+    return replace(grant, capabilities=tuple(sorted({*left, *sent_to(documents)}, key=str)))
 
 
 def _grants(line: Line, toolset: str, tool: str, at: Place, narrower: str | None = None) -> Iterator[Grant]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -13,7 +12,16 @@ from llmdo.base.values import replace
 from llmdo.features.claude.rules import RULES
 from llmdo.features.claude.settings import Mode, settings_of
 from llmdo.features.claude.table import TABLE
-from llmdo.features.github_actions.claude_options import BYPASSES, OF_V0, TOOL, claude_options, is_v0, is_v1
+from llmdo.features.github_actions.checkout import document_of
+from llmdo.features.github_actions.claude_options import (
+    BYPASSES,
+    OF_V0,
+    TOOL,
+    claude_options,
+    is_before_v1,
+    is_v1,
+    unknown_inputs,
+)
 from llmdo.features.github_actions.table import CLAUDE_TOOLS
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
@@ -27,7 +35,7 @@ from llmdo.features.github_actions.tokens import (
 )
 from llmdo.features.github_actions.workflow import TokenPermissions
 from llmdo.foreign import reading, servers
-from llmdo.foreign.files import json_at
+from llmdo.foreign.permissions import part
 from llmdo.foreign.team import capability_of
 from llmdo.graph.described import Server
 from llmdo.syntax.discovery import leaves
@@ -38,10 +46,12 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.claude.settings import ClaudeSettings
+    from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.claude_options import ClaudeOptions
     from llmdo.features.github_actions.walking import Site
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
+    from llmdo.graph.start import Starter
     from llmdo.policy.vocabulary import Decision
 
 SECOND_MODEL = "a look by a second model"
@@ -54,7 +64,7 @@ _REST = re.compile(r"(?::\*|\s*\*)$")
 """The end of a pattern of commands that lets anything follow."""
 
 
-def claude_grants(site: Site, tree: Tree) -> Iterator[Grant]:
+def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
     """The tools of Claude Code at a step: the allowed ones only, as nobody is there to be asked."""
     token = _token(site)
     options = claude_options(site)
@@ -83,13 +93,22 @@ def claude_grants(site: Site, tree: Tree) -> Iterator[Grant]:
 
 def claude_problems(site: Site) -> Iterator[Diagnostic]:
     """Inputs that the release of the action does not have, and flags with which nothing is refused."""
-    if site.run.program == "claude-code-action" and not is_v0(site):
+    if site.run.program in ("claude-code-action", "claude-code-base-action") and is_v1(site):
         for key, instead in OF_V0.items():
-            if key in table(site.step.get("with")) and is_v1(site):
+            if key in table(site.step.get("with")):
                 message = f"claude-code-action has no input `{key}` since v1, so it does nothing"
                 hint = f"use `{instead}` in `claude_args`" if instead and instead.startswith("-") else None
                 hint = f"it is called `{instead}`" if instead and hint is None else hint
                 yield finding("LDO151", site.place("with", key, of_key=True).location, message, hint=hint)
+    if is_before_v1(site) and (args := site.input("claude_args")):
+        message = f"{site.run.program} has no input `claude_args` before v1, so it does nothing"
+        yield finding("LDO151", args[1].location, message, hint="use `allowed_tools`")
+    for key in unknown_inputs(site):
+        message = (
+            f"the release of {site.run.program} is not known here, so `{key}` counts as one of its inputs"
+        )
+        hint = "name the release in a comment behind the commit, such as `# v1.0.30`; v1 has no such input"
+        yield finding("LDO154", site.place("with", key, of_key=True).location, message, hint=hint)
     mode = claude_options(site).mode
     if mode and mode[0] == BYPASSES:
         message = "Claude Code is told to skip permissions here, so no tool is refused"
@@ -97,18 +116,21 @@ def claude_problems(site: Site) -> Iterator[Diagnostic]:
         yield finding("LDO554", mode[1].location, message, hint=hint)
 
 
-def strangers_of_action(site: Site) -> str | None:
-    """The people without write access who may start the action; None if it turns all of them away."""
+def starters_of_action(site: Site) -> Starter:
+    """The people whom the action does not turn away."""
     users, bots = site.input("allowed_non_write_users"), site.input("allowed_bots")
-    if users and "*" in users[0].split(",") and site.input("github_token"):
+    if users and "*" in users[0].split(",") and site.input("github_token") and not is_before_v1(site):
         return "anyone"
-    return "any GitHub App" if bots and "*" in bots[0].split(",") else None
+    # Any GitHub App is that of anyone, where it may write at all.
+    return "perhaps anyone" if bots and "*" in bots[0].split(",") else "those who may write"
 
 
-def _settings(site: Site, tree: Tree, options: ClaudeOptions) -> ClaudeSettings:
+def _settings(site: Site, tree: Checkout, options: ClaudeOptions) -> ClaudeSettings:
     """The permissions of the project, and those that the step adds."""
     paths = _SETTINGS if options.reads_project else ()
-    documents = [document for path in paths if (document := json_at(tree, path))]
+    documents = [document for path in paths if (document := tree.json(path))]
+    if any(path in tree.written and tree.json(path) is None for path in paths):
+        options.unknown = site.at
     for value, at in options.settings:
         document = _json(value, at, tree)
         if document is None:
@@ -125,17 +147,12 @@ def _settings(site: Site, tree: Tree, options: ClaudeOptions) -> ClaudeSettings:
     return replace(read, rules=(*read.rules, *filter(None, rules)), asks_in_plan=True)
 
 
-def _json(value: str, at: Place, tree: Tree) -> Document | None:
+def _json(value: str, at: Place, tree: Checkout) -> Document | None:
     """A JSON text, or that of a file of the repository; None if neither is known."""
     if value.lstrip().startswith("{"):
-        try:
-            data = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
-        span = at.location.span
-        return Document(at.document.source, data, lambda: {("permissions",): (span, span)} if span else {})
+        return document_of(value, at)
     path = value.strip().removeprefix("./")
-    return None if not path or leaves(path) else json_at(tree, path)
+    return None if not path or (leaves(path) and path not in tree.written) else tree.json(path)
 
 
 def _unattended(grant: Grant, options: ClaudeOptions) -> Iterator[Grant]:
@@ -170,10 +187,14 @@ def _bash(
 
 
 def _of_servers(
-    tree: Tree, token: TokenPermissions | None, settings: ClaudeSettings, mode: Mode, options: ClaudeOptions
+    tree: Checkout,
+    token: TokenPermissions | None,
+    settings: ClaudeSettings,
+    mode: Mode,
+    options: ClaudeOptions,
 ) -> Iterator[Grant]:
     known: dict[str, tuple[Server, Place]] = {}
-    if options.reads_project and (document := json_at(tree, _SERVERS)):
+    if options.reads_project and (document := tree.json(_SERVERS)):
         known.update(servers.servers_in(document, "mcpServers"))
     is_known = True
     for value, at in options.servers:
@@ -251,8 +272,9 @@ def _of_allowed(site: Site, token: TokenPermissions | None, rule: str, at: Place
         else:
             yield servers.grant(name, Server(), at, "allowed", at.document.source.path)
     elif tool in CLAUDE_TOOLS:
-        line = _LINES[tool]
-        yield granted(tool, tool, line.capabilities, at, is_open=line.assurance == "open")
+        line, what = _LINES[tool], pattern.rstrip(")")
+        capabilities = [str(part(each, what) if what else each) for each in line.raised]
+        yield granted(tool, tool, capabilities, at, is_open=line.assurance == "open")
 
 
 def _token(site: Site) -> TokenPermissions | None:

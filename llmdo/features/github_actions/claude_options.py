@@ -71,13 +71,14 @@ def claude_options(site: Site) -> ClaudeOptions:
         return options
     if site.run.program == "claude-code-action":
         _from_action(options, site)
-    if args := site.input("claude_args"):
+    if (args := site.input("claude_args")) and not is_before_v1(site):
         lines = (line for line in args[0].split("\n") if not line.strip().startswith("#"))
         _from_words(options, _split(" ".join(lines)), args[1], site)
-    if site.run.program == "claude-code-base-action" or is_v0(site):
-        for key, listed in (("allowed_tools", options.allowed), ("disallowed_tools", options.denied)):
-            if tools := site.input(key):
-                _list(options, listed, tools[0], tools[1])
+    if is_v0(site):
+        if tools := site.input("allowed_tools"):
+            _list(options, options.allowed, *tools)
+        if (tools := site.input("disallowed_tools")) and is_before_v1(site):
+            _list(options, options.denied, *tools)
         if config := site.input("mcp_config"):
             options.servers.append(config)
     if settings := site.input("settings"):
@@ -178,24 +179,36 @@ def _split(words: str) -> list[str]:
 
 
 def is_v0(site: Site) -> bool:
-    """Whether the action is older than v1; for a commit, its inputs tell."""
-    version = site.run.version
-    is_hash = _HASH.fullmatch(version) is not None
-    return version.startswith(("beta", "v0", "0.")) or (
-        is_hash and bool(table(site.step.get("with")).keys() & (OF_V0.keys() - {"mode"}))
-    )
+    """Whether the action is older than v1, or may be: then the inputs that give more count."""
+    return is_before_v1(site) or bool(unknown_inputs(site))
+
+
+def is_before_v1(site: Site) -> bool:
+    """Whether the action is surely older than v1."""
+    return _version(site).startswith(("beta", "v0", "0."))
 
 
 def is_v1(site: Site) -> bool:
     """Whether the action is surely v1 or later."""
-    return site.run.version == "main" or site.run.version.startswith("v1")
+    return _version(site).startswith(("main", "v1"))
+
+
+def unknown_inputs(site: Site) -> list[str]:
+    """The inputs that only releases before v1 have, if nothing tells the release of the action."""
+    is_known = _version(site).startswith(("beta", "main", "v0", "v1", "0."))
+    return [] if is_known else sorted(table(site.step.get("with")).keys() & (OF_V0.keys() - {"mode"}))
+
+
+def _version(site: Site) -> str:
+    """The release of the action; for a commit, the one that a comment at its end names, else the commit."""
+    version = site.run.version
+    if not _HASH.fullmatch(version):
+        return version
+    named = re.search(rf"{version}['\"]?[ \t]*#[^\n]*?\b(v\d+(?:\.\d+)*|beta)", site.document.source.text)
+    return named[1] if named else version
 
 
 def _is_auto(site: Site) -> bool:
-    """Whether its release decides by a second model; for a commit, the release that a comment at its end names."""
-    version = site.run.version
-    if _HASH.fullmatch(version):
-        named = re.search(rf"{version}['\"]?[ \t]*#[^\n]*?(v\d+(?:\.\d+)*)", site.document.source.text)
-        version = named[1] if named else "v1"
-    release = _RELEASE.match(version)
+    """Whether its release decides by a second model."""
+    release = _RELEASE.match(_version(site))
     return release is None or tuple(map(int, release.groups())) >= AUTO_SINCE

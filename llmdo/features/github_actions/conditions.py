@@ -1,36 +1,46 @@
-"""The conditions of jobs and steps: which events get past an `if`, and whether it keeps strangers out."""
+"""The conditions of jobs and steps: which events get past an `if`, and who may cause them then."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from llmdo.graph.start import fewer, more
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.graph.start import Starter
+
+    Starters = Mapping[str, Starter]
+    """The people who may cause each event."""
 
 MAX_LENGTH = 10_000  # characters: nobody reads a longer condition
 MAX_NESTING = 20
 
 _EVENT = re.compile(r"github\.event_name\s*(?P<how>==|!=)\s*'(?P<name>\w+)'")
 _EVENT_REVERSED = re.compile(r"'(?P<name>\w+)'\s*(?P<how>==|!=)\s*github\.event_name")
-_ABOUT_PEOPLE = re.compile(
-    r"author_association|github\.(?:triggering_)?actor|\.login\b|\.fork\b|head\.repo|head_repository"
-    r"|\blabels?\b|assignee|\.permission"
+_CHOSEN = re.compile(r"\blabels?\b|assignee|github\.(?:triggering_)?actor|\.login\b")
+"""Properties of which one value is given to few; that something has another one, a stranger brings about."""
+_RIGHTS = re.compile(
+    r"author_association|\.fork\b|head\.repo|head_repository|\.permission|workflow_run\.(?:event|pull_requests)\b"
 )
-"""Conditions that a stranger cannot fulfil at will: identity, and properties that only members may set."""
+"""Properties that tell members from strangers."""
 _UNKNOWN = re.compile(r"\b(?:needs|steps|inputs|vars|env|secrets)\.")
 """Values known only at run time; a condition on them may check identity."""
 _ACTION = re.compile(r"github\.event\.action\s*==\s*'(?:labeled|assigned)'")
+_OF_FORKS = re.compile(r"[\w.]*head\.repo\.full_name\s*!=\s*github\.repository|[\w.]*\.fork(?:\s*==\s*true)?")
+"""Conditions that only the forks of strangers fulfil."""
 
 
-def passing(condition: str, events: frozenset[str]) -> frozenset[str]:
-    """The events that a condition can let pass."""
-    return _Condition(strict=False).of(_plain(condition), events)
+def narrowed(condition: str, starters: Starters) -> Starters:
+    """The events that a condition can let pass, with the people who may cause them then."""
+    return _of(_plain(condition), starters)
 
 
-def open_to_strangers(condition: str, events: frozenset[str]) -> frozenset[str]:
-    """The events that pass without any check that could keep a stranger out."""
-    return _Condition(strict=True).of(_plain(condition), events)
+def guarded(starters: Starters, by: Starter) -> Starters:
+    """The events behind a check that only these people pass."""
+    return {event: fewer(each, by) for event, each in starters.items()}
 
 
 def _plain(condition: str) -> str:
@@ -38,40 +48,47 @@ def _plain(condition: str) -> str:
     return text[3:-2].strip() if text.startswith("${{") and text.endswith("}}") else text
 
 
-class _Condition:
-    """One reading of a condition: for `a || b` both, for `a && b` the events that pass each."""
+def _of(text: str, starters: Starters, depth: int = 0) -> Starters:
+    """The events past a condition: for `a || b` those past either, for `a && b` those past both."""
+    text = text.strip()
+    if not text:
+        return starters
+    if len(text) > MAX_LENGTH or depth > MAX_NESTING:
+        return guarded(starters, "perhaps anyone")
+    ways = list(_split(text, "||"))
+    if len(ways) > 1:
+        return _joined(_of(way, starters, depth + 1) for way in ways)
+    parts = list(_split(text, "&&"))
+    if len(parts) > 1:
+        for part in parts:
+            starters = _of(part, starters, depth + 1)
+        return starters
+    if text.startswith("(") and text.endswith(")"):
+        return _of(text[1:-1], starters, depth + 1)
+    return _of_atom(text, starters)
 
-    def __init__(self, *, strict: bool) -> None:
-        self._strict = strict
 
-    def of(self, text: str, events: frozenset[str], depth: int = 0) -> frozenset[str]:
-        text = text.strip()
-        if not text or len(text) > MAX_LENGTH or depth > MAX_NESTING:
-            return events if not text or not self._strict else frozenset()
-        ways = list(_split(text, "||"))
-        if len(ways) > 1:
-            return frozenset().union(*(self.of(way, events, depth + 1) for way in ways))
-        for part in (parts := list(_split(text, "&&"))):
-            if len(parts) > 1:
-                events = self.of(part, events, depth + 1)
-        if len(parts) > 1:
-            return events
-        if text.startswith("(") and text.endswith(")"):
-            return self.of(text[1:-1], events, depth + 1)
-        return self._atom(text, events)
+def _joined(ways: Iterator[Starters]) -> Starters:
+    joined: dict[str, Starter] = {}
+    for way in ways:
+        for event, by in way.items():
+            joined[event] = more(by, joined.get(event, by))
+    return joined
 
-    def _atom(self, text: str, events: frozenset[str]) -> frozenset[str]:
-        if named := _EVENT.fullmatch(text) or _EVENT_REVERSED.fullmatch(text):
-            chosen = frozenset({named["name"]})
-            return events & chosen if named["how"] == "==" else events - chosen
-        if not self._strict:
-            return events
-        if _UNKNOWN.search(text) or _ACTION.search(text):
-            return frozenset()
-        if _ABOUT_PEOPLE.search(text):
-            keeps_one_out = "!=" in text and "author_association" not in text and "repo" not in text
-            return events if keeps_one_out else frozenset()
-        return events
+
+def _of_atom(text: str, starters: Starters) -> Starters:
+    if named := _EVENT.fullmatch(text) or _EVENT_REVERSED.fullmatch(text):
+        is_chosen = named["how"] == "=="
+        return {event: by for event, by in starters.items() if (event == named["name"]) is is_chosen}
+    if text == "false":
+        return {}
+    if _OF_FORKS.fullmatch(text):
+        return starters
+    if _RIGHTS.search(text) or _ACTION.search(text):
+        return guarded(starters, "those who may write")
+    if _CHOSEN.search(text) and "!=" not in text and not text.startswith("!"):
+        return guarded(starters, "those who may write")
+    return guarded(starters, "perhaps anyone") if _UNKNOWN.search(text) else starters
 
 
 def _split(text: str, operator: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import items, table
+from llmdo.base.parts import items, table, texts
 from llmdo.base.values import dataclass, replace
 from llmdo.features.gemini import SETTINGS
 from llmdo.features.github_actions.scripts import EXPRESSION
@@ -25,14 +25,18 @@ from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
 from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
 from llmdo.features.opencode.permissions import RULES, rules_of
 from llmdo.foreign import servers
-from llmdo.foreign.files import Files, json_at
+from llmdo.foreign.commands import commands
+from llmdo.foreign.files import Files
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.team import capability_of
+from llmdo.policy.authority import Capability
+from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.walking import Site
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
@@ -160,15 +164,16 @@ _ALL_OF_GEMINI = tuple(
 )
 
 
-def gemini_grants(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool]:
+def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     """The tools of Gemini CLI, and whether it has them all because nothing names them."""
     settings, at = _gemini_settings(site, tree)
     tools = table(settings, "tools")
     core = tools.get("core", settings.get("coreTools"))
     excluded = {str(tool) for tool in (*items(tools.get("exclude")), *items(settings.get("excludeTools")))}
     asks = bool(site.run.words) and not _is_yolo(site.run.words)
+    kept = set(texts(table(settings, "security", "environmentVariableRedaction").get("allowed")))
     named = list(map(str, items(core))) if isinstance(core, list) else None
-    grants = list(_gemini_tools(site, named, excluded, at, asks=asks))
+    grants = list(_gemini_tools(site, kept, named, excluded, at, asks=asks))
     for name, server in table(settings, "mcpServers").items():
         grants += _gemini_server(site, name, table(server), at) if not asks else ()
     if settings.get("?"):
@@ -177,8 +182,9 @@ def gemini_grants(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool]:
 
 
 def _gemini_tools(
-    site: Site, named: list[str] | None, excluded: set[str], at: Place, *, asks: bool
+    site: Site, kept: set[str], named: list[str] | None, excluded: set[str], at: Place, *, asks: bool
 ) -> Iterator[Grant]:
+    """Its tools; its commands get the variables in `kept` alone."""
     token = token_of(site)
     allowed = set(_ALL_OF_GEMINI) if named is None else set()
     for entry in named or ():
@@ -191,7 +197,7 @@ def _gemini_tools(
         elif parts["what"] is None:
             allowed.add("run_shell_command")
         elif not asks:
-            yield from by_command(site, token, f"{parts['what']}:*", "run_shell_command", at)
+            yield from _gemini_command(site, kept, f"{parts['what']}:*", at)
     for tool in sorted(allowed - {_GEMINI.get(name, name) for name in excluded}):
         line = LINES.get(f"gemini: {tool}")
         if tool == "run_shell_command" and not asks:
@@ -200,6 +206,18 @@ def _gemini_tools(
             asks and tool in ("replace", "run_shell_command", "save_memory", "web_fetch", "write_file")
         ):
             yield granted(tool, tool, line.capabilities, at)
+
+
+def _gemini_command(site: Site, kept: set[str], pattern: str, at: Place) -> Iterator[Grant]:
+    """The grants of a command, with what `>> FILE` after it adds, which nobody is asked about.
+
+    Gemini CLI strips its environment in Actions; one that runs any other reads that of its parent all the same.
+    """
+    if commands(pattern) != UNLISTED:
+        site = replace(site, variables={name: each for name, each in site.variables.items() if name in kept})
+    for grant in by_command(site, token_of(site), pattern, "run_shell_command", at):
+        capabilities = {*grant.capabilities, Capability("fs.write")} - {Capability("env.read")}
+        yield replace(grant, capabilities=tuple(sorted(capabilities, key=str)))
 
 
 def _gemini_server(site: Site, name: str, server: Mapping[str, object], at: Place) -> Iterator[Grant]:
@@ -216,7 +234,7 @@ def _gemini_server(site: Site, name: str, server: Mapping[str, object], at: Plac
     yield granted(name, f"{name} tools", capabilities, at)
 
 
-def _gemini_settings(site: Site, tree: Tree) -> tuple[Mapping[str, object], Place]:
+def _gemini_settings(site: Site, tree: Checkout) -> tuple[Mapping[str, object], Place]:
     """Its settings: those of the step in place of the project's own."""
     if settings := site.input("settings", "settings_json"):
         plain = re.sub(r"\$\{\{.*?\}\}", "0", settings[0])
@@ -225,7 +243,9 @@ def _gemini_settings(site: Site, tree: Tree) -> tuple[Mapping[str, object], Plac
         except (ValueError, RecursionError):
             return {"?": True}, settings[1]
         return table(data), settings[1]
-    document = json_at(tree, SETTINGS)
+    document = tree.json(SETTINGS)
+    if document is None and SETTINGS in tree.written:
+        return {"?": True}, site.at
     return document.data if document else {}, site.at
 
 
@@ -257,10 +277,9 @@ def copilot_grants(site: Site) -> Iterator[Grant]:
         for value in _values(words, flag)
         if (rule := _RULES_OF_COPILOT.rule(value, decision, at))
     ]
-    if _values(words, "--allow-url"):
-        rules.append(PermissionRule("url", None, "allowed", at))
+    rules += [PermissionRule("url", url, "allowed", at) for url in _values(words, "--allow-url")]
     default: Decision = "allowed" if _ALL_OF_COPILOT & set(words) else "blocked"
-    for tool in ("read", "github"):
+    for tool in ("read",) if "--disable-builtin-mcps" in words else ("read", "github"):
         yield granted(tool, tool, LINES[f"copilot: {tool}"].capabilities, at)
     own = ("write", "url", "shell")
     servers_named = {rule.tool for rule in rules if rule.decision == "allowed"} - {"read", *own}
@@ -284,12 +303,12 @@ def _values(words: tuple[str, ...], flag: str) -> list[str]:
     return [part.strip() for value in values for part in re.split(r",(?![^(]*\))", value)]
 
 
-def opencode_grants(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool]:
+def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     """The tools of opencode, which allows everything without a `permission` in the project."""
     at, token = site.at, token_of(site)
     if site.run.key == "uses" and (site.input("use_github_token") or ("false", at))[0] != "true":
         token = TokenPermissions(OF_AN_APP, at)
-    documents = [document for path in OPENCODE_SETTINGS[:2] if (document := json_at(tree, path))][-1:]
+    documents = [document for path in OPENCODE_SETTINGS[:2] if (document := tree.json(path))][-1:]
     rules = [rule for each in documents for rule in rules_of(Files(tree, "opencode"), Place(each, ()))]
     grants: list[Grant] = []
     for name, line in LINES.items():

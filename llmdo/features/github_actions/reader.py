@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import table, text
 from llmdo.base.source import Location
+from llmdo.base.values import replace
 from llmdo.features.github_actions import FILES
+from llmdo.features.github_actions.checkout import checkout_at
 from llmdo.features.github_actions.claude_code import (
     SECOND_MODEL,
     claude_grants,
     claude_problems,
-    strangers_of_action,
+    starters_of_action,
 )
+from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
 from llmdo.features.github_actions.other_agents import (
     codex_grants,
     codex_is_free,
@@ -36,9 +39,11 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
+    from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.walking import Site
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
+    from llmdo.graph.start import Starter
 
 COMPILED = ".lock.yml"
 """The ending of workflows that gh-aw compiles."""
@@ -122,10 +127,16 @@ def _unread(walk: WorkflowWalk, sources: dict[str, Source]) -> Iterator[Diagnost
                 yield from document.problems
 
 
-def _agent(site: Site, tree: Tree, problems: list[Diagnostic]) -> Agent:
+def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
+    tree = checkout_at(site, repository)
     problems.extend(_problems(site, tree))
-    grants, inherits, strangers = _reached(site, tree)
-    opened = sorted(site.trigger.open) if strangers else []
+    firewall = firewall_of(site)
+    if firewall:
+        shown = {name: each for name, each in site.variables.items() if name not in firewall.hidden}
+        site = replace(site, variables=shown)
+    grants, inherits, by = _reached(site, tree)
+    if firewall:
+        grants = (*behind(firewall, grants), *gateway_grants(site))
     prompt = site.input("prompt", "direct_prompt", "override_prompt")
     return Agent(
         name=site.name,
@@ -138,22 +149,22 @@ def _agent(site: Site, tree: Tree, problems: list[Diagnostic]) -> Agent:
         inherits=inherits,
         asks=SECOND_MODEL,
         narrower=_NARROWER.get(site.run.program, "name the tools that it needs"),
-        started_by=f"{strangers} can start it by {' or '.join(f'`{name}`' for name in opened)}"
-        if opened
-        else None,
+        sandbox=FIREWALL if firewall else None,
+        starts=tuple(sorted(site.trigger.starts(by), key=lambda start: start.event)),
     )
 
 
-def _reached(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool, str | None]:
-    """The tools of an agent, whether it has them all, and which strangers its own check lets in."""
+def _reached(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool, Starter]:
+    """The tools of an agent, whether it has them all, and the people whom its own check lets in."""
     program = site.run.program
     if program == "claude-code-action":
-        return tuple(claude_grants(site, tree)), False, strangers_of_action(site)
+        return tuple(claude_grants(site, tree)), False, starters_of_action(site)
     if program in ("claude", "claude-code-base-action"):
         return tuple(claude_grants(site, tree)), False, "anyone"
     if program == "codex-action":
         users = site.input("allow-users")
-        return tuple(codex_grants(site, tree)), False, "anyone" if users and users[0].strip() == "*" else None
+        is_open = users is not None and users[0].strip() == "*"
+        return tuple(codex_grants(site, tree)), False, "anyone" if is_open else "those who may write"
     if program == "codex":
         return tuple(codex_grants(site, tree)), False, "anyone"
     if program in ("gemini", "run-gemini-cli"):
@@ -161,12 +172,12 @@ def _reached(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool, str | Non
     if program == "copilot":
         return tuple(copilot_grants(site)), False, "anyone"
     if program == "opencode":
-        return *opencode_grants(site, tree), None if site.run.key == "uses" else "anyone"
+        return *opencode_grants(site, tree), "those who may write" if site.run.key == "uses" else "anyone"
     if program == "cursor-agent":
         return tuple(cursor_grants(site)), False, "anyone"
     name = site.run.words[0].rpartition("/")[2] if site.run.words else program
     capability = capability_of(name.partition(".")[0])
-    return (granted(name, name, [capability], site.place("uses"), is_open=True),), False, None
+    return (granted(name, name, [capability], site.place("uses"), is_open=True),), False, "perhaps anyone"
 
 
 def _of_trigger(site: Site) -> Iterator[Grant]:

@@ -22,6 +22,8 @@ _KEYWORDS = frozenset(
 _LAUNCHERS = frozenset({"bunx", "npx", "pnpx", "sudo", "timeout", "uvx", "xargs"})
 _SHELLS = frozenset({"bash", "sh", "zsh"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
+_HARNESS = re.compile(r"_harness\.c?js$")
+"""A script of gh-aw that runs the program after it."""
 _TIME = re.compile(r"[\d.]+[smhd]?")
 
 
@@ -36,19 +38,23 @@ def commands(script: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
 
 def _without_documents(script: str) -> str:
     """The script without the text of here-documents, which is no command."""
+    return "\n".join(_HEREDOC.sub(" ", line) for line, _ in lines_with_documents(script))
+
+
+def lines_with_documents(script: str) -> Iterator[tuple[str, str | None]]:
+    """Each line of a script, with the text of the here-document that it opens; None without one."""
     lines = script.split("\n")
     ends: dict[str, list[int]] = {}
     for number, line in enumerate(lines):
         ends.setdefault(line.strip(), []).append(number)
-    command_lines: list[str] = []
     number = 0
     while number < len(lines):
         opened = _HEREDOC.search(lines[number])
-        command_lines.append(_HEREDOC.sub(" ", lines[number]))
         after = ends.get(opened[1], []) if opened else []
         place = bisect(after, number)
-        number = (after[place] if place < len(after) else number) + 1
-    return "\n".join(command_lines)
+        end = after[place] if place < len(after) else number
+        yield lines[number], "\n".join(lines[number + 1 : end]) if end > number else None
+        number = end + 1
 
 
 def _from_program(words: Sequence[str], depth: int) -> Iterator[tuple[str, ...]]:
@@ -66,6 +72,8 @@ def _from_program(words: Sequence[str], depth: int) -> Iterator[tuple[str, ...]]
         while rest and (rest[0].startswith("-") or _TIME.fullmatch(rest[0])):
             rest = rest[1:]
         yield from _from_program(rest, depth + 1)
+    elif words[1:2] and _HARNESS.search(words[1]):
+        yield from _from_program(words[2:], depth + 1)
     else:
         yield tuple(words)
         if "--" in words[1:-1]:  # what runs another program

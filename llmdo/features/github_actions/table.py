@@ -66,7 +66,7 @@ TABLE = (
         for line in GEMINI
         if line.capabilities and line.tool.islower() and line.tool not in _NOT_ALONE
     ),
-    Line("gemini: run_shell_command(COMMAND)", RUNS_OWN, "allowed", "open", _GEMINI),
+    Line("gemini: run_shell_command(COMMAND)", ("fs.write", *RUNS_OWN), "allowed", "open", _GEMINI),
     Line("gemini: mcpServers.SERVER", SERVES, "allowed", "open", _GEMINI),
     Line("copilot: read", ("fs.list", "fs.read"), "allowed", "declared", _COPILOT),
     Line("copilot: write", EDITS, "blocked", "declared", _COPILOT),

@@ -22,16 +22,18 @@ from llmdo.features.github_actions.workflow import (
     permissions_at,
     texts_of_step,
     trigger_of,
+    unknown_program,
     variables_at,
     written,
 )
 from llmdo.foreign import reading
 from llmdo.foreign.team import MAX_NAME
-from llmdo.syntax.discovery import leaves
+from llmdo.syntax.discovery import MAX_FILE, leaves
 from llmdo.syntax.document import Document, Place
+from llmdo.syntax.header import YamlBounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source, Span
@@ -43,13 +45,18 @@ MAX_SITES = 1_000  # steps: workflows that call each other could be made to have
 MAX_VISITS = 20_000  # jobs and steps, for the same reason
 MAX_CALLS = 10  # levels: GitHub allows four of workflows and ten of actions
 
+BOUNDS = YamlBounds(MAX_FILE, 50_000)
+"""The limits on a workflow: gh-aw compiles some of more than 100 KiB."""
+
 SPOT = "spot"
 """The single key with a place in a synthetic document."""
 
-_AGENT = re.compile(r"claude|codex|gemini|copilot|opencode|cursor-agent")
+_AGENT = re.compile(r"claude|codex|gemini|copilot|opencode|cursor-agent|[A-Z]_(?:KEY|TOKEN)\b")
 _USED_HERE = re.compile(r"\buses\s*:\s*['\"]?\./([^\s'\"#]+)")
+_RESULT = re.compile(r"\bneeds\.([\w-]+)\.result\s*(?:!=\s*'skipped'|==\s*'success')")
+"""A condition that another job ran."""
 _CHECKS = re.compile(
-    r"author_association|getCollaboratorPermissionLevel|collaborators/|check-user-permission|checkMembership"
+    r"author_association|check_membership|getCollaboratorPermissionLevel|collaborators/|check-user-permission|checkMembership"
     r"|getMembershipForUser|team-?membership|authorized|permission-check|github\.(?:triggering_)?actor"
 )
 """Step text that checks the rights of a person."""
@@ -142,8 +149,8 @@ class WorkflowWalk:
                 continue
             trigger = trigger_of(document)
             if path in called:
-                trigger = replace(trigger, possible=trigger.possible - {CALLED})
-            if trigger.possible:
+                trigger = trigger.without(CALLED)
+            if trigger.starters:
                 at = Place(document, ("jobs",), of_key=True)
                 permissions = permissions_at(document, ()) or TokenPermissions(None, at)
                 scope = _Scope(names=(_stem(path),), trigger=trigger, permissions=permissions)
@@ -177,7 +184,7 @@ class WorkflowWalk:
     def _document(self, path: str) -> Document | None:
         if path not in self.documents:
             source = self.sources.get(path) or self._action(path)
-            self.documents[path] = reading.yaml(source, aliases=True) if source else None
+            self.documents[path] = reading.yaml(source, aliases=True, bounds=BOUNDS) if source else None
         return self.documents[path]
 
     def _workflow(self, document: Document, scope: _Scope) -> Iterator[Site]:
@@ -190,14 +197,13 @@ class WorkflowWalk:
             if not self._goes_on(document, at):
                 return
             trigger = scope.trigger
-            runs_always = "always()" in text(job.get("if"))
-            for other in () if runs_always else jobs_before(jobs, name):
+            for other in _required(jobs, name):
                 trigger = trigger.narrowed(table(jobs, other).get("if"))
                 checking.setdefault(other, any(map(_checks, items(table(jobs, other).get("steps")))))
-                trigger = trigger.guarded() if checking[other] else trigger
+                trigger = trigger.guarded("those who may write") if checking[other] else trigger
             trigger = trigger.narrowed(job.get("if"))
             if "environment" in job:  # which may have to be approved
-                trigger = trigger.guarded()
+                trigger = trigger.guarded("perhaps anyone")
             own = permissions_at(document, at) or permissions_at(document, ())
             inner = replace(
                 scope,
@@ -262,15 +268,22 @@ class WorkflowWalk:
                 yield from self._agents(document, step_route, step, inner)
             before = (*before, step)
             if _checks(step):
-                trigger = trigger.guarded()
+                trigger = trigger.guarded("those who may write")
 
     def _agents(
         self, document: Document, at: Route, step: Mapping[str, object], scope: _Scope
     ) -> Iterator[Site]:
         """The agents that a step itself runs."""
-        if not scope.trigger.possible:
+        if not scope.trigger.starters:
             return
-        for run in agents_in(step, scope.inputs):
+        runs = list(agents_in(step, scope.inputs))
+        if not runs and (unknown := unknown_program(step, scope.inputs)):
+            program, key = excerpt(unknown[0], MAX_NAME), unknown[1]
+            message = f"`{program}` has a model's key (`{key}`) and is a program that is not known: it may be an agent"
+            hint = "what it can do is what its own code, its token and its environment let it"
+            self._note(document)
+            self.problems.append(finding("LDO154", document.key(*at, "run"), message, hint=hint))
+        for run in runs:
             self._left -= 1
             if self._left < 0:
                 return
@@ -304,6 +317,15 @@ class WorkflowWalk:
         if path not in self.files:
             self.files[path] = None
             self.problems.extend(document.problems)
+
+
+def _required(jobs: Mapping[str, object], name: str) -> Iterable[str]:
+    """The jobs without whose success another does not start; with `always()` those whose result it asks for."""
+    condition = text(table(jobs, name).get("if"))
+    if "always()" not in condition:
+        return jobs_before(jobs, name)
+    asked = [job for job in _RESULT.findall(condition) if job in jobs and job != name]
+    return dict.fromkeys(other for job in asked for other in (job, *jobs_before(jobs, job)))
 
 
 def _refs(source: Source) -> list[str]:

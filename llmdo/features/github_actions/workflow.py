@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, replace
-from llmdo.features.github_actions.conditions import open_to_strangers, passing
+from llmdo.features.github_actions.conditions import guarded, narrowed
 from llmdo.features.github_actions.scripts import commands
 from llmdo.foreign.lines import WRITTEN_BY_STRANGERS
+from llmdo.graph.start import Start
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from llmdo.features.github_actions.conditions import Starters
+    from llmdo.graph.start import Starter
     from llmdo.syntax.document import Document, Route
 
 CALLED = "workflow_call"
@@ -45,20 +48,26 @@ class Trigger:
 
     events: Mapping[str, Place]
     """Every event of the workflow."""
-    possible: frozenset[str]
-    """The events that pass the conditions so far."""
-    open: frozenset[str]
-    """The events with which a stranger surely passes them."""
+    starters: Starters
+    """The events that pass the conditions so far, with the people who may cause them then."""
 
     def narrowed(self, condition: object) -> Trigger:
         """The trigger behind an `if`."""
-        words = str(condition) if isinstance(condition, str | bool) else ""
-        possible = passing(words, self.possible)
-        return replace(self, possible=possible, open=open_to_strangers(words, self.open & possible))
+        words = written(condition) if isinstance(condition, str | bool) else ""
+        return replace(self, starters=narrowed(words, self.starters))
 
-    def guarded(self) -> Trigger:
-        """The trigger behind a check without known details."""
-        return replace(self, open=frozenset())
+    def guarded(self, by: Starter) -> Trigger:
+        """The trigger behind a check that only these people pass."""
+        return replace(self, starters=guarded(self.starters, by))
+
+    def without(self, event: str) -> Trigger:
+        """The trigger without one of its events."""
+        return replace(self, starters={name: by for name, by in self.starters.items() if name != event})
+
+    def starts(self, by: Starter) -> Iterator[Start]:
+        """The starts of an agent that itself turns away all but these people."""
+        for event, each in self.guarded(by).starters.items():
+            yield Start(event, each, self.events[event])
 
     @property
     def untrusted_names(self) -> frozenset[str]:
@@ -69,7 +78,7 @@ class Trigger:
     def untrusted(self) -> Iterator[tuple[str, Place]]:
         """The events with a stranger's text; an unknown caller of a workflow may pass such text on."""
         for name, place in self.events.items():
-            if name in self.possible and (name in WRITTEN_BY_STRANGERS or name == CALLED):
+            if name in self.starters and (name in WRITTEN_BY_STRANGERS or name == CALLED):
                 yield name, place
 
 
@@ -83,9 +92,17 @@ def trigger_of(document: Document) -> Trigger:
         events[text(name)] = Place(document, ("on", number))
     for name in table(on):
         events[name] = Place(document, ("on", name), of_key=True)
-    names = frozenset(events)
-    by_members = {name for name in events if _only_by_members(table(on).get(name))}
-    return Trigger(events, names, (names & WRITTEN_BY_STRANGERS) - by_members - {"workflow_run"})
+    return Trigger(events, {name: _starter(name, table(on).get(name)) for name in events})
+
+
+def _starter(name: str, event: object) -> Starter:
+    """The people who may cause an event of a workflow."""
+    if name == "schedule":
+        return "the owner"
+    if name == "workflow_run":  # after another workflow, whose own starters are not looked up
+        return "perhaps anyone"
+    is_open = name in WRITTEN_BY_STRANGERS and not _only_by_members(event)
+    return "anyone" if is_open else "those who may write"
 
 
 def _only_by_members(event: object) -> bool:
@@ -206,6 +223,14 @@ _NO_AGENT = re.compile(r"setup|install|docs?-|usage|mirror|status|version|bump|v
 
 _KEY = re.compile(r"(?:anthropic|claude|copilot|cursor)[\w-]*(?:key|token|rule[_-]id)", re.IGNORECASE)
 
+_MODEL_KEY = re.compile(
+    r"(?:ANTHROPIC|CLAUDE|CODEX|CURSOR|DEEPSEEK|GEMINI|GOOGLE|GROQ|LLM|MISTRAL|OPENAI|OPENROUTER|XAI)\w*_(?:KEY|TOKEN)"
+)
+"""Variables that hold the key of a model."""
+_SCRIPT = re.compile(r"(?:^\.?/|^[\w.-]+/).|\.(?:[cm]?[jt]s|py|rb|sh)$")
+"""A program of the repository, by its path or its ending."""
+_INTERPRETERS = frozenset({"bun", "deno", "go", "node", "python", "python3", "ruby", "tsx"})
+
 _PROGRAMS = {
     "@anthropic-ai/claude-code": "claude", "@github/copilot": "copilot", "@google/gemini-cli": "gemini",
     "@openai/codex": "codex", "opencode-ai": "opencode",
@@ -248,6 +273,19 @@ def agents_in(step: Mapping[str, object], inputs: Mapping[str, str]) -> Iterator
                 yield run
 
 
+def unknown_program(step: Mapping[str, object], inputs: Mapping[str, str]) -> tuple[str, str] | None:
+    """The first program of a step that could be an agent, and the model's key that it gets; None without either."""
+    script, environment = step.get("run"), table(step.get("env"))
+    key = next((name for name, value in environment.items() if _MODEL_KEY.fullmatch(name) and value), None)
+    if key is None or not isinstance(script, str):
+        return None
+    for words in commands(filled(script, inputs)):
+        program = next((word for word in words[:3] if _SCRIPT.search(word)), words[0])
+        if _SCRIPT.search(program) or (words[0] in _INTERPRETERS and len(words) > 1):
+            return " ".join(words[: words.index(program) + 1]), key
+    return None
+
+
 def _may_be_an_agent(name: str, step: Mapping[str, object]) -> bool:
     """Whether an unknown action is an agent by its name, or has the key of a model that agents run on."""
     called = name.rpartition("/")[2]
@@ -266,7 +304,9 @@ def _runs_an_agent(program: str, words: tuple[str, ...]) -> bool:
     if program == "gemini":
         return not flags & _NOT_A_RUN and not set(words[:1]) & _COMMANDS_OF_GEMINI
     if program == "copilot":
-        return bool(flags & {"-p", "--prompt"}) or any(word.startswith("--prompt=") for word in words)
+        return bool(flags & {"-p", "--prompt", "--prompt-file"}) or any(
+            word.startswith("--prompt=") for word in words
+        )
     if program == "opencode":
         return words[:1] == ("run",) or words[:2] == ("github", "run")
     if program == "cursor-agent":

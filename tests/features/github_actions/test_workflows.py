@@ -8,45 +8,57 @@ from typing import TYPE_CHECKING
 import pytest
 
 from llmdo import foreign
-from llmdo.features.github_actions.conditions import open_to_strangers, passing
+from llmdo.features.github_actions.conditions import narrowed
 from llmdo.features.github_actions.scripts import commands
 from llmdo.foreign import summary
 
 if TYPE_CHECKING:
+    from llmdo.features.github_actions.conditions import Starters
     from llmdo.foreign.team import Agent
 
 CASES = Path(__file__).parents[2] / "foreign" / "cases"
-EVENTS = frozenset({"issue_comment", "issues", "workflow_dispatch"})
+ALL_BY_ANYONE: Starters = dict.fromkeys(("issue_comment", "issues", "workflow_dispatch"), "anyone")
+BY_MEMBERS: Starters = dict.fromkeys(ALL_BY_ANYONE, "those who may write")
+PERHAPS: Starters = dict.fromkeys(ALL_BY_ANYONE, "perhaps anyone")
 ASSOCIATION = "contains(fromJSON('[\"OWNER\"]'), github.event.comment.author_association)"
 
 
 @pytest.mark.parametrize(
-    ("condition", "open_by"),
+    ("condition", "by"),
     [
-        ("", EVENTS),
-        ("contains(github.event.comment.body, '@claude')", EVENTS),
-        ("github.event.sender.type != 'Bot' && github.actor != 'renovate[bot]'", EVENTS),
-        ("${{ github.event_name == 'issues' }}", {"issues"}),
-        ("(github.event_name != 'issues' && (always() || false))", {"issue_comment", "workflow_dispatch"}),
-        (f"github.event_name == 'issues' || {ASSOCIATION}", {"issues"}),
-        (f"contains(github.event.comment.body, 'a || b') && {ASSOCIATION}", set()),
-        ("github.actor == 'octocat'", set()),
-        ("github.event.label.name == 'claude'", set()),
-        ("needs.check.outputs.is_member == 'true'", set()),
-        ("github.event.pull_request.head.repo.full_name == github.repository", set()),
-        ("x" * 20_000, set()),
-        ("(" * 100 + "a" + ")" * 100, set()),
+        ("", ALL_BY_ANYONE),
+        ("contains(github.event.comment.body, '@claude')", ALL_BY_ANYONE),
+        ("github.event.sender.type != 'Bot' && github.actor != 'renovate[bot]'", ALL_BY_ANYONE),
+        ("!contains(github.event.pull_request.labels.*.name, 'skip')", ALL_BY_ANYONE),
+        ("github.event.pull_request.head.repo.full_name != github.repository", ALL_BY_ANYONE),
+        ("${{ github.event_name == 'issues' }}", {"issues": "anyone"}),
+        (
+            "(github.event_name != 'issues' && (always() || false))",
+            {"issue_comment": "anyone", "workflow_dispatch": "anyone"},
+        ),
+        (f"github.event_name == 'issues' || {ASSOCIATION}", {**BY_MEMBERS, "issues": "anyone"}),
+        (f"github.event_name == 'issues' || (vars.ON && {ASSOCIATION})", {**BY_MEMBERS, "issues": "anyone"}),
+        (f"github.event_name == 'issues' || (vars.ON || {ASSOCIATION})", {**PERHAPS, "issues": "anyone"}),
+        (f"vars.AGENTS == 'on' && {ASSOCIATION}", BY_MEMBERS),
+        (f"contains(github.event.comment.body, 'a || b') && {ASSOCIATION}", BY_MEMBERS),
+        ("github.actor == 'octocat'", BY_MEMBERS),
+        ("github.event.label.name == 'claude'", BY_MEMBERS),
+        ("github.event.pull_request.head.repo.full_name == github.repository", BY_MEMBERS),
+        ("!github.event.pull_request.head.repo.fork", BY_MEMBERS),
+        ("needs.check.outputs.is_member == 'true'", PERHAPS),
+        ("steps.gate.outputs.go && vars.AGENTS == 'on'", PERHAPS),
+        ("x" * 20_000, PERHAPS),
+        ("(" * 100 + "a" + ")" * 100, PERHAPS),
+        ("github.event_name == 'push'", {}),
+        ("false", {}),
     ],
 )
-def test_a_condition_keeps_strangers_out_unless_it_is_certain_that_it_does_not(
-    condition: str, open_by: set[str]
-) -> None:
-    assert open_to_strangers(condition, EVENTS) == open_by
+def test_a_condition_is_judged_branch_by_branch(condition: str, by: Starters) -> None:
+    assert narrowed(condition, ALL_BY_ANYONE) == by
 
 
-def test_a_condition_about_people_lets_every_event_pass() -> None:
-    assert passing(ASSOCIATION, EVENTS) == EVENTS
-    assert passing("github.event_name == 'push'", EVENTS) == frozenset()
+def test_a_condition_opens_nothing_that_was_closed_before_it() -> None:
+    assert narrowed("vars.ON || always()", BY_MEMBERS) == BY_MEMBERS
 
 
 @pytest.mark.parametrize(
@@ -181,3 +193,126 @@ def test_named_users_are_no_strangers(tmp_path: Path, users: str, by: str | None
         f"          github_token: ${{{{ github.token }}}}\n          allowed_non_write_users: {users}\n"
     )
     assert only_agent(tmp_path, "on: issues\n", step).started_by == by
+
+
+@pytest.mark.parametrize(
+    ("run", "key", "named"),
+    [
+        ("node bundle/gemini.js -p x", "GEMINI_API_KEY", "node bundle/gemini.js"),
+        ("scripts/agent.sh", "ANTHROPIC_API_KEY", "scripts/agent.sh"),
+        ("cd tools && python agent.py --go", "OPENAI_API_KEY", "python agent.py"),
+        ("npx tsx bot.ts", "OPENAI_API_KEY", "tsx bot.ts"),
+        ("scripts/agent.sh", "NPM_TOKEN", None),
+        ("curl https://api.example", "OPENAI_API_KEY", None),
+        ("npm ci", "OPENAI_API_KEY", None),
+    ],
+)
+def test_an_unknown_program_with_a_key_of_a_model_is_a_note(
+    tmp_path: Path, run: str, key: str, named: str | None
+) -> None:
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/a.yml").write_text(
+        "on: issues\njobs:\n  a:\n    steps:\n"
+        f"      - env:\n          {key}: ${{{{ secrets.KEY }}}}\n        run: {run}\n"
+    )
+    read = foreign.read("github-actions", tmp_path, may_be_empty=True)
+    messages = [problem.message for problem in read.team.problems if problem.code == "LDO154"]
+    assert [message.split("`")[1] for message in messages] == ([named] if named else [])
+    assert not read.team.agents
+
+
+def raised(agent: Agent) -> set[str]:
+    return {str(each) for grant in agent.grants for each in grant.capabilities}
+
+
+@pytest.mark.parametrize(
+    ("command", "connects"),
+    [
+        ("claude -p x --allowedTools 'WebFetch(domain:docs.example.com)'", {"net.connect:docs.example.com"}),
+        (
+            "claude -p x --allowedTools 'WebFetch(domain:*.a.example),WebFetch(domain:b.example)'",
+            {"net.connect:a.example", "net.connect:b.example"},
+        ),
+        ("claude -p x --allowedTools 'WebFetch(domain:*)'", {"net.connect"}),
+        ("claude -p x --allowedTools 'WebFetch,WebFetch(domain:a.example)'", {"net.connect"}),
+        ("copilot -p x --allow-url https://docs.example/path", {"net.connect:docs.example"}),
+        ("copilot -p x --allow-tool 'url(*.docs.example)'", {"net.connect:docs.example"}),
+        ("copilot -p x --allow-tool url", {"net.connect"}),
+    ],
+)
+def test_a_host_that_a_rule_names_is_the_only_one(tmp_path: Path, command: str, connects: set[str]) -> None:
+    agent = only_agent(tmp_path, "on: push\n", f"      - run: {command}\n")
+    assert {each for each in raised(agent) if each.startswith("net.")} == connects
+
+
+def test_a_path_that_a_rule_names_is_the_only_one(tmp_path: Path) -> None:
+    agent = only_agent(tmp_path, "on: push\n", "      - run: claude -p x --allowedTools 'Edit(docs/**)'\n")
+    assert {each for each in raised(agent) if each.startswith("fs.write")} == {"fs.write:docs/**"}
+
+
+SHA = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.mark.parametrize(
+    ("version", "of_v0", "of_v1", "codes"),
+    [
+        ("beta", True, False, ["LDO151"]),
+        ("v0.0.63", True, False, ["LDO151"]),
+        ("v1", False, True, ["LDO151"]),
+        ("v1.0.30", False, True, ["LDO151"]),
+        ("main", False, True, ["LDO151"]),
+        (f"{SHA} # v1.0.30", False, True, ["LDO151"]),
+        (f"{SHA} # beta", True, False, ["LDO151"]),
+        (f"{SHA} # v0.0.63", True, False, ["LDO151"]),
+        (SHA, True, True, ["LDO154"]),
+        ("our-branch", True, True, ["LDO154"]),
+    ],
+)
+@pytest.mark.parametrize("action", ["claude-code-action", "claude-code-base-action"])
+def test_the_inputs_of_an_action_are_those_of_its_pinned_version(
+    tmp_path: Path, action: str, version: str, of_v0: bool, of_v1: bool, codes: list[str]
+) -> None:
+    step = (
+        f"      - uses: anthropics/{action}@{version}\n        with:\n          prompt: Go.\n"
+        "          allowed_tools: Bash(npm test)\n          claude_args: --allowedTools 'Bash(make all)'\n"
+    )
+    agent = only_agent(tmp_path, "on: push\n", step)
+    tools = {grant.tool for grant in agent.grants}
+    assert ("Bash(npm test)" in tools, "Bash(make all)" in tools) == (of_v0, of_v1)
+    problems = foreign.read("github-actions", tmp_path).team.problems
+    assert [problem.code for problem in problems] == codes
+
+
+def test_a_denial_of_an_unknown_version_denies_nothing(tmp_path: Path) -> None:
+    step = (
+        f"      - uses: anthropics/claude-code-action@{SHA}\n        with:\n          prompt: Go.\n"
+        "          disallowed_tools: Bash\n          claude_args: --allowedTools Bash\n"
+    )
+    assert "proc.exec.unlisted" in raised(only_agent(tmp_path, "on: push\n", step))
+
+
+def gemini(root: Path, settings: str) -> Agent:
+    step = (
+        "      - uses: google-github-actions/run-gemini-cli@v0\n"
+        "        env:\n          GITHUB_TOKEN: ${{ github.token }}\n          DEPLOY: ${{ secrets.DEPLOY }}\n"
+        f"        with:\n          prompt: Go.\n          settings: '{settings}'\n"
+    )
+    return only_agent(root, "on: push\npermissions: write-all\n", step)
+
+
+def test_a_command_of_gemini_writes_files_and_sees_no_variables(tmp_path: Path) -> None:
+    agent = gemini(tmp_path, '{"tools": {"core": ["run_shell_command(echo)"]}}')
+    assert raised(agent) == {"fs.write"}
+
+
+def test_gemini_strips_the_token_from_its_commands_unless_it_is_kept(tmp_path: Path) -> None:
+    core = '"tools": {"core": ["run_shell_command(git push)"]}'
+    assert "x.github.contents-write" not in raised(gemini(tmp_path / "a", f"{{{core}}}"))
+    kept = f'{{{core}, "security": {{"environmentVariableRedaction": {{"allowed": ["GITHUB_TOKEN"]}}}}}}'
+    assert "x.github.contents-write" in raised(gemini(tmp_path / "b", kept))
+
+
+@pytest.mark.parametrize("tool", ["run_shell_command", "run_shell_command(bash)"])
+def test_a_free_shell_of_gemini_reads_the_variables_of_its_parent(tmp_path: Path, tool: str) -> None:
+    agent = gemini(tmp_path, f'{{"tools": {{"core": ["{tool}"]}}}}')
+    assert {"proc.exec.unlisted", "secret.read", "x.github.contents-write"} <= raised(agent)

@@ -1,0 +1,126 @@
+"""The files of a checkout at a step: without those that earlier steps removed, and with those that they wrote."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from llmdo.base.parts import table, text
+from llmdo.base.values import dataclass, field
+from llmdo.features.github_actions.scripts import MAX_LENGTH, commands, lines_with_documents
+from llmdo.foreign.files import json_at
+from llmdo.syntax.document import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.features.github_actions.walking import Site
+    from llmdo.foreign.tree import Read, Tree
+    from llmdo.syntax.document import Place
+
+_WORKSPACE = re.compile(r"^(?:\$\{?GITHUB_WORKSPACE\}?|\$\{\{\}\})/|^\./")
+_RESTORES = frozenset({"checkout", "reset", "restore", "stash"})
+_TO_FILE = re.compile(r"\b(?:cat|tee)\b[^\n]*?(?:>|\btee)\s*(?P<path>[^\s<>|&;]+)")
+_ECHOED = re.compile(r"\b(?:echo|printf\s+'%s(?:\\n)?')\s+'(?P<text>[^']*)'\s*>\s*(?P<path>[^\s<>|&;]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """The checkout at a step, as the tree that its agent reads."""
+
+    tree: Tree
+    site: Site
+    removed: tuple[str, ...] = ()
+    """Paths and patterns of paths; of a folder, all in it."""
+    written: Mapping[str, str] = field(default_factory=dict)
+    """Path to text."""
+
+    @property
+    def only(self) -> str | None:
+        """The one file that counts; None for all."""
+        return self.tree.only
+
+    def find(self, patterns: Iterable[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
+        """The paths that the globs name, without removed ones."""
+        paths, problems = self.tree.find(patterns)
+        return tuple(path for path in paths if not self._is_gone(path)), problems
+
+    def read(self, path: str) -> Read | None:
+        """The file of the repository at `path`, unless a step removed it or wrote another."""
+        return None if self._is_gone(path) or path in self.written else self.tree.read(path)
+
+    def json(self, path: str) -> Document | None:
+        """The JSON file at `path`, in the repository or written by a step."""
+        if path not in self.written:
+            return json_at(self, path)
+        return document_of(self.written[path], self.site.place(self.site.run.key))
+
+    def _is_gone(self, path: str) -> bool:
+        return any(fnmatchcase(path, each) or path.startswith(f"{each}/") for each in self.removed)
+
+
+def checkout_at(site: Site, tree: Tree) -> Checkout:
+    """The checkout at a step, by the steps before it that surely run."""
+    removed: list[str] = []
+    written: dict[str, str] = {}
+    for step in (*site.before, site.step):
+        if text(step.get("uses")).startswith("actions/checkout@") and not table(step.get("with")).get("path"):
+            removed.clear()
+            written = {path: content for path, content in written.items() if path.startswith("/")}
+        script = text(step.get("run"))
+        if (
+            not script
+            or ("if" in step and step is not site.step)
+            or text(step.get("working-directory")) not in ("", ".")
+        ):
+            continue
+        for path, is_removed in _moved(script, site.run.words):
+            if is_removed:
+                removed.append(path)
+                written.pop(path, None)
+            else:
+                removed.clear()
+        written.update(_written(script))
+    return Checkout(tree, site, tuple(removed), written)
+
+
+def document_of(value: str, at: Place) -> Document | None:
+    """The document of a JSON text at a place of another file; None if it is none, as with expressions in it."""
+    try:
+        data = json.loads(re.sub(r"\$\{\{.*?\}\}", "0", value))
+    except (ValueError, RecursionError):
+        return None
+    span = at.location.span
+    return Document(at.document.source, table(data), lambda: {("permissions",): (span, span)} if span else {})
+
+
+def _moved(script: str, until: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    """The paths that a script removes, in order, and where it restores files; up to a command, or another folder."""
+    for words in commands(script):
+        if words == until:
+            return
+        program, *rest = words
+        if program == "git" and rest[:1] == ["rm"]:
+            program, rest = "rm", rest[1:]
+        if program in ("cd", "pushd"):
+            return
+        if program == "git" and rest and rest[0] in _RESTORES:
+            yield "", False
+        paths = [word for word in rest if not word.startswith("-")]
+        for path in paths if program == "rm" else paths[:-1] if program == "mv" else ():
+            yield _normal(path), True
+
+
+def _written(script: str) -> Iterator[tuple[str, str]]:
+    """The files that a script writes in full: by a here-document, or by `echo '...' > FILE`."""
+    for line, content in lines_with_documents(script[:MAX_LENGTH]):
+        if written := _TO_FILE.search(line) if content is not None else _ECHOED.search(line):
+            yield _normal(written["path"].strip("\"'")), content if content is not None else written["text"]
+
+
+def _normal(path: str) -> str:
+    return posixpath.normpath(_WORKSPACE.sub("", path))
