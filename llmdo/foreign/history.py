@@ -8,7 +8,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.diff import revision
-from llmdo.foreign.tree import is_like, unread
+from llmdo.foreign.tree import is_like, unprintable, unread
 from llmdo.syntax import discovery
 from llmdo.syntax.globs import Glob
 
@@ -51,12 +51,18 @@ class Commit:
             return ((self.only,) if is_chosen else ()), ()
         globs = [Glob(pattern) for pattern in patterns]
         named = [path for path in sorted(self.files) if _is_named(path, globs)]
-        readable = tuple(path for path in named if self.files[path].is_regular and not discovery.unfit(path))
+        refused = {path: why for path in named if (why := self._refused(path))}
+        readable = tuple(path for path in named if path not in refused)
         # One question to git for all of them.
         small = [self.files[path].name for path in readable if self.files[path].size <= discovery.MAX_FILE]
         self.contents.update(revision.contents(self.root, small))
-        links = [path for path in named if path not in readable]
-        return readable, tuple(unread(path, discovery.RefusedPath("LDO107", "is a link")) for path in links)
+        return readable, tuple(unread(path, why) for path, why in refused.items())
+
+    def _refused(self, path: str) -> discovery.RefusedPath | None:
+        """The reason why a path cannot be read, or None."""
+        return (
+            unprintable(path) if self.files[path].is_regular else discovery.RefusedPath("LDO107", "is a link")
+        )
 
     def read(self, path: str) -> Read | None:
         """The file at `path`."""
