@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.source import Source
+from llmdo.base.diagnostic import LlmdoError, finding
+from llmdo.base.source import Location, Source
 from llmdo.base.values import dataclass, field
 from llmdo.diff import revision
 from llmdo.foreign.tree import is_like, unprintable, unread
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Read
+
+_REPOSITORY = discovery.RefusedPath("LDO107", "is a repository of its own")
 
 
 @dataclass(slots=True)
@@ -54,9 +56,13 @@ class Commit:
         refused = {path: why for path in named if (why := self._refused(path))}
         readable = tuple(path for path in named if path not in refused)
         # One question to git for all of them.
-        small = [self.files[path].name for path in readable if self.files[path].size <= discovery.MAX_FILE]
+        blobs = (self.files[path] for path in readable)
+        small = [blob.name for blob in blobs if blob.size is not None and blob.size <= discovery.MAX_FILE]
         self.contents.update(revision.contents(self.root, small))
-        return readable, tuple(unread(path, why) for path, why in refused.items())
+        for path, blob in self.files.items():
+            if blob.is_repository and any(glob.text.startswith((f"{path}/", "**")) for glob in globs):
+                refused[path] = _REPOSITORY
+        return readable, tuple(unread(path, why) for path, why in sorted(refused.items()))
 
     def _refused(self, path: str) -> discovery.RefusedPath | None:
         """The reason why a path cannot be read, or None."""
@@ -69,6 +75,9 @@ class Commit:
         blob = self.files.get(path)
         if blob is None:
             return None
+        if blob.size is None:
+            message = f"`{path}` is not in this clone, so it was not read"
+            return Source(path, ""), (finding("LDO153", Location(path), message, hint=revision.WHOLE),)
         if blob.size > discovery.MAX_FILE:
             refused = discovery.RefusedPath("LDO105", f"is larger than {discovery.MAX_FILE // 1024:,} KiB")
             return Source(path, ""), (unread(path, refused),)

@@ -52,7 +52,9 @@ def read(tree: Tree) -> Team:
     for path in paths:
         source, unread = tree.read(path) or (None, ())
         if source is None or unread or not may_be_team(source.text):
-            continue  # most YAML of a repository is about something else
+            # Most YAML of a repository is about something else.
+            others += (problem for problem in unread if problem.code == "LDO153")
+            continue
         document = reading.yaml(source)
         if why := lacking(document):
             others.append(finding("LDO152", document.key("agents"), why))
