@@ -253,8 +253,8 @@ def _git(
     if done.returncode and failing:
         return b""
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().split("\n")
-        reason = next((line for line in said if line.startswith(_FATAL)), said[0]).removeprefix(_FATAL)
+        lines = done.stderr.decode("utf-8", "replace").strip().split("\n")
+        reason = next((line for line in lines if line.startswith(_FATAL)), lines[0]).removeprefix(_FATAL)
         raise LlmdoError(
             f"git cannot read this repository: {reason}",
             hint="`llmdo diff --locks A B` compares two files without git",

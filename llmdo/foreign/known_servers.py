@@ -25,7 +25,7 @@ _DATA = (*SERVES, DATA)
 
 
 @dataclass(frozen=True, slots=True)
-class KnownServer:
+class WellKnownServer:
     """The abilities of a well-known server."""
 
     capabilities: tuple[str, ...]
@@ -34,16 +34,16 @@ class KnownServer:
 
 
 _KNOWN = {
-    KnownServer(_FILES, has_roots=True): ("filesystem",),
-    KnownServer(_FILES): ("git", "obsidian"),
-    KnownServer((*SERVES, *_FILES, *RUNS)): ("commander", "serena", "shell", "terminal"),
-    KnownServer(_DATA): (
+    WellKnownServer(_FILES, has_roots=True): ("filesystem",),
+    WellKnownServer(_FILES): ("git", "obsidian"),
+    WellKnownServer((*SERVES, *_FILES, *RUNS)): ("commander", "serena", "shell", "terminal"),
+    WellKnownServer(_DATA): (
         "airtable", "asana", "atlassian", "bigquery", "clickhouse", "confluence", "databricks", "dbhub", "dropbox",
         "duckdb", "dynamodb", "elasticsearch", "gdrive", "gmail", "hubspot", "imap", "jira", "linear", "mongo",
         "mongodb", "mssql", "mysql", "neo4j", "neon", "notion", "outlook", "postgres", "postgresql", "redis",
         "salesforce", "slack", "snowflake", "sqlite", "stripe", "supabase",
     ),
-    KnownServer(SERVES): (
+    WellKnownServer(SERVES): (
         "brave", "chrome", "context7", "deepwiki", "duckduckgo", "everything", "exa", "fetch", "firecrawl", "github",
         "githubcopilot", "gitlab", "memory", "perplexity", "playwright", "puppeteer", "search", "tavily", "thinking",
         "time",
@@ -59,12 +59,12 @@ _FLAG_OF_SERVERS = "--servers"
 _HERE = re.compile(r"(?:\.|\$\{workspaceFolder\}|\$\{?PWD\}?)/(?P<path>.+)")
 
 
-def known_server(server: Server) -> KnownServer | None:
+def known_server(server: Server) -> WellKnownServer | None:
     """The well-known server that a command or an address starts; None if it is none, or another one as well."""
-    found = {
+    matches = {
         TABLE.get(word) for name in _names(server) for word in _WORD.findall(name.lower()) if word in TABLE
     }
-    return found.pop() if len(found) == 1 else None
+    return matches.pop() if len(matches) == 1 else None
 
 
 def capabilities_of(server: Server) -> tuple[Capability, ...] | None:

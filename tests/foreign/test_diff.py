@@ -239,13 +239,13 @@ def partial(folder: Path, *, treeless: bool = False) -> Path:
 
 
 def test_a_file_that_a_partial_clone_lacks_is_named_and_the_rest_compared(tmp_path: Path) -> None:
-    told: list[str] = []
+    notes: list[str] = []
     clone = partial(tmp_path)
-    outcome = diff(DiffRequest(before="HEAD~1", origin=("claude", str(clone))), told.append)
+    outcome = diff(DiffRequest(before="HEAD~1", origin=("claude", str(clone))), notes.append)
     assert outcome.sides.has_baseline
     verdicts = {entry.name: entry.verdict for entry in outcome.difference.entries}
     assert (verdicts["a"], verdicts.get("b", "same")) == ("widened", "same")
-    (warning,) = told
+    (warning,) = notes
     assert "`HEAD~1`" in warning
     assert "`.claude/agents/a.md` is not in this clone" in warning
 
@@ -272,10 +272,10 @@ def test_a_folder_below_a_repository_may_be_new(tmp_path: Path) -> None:
     for path, text in claude("a").items():
         (tmp_path / "new" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "new" / path).write_text(text, encoding="utf-8")
-    told: list[str] = []
-    outcome = diff(DiffRequest(origin=("claude", str(tmp_path / "new"))), told.append)
+    notes: list[str] = []
+    outcome = diff(DiffRequest(origin=("claude", str(tmp_path / "new"))), notes.append)
     assert not outcome.sides.has_baseline
-    assert told[0].startswith("no baseline")
+    assert notes[0].startswith("no baseline")
 
 
 def test_a_repository_within_the_repository_is_named(tmp_path: Path) -> None:
@@ -291,6 +291,6 @@ def test_a_repository_within_the_repository_is_named(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", ".claude/settings.json", ".claude/agents")
     git(tmp_path, "commit", "-qm", "m")
-    told: list[str] = []
-    diff(DiffRequest(origin=("claude", str(tmp_path))), told.append)
-    assert any("`.claude/agents` is a repository of its own" in each for each in told)
+    notes: list[str] = []
+    diff(DiffRequest(origin=("claude", str(tmp_path))), notes.append)
+    assert any("`.claude/agents` is a repository of its own" in each for each in notes)
