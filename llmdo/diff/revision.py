@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,17 @@ from llmdo.workspace import lock
 from llmdo.workspace.root import LOCK, MAX_LOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from llmdo.graph.resolved import Graph
 
+WHOLE = "fetch the whole history of that revision"
+"""The hint where a clone lacks something."""
+
+_SHA256 = 64  # signs of a name of an object: the others are SHA-1
+_LONG_NAMES = "[core]\nrepositoryformatversion = 1\n[extensions]\nobjectformat = sha256\n"
+
+_FATAL = "fatal: "
 SECONDS = 10  # for one question to git: each is a lookup that takes milliseconds
 
 _HARDENED = (
@@ -59,21 +67,19 @@ def locked_graph(root: Path, revision: str) -> Graph | None:
     Raises:
         LlmdoError: there is no git, no repository, no such revision, or the lock there cannot be used.
     """
-    commit = commit_of(root, revision)
-    prefix = _git(root, "rev-parse", "--show-prefix").removesuffix(b"\n").decode("utf-8", "surrogateescape")
-    listed = _git(root, "ls-tree", "-z", "-l", "--full-tree", commit, "--", f"{prefix}{LOCK}")
-    if not listed:
+    locks = _listed(root, commit_of(root, revision), f"{_prefix(root)}{LOCK}")
+    if not locks:
         return None
-    mode, kind, blob, size = listed.split(b"\t", 1)[0].decode().split()
+    (blob,) = locks.values()
     where = f"`{LOCK}` at `{revision}`"
-    if kind != "blob" or mode == "120000":
+    if not blob.is_regular:
         raise LlmdoError(f"{where} is not a regular file")
-    if not size.isdecimal():
-        raise LlmdoError(f"{where} is not in this clone", hint="fetch the whole history of that revision")
-    if int(size) > MAX_LOCK:
+    if blob.size is None:
+        raise LlmdoError(f"{where} is not in this clone", hint=WHOLE)
+    if blob.size > MAX_LOCK:
         raise LlmdoError(f"{where} is larger than {MAX_LOCK // 1024:,} KiB")
     try:
-        return graph_in(_git(root, "cat-file", "blob", blob))
+        return graph_in(contents(root, [blob.name])[blob.name])
     except LlmdoError as error:
         raise LlmdoError(f"at `{revision}`: {error.message}", hint=error.hint) from error
 
@@ -84,31 +90,57 @@ class Blob:
 
     name: str
     """The name of the object."""
-    size: int
+    size: int | None
+    """None if this clone does not have the object."""
     is_regular: bool
     """Whether it is neither a link nor another repository."""
+    is_repository: bool = False
 
 
 def files(root: Path, revision: str) -> dict[str, Blob]:
     """Every file below `root` at `revision`, by its path from there; none if there was no such folder.
 
     Raises:
-        LlmdoError: there is no git, no repository, or no such revision.
+        LlmdoError: there is no git, no repository, or no such revision, or this clone does not have its folders.
     """
     commit = commit_of(root, revision)
-    prefix = _git(root, "rev-parse", "--show-prefix").removesuffix(b"\n").decode("utf-8", "surrogateescape")
+    if not (prefix := _prefix(root).rstrip("/")):
+        return _listed(root, commit)
     # A literal path would not list what is below it: the listing starts at the folder's own tree.
-    tree = f"{commit}:{prefix.rstrip('/')}" if prefix else commit
-    blobs = {}
-    listed = _git(root, "ls-tree", "-r", "-z", "-l", "--full-tree", tree, failing=True)
+    folder = _listed(root, commit, prefix, "-d").get(prefix)
+    return _listed(root, folder.name) if folder and not folder.is_repository else {}
+
+
+def _prefix(root: Path) -> str:
+    """The path of `root` in its repository, with a slash at the end."""
+    return _git(root, "rev-parse", "--show-prefix").removesuffix(b"\n").decode("utf-8", "surrogateescape")
+
+
+def _listed(root: Path, tree: str, path: str | None = None, kinds: str = "-r") -> dict[str, Blob]:
+    """The entries of a tree, or the one at `path`, with their sizes."""
+    words = ("ls-tree", kinds, "-z", "--full-tree", tree, *(("--", path) if path else ()))
+    try:
+        listed = _git(root, *words)
+    except LlmdoError as error:
+        if "could not fetch" not in error.message:
+            raise
+        raise LlmdoError("a folder of that revision is not in this clone", hint=WHOLE) from error
+    entries = []
     for entry in listed.split(b"\0")[:-1]:
-        facts, path = entry.split(b"\t", 1)
-        mode, kind, name, size = facts.decode().split()
-        regular = kind == "blob" and mode != "120000"
-        blobs[path.decode("utf-8", "surrogateescape")] = Blob(
-            name, int(size) if size.isdecimal() else 0, regular
-        )
-    return blobs
+        facts, name = entry.split(b"\t", 1)
+        entries.append((name.decode("utf-8", "surrogateescape"), *facts.decode().split()))
+    sizes = _sizes(root, {name for _, _, kind, name in entries if kind == "blob"})
+    return {
+        path: Blob(name, sizes.get(name), kind == "blob" and mode != "120000", is_repository=kind == "commit")
+        for path, mode, kind, name in entries
+    }
+
+
+def _sizes(root: Path, names: Collection[str]) -> dict[str, int]:
+    """The sizes of the objects that this clone has."""
+    lines = _objects(root, "--batch-check", names).decode().splitlines()
+    facts = (line.split() for line in lines)
+    return {name: int(rest[-1]) for name, *rest in facts if rest[-1].isdecimal()}
 
 
 def contents(root: Path, names: Sequence[str]) -> dict[str, bytes]:
@@ -120,18 +152,37 @@ def contents(root: Path, names: Sequence[str]) -> dict[str, bytes]:
     if not names:
         return {}
     wanted = sorted(set(names))
-    answer = _git(root, "cat-file", "--batch", question="".join(f"{name}\n" for name in wanted).encode())
+    answer = _objects(root, "--batch", wanted)
     by_name = {}
     at = 0
     for name in wanted:
         end = answer.index(b"\n", at)
         facts = answer[at:end].split()
         if len(facts) != 3:
-            raise LlmdoError("a file of that revision is not in this clone", hint="fetch its whole history")
+            raise LlmdoError("a file of that revision is not in this clone", hint=WHOLE)
         size = int(facts[2])
         by_name[name] = answer[end + 1 : end + 1 + size]
         at = end + size + 2
     return by_name
+
+
+def _objects(root: Path, how: str, names: Collection[str]) -> bytes:
+    """What `git cat-file` says of objects, with the clone's own configuration left out.
+
+    That of a partial clone would have git ask a server for what is missing, and fail at the first such object.
+    """
+    if not names:
+        return b""
+    objects = root / os.fsdecode(_git(root, "rev-parse", "--git-path", "objects").removesuffix(b"\n"))
+    with tempfile.TemporaryDirectory(prefix="llmdo-") as folder:
+        plain = Path(folder)
+        (plain / "refs").mkdir()
+        (plain / "HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")
+        is_long = len(next(iter(names))) == _SHA256
+        (plain / "config").write_text(_LONG_NAMES if is_long else "", encoding="ascii")
+        where = {"GIT_DIR": folder, "GIT_OBJECT_DIRECTORY": str(objects.absolute())}
+        question = "".join(f"{name}\n" for name in sorted(names)).encode()
+        return _git(root, "cat-file", how, question=question, where=where)
 
 
 def graph_in(content: bytes) -> Graph:
@@ -170,10 +221,19 @@ def commit_of(root: Path, revision: str) -> str:
     return commit.decode().strip()
 
 
-def _git(root: Path, *words: str, failing: bool = False, question: bytes = b"") -> bytes:
-    """The answer of git to `question`; nothing if it fails and `failing` permits it."""
+def _git(
+    root: Path,
+    *words: str,
+    failing: bool = False,
+    question: bytes = b"",
+    where: Mapping[str, str] | None = None,
+) -> bytes:
+    """The answer of git to `question`; nothing if it fails and `failing` permits it.
+
+    `where` are variables by which git finds its folders elsewhere.
+    """
     program = _program(root)
-    environment = {**_ENVIRONMENT, "PATH": str(Path(program).parent)}
+    environment = {**_ENVIRONMENT, **(where or {}), "PATH": str(Path(program).parent)}
     if system := os.environ.get("SYSTEMROOT"):
         environment["SYSTEMROOT"] = system
     try:
@@ -193,7 +253,8 @@ def _git(root: Path, *words: str, failing: bool = False, question: bytes = b"") 
     if done.returncode and failing:
         return b""
     if done.returncode:
-        reason = done.stderr.decode("utf-8", "replace").strip().split("\n")[0].removeprefix("fatal: ")
+        lines = done.stderr.decode("utf-8", "replace").strip().split("\n")
+        reason = next((line for line in lines if line.startswith(_FATAL)), lines[0]).removeprefix(_FATAL)
         raise LlmdoError(
             f"git cannot read this repository: {reason}",
             hint="`llmdo diff --locks A B` compares two files without git",

@@ -259,7 +259,8 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
         yield finding(
             "LDO552",
             project.graph.entries[name].at.location,
-            f"`{name}` can send private data on a stranger's word, by `{row.capability}`: `{legs_text(row)}`{by_whom}",
+            f"`{name}` can send private data on a stranger's word{flows.condition(project, row)}, "
+            f"by `{row.capability}`: `{legs_text(row)}`{by_whom}",
             hint=flows.hint(project, row) or None,
             related=flows.places(project, row),
             subject=name,

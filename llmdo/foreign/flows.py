@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, place
 from llmdo.foreign.building import named
+from llmdo.foreign.known_servers import DATA, known_server
 from llmdo.policy.authority import Capability, gravity
 from llmdo.policy.vocabulary import LEGS, ONLY_READS
 from llmdo.reach.flows import Unasked, leg_text, unasked
@@ -49,8 +50,16 @@ _UNKNOWN = re.compile(r"x\..+\.any")
 
 _SENT, _FETCHED, _WEAK = range(3)
 """Words that anybody sends; pages that an agent chooses to read; words read after a question or by unknown tools."""
-_QUESTIONS = ((_SENT, True), (_SENT, False), (_FETCHED, True), (_FETCHED, False), (_WEAK, True))
-"""The highest level of words that counts, and whether the way out has to be known; the surest flow first."""
+_QUESTIONS = (
+    (_SENT, True, False),
+    (_SENT, False, False),
+    (_FETCHED, True, False),
+    (_FETCHED, False, False),
+    (_WEAK, True, False),
+    (_FETCHED, True, True),
+)
+"""The surest flow first: the highest level of words that counts, whether the way out has to be known, and whether
+unknown servers may read private data."""
 
 
 def gravest_flows(project: Foreign) -> dict[str, FlowRow]:
@@ -63,16 +72,17 @@ def gravest_flows(project: Foreign) -> dict[str, FlowRow]:
             project.analysis,
             Unasked(
                 brings=partial(tools.brings, level, runs_in),
-                private=tuple(map(Capability, LEGS["private data"])),
+                private=tuple(map(Capability, (*LEGS["private data"], DATA))),
                 ends=partial(tools.ends, runs_in, is_known=is_known),
+                may_read=tools.may_read if may_read else None,
             ),
         )
-        for level, is_known in _QUESTIONS
+        for level, is_known, may_read in _QUESTIONS
         for runs_in in tools.places
     ]
     gravest: dict[str, FlowRow] = {}
     for entry in project.graph.entries.values():
-        if agents[entry.name].inherits or not may_flow(entry):
+        if agents[entry.name].inherits or not (tools.has_servers or may_flow(entry)):
             continue
         answers = (rows_of(entry) for rows_of in questions)
         if rows := next(filter(None, answers), ()):
@@ -85,6 +95,10 @@ class _Tools:
 
     def __init__(self, project: Foreign) -> None:
         self._known = {name for name, each in project.graph.toolsets.items() if _is_open_server(name, each)}
+        servers = {name: each.server for name, each in project.graph.toolsets.items() if each.server}
+        self.has_servers = bool(servers)
+        """Whether private data may be read otherwise than by capabilities of our vocabulary."""
+        self._unknown = {name for name, server in servers.items() if not known_server(server)} - self._known
         self._runs_in: dict[tuple[str, str], set[str]] = {}
         for agent in project.team.agents:
             for grant in agent.grants:
@@ -98,6 +112,10 @@ class _Tools:
         is_weak = decision != "allowed" or self._is_guess(shape)
         own = _WEAK if is_weak else _FETCHED if _connects(shape) else _SENT
         return level >= own and self._is_in(runs_in, shape)
+
+    def may_read(self, shape: Shape) -> bool:
+        """Whether a call is one of a server of which nothing is known."""
+        return shape.toolset in self._unknown
 
     def ends(self, runs_in: str, shape: Shape, *, is_known: bool) -> bool:
         """Whether a call is a way out, or may be one; with `is_known`, only a known one."""
@@ -136,6 +154,13 @@ def _is_open_server(name: str, toolset: Toolset) -> bool:
     server = toolset.server
     words = (name, server.command or "", *server.args, server.url or "") if server else (name,)
     return not OPEN_SERVERS.isdisjoint(_WORD.findall(" ".join(words).lower()))
+
+
+def condition(project: Foreign, row: FlowRow) -> str:
+    """A clause for a flow whose private data a server may read of which nothing is known; else nothing."""
+    toolset = project.graph.toolsets.get(row.private[-1].name) if row.private else None
+    is_guess = toolset and toolset.server and known_server(toolset.server) is None
+    return f" if `{excerpt(row.private[-1].name)}` reads any" if is_guess else ""
 
 
 def places(project: Foreign, row: FlowRow) -> list[Related]:

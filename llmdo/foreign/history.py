@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.source import Source
+from llmdo.base.diagnostic import LlmdoError, finding
+from llmdo.base.source import Location, Source
 from llmdo.base.values import dataclass, field
 from llmdo.diff import revision
-from llmdo.foreign.tree import is_like, unread
+from llmdo.foreign.tree import is_like, unprintable, unread
 from llmdo.syntax import discovery
 from llmdo.syntax.globs import Glob
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Read
+
+_REPOSITORY = discovery.RefusedPath("LDO107", "is a repository of its own")
 
 
 @dataclass(slots=True)
@@ -51,18 +53,31 @@ class Commit:
             return ((self.only,) if is_chosen else ()), ()
         globs = [Glob(pattern) for pattern in patterns]
         named = [path for path in sorted(self.files) if _is_named(path, globs)]
-        readable = tuple(path for path in named if self.files[path].is_regular and not discovery.unfit(path))
+        refused = {path: why for path in named if (why := self._refused(path))}
+        readable = tuple(path for path in named if path not in refused)
         # One question to git for all of them.
-        small = [self.files[path].name for path in readable if self.files[path].size <= discovery.MAX_FILE]
+        blobs = (self.files[path] for path in readable)
+        small = [blob.name for blob in blobs if blob.size is not None and blob.size <= discovery.MAX_FILE]
         self.contents.update(revision.contents(self.root, small))
-        links = [path for path in named if path not in readable]
-        return readable, tuple(unread(path, discovery.RefusedPath("LDO107", "is a link")) for path in links)
+        for path, blob in self.files.items():
+            if blob.is_repository and any(glob.text.startswith((f"{path}/", "**")) for glob in globs):
+                refused[path] = _REPOSITORY
+        return readable, tuple(unread(path, why) for path, why in sorted(refused.items()))
+
+    def _refused(self, path: str) -> discovery.RefusedPath | None:
+        """The reason why a path cannot be read, or None."""
+        return (
+            unprintable(path) if self.files[path].is_regular else discovery.RefusedPath("LDO107", "is a link")
+        )
 
     def read(self, path: str) -> Read | None:
         """The file at `path`."""
         blob = self.files.get(path)
         if blob is None:
             return None
+        if blob.size is None:
+            message = f"`{path}` is not in this clone, so it was not read"
+            return Source(path, ""), (finding("LDO153", Location(path), message, hint=revision.WHOLE),)
         if blob.size > discovery.MAX_FILE:
             refused = discovery.RefusedPath("LDO105", f"is larger than {discovery.MAX_FILE // 1024:,} KiB")
             return Source(path, ""), (unread(path, refused),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import replace
+from llmdo.foreign.known_servers import capabilities_of
 from llmdo.foreign.lines import SERVES, Line
 from llmdo.graph.described import Server
 from llmdo.syntax.document import Place
@@ -54,8 +55,10 @@ def _is_variable(name: object) -> bool:
 
 
 def line(name: str, server: Server, decision: Decision) -> Line:
-    """The abilities of a server called `name`: nothing else is known before it runs."""
-    return Line(name, (*SERVES, "net.connect") if server.url else SERVES, decision, "open", "")
+    """The abilities of a server called `name`: of one that is not well known, nothing else is known before it runs."""
+    known = capabilities_of(server)
+    able = SERVES if known is None else tuple(map(str, known))
+    return Line(name, (*able, "net.connect") if server.url else able, decision, "open", "")
 
 
 def grant(name: str, server: Server, at: Place, decision: Decision, origin: str) -> Grant:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 
 MAX_FILES = 10_000  # of one project: more is a glob that swallowed something else
+
+_UNPRINTABLE = re.compile("[\\\\\\x00-\\x1f\\x7f\\ud800-\\udfff]")
+_UNPRINTABLE_NAME = discovery.RefusedPath(
+    "LDO154", "has a name with a control character or `\\`, or that is not UTF-8"
+)
 
 
 class Tree(Protocol):
@@ -90,7 +96,9 @@ class DiskTree:
         for of_tools in (True, False):
             look = [each for each in new if each.startswith(".") is of_tools]
             heeded = _nothing_ignored if of_tools else ignored
-            self._matches.update(discovery.find(self.root, look, heeded, with_hidden=True))
+            self._matches.update(
+                discovery.find(self.root, look, heeded, with_hidden=True, refused_name=unprintable)
+            )
         paths = {path for glob in globs for path in self._matches[glob].paths}
         self._walked |= paths
         refused = {path: why for glob in globs for path, why in self._matches[glob].refused}
@@ -119,9 +127,17 @@ def _nothing_ignored(_path: str) -> bool:
     return False
 
 
+def unprintable(path: str) -> discovery.RefusedPath | None:
+    """The reason why a path is not read for its name; None if it is.
+
+    No rule of ours has to say it, so that it may hold `[` and other signs of globs.
+    """
+    return _UNPRINTABLE_NAME if _UNPRINTABLE.search(path) else None
+
+
 def unread(path: str, refused: discovery.RefusedPath) -> Diagnostic:
     """The problem with a file that cannot be read; one with a link is none of the project's."""
-    if refused.code == "LDO107":
+    if refused.code in ("LDO107", _UNPRINTABLE_NAME.code):
         return finding("LDO154", Location(path), f"`{path}` {refused.reason}, so it was not read")
     return finding(refused.code, Location(path), f"`{path}` {refused.reason}")
 

@@ -81,6 +81,8 @@ class Unasked:
     """Private data. One of these reaches the caller as well, unasked."""
     ends: Callable[[Shape], bool]
     """Whether a call is one of the effects asked for."""
+    may_read: Callable[[Shape], bool] | None = None
+    """Whether a call may return private data although it does not declare any."""
 
 
 @dataclass(slots=True)
@@ -377,6 +379,7 @@ class _OpenSpread(_Spread):
     def _contribution(self, name: str, calls: Iterable[_Call]) -> _Contribution:
         labels: dict[Capability, Entrance] = {}
         ends: list[_Call] = []
+        may_read = self._question.may_read
         strangers = self._labelling.of_strangers
         for call in calls:
             origin = Entrance(name, call.toolset, call.shape.tool)
@@ -388,6 +391,8 @@ class _OpenSpread(_Spread):
                 )
                 if counts:
                     labels.setdefault(label, origin)
+            if may_read and call.decision == "allowed" and may_read(call.shape):
+                labels.setdefault(self._question.private[0], origin)
             if (
                 call.decision == "allowed"
                 and self._is_effect(call.shape.row)

@@ -36,7 +36,11 @@ def disagreements(root: Path, at: str, locked: Graph) -> Iterator[str]:
     blobs = {
         path: blob for path, blob in revision.files(root, at).items() if blob.is_regular and _is_read(path)
     }
-    if sum(blob.size for blob in blobs.values()) > MOST_BYTES:
+    sizes = [blob.size for blob in blobs.values()]
+    if None in sizes:
+        yield f"note: at `{at}`, files are not in this clone, so only `{LOCK}` is judged"
+        return
+    if sum(size or 0 for size in sizes) > MOST_BYTES:
         yield f"note: at `{at}`, the sources are too large to be compared with `{LOCK}`, so only that is judged"
         return
     if MANIFEST not in blobs:

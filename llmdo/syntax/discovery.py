@@ -218,6 +218,11 @@ class GlobMatches:
     """Matches that llmdo does not read, such as links; and folders that could not be looked into."""
 
 
+def unfit(path: str) -> RefusedPath | None:
+    """The reason why a file with this name cannot be part of a workspace; None if it can."""
+    return _UNFIT_NAME if _UNFIT.search(path) else None
+
+
 def find(
     root: Path,
     patterns: Iterable[str],
@@ -225,12 +230,13 @@ def find(
     seen: Seen | None = None,
     *,
     with_hidden: bool = False,
+    refused_name: Callable[[str], RefusedPath | None] = unfit,
 ) -> dict[str, GlobMatches]:
     """The matches below `root` of each of the globs `patterns`.
 
     `*` and `?` stay within one folder, `**` is any number of folders. Left out are hidden files and files for which
     `ignored` holds; such a folder, or a link, is not entered. With `with_hidden`, a hidden file counts if a part of a
-    glob names it.
+    glob names it. `refused_name` says why a path cannot be read for its name.
     """
     by_pattern = {pattern: GlobMatches([], []) for pattern in patterns}
     groups: dict[str, list[Glob]] = {}
@@ -256,7 +262,7 @@ def find(
             ]
             if not matching or ignored(path):
                 continue
-            refused = refused or unfit(path)
+            refused = refused or refused_name(path)
             for matches in matching:
                 if refused:
                     matches.refused.append((path, refused))
@@ -287,11 +293,6 @@ def names(root: Path, folder: str, seen: Seen | None = None) -> list[str]:
         return sorted(os.listdir(root / folder))  # noqa: PTH208  # the names alone, and many
     except OSError:
         return []
-
-
-def unfit(path: str) -> RefusedPath | None:
-    """The reason why a file with this name cannot be part of a workspace; None if it can."""
-    return _UNFIT_NAME if _UNFIT.search(path) else None
 
 
 def case_collisions(paths: Iterable[str]) -> Iterator[Diagnostic]:

@@ -15,6 +15,7 @@ DOCKER = FOLDER / "docker-agent"
 GAINS = {
     "examples/background_agents": "root > code_analyst (in the background) > shell",
     "examples/dev-team": "root > awesome_engineer > shell",
+    "examples/podcastgenerator_githubmodel": "root > scriptwriter > docker mcp gateway run --servers=filesy…",
     "examples/handoff": "root > filesystem_search > write_file",
     "examples/mcp-definitions": "root > backend > shell",
     "examples/multi-code": "root > golang > shell",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.services.diff import DiffOutcome, DiffRequest, diff
 from tests.foreign.test_history import git
 from tests.support import commands
@@ -287,3 +288,80 @@ def test_a_workflow_of_gh_aw_that_lets_everyone_in_is_widened(tmp_path: Path) ->
     ).difference
     (change,) = [change for change in difference.changes if change.route[0] == "entry"]
     assert (change.before, change.after, change.effect) == ("those who may write", "anyone", "widens")
+
+
+def partial(folder: Path, *, treeless: bool = False) -> Path:
+    """A clone that has only the objects of its checkout; the agent `a` gained a shell since the commit before."""
+    source = folder / "source"
+    for name in ("a", "b"):
+        for path, text in claude(name, "Read").items():
+            (source / path).parent.mkdir(parents=True, exist_ok=True)
+            (source / path).write_text(text, encoding="utf-8")
+    git(source, "init", "-q")
+    git(source, "config", "uploadpack.allowFilter", "true")
+    git(source, "add", "-A")
+    git(source, "commit", "-qm", "m")
+    for path, text in claude("a", "Read, Bash").items():
+        (source / path).write_text(text, encoding="utf-8")
+    git(source, "commit", "-qam", "m")
+    kept = "tree:0" if treeless else "blob:none"
+    git(folder, "clone", "-q", f"--filter={kept}", source.as_uri(), "clone")
+    return folder / "clone"
+
+
+def test_a_file_that_a_partial_clone_lacks_is_named_and_the_rest_compared(tmp_path: Path) -> None:
+    notes: list[str] = []
+    clone = partial(tmp_path)
+    outcome = diff(DiffRequest(before="HEAD~1", origin=("claude", str(clone))), notes.append)
+    assert outcome.sides.has_baseline
+    verdicts = {entry.name: entry.verdict for entry in outcome.difference.entries}
+    assert (verdicts["a"], verdicts.get("b", "same")) == ("widened", "same")
+    (warning,) = notes
+    assert "`HEAD~1`" in warning
+    assert "`.claude/agents/a.md` is not in this clone" in warning
+
+
+def test_a_file_that_a_partial_clone_lacks_leaves_the_later_side_unknown(tmp_path: Path) -> None:
+    clone = partial(tmp_path)
+    outcome = diff(DiffRequest(before="HEAD", after="HEAD~1", origin=("claude", str(clone))), lambda _: None)
+    assert outcome.difference.unread == 1
+    assert outcome.difference.verdict == "unknown"
+
+
+def test_a_clone_without_the_folders_of_a_revision_has_no_answer(tmp_path: Path) -> None:
+    clone = partial(tmp_path, treeless=True)
+    with pytest.raises(LlmdoError, match="not in this clone") as raised:
+        diff(DiffRequest(before="HEAD~1", origin=("claude", str(clone))), lambda _: None)
+    assert raised.value.hint == "fetch the whole history of that revision"
+
+
+def test_a_folder_below_a_repository_may_be_new(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "m")
+    for path, text in claude("a").items():
+        (tmp_path / "new" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "new" / path).write_text(text, encoding="utf-8")
+    notes: list[str] = []
+    outcome = diff(DiffRequest(origin=("claude", str(tmp_path / "new"))), notes.append)
+    assert not outcome.sides.has_baseline
+    assert notes[0].startswith("no baseline")
+
+
+def test_a_repository_within_the_repository_is_named(tmp_path: Path) -> None:
+    """What it holds is on disk, and in no revision of the one around it."""
+    inner = tmp_path / ".claude/agents"
+    inner.mkdir(parents=True)
+    for path, text in claude("a").items():
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    git(inner, "init", "-q")
+    git(inner, "add", "-A")
+    git(inner, "commit", "-qm", "m")
+    (tmp_path / ".claude/settings.json").write_text('{"permissions": {"deny": ["Bash"]}}')
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".claude/settings.json", ".claude/agents")
+    git(tmp_path, "commit", "-qm", "m")
+    notes: list[str] = []
+    diff(DiffRequest(origin=("claude", str(tmp_path))), notes.append)
+    assert any("`.claude/agents` is a repository of its own" in each for each in notes)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from llmdo import foreign
 from llmdo.foreign.tree import DiskTree
+from tests.foreign.test_history import git
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,3 +63,34 @@ def test_what_lies_in_the_hidden_folder_of_a_tool_counts_although_git_ignores_it
     tree = DiskTree(tmp_path)
     paths, _ = tree.find((".claude/agents/**/*.md", "agents/**/*.md"))
     assert paths == (".claude/agents/reviewer.md",)
+
+
+TEAM = "agents:\n  root:\n    toolsets: [{type: shell}]\n"
+
+
+@pytest.mark.parametrize("folder", ["[slug]", "what?", "a*b", "~old", "12:30"])
+def test_a_name_of_a_file_is_no_reason_not_to_read_it(tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / "team.yaml").write_text(TEAM)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "m")
+    for revision in (None, "HEAD"):
+        read = foreign.read("auto", tmp_path, revision)
+        assert [agent.name for agent in read.team.agents] == [f"{folder}/team/root"]
+        assert not read.team.problems
+
+
+def test_a_name_that_cannot_be_printed_is_noted_and_no_error(tmp_path: Path) -> None:
+    (tmp_path / "team.yaml").write_text(TEAM)
+    for name in ("a\nb", "a\\b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "team.yaml").write_text(TEAM)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "m")
+    for revision in (None, "HEAD"):
+        read = foreign.read("docker-agent", tmp_path, revision)
+        assert [agent.name for agent in read.team.agents] == ["team/root"]
+        assert [(each.code, each.severity) for each in read.team.problems] == [("LDO154", "note")] * 2
+        assert all("control character" in each.message for each in read.team.problems)

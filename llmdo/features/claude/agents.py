@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean
 from llmdo.base.values import dataclass
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
 from llmdo.features.claude.rules import CALLING, RUNNING, items_in
@@ -213,14 +212,16 @@ class AgentReader:
 
     def _given(self) -> list[Item] | None:
         """The tools that the file names; None if it names none, and the agent has them all."""
-        value = self.header.get("tools", "*")
-        if value in ("*", ["*"]):
+        if "tools" not in self.header:
             return None
-        if value is None or not isinstance(value, str | list) or value == "":
-            message = "`tools` has no value that names tools, so it was read as left out: every tool"
-            self.files.note("LDO150", self._place("tools", of_key=True), message, "`tools: []` means no tool")
+        tool_items = list(items_in(self.text.document, "tools"))
+        if any(tool == "*" for tool, _, _ in tool_items):
             return None
-        return list(items_in(self.text.document, "tools"))
+        if not tool_items and self.header["tools"] != []:
+            message = "`tools` names no tool, so the agent has none"
+            hint = "leave the key out for every tool, or write `tools: []`"
+            self.files.note("LDO150", self._place("tools", of_key=True), message, hint)
+        return tool_items
 
     def _named(self, tool_items: Sequence[Item], tools: SessionTools) -> Iterator[Grant]:
         """The grants of the tools that the file names."""
@@ -232,8 +233,6 @@ class AgentReader:
                     yield from tools.named(tool, place)
             else:
                 self.files.unknown_tool(place, tool, LINES)
-                if did_you_mean(tool, LINES) is None:  # nor is it one of ours that is misspelt
-                    yield from tools.unknown(tool, place)
         # The servers of its own file come to an agent beside those of its list.
         for server, (_, place) in self._own_servers().items():
             yield from tools.of_server(f"mcp__{server}", place)

@@ -91,14 +91,13 @@ Item = tuple[str, str | None, Place]
 def items_in(document: Document, key: str) -> Iterator[Item]:
     """The tools that a header lists at `key`."""
     value = document.data.get(key)
-    items: list[object] = value if isinstance(value, list) else []
-    if isinstance(value, str):
-        items = _ITEM.findall(value)
     document = reading.with_items(document, key, _ITEM)
-    for number, item in enumerate(items):
-        tool, _, pattern = item.strip().partition("(") if isinstance(item, str) else ("", "", "")
-        if tool:
-            yield tool.strip(), pattern.removesuffix(")") if pattern else None, Place(document, (key, number))
+    texts = value if isinstance(value, list) else [value]
+    for number, text in enumerate(texts):
+        for part, item in enumerate(_ITEM.findall(text) if isinstance(text, str) else ()):
+            tool, _, pattern = item.partition("(")
+            place = Place(document, (key, number if isinstance(value, list) else part))
+            yield tool, pattern.removesuffix(")") if pattern else None, place
 
 
 COMMAND_KEYS = frozenset(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass, replace
 from llmdo.features.claude.table import INHERITED, LINES
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.lines import Line
-from llmdo.foreign.team import Agent, AgentCall, capability_of
+from llmdo.foreign.team import Agent, AgentCall
 from llmdo.graph.described import Server
 
 if TYPE_CHECKING:
@@ -58,11 +57,6 @@ class SessionTools:
         line = LINES[tool]
         if line.capabilities and tool not in self.taken:
             yield from self.settings.grants(line, at, self.mode, self.approved)
-
-    def unknown(self, tool: str, at: Place) -> Iterator[Grant]:
-        """An unknown tool, which may do anything."""
-        line = Line(tool, (capability_of(tool),), "needs_approval", "open", "")
-        yield from self.settings.grants(line, at, self.mode, self.approved)
 
     def of_server(self, name: str, at: Place) -> Iterator[Grant]:
         """A tool of an MCP server, or all of them, as `mcp__SERVER__TOOL` and `mcp__SERVER`."""

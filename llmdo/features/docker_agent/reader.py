@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.parts import items
+from llmdo.base.parts import table as table_in
 from llmdo.base.values import dataclass, replace
 from llmdo.features.docker_agent import FILES
 from llmdo.features.docker_agent.permissions import (
@@ -17,11 +16,12 @@ from llmdo.features.docker_agent.permissions import (
     in_background,
     permissions_of,
 )
+from llmdo.features.docker_agent.recognition import KEYS, lacking, may_be_team
 from llmdo.features.docker_agent.table import TABLE
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import Files
-from llmdo.foreign.lines import Line
+from llmdo.foreign.lines import RUNS, Line
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, capability_of
 from llmdo.foreign.tree import few
 from llmdo.syntax.document import Place
@@ -33,23 +33,12 @@ if TYPE_CHECKING:
     from llmdo.graph.described import Server
     from llmdo.syntax.document import Document
 
-KEYS = frozenset(
-    {
-        "add_date", "add_description_parameter", "add_environment_info", "add_prompt_files", "code_mode_tools",
-        "commands", "description", "fallback", "handoffs", "hooks", "instruction", "max_iterations", "model", "name",
-        "num_history_items", "rag", "safety", "skills", "structured_output", "sub_agents", "toolsets",
-        "welcome_message",
-    }
-)  # fmt: skip
-"""The keys of an agent."""
-
-TELLING = frozenset({"instruction", "model", "sub_agents", "toolsets"})
-"""Keys of which a team has one: without, `agents` is a list of something else."""
-
-_TEAM = re.compile(r"^agents[ \t]*:", re.MULTILINE)
 _LINES: dict[str, list[Line]] = {}
 for _line in TABLE:
     _LINES.setdefault(_line.tool.partition(".")[0], []).append(_line)
+
+
+_HARNESS = Line("harness", RUNS, "allowed", "open", "")
 
 
 def read(tree: Tree) -> Team:
@@ -62,10 +51,12 @@ def read(tree: Tree) -> Team:
     files.problems.extend(problem for problem in problems if problem not in others)
     for path in paths:
         source, unread = tree.read(path) or (None, ())
-        if source is None or unread or not _TEAM.search(source.text):
-            continue  # most YAML of a repository is about something else
+        if source is None or unread or not may_be_team(source.text):
+            # Most YAML of a repository is about something else.
+            others += (problem for problem in unread if problem.code == "LDO153")
+            continue
         document = reading.yaml(source)
-        if not document.problems and (why := _lacking(document)):
+        if why := lacking(document):
             others.append(finding("LDO152", document.key("agents"), why))
         elif known := files.yaml(path):
             agents.extend(_FileReader(known, files, "" if tree.only else _stem(path)).agents())
@@ -78,17 +69,6 @@ def read(tree: Tree) -> Team:
         problems=tuple(files.problems),
         starts="allowed",  # servers start with the agent, and nobody is asked
     )
-
-
-def _lacking(document: Document) -> str | None:
-    """Why a file is no team; None for a team."""
-    agents = document.data.get("agents")
-    tables = agents.values() if isinstance(agents, dict) else agents
-    if not isinstance(tables, Iterable) or isinstance(tables, str) or not tables:
-        return "`agents` is not a table of agents, so docker-agent loads none from this file"
-    if not any(isinstance(table, dict) and TELLING & table.keys() for table in tables):
-        return "no agent has a `model` or an `instruction`, so docker-agent loads none from this file"
-    return None
 
 
 def _stem(path: str) -> str:
@@ -179,9 +159,20 @@ class _FileReader:
     def _calls(
         self, table: Mapping[str, object], route: tuple[str | int, ...], names: Mapping[str, str]
     ) -> Iterator[AgentCall]:
-        for key, number, name in _named(table):
+        for name, place in self._named(table, route):
             if name in names:
-                yield AgentCall(name=names[name], at=self._place(*route, key, number))
+                yield AgentCall(name=names[name], at=place)
+
+    def _named(
+        self, table: Mapping[str, object], route: tuple[str | int, ...]
+    ) -> Iterator[tuple[str, Place]]:
+        """The agents that an agent names as its own, each with its place."""
+        for key in ("sub_agents", "handoffs"):
+            for number, name in enumerate(items(table.get(key))):
+                if isinstance(name, str):
+                    yield name, self._place(*route, key, number)
+        if name := _text(table.get("force_handoff")):
+            yield name, self._place(*route, "force_handoff")
 
     def _external(
         self,
@@ -191,10 +182,9 @@ class _FileReader:
         permissions: Permissions,
     ) -> Iterator[Grant]:
         """The called agents that are in no file here."""
-        for key, number, name in _named(table):
+        for name, place in self._named(table, route):
             if name in names:
                 continue
-            place = self._place(*route, key, number)
             if "/" in name or ":" in name:
                 message = f"the agent `{name}` is fetched from elsewhere, so what it can do is not known"
                 self.files.note("LDO250", place, message)
@@ -220,13 +210,29 @@ class _FileReader:
         permissions: Permissions,
         servers: Mapping[str, tuple[Server, Place]],
     ) -> Iterator[Grant]:
+        for toolset, place in self._toolsets(table, route):
+            yield from self._of_toolset(toolset, place, permissions, servers)
+        if table.get("harness"):  # a session of another tool, with whatever that has
+            yield from permissions.grants(_HARNESS, "harness", self._place(*route, "harness", of_key=True))
+        if table.get("rag"):
+            yield from permissions.grants(_LINES["rag"][0], "rag", self._place(*route, "rag", of_key=True))
+
+    def _toolsets(
+        self, table: Mapping[str, object], route: tuple[str | int, ...]
+    ) -> Iterator[tuple[Mapping[str, object], Place]]:
+        """The toolsets of an agent: its own, and those that the file declares for all."""
         for number, toolset in enumerate(items(table.get("toolsets"))):
             written: object = {"type": toolset} if isinstance(toolset, str) else toolset
             if isinstance(written, dict):
-                place = self._place(*route, "toolsets", number, "type")
-                yield from self._of_toolset(written, place, permissions, servers)
-        if table.get("rag"):
-            yield from permissions.grants(_LINES["rag"][0], "rag", self._place(*route, "rag", of_key=True))
+                yield written, self._place(*route, "toolsets", number, "type")
+        shared = table_in(self.data, "toolsets")
+        for number, name in enumerate(items(table.get("use_toolsets"))):
+            place = self._place(*route, "use_toolsets", number)
+            if isinstance(toolset := shared.get(str(name)), dict):
+                yield toolset, place
+            else:
+                message = f"there is no `{excerpt(str(name))}` in `toolsets`"
+                self.files.note("LDO250", place, message, did_you_mean(str(name), shared))
 
     def _of_toolset(
         self,
@@ -275,14 +281,6 @@ class _FileReader:
         line = mcp.line(excerpt(name), server, "allowed")
         for grant in permissions.grants(line, line.tool, place):
             yield replace(grant, server=server)
-
-
-def _named(table: Mapping[str, object]) -> Iterator[tuple[str, int, str]]:
-    """Key, number and name of each agent that an agent names as its own."""
-    for key in ("sub_agents", "handoffs"):
-        for number, name in enumerate(items(table.get(key))):
-            if isinstance(name, str):
-                yield key, number, name
 
 
 def _own_name(toolset: Mapping[str, object]) -> str | None:

@@ -299,7 +299,11 @@ class _Planner:
         name = self.names.of("server", toolset.name)
         declared = {capability for tool in toolset.tools.values() for capability in tool.capabilities}
         if name not in self.servers:
-            self.servers[name] = (server, tuple(sorted(declared, key=str)))
+            for each in declared:
+                if each.name.startswith("x."):
+                    self.own.setdefault(each.name, f"x.{name}.{each.name.split('.', 2)[2]}")
+            renamed = map(self._renamed, declared)
+            self.servers[name] = (server, tuple(sorted(renamed, key=str)))
             self._kept.add(Capability("mcp.start"))
             if server.env:
                 names = ", ".join(f"`{variable}`" for variable in server.env)

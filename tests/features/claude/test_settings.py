@@ -159,11 +159,6 @@ def test_a_list_of_agents_does_not_limit_an_agent_that_another_session_calls(tmp
     assert "net.connect" in decisions(project(tmp_path, {}, "tools: Agent(helper)\n"))
 
 
-def test_a_tool_that_nobody_knows_may_do_anything(tmp_path: Path) -> None:
-    reached = decisions(project(tmp_path, {}, "tools: Teleport\n"))
-    assert reached == {"x.Teleport.any": "allowed"}
-
-
 def test_an_agent_with_a_memory_writes(tmp_path: Path) -> None:
     reached = decisions(project(tmp_path, {}, "tools: Grep\nmemory: project\n"))
     assert reached["fs.write"] == "allowed"

@@ -1,0 +1,100 @@
+"""MCP servers that are well known are what they do; of others nothing is known, and they may read private data."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from llmdo import foreign
+from llmdo.foreign import findings
+from llmdo.foreign.known_servers import DATA, capabilities_of
+from llmdo.graph.described import Server
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILES = {"fs.list", "fs.read", "fs.write", "fs.write.protected"}
+SERVES = {"data.untrusted", "mcp.call"}
+
+
+def server(words: str) -> Server:
+    command, *args = words.split()
+    return Server(url=command) if "://" in command else Server(command=command, args=tuple(args))
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("npx -y @modelcontextprotocol/server-filesystem /", FILES),
+        ("npx -y @modelcontextprotocol/server-filesystem .", FILES),
+        ("npx -y @modelcontextprotocol/server-filesystem", FILES),
+        ("npx -y @modelcontextprotocol/server-filesystem docs ~/notes", FILES),
+        ("npx -y @modelcontextprotocol/server-filesystem ../docs", FILES),
+        ("npx -y @modelcontextprotocol/server-filesystem ${HOME}", FILES),
+        (
+            "npx @modelcontextprotocol/server-filesystem@latest docs",
+            {f"fs.{each}:docs/**" for each in ("list", "read", "write")},
+        ),
+        (
+            "mcp-server-filesystem ./docs/ ${workspaceFolder}/src/mcp-x",
+            {f"fs.{each}:{root}/**" for each in ("list", "read", "write") for root in ("docs", "src/mcp-x")},
+        ),
+        ("docker mcp gateway run --servers=filesystem", FILES),
+        ("docker run -i --rm mcp/filesystem /projects", FILES),
+        ("uvx mcp-server-git --repository .", FILES),
+        ("python -m mcp_server_git", FILES),
+        ("npx -y @modelcontextprotocol/server-postgres postgresql://localhost/db", {*SERVES, DATA}),
+        ("npx mcp-remote https://mcp.notion.com/sse", {*SERVES, DATA}),
+        ("https://mcp.notion.com/mcp", {*SERVES, DATA}),
+        ("npx -y @wonderwhy-er/desktop-commander@latest", {*SERVES, *FILES, "proc.exec.unlisted"}),
+        (
+            "uvx --from git+https://github.com/oraios/serena serena start-mcp-server",
+            {*SERVES, *FILES, "proc.exec.unlisted"},
+        ),
+        ("npx -y @upstash/context7-mcp@latest", SERVES),
+        ("npx -y @modelcontextprotocol/server-sequential-thinking", SERVES),
+        ("npx @playwright/mcp@latest", SERVES),
+        ("filesystem /", None),
+        ("node servers/notion.js", None),
+        ("docker mcp gateway run --servers=github,filesystem", None),
+        ("https://example.com/mcp", None),
+    ],
+)
+def test_a_server_is_known_by_its_package_and_arguments(words: str, expected: set[str] | None) -> None:
+    known = capabilities_of(server(words))
+    assert (known and {*map(str, known)}) == expected
+
+
+def leaks(folder: Path, tools: str, **servers: str) -> list[str]:
+    (folder / ".claude/agents").mkdir(parents=True)
+    (folder / ".claude/agents/a.md").write_text(f"---\nname: a\ndescription: A.\ntools: {tools}\n---\nA.\n")
+    commands = {
+        name: {"command": words.split()[0], "args": words.split()[1:]} for name, words in servers.items()
+    }
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": commands}))
+    read = foreign.read("claude", folder)
+    return [each.message for each in findings.check(read) if each.code == "LDO552" and each.subject == "a"]
+
+
+@pytest.mark.parametrize(
+    ("tools", "words", "expected"),
+    [
+        ("WebFetch, mcp__it", "npx @modelcontextprotocol/server-filesystem /", True),
+        ("WebFetch, mcp__it", "npx @modelcontextprotocol/server-filesystem docs", True),
+        ("WebFetch, mcp__it", "npx @modelcontextprotocol/server-postgres", True),
+        ("WebFetch, mcp__it", "node server.js", True),
+        ("WebFetch, mcp__it", "npx @upstash/context7-mcp", False),
+        ("WebFetch, mcp__it", "npx @playwright/mcp", False),
+        ("WebFetch", "npx @modelcontextprotocol/server-filesystem /", False),
+        ("WebSearch, mcp__it", "npx @modelcontextprotocol/server-filesystem /", False),
+        ("mcp__it", "node server.js", False),
+        ("mcp__it", "npx @modelcontextprotocol/server-slack", True),
+        ("Read, mcp__it", "npx @modelcontextprotocol/server-filesystem /", False),
+    ],
+)
+def test_what_a_server_reads_is_private_data(
+    tmp_path: Path, tools: str, words: str, *, expected: bool
+) -> None:
+    assert bool(leaks(tmp_path, tools, it=words)) is expected
