@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from llmdo.base.parts import items, table
 from llmdo.base.values import dataclass, replace
 from llmdo.features.gemini import SETTINGS
-from llmdo.features.github_actions.scripts import EXPRESSION
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
@@ -27,6 +26,7 @@ from llmdo.features.opencode.permissions import RULES, rules_of
 from llmdo.foreign import servers
 from llmdo.foreign.files import Files, json_at
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
+from llmdo.foreign.scripts import EXPRESSION
 from llmdo.foreign.team import capability_of
 from llmdo.syntax.document import Place
 

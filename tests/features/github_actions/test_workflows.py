@@ -9,7 +9,7 @@ import pytest
 
 from llmdo import foreign
 from llmdo.features.github_actions.conditions import open_to_strangers, passing
-from llmdo.features.github_actions.scripts import commands
+from llmdo.foreign.scripts import commands
 from llmdo.foreign import summary
 
 if TYPE_CHECKING:
