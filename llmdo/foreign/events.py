@@ -57,8 +57,8 @@ HARMLESS = frozenset(
 """Programs that answer nothing of their own."""
 _STEP = re.compile(r"[;|&\n]+|\$\(")
 _LOCAL = HARMLESS | {
-    "basename", "dirname", "export", "find", "git", "hostname", "local", "ls", "pwd", "set", "shift", "uname", "uniq",
-    "wc", "whoami",
+    "add-content", "basename", "dirname", "export", "find", "get-content", "get-date", "git", "hostname", "local", "ls",
+    "pwd", "set", "shift", "uname", "uniq", "wc", "whoami", "write-host", "write-output",
 }  # fmt: skip
 """Programs that print what is in the project, or about the machine."""
 _INLINE = frozenset({"-c", "-e"})
@@ -75,6 +75,8 @@ class Hook:
     command: str
     at: Place
     is_address: bool = False
+    called: str = ""
+    """Its own name, by which some clients switch it off."""
 
     @property
     def name(self) -> str:
@@ -91,10 +93,10 @@ def hooks_in(place: Place) -> Iterator[Hook]:
             handlers = enumerate(items(nested)) if isinstance(nested, list) else ((None, group),)
             for index, handler in handlers:
                 within = route if index is None else (*route, "hooks", index)
-                matcher = text(table(group).get("matcher"))
+                matcher, called = text(table(group).get("matcher")), text(table(handler).get("name"))
                 for command, key, is_address in _commands(table(handler)):
                     at = Place(place.document, (*within, key))
-                    yield Hook(event, matcher, command, at, is_address)
+                    yield Hook(event, matcher, command, at, is_address, called)
 
 
 def _commands(handler: Mapping[str, object]) -> Iterator[tuple[str, str, bool]]:
@@ -117,10 +119,17 @@ class ClientEvents:
     root: str = ""
     """The folder of the plugin that commands are of; empty for the project."""
 
-    def hooks(self, tables: Iterable[Place], *, reads: Collection[str]) -> Iterator[Grant]:
-        """Those of tables of hooks; what hooks of the events `reads` print goes into the conversation."""
+    def hooks(
+        self, tables: Iterable[Place], *, reads: Collection[str], off: Collection[str] = ()
+    ) -> Iterator[Grant]:
+        """Those of tables of hooks; what hooks of the events `reads` print goes into the conversation.
+
+        `off` are the names and the commands of hooks that are switched off.
+        """
         for place in tables:
             for hook in hooks_in(place):
+                if hook.called in off or hook.command in off:
+                    continue
                 is_read = hook.event in reads
                 if hook.is_address:
                     yield self._grant(
@@ -157,7 +166,13 @@ class ClientEvents:
             message = f"all that the model reads and writes goes to `{_shown(host or address)}`, by `{name}`"
             hint = "leave the address to each person's own settings"
             self.files.note("LDO555", at, message, hint)
-        return self._grant(name, host or address, at, _connecting([host]))
+        return self.receiver(name, address, at)
+
+    def receiver(self, name: str, address: str, at: Place) -> Grant:
+        """An address to which a client sends something else, or may send."""
+        return self._grant(
+            name, scripts.host_of(address) or address, at, _connecting([scripts.host_of(address)])
+        )
 
     def _called(self, address: str, *, is_read: bool) -> set[Capability]:
         raised = {*_connecting([scripts.host_of(address)])}
@@ -224,7 +239,7 @@ def _is_known(command: str, own: Mapping[str, str]) -> bool:
     names = {posixpath.basename(path) for path in own}
     for program, *rest in scripts.commands(command):
         is_own = any(posixpath.basename(word) in names for word in (program, *rest))
-        is_local = program in _LOCAL and not any(word.startswith(_OUTSIDE) for word in rest)
+        is_local = program.lower() in _LOCAL and not any(word.startswith(_OUTSIDE) for word in rest)
         is_inline = not _INLINE.isdisjoint(rest) and not any(map(_FETCHES.search, rest))
         if not (is_own or is_local or is_inline):
             return False

@@ -9,6 +9,7 @@ from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.base.jsonable import document
 from llmdo.foreign import not_enforced
+from llmdo.foreign.building import named
 from llmdo.foreign.summary import Cause
 from llmdo.render import reach
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from llmdo.base.colour import Screen, Shade
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.jsonable import Shapes
+    from llmdo.base.source import Location
     from llmdo.reach.flows import FlowRow
     from llmdo.services.foreign import ScanOutcome
 
@@ -56,6 +58,13 @@ def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
         yield f"  and {more} more: --format markdown has them all"
     if not summary.causes:
         yield "  none"
+    lines, more = page.by_clients(project)
+    if lines:
+        yield from _title("run by clients themselves, whatever a model chooses", screen)
+        for event, command in lines:
+            yield from _folded(f"{event}: {command}", screen, "  ")
+        if more:
+            yield f"  and {more:,} more: --format json has them all"
     yield from _title("read", screen)
     yield from (f"  {shown(line).replace('`', '')}" for line in page.formats(project) or ["nothing"])
     yield from _title("not read", screen)
@@ -119,8 +128,21 @@ def _json(outcome: ScanOutcome) -> str:
         for team in teams
     ]
     head = {"enforced": False, "headline": outcome.summary.headline, "agents": outcome.summary.agents}
+    run = [
+        {
+            "agent": name,
+            "event": event.toolset,
+            "command": event.tool,
+            "capabilities": event.capabilities,
+            **_of(event.at.location),
+        }
+        for name, agent in named(outcome.project.team.agents).items()
+        for event in agent.events
+    ]
     shapes: Shapes = {**reach.SHAPES, Cause: partial(_cause_data, flows=outcome.flows)}
-    return document("llmdo.scan/1", head, {"formats": formats}, outcome.summary, shapes=shapes)
+    return document(
+        "llmdo.scan/1", head, {"formats": formats, "by_clients": run}, outcome.summary, shapes=shapes
+    )
 
 
 def _cause_data(cause: Cause, flows: Mapping[str, FlowRow]) -> object:
@@ -143,10 +165,14 @@ def _cause_data(cause: Cause, flows: Mapping[str, FlowRow]) -> object:
 
 
 def _place(finding: Diagnostic) -> object:
-    span = finding.at.span
+    return {"agent": finding.subject, **_of(finding.at)}
+
+
+def _of(at: Location) -> dict[str, object]:
+    """A place as keys of JSON."""
+    span = at.span
     return {
-        "agent": finding.subject,
-        "path": finding.at.path,
+        "path": at.path,
         "line": span.line if span else None,
         "column": span.column if span else None,
     }

@@ -189,6 +189,7 @@ class _HomeReader:
         for end in range(len(names) + 1):
             document = self.files.json("/".join([*names[:end], SERVERS]))
             servers |= mcp.servers_in(document, "mcpServers") if document else {}
+        mcp.judge(self.files, servers)
         return servers
 
     def _judge(self, document: Document) -> None:
