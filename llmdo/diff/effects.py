@@ -12,11 +12,12 @@ from llmdo.graph.start import OUTSIDERS, STARTERS
 from llmdo.policy.authority import STRICTNESS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from llmdo.base.values import Json
     from llmdo.diff.difference import Effect
     from llmdo.graph.described import Server
+    from llmdo.policy.authority import Capability
 
 ISOLATIONS = ("require", "auto", "off")
 """From the strongest to the weakest."""
@@ -103,6 +104,16 @@ def confinement(before: Json, after: Json) -> Effect:
     if (before is None) == (after is None):
         return "none"
     return "widens" if after is None else "narrows"
+
+
+def at_event(
+    before: Mapping[str, Collection[Capability]], after: Mapping[str, Collection[Capability]]
+) -> Effect:
+    """The effect of a change of the commands that a client runs at an event, each with its capabilities."""
+    old, new = ({each for raised in side.values() for each in raised} for side in (before, after))
+    if len(after) > len(before) or any(not any(known.contains(each) for known in old) for each in new):
+        return "widens"
+    return "narrows" if after.keys() < before.keys() else "none"
 
 
 def server(key: str, before: Json, after: Json) -> Effect:

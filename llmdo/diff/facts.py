@@ -19,7 +19,7 @@ from llmdo.policy.authority import Capability, Ceiling
 from llmdo.workspace.lock import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from llmdo.base.values import Json
@@ -58,7 +58,12 @@ def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
     users = _users(before, after)
     judged = (
         _with_policies(
-            _with_servers(_judged(users.concerned(change), after.acceptances), before, after), after
+            _with_events(
+                _with_servers(_judged(users.concerned(change), after.acceptances), before, after),
+                before,
+                after,
+            ),
+            after,
         )
         for kind in {*old, *new} - _LAYOUT
         for change in _compared((kind,), old.get(kind), new.get(kind))
@@ -73,6 +78,26 @@ def _with_servers(change: Change, before: Graph, after: Graph) -> Change:
         return change
     old, new = ({*_servers(graph, change.route[1])} for graph in (before, after))
     return _accepting(change, "widens", after.acceptances) if new - old else change
+
+
+def _with_events(change: Change, before: Graph, after: Graph) -> Change:
+    """The change; another command at an event is a gain if it is one more, or can do something else."""
+    match change.route:
+        case ("worker", worker, "events", *event):
+            old, new = (_at_events(graph.workers[worker].events, event) for graph in (before, after))
+            return replace(change, effect=effects.at_event(old, new))
+    return change
+
+
+def _at_events(
+    events: Mapping[str, Mapping[str, tuple[Capability, ...]]], names: Sequence[str]
+) -> dict[str, tuple[Capability, ...]]:
+    """The commands at the event of this name, or at any event if there is no name."""
+    return {
+        command: capabilities
+        for event in names or events
+        for command, capabilities in events.get(event, {}).items()
+    }
 
 
 def _with_policies(change: Change, after: Graph) -> Change:
@@ -114,6 +139,7 @@ def _of_files(graph: Graph, lock: Mapping[str, Json], servers: AbstractSet[str])
         name: {
             **{key: value for key, value in worker.items() if key != "approvals"},
             "sandbox": graph.workers[name].sandbox,
+            "events": {event: [*commands] for event, commands in graph.workers[name].events.items()},
             "toolsets": [_NUMBER.sub("", toolset) for toolset in parts.texts(worker.get("toolsets"))],
         }
         for name, worker in parts.tables(lock, "worker").items()

@@ -23,7 +23,7 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, field, replace
 from llmdo.extensions.spec import AUTO
 from llmdo.foreign import unsupported
-from llmdo.foreign.building import graph_of
+from llmdo.foreign.building import graph_of, of_choice
 from llmdo.foreign.known import formats, team_of, team_or_problem
 from llmdo.foreign.team import claimed, together
 from llmdo.foreign.tree import DiskTree, is_like, project_of
@@ -52,6 +52,8 @@ class Foreign:
     """The team of each format that is present."""
     graph: Graph
     analysis: Analysis = field(compare=False)
+    choice: Analysis = field(compare=False)
+    """The same of all that models choose: of what their clients run by themselves, only the words that it brings."""
 
 
 def not_enforced(form: str) -> str:
@@ -95,8 +97,16 @@ def read(
         raise LlmdoError(f"there is no folder or file `{path}`")
     if not team.agents and not team.problems and not may_be_empty:
         raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_names(known))
+    return foreign_of(root, team, tuple(teams))
+
+
+def foreign_of(root: Path, team: Team, teams: tuple[Team, ...]) -> Foreign:
+    """The project of a team that was read."""
     graph = graph_of(team)
-    return Foreign(root=root, team=team, teams=tuple(teams), graph=graph, analysis=Analysis(graph))
+    analysis = Analysis(graph)
+    chosen = of_choice(team)
+    choice = analysis if chosen is team else Analysis(graph_of(chosen))
+    return Foreign(root=root, team=team, teams=teams, graph=graph, analysis=analysis, choice=choice)
 
 
 def _of_file(form: str, path: Path, revision: str | None, known: Formats) -> tuple[Path, Team]:

@@ -18,11 +18,16 @@ from llmdo.graph.worker import Attachments, Use, Worker
 from llmdo.policy.authority import BUILT_IN, BUILT_IN_VERSION, STRICTNESS, Capability, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.team import Agent, Grant, Team
     from llmdo.syntax.document import Place
 
+EVENTS = "events of "
+"""The beginning of the name of the worker for all that a client runs by itself while an agent is at work.
+
+No model chooses that, so the decisions about it are none about the agent's own tools.
+"""
 EVERYONE = "every agent"
 """The worker between agents and all that they may call: single edges would be quadratic."""
 
@@ -35,6 +40,20 @@ UNNAMED = "(unnamed)"
 UNTRUSTED = Capability("data.untrusted")
 
 
+def of_choice(team: Team) -> Team:
+    """The team as far as models choose: of what runs at an event, only the words that it may bring are left."""
+    if not any(agent.events for agent in team.agents):
+        return team
+    return replace(team, agents=tuple(map(_of_choice, team.agents)))
+
+
+def _of_choice(agent: Agent) -> Agent:
+    events = (
+        replace(each, capabilities=(UNTRUSTED,)) for each in agent.events if UNTRUSTED in each.capabilities
+    )
+    return replace(agent, events=tuple(events))
+
+
 def graph_of(team: Team) -> Graph:
     """The graph of a team. Of several agents with one name, all but the first get a number."""
     builder = _Builder(team)
@@ -42,12 +61,15 @@ def graph_of(team: Team) -> Graph:
     for form in sorted({agent.format for agent in team.agents if agent.everyone}):
         everyone = builder.everyone(form, workers)
         workers[everyone.name] = everyone
+    events = builder.events()
+    entries = _with_events(_entries(team), workers, events)
+    workers |= {worker.name: worker for worker in events.values()}
     return Graph(
         settings=Settings(
             name=team.format, built_in=BUILT_IN_VERSION, default="needs_approval", max_depth=team.max_depth
         ),
         rules=(*_base_rules(team), Rule(STARTS, team.starts, team.format)),
-        entries=_entries(team),
+        entries=entries,
         workers=dict(sorted(workers.items())),
         toolsets=dict(sorted(builder.toolsets.items())),
         read_from=team.format,
@@ -79,6 +101,27 @@ def _entries(team: Team) -> dict[str, Entry]:
     }
 
 
+def _with_events(
+    entries: dict[str, Entry], workers: Mapping[str, Worker], events: Mapping[str, Worker]
+) -> dict[str, Entry]:
+    """The entries, each with the events of all agents that it reaches."""
+    if not events:
+        return entries
+    calls = {
+        name: [use.name for use in worker.uses if use.name in workers] for name, worker in workers.items()
+    }
+    return {
+        name: replace(
+            entry,
+            events=tuple(
+                Reference(events[each].name, events[each].at)
+                for each in sorted(_below([name], calls) & events.keys())
+            ),
+        )
+        for name, entry in entries.items()
+    }
+
+
 def _below(starts: Iterable[str], calls: dict[str, list[str]]) -> set[str]:
     waiting = list(starts)
     names: set[str] = set()
@@ -95,7 +138,7 @@ def _base_rules(team: Team) -> Iterator[Rule]:
 
     Each agent names the source by a rule of its own: the line of one is no reason for a call of another.
     """
-    every = _mildest(grant for agent in team.agents for grant in agent.grants)
+    every = _mildest(grant for agent in team.agents for grant in (*agent.grants, *agent.events))
     for capability, merged in sorted(every.items(), key=lambda pair: str(pair[0])):
         if not _is_usual(capability, merged) and STRICTNESS[merged.decision] < STRICTNESS["blocked"]:
             yield Rule(capability, merged.decision, team.format)
@@ -112,6 +155,15 @@ def named(agents: Iterable[Agent]) -> dict[str, Agent]:
     for agent in agents:
         by_name[_free(agent.name, by_name)] = agent
     return by_name
+
+
+def named_events(agents: Mapping[str, Agent]) -> dict[str, str]:
+    """The name of the worker for the events of each agent that has some, by the agent's name."""
+    names: dict[str, str] = {}
+    for name, agent in agents.items():
+        if agent.events:
+            names[name] = _free(f"{EVENTS}{name}", {*agents, *names.values()})
+    return names
 
 
 def _free(name: str, taken: Iterable[str]) -> str:
@@ -133,7 +185,8 @@ class _Builder:
         for form in sorted({agent.format for agent in team.agents}):
             name = f"{EVERYONE} of {form}" if form else EVERYONE
             self._everyone[form] = _free(name, self._agents)
-        self._taken = {*self._agents, *self._everyone.values()}
+        self._events = named_events(self._agents)
+        self._taken = {*self._agents, *self._everyone.values(), *self._events.values()}
         self._approvals: dict[object, tuple[Rule, ...]] = {}
 
     def worker(self, name: str, agent: Agent) -> Worker:
@@ -157,7 +210,30 @@ class _Builder:
             model=Reference(agent.model, agent.at) if agent.model else None,
             uses=tuple(sorted({use.name: use for use in uses}.values(), key=lambda use: use.name)),
             approvals=self._rules(agent, grants),
+            events=_by_event(agent.events),
             sandbox=agent.sandbox,
+            attachments=_NO_ATTACHMENTS,
+        )
+
+    def events(self) -> dict[str, Worker]:
+        """The worker for the events of each agent that has some, by the agent's name. It is in no file."""
+        return {agent: self._of_events(name, self._agents[agent]) for agent, name in self._events.items()}
+
+    def _of_events(self, name: str, agent: Agent) -> Worker:
+        grants = _telling(agent.events)
+        uses = {
+            built: Use(name=built, config={}, at=mine[0].at)
+            for toolset, mine in _by_toolset(grants).items()
+            for built in [self._toolset(toolset, mine)]
+        }
+        return Worker(
+            name=name,
+            at=agent.events[0].at,
+            path="",
+            config="",
+            prompt="",
+            uses=tuple(uses[built] for built in sorted(uses)),
+            approvals=tuple(_approvals(replace(agent, calls=()), grants)),
             attachments=_NO_ATTACHMENTS,
         )
 
@@ -203,6 +279,13 @@ class _Builder:
         if (key, calls) not in self._approvals:
             self._approvals[key, calls] = tuple(_approvals(agent, grants))
         return self._approvals[key, calls]
+
+
+def _by_event(events: Iterable[Grant]) -> dict[str, dict[str, tuple[Capability, ...]]]:
+    by_event: dict[str, dict[str, tuple[Capability, ...]]] = {}
+    for event in events:
+        by_event.setdefault(event.toolset, {})[event.tool] = event.capabilities
+    return by_event
 
 
 def _line(at: Place | None) -> object:

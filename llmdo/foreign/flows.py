@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, place
-from llmdo.foreign.building import named
+from llmdo.foreign.building import named, named_events
 from llmdo.foreign.known_servers import DATA, known_server
 from llmdo.policy.authority import Capability, gravity
 from llmdo.policy.vocabulary import LEGS, ONLY_READS
@@ -65,11 +65,11 @@ unknown servers may read private data."""
 def gravest_flows(project: Foreign) -> dict[str, FlowRow]:
     """The gravest flow below each entry on which nobody is asked, by the entry's name."""
     agents = named(project.team.agents)
-    may_flow = may_meet(project.analysis)
+    may_flow = may_meet(project.choice)
     tools = _Tools(project)
     questions = [
         unasked(
-            project.analysis,
+            project.choice,
             Unasked(
                 brings=partial(tools.brings, level, runs_in),
                 private=tuple(map(Capability, (*LEGS["private data"], DATA))),
@@ -81,7 +81,7 @@ def gravest_flows(project: Foreign) -> dict[str, FlowRow]:
         for runs_in in tools.places
     ]
     gravest: dict[str, FlowRow] = {}
-    for entry in project.graph.entries.values():
+    for entry in project.choice.graph.entries.values():
         if agents[entry.name].inherits or not (tools.has_servers or may_flow(entry)):
             continue
         answers = (rows_of(entry) for rows_of in questions)
@@ -94,8 +94,10 @@ class _Tools:
     """The tools of a project, each as a source of a stranger's words and as a way out."""
 
     def __init__(self, project: Foreign) -> None:
-        self._known = {name for name, each in project.graph.toolsets.items() if _is_open_server(name, each)}
-        servers = {name: each.server for name, each in project.graph.toolsets.items() if each.server}
+        toolsets = project.choice.graph.toolsets.items()
+        self._known = {name for name, each in toolsets if _is_open_server(name, each)}
+        self._events = {event.toolset for agent in project.team.agents for event in agent.events}
+        servers = {name: each.server for name, each in toolsets if each.server}
         self.has_servers = bool(servers)
         """Whether private data may be read otherwise than by capabilities of our vocabulary."""
         self._unknown = {name for name, server in servers.items() if not known_server(server)} - self._known
@@ -109,7 +111,7 @@ class _Tools:
 
     def brings(self, level: int, runs_in: str, shape: Shape, decision: Decision) -> bool:
         """Whether the words that a call may bring are of the level, or of one before it."""
-        is_weak = decision != "allowed" or self._is_guess(shape)
+        is_weak = decision != "allowed" or self._is_guess(shape) or _plain(shape.toolset) in self._events
         own = _WEAK if is_weak else _FETCHED if _connects(shape) else _SENT
         return level >= own and self._is_in(runs_in, shape)
 
@@ -139,11 +141,16 @@ class _Tools:
         return is_unknown and shape.toolset not in self._known
 
     def _is_in(self, runs_in: str, shape: Shape) -> bool:
-        toolset = _NUMBERED.sub("", shape.toolset)
+        toolset = _plain(shape.toolset)
         return any(
             not {"", runs_in}.isdisjoint(self._runs_in.get((toolset, tool), {""}))
             for tool in (shape.tool, *shape.other_tools)
         )
+
+
+def _plain(toolset: str) -> str:
+    """The name of a toolset as its format has it."""
+    return _NUMBERED.sub("", toolset)
 
 
 def _connects(shape: Shape) -> bool:
@@ -188,11 +195,13 @@ def _changes(project: Foreign, row: FlowRow) -> Iterator[str]:
         given, at = _grant(project, path, tool), _place(project, path, tool, is_ruled=is_ruled)
         if given is None or at is None:
             continue
-        agent = agents[path[-2].name]
+        agent = agents.get(path[-2].name)
         name = f"`{excerpt(tool)}`"
         key = _key(at)
         if given.narrower:
             change = given.narrower
+        elif agent is None:
+            change = f"take {name} out of {key}"
         elif not agent.path and len(path) > 2 and path[1].use:
             change, at = f"keep `{path[0].name}` from calling `{agent.name}`", path[1].use.at
         elif is_ruled and given.rule_at:
@@ -228,12 +237,13 @@ def _place(project: Foreign, path: tuple[Hop, ...], tool: str, *, is_ruled: bool
 
 
 def _grant(project: Foreign, path: tuple[Hop, ...], tool: str) -> Grant | None:
-    """The grant of the tool at the end of a leg."""
+    """The grant of the tool at the end of a leg, or what is run at an event."""
     if len(path) < 2:
         return None
-    agent = named(project.team.agents).get(path[-2].name)
-    toolset = _NUMBERED.sub("", path[-1].name)
-    grants = [
-        each for each in (agent.grants if agent else ()) if (each.toolset, each.tool) == (toolset, tool)
-    ]
+    agents = named(project.team.agents)
+    of_events = {worker: agents[name].events for name, worker in named_events(agents).items()}
+    agent = agents.get(path[-2].name)
+    toolset = _plain(path[-1].name)
+    given = agent.grants if agent else of_events.get(path[-2].name, ())
+    grants = [each for each in given if (each.toolset, each.tool) == (toolset, tool)]
     return min(grants, key=lambda each: each.decision != "allowed", default=None)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import excerpt
 from llmdo.base.values import replace
 from llmdo.foreign.known_servers import capabilities_of
 from llmdo.foreign.lines import SERVES, Line
+from llmdo.foreign.scripts import runs_downloads
 from llmdo.graph.described import Server
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.foreign.files import Files
     from llmdo.foreign.team import Grant
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Document
@@ -31,6 +37,16 @@ def servers_in(document: Document, *route: str) -> dict[str, tuple[Server, Place
         for name, value in table.items()
         if isinstance(name, str)
     }
+
+
+def judge(files: Files, servers: Mapping[str, tuple[Server, Place]]) -> None:
+    """Notes the servers that are programs which are downloaded whenever they are started."""
+    for name, (server, at) in servers.items():
+        command = shlex.join((server.command or "", *server.args))
+        if runs_downloads(command):
+            message = f"the MCP server `{excerpt(name)}` is a program that is downloaded and run: `{excerpt(command)}`"
+            hint = "install the server, or keep it in the project, where a change of it is reviewed"
+            files.note("LDO555", at, message, hint)
 
 
 def server_of(table: object) -> Server:

@@ -191,7 +191,7 @@ def _ways_of_all(project: Foreign, findings: Sequence[Diagnostic]) -> Iterator[s
     """The ways of findings of one cause: those of the first, and whether others have other ways."""
     first, *others = findings
     if first.code == "LDO551" and (entry := project.graph.entries.get(first.subject or "")):
-        rows = [row for row in project.analysis.of(entry) if row.decision != "blocked"]
+        rows = [row for row in project.choice.of(entry) if row.decision != "blocked"]
         if gravest := min(rows, key=lambda row: gravity(row.capability), default=None):
             yield f"the gravest of `{first.subject}`: `{gravest.capability}` by `{path_text(gravest.path)}`"
     if first.code != "LDO552":

@@ -122,6 +122,8 @@ class Agent:
     """FILE.py:NAME, if it is no agent but the function of a project that starts its agents."""
     grants: tuple[Grant, ...] = ()
     calls: tuple[AgentCall, ...] = ()
+    events: tuple[Grant, ...] = ()
+    """The commands that its client runs at an event, and the hosts that it connects to, whatever the model chooses."""
     everyone: Place | None = None
     """The place that lets it call every agent; None if it may not."""
     inherits: bool = False

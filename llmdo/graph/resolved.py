@@ -190,6 +190,8 @@ class Entry:
             lock=Key("calls", "list[Callee]", "The workers and tools that the function or tool may call."),
         ),
     )
+    events: tuple[Reference, ...] = ()
+    """The workers that stand for all that the client of a foreign project runs by itself, whatever a model chooses."""
     configure: Mapping[str, Json] = field(default_factory=dict, metadata=CONFIGURE)
     may: tuple[Capability, ...] | None = field(
         default=None,
@@ -281,7 +283,7 @@ class Entry:
     @property
     def starts(self) -> tuple[Reference, ...]:
         """The workers that this entry calls itself: its edges in the graph."""
-        return (self.worker,) if self.worker else self.delegates
+        return (self.worker, *self.events) if self.worker else self.delegates
 
     @property
     def delegates(self) -> tuple[Reference, ...]:

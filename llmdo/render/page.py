@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import place, shown
 from llmdo.foreign import not_enforced
+from llmdo.foreign.building import named
 from llmdo.graph.start import STARTERS, events_by_starter
 from llmdo.policy.authority import STRICTNESS, gravity
 from llmdo.render import reach
@@ -38,6 +39,7 @@ def page(project: Foreign, summary: ProjectSummary, groups: Sequence[Alike]) -> 
         "",
         " ".join(f"{with_code(_sentence(each))}." for each in (*others, not_enforced(project.team.format))),
         *_causes("Findings, the gravest first", summary.causes),
+        *_by_clients(project),
         *_read(project, summary),
         *_by_default(summary.defaults),
         *_capabilities(groups),
@@ -93,6 +95,28 @@ def starters_of_agents(project: Foreign) -> list[str]:
         for people, agents in by_people.items()
         if agents
     ]
+
+
+def by_clients(project: Foreign) -> tuple[list[tuple[str, str]], int]:
+    """The events at which clients run or send something by themselves, each with the command; the number of others."""
+    agents: dict[tuple[str, str], list[str]] = {}
+    for name, agent in named(project.team.agents).items():
+        for event in agent.events:
+            agents.setdefault((event.toolset, event.tool), []).append(name)
+    lines = [
+        (f"{event} of {', '.join(names[:PLACES])}{_more(len(names) - PLACES)}", command)
+        for (event, command), names in agents.items()
+    ]
+    return lines[:CAUSES], len(lines) - len(lines[:CAUSES])
+
+
+def _by_clients(project: Foreign) -> Iterator[str]:
+    lines, more = by_clients(project)
+    if lines:
+        yield from ("", "### What clients run by themselves, whatever a model chooses", "")
+        yield from (f"- {code(event)}: {code(command)}" for event, command in lines)
+        if more:
+            yield f"- {more:,} more"
 
 
 def _causes(title: str, causes: Sequence[Cause]) -> Iterator[str]:

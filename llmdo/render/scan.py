@@ -9,6 +9,7 @@ from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.base.jsonable import document
 from llmdo.foreign import not_enforced
+from llmdo.foreign.building import named
 from llmdo.foreign.summary import Cause
 from llmdo.render import reach
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from llmdo.base.colour import Screen, Shade
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.jsonable import Shapes
+    from llmdo.base.source import Location
+    from llmdo.foreign import Foreign
     from llmdo.reach.flows import FlowRow
     from llmdo.services.foreign import ScanOutcome
 
@@ -56,10 +59,7 @@ def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
         yield f"  and {more} more: --format markdown has them all"
     if not summary.causes:
         yield "  none"
-    if people := page.starters_of_agents(project):
-        yield from _title("started by", screen)
-        for words in people:
-            yield from _folded(words, screen, "  ")
+    yield from _by_events(project, screen)
     yield from _title("read", screen)
     yield from (f"  {shown(line).replace('`', '')}" for line in page.formats(project) or ["nothing"])
     yield from _title("not read", screen)
@@ -72,6 +72,23 @@ def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
         yield from _title("added by default", screen)
         for each in summary.defaults:
             yield from _folded(page.by_default(each), screen, "  ")
+
+
+def _by_events(project: Foreign, screen: Screen) -> Iterator[str]:
+    """The starts of agents, and what clients run, without a choice of a person or a model."""
+    from llmdo.render import page
+
+    if people := page.starters_of_agents(project):
+        yield from _title("started by", screen)
+        for words in people:
+            yield from _folded(words, screen, "  ")
+    lines, more = page.by_clients(project)
+    if lines:
+        yield from _title("run by clients themselves, whatever a model chooses", screen)
+        for event, command in lines:
+            yield from _folded(f"{event}: {command}", screen, "  ")
+        if more:
+            yield f"  and {more:,} more: --format json has them all"
 
 
 def _title(words: str, screen: Screen) -> Iterator[str]:
@@ -128,10 +145,20 @@ def _json(outcome: ScanOutcome) -> str:
         for name, entry in outcome.project.graph.entries.items()
         if entry.started_by
     ]
+    run = [
+        {
+            "agent": name,
+            "event": event.toolset,
+            "command": event.tool,
+            "capabilities": event.capabilities,
+            **_of(event.at.location),
+        }
+        for name, agent in named(outcome.project.team.agents).items()
+        for event in agent.events
+    ]
     shapes: Shapes = {**reach.SHAPES, Cause: partial(_cause_data, flows=outcome.flows)}
-    return document(
-        "llmdo.scan/1", head, {"formats": formats, "started": started}, outcome.summary, shapes=shapes
-    )
+    more = {"formats": formats, "started": started, "by_clients": run}
+    return document("llmdo.scan/1", head, more, outcome.summary, shapes=shapes)
 
 
 def _cause_data(cause: Cause, flows: Mapping[str, FlowRow]) -> object:
@@ -154,10 +181,14 @@ def _cause_data(cause: Cause, flows: Mapping[str, FlowRow]) -> object:
 
 
 def _place(finding: Diagnostic) -> object:
-    span = finding.at.span
+    return {"agent": finding.subject, **_of(finding.at)}
+
+
+def _of(at: Location) -> dict[str, object]:
+    """A place as keys of JSON."""
+    span = at.span
     return {
-        "agent": finding.subject,
-        "path": finding.at.path,
+        "path": at.path,
         "line": span.line if span else None,
         "column": span.column if span else None,
     }

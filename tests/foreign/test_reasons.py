@@ -8,7 +8,7 @@ import pytest
 
 from llmdo import foreign
 from llmdo.foreign import Foreign
-from llmdo.foreign.building import named
+from llmdo.foreign.building import named, named_events
 from llmdo.syntax.document import Place
 
 CASES = sorted(path.parent for path in (Path(__file__).parent / "cases").glob("*/*/expect.txt"))
@@ -49,11 +49,14 @@ Sort.
 def foreign_reasons(read: Foreign) -> list[str]:
     """The reasons for calls that are none of what the files say about an agent on the way to the call."""
     agents = named(read.team.agents)
+    of_events = {worker: agents[name].events for name, worker in named_events(agents).items()}
     wrong = []
     for entry in read.graph.entries.values():
         for row in read.analysis.of(entry):
             known = {("built in", None), (read.team.format, None)}
             for hop in row.path:
+                events = of_events.get(hop.name, ())
+                known |= {(event.origin, _at(event.rule_at)) for event in events}
                 if agent := agents.get(hop.name):
                     known |= {(grant.origin, _at(grant.rule_at)) for grant in agent.grants}
                     known |= {(call.origin, _at(call.at)) for call in agent.calls}

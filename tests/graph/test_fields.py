@@ -121,8 +121,8 @@ VALUES: dict[str, tuple[Any, Any]] = {
 """Two values of each form that a key of the lock has, or of a field; None leaves the key out."""
 
 UNWRITTEN = {
-    Entry: {"name", "at", "declared", "may_at", "started_by"},
-    Worker: {"name", "at", "may_at", "sandbox", "uses"},
+    Entry: {"name", "at", "declared", "events", "may_at", "started_by"},
+    Worker: {"name", "at", "events", "may_at", "sandbox", "uses"},
     Tool: {"name", "definition", "is_open"},
     Toolset: {"name", "kind", "at"},
     Acceptance: {"at"},

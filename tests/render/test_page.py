@@ -12,11 +12,9 @@ from markdown_it import MarkdownIt
 
 from llmdo.base.diagnostic import finding, shown
 from llmdo.base.source import Location, Source
-from llmdo.foreign import Foreign
-from llmdo.foreign.building import graph_of
+from llmdo.foreign import foreign_of
 from llmdo.foreign.summary import summary_of
 from llmdo.foreign.team import Agent, Team
-from llmdo.reach import Analysis
 from llmdo.render.foreign import alike
 from llmdo.render.markdown import code, escaped, with_code
 from llmdo.render.page import page
@@ -117,9 +115,8 @@ def test_a_page_about_hostile_names_has_only_tags_links_and_lines_of_ours(
         finding("LDO154", Location(f"{other}.md"), f"`{other}.md` is a link, so it was not read"),
     )
     team = Team(format="claude", agents=agents, files=(f"{other}.md",), problems=problems)
-    graph = graph_of(team)
-    read = Foreign(root=Path(), team=team, teams=(team,), graph=graph, analysis=Analysis(graph))
-    reached = alike((name, read.analysis.of(entry)) for name, entry in graph.entries.items())
+    read = foreign_of(Path(), team, (team,))
+    reached = alike((name, read.analysis.of(entry)) for name, entry in read.graph.entries.items())
     drawn = page(read, summary_of(read, problems), list(reached))
     obeys_nothing(drawn)
     assert [line[:3] for line in drawn.split("\n") if line.startswith("#")] == ["## ", *["###"] * 5][

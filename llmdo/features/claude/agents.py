@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
+from llmdo.features.claude.client import hook_events
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
 from llmdo.features.claude.rules import CALLING, RUNNING, items_in
 from llmdo.features.claude.session import BUILT_IN, EVERY_SERVER, SessionTools, any_with, server_name
@@ -103,6 +104,7 @@ class AgentReader:
             model=model if isinstance(model, str) and model != "inherit" else None,
             grants=tuple(grants),
             calls=tuple(calls),
+            events=tuple(self._events()),
             everyone=everyone,
             inherits=tool_items is None,
             but=tuple(tool for tool, _, _ in items_in(self.text.document, "disallowedTools")),
@@ -134,6 +136,11 @@ class AgentReader:
         own = tuple(hooks_in(self.files, [self._place("hooks")], ""))
         judge_hooks(self.files, own if settings.asks or self._mode().name != settings.mode.name else ())
         return settings.with_hooks(own)
+
+    def _events(self) -> Iterator[Grant]:
+        """The hooks that run while this agent does."""
+        if not self.around.plugin and not self.around.home.settings.no_hooks:
+            yield from hook_events(self.files, [self._place("hooks")])
 
     def _approved(
         self, tool_items: Sequence[Item] | None, taken: frozenset[str]

@@ -8,6 +8,7 @@ from llmdo.base.diagnostic import did_you_mean
 from llmdo.base.parts import table as table_in
 from llmdo.base.values import dataclass, replace
 from llmdo.features.claude import COMMANDS, NESTED_SETTINGS, SETTINGS
+from llmdo.features.claude.client import command_events, hook_events, server_events, settings_events
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
 from llmdo.features.claude.rules import approvals_in, flaw
 from llmdo.features.claude.session import SessionTools
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from llmdo.features.claude.settings import ClaudeSettings
     from llmdo.foreign.files import Files
     from llmdo.foreign.permissions import PermissionRule
+    from llmdo.foreign.team import Grant
     from llmdo.graph.described import Server
     from llmdo.syntax.document import Document
 
@@ -31,7 +33,7 @@ USER_SETTINGS = "settings.json"
 """The file of settings, if the folder that is read is a person's `~/.claude` itself."""
 MANAGED_SETTINGS = "managed-settings.json"
 """The same if the folder is handed out by an organisation, whose settings hold over all others."""
-_TELLING = frozenset({"enabledPlugins", "hooks", "permissions", "sandbox"})
+_TELLING = frozenset({"enabledPlugins", "hooks", "permissions", "sandbox", "statusLine"})
 """Keys of which a person's settings have one; other files of the same name have none."""
 
 
@@ -45,6 +47,8 @@ class ClaudeHome:
     servers: Mapping[str, tuple[Server, Place]]
     approved: tuple[PermissionRule, ...]
     """The rules of its commands and skills while they run."""
+    events: tuple[Grant, ...]
+    """What Claude Code runs by itself in such a session."""
     at: Place | None
     """The evidence that sessions are started here, or None."""
     plugin: str | None = None
@@ -77,14 +81,18 @@ def with_plugin(files: Files, home: ClaudeHome, plugin: ClaudePlugin) -> ClaudeH
     """The configuration of a plugin's agents: the other plugins are up to each person."""
     hooks = tuple(hooks_in(files, plugin.hooks, plugin.root))
     settings = home.settings.with_hooks(hooks)
+    known = {(event.at.document.source.path, event.at.route) for event in home.events}
+    events = () if settings.no_hooks else hook_events(files, plugin.hooks, plugin.root)
+    new = tuple(each for each in events if (each.at.document.source.path, each.at.route) not in known)
     judge_hooks(files, hooks if settings.hooks and settings.asks else ())
     approved = () if settings.denies_skills else tuple(approvals_in(files, plugin.commands))
-    brings = plugin.servers.keys() - home.servers.keys() or (settings.asks and (hooks or approved))
+    brings = plugin.servers.keys() - home.servers.keys() or new or (settings.asks and (hooks or approved))
     return replace(
         home,
         settings=settings,
         servers={**home.servers, **plugin.servers},
         approved=(*home.approved, *approved),
+        events=(*home.events, *new),
         at=plugin.at,
         plugin=plugin.name if brings and plugin.root else None,
     )
@@ -126,17 +134,26 @@ class _HomeReader:
             at = Place(first.document, ("description",), of_key=True)
         if at is None and not folder:
             at = next((plugin.at for plugin in plugins if not plugin.root), None)
+        servers = {
+            **{
+                name: server
+                for name, server in self._declared(folder).items()
+                if name not in settings.refused_servers
+            },
+            **{name: server for plugin in plugins for name, server in plugin.servers.items()},
+        }
+        events = [*settings_events(self.files, documents, no_hooks=settings.no_hooks)]
+        events += server_events(self.files, servers)
+        if not settings.no_hooks:
+            events += hook_events(self.files, tables)
+            events += command_events(self.files, [*commands, *brought])
+            for plugin in plugins:
+                events += hook_events(self.files, plugin.hooks, plugin.root)
         return ClaudeHome(
             folder=folder,
             settings=settings,
-            servers={
-                **{
-                    name: server
-                    for name, server in self._declared(folder).items()
-                    if name not in settings.refused_servers
-                },
-                **{name: server for plugin in plugins for name, server in plugin.servers.items()},
-            },
+            servers=servers,
+            events=tuple(events),
             approved=() if settings.denies_skills else tuple(approvals_in(self.files, [*commands, *brought])),
             at=at,
         )
@@ -172,6 +189,7 @@ class _HomeReader:
         for end in range(len(names) + 1):
             document = self.files.json("/".join([*names[:end], SERVERS]))
             servers |= mcp.servers_in(document, "mcpServers") if document else {}
+        mcp.judge(self.files, servers)
         return servers
 
     def _judge(self, document: Document) -> None:

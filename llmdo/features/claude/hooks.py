@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass
+from llmdo.foreign.events import is_harmless, project_scripts
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -21,24 +21,10 @@ ASKED = "PermissionRequest"
 EVENTS = ("PreToolUse", ASKED)
 """The events whose hooks may answer `allow`."""
 
-MANY = 100  # words of one command: nobody names more scripts in it
-
 _ALLOWS = re.compile(r"""\\?["'](?:allow|approve)\\?["']|(?:permissionDecision|behavior)\W{1,8}allow""")
 _PLAIN = re.compile(r"[\w\s,|-]*")
 _SIMPLE = re.compile(r"\^?(?:[\w-]|\.\*)*\$?(?:\|\^?(?:[\w-]|\.\*)*\$?)*")
 """Regular expressions that are names with any part left out."""
-_WORD = re.compile(r"[^\s\"'`;|&<>()]+")
-_SCRIPT = re.compile(r".*\.(?:bash|cjs|js|mjs|ps1|py|rb|sh|ts|zsh)")
-_VARIABLE = re.compile(r"\$\{?CLAUDE_(?P<which>PROJECT_DIR|PLUGIN_ROOT)\}?/?")
-_HARMLESS = frozenset(
-    {
-        "[", "[[", ":", "afplay", "awk", "cat", "cd", "cut", "date", "do", "done", "echo", "elif", "else", "esac",
-        "exit", "false", "fi", "for", "grep", "head", "if", "jq", "mkdir", "notify-send", "osascript", "printf", "read",
-        "say", "sed", "sleep", "sort", "tail", "tee", "test", "then", "touch", "tr", "true", "while",
-    }
-)  # fmt: skip
-"""Programs that answer nothing of their own."""
-_STEP = re.compile(r"[;|&\n]+|\$\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,27 +95,7 @@ def _allows(files: Files, event: str, handler: Mapping[str, object], root: str) 
     if kind != "command":
         return False
     command = "\n".join([text(handler.get("command")), *texts(handler.get("args"))])
-    scripts = list(_scripts(files, command, root))
+    scripts = [script for _, script in project_scripts(files, command, root)]
     if any(_ALLOWS.search(each) for each in (command, *scripts)):
         return True
-    return None if scripts or _is_harmless(command) else False
-
-
-def _scripts(files: Files, command: str, root: str) -> Iterator[str]:
-    """The texts of the project's own scripts that a command names."""
-    prefix = f"{root}/" if root else ""
-    plain = _VARIABLE.sub(
-        lambda variable: prefix if variable["which"] == "PLUGIN_ROOT" else "", command.replace('"', "")
-    )
-    for word in list(dict.fromkeys(_WORD.findall(plain)))[:MANY]:
-        path = posixpath.normpath(word)
-        if _SCRIPT.fullmatch(word) and not path.startswith(("/", "..", "~", "$")):
-            read = files.tree.read(path)  # what of a command is no script is not noted as missing
-            if read and not read[1] and (script := files.source(path)):
-                yield script.text
-
-
-def _is_harmless(command: str) -> bool:
-    steps = (_WORD.findall(step) for step in _STEP.split(command))
-    programs = (next((word for word in words if "=" not in word), ":") for words in steps)
-    return all(program in _HARMLESS or program.isdigit() for program in programs)
+    return None if scripts or is_harmless(command) else False

@@ -134,12 +134,14 @@ class _PluginReader:
     def plugin(self, *, is_alone: bool) -> ClaudePlugin:
         """The plugin with all its parts."""
         name = self._name(is_alone=is_alone)
+        servers = dict(self._servers(name))
+        mcp.judge(self.files, servers)
         plugin = ClaudePlugin(
             name=name,
             root=self.root,
             agents=self._agents(name),
             commands=self._commands(),
-            servers=dict(self._servers(name)),
+            servers=servers,
             hooks=tuple(self._hooks()),
             at=Place(self.declared[0].document, (*self.declared[0].route, "name"), of_key=True),
         )

@@ -84,14 +84,16 @@ def _sessions(homes: Iterable[ClaudeHome], files: Sequence[_AgentFile]) -> Itera
             at = next((Place(file.text.document, ("name",), of_key=True) for file in own), None)
         if at:
             nested = [file.name for file in files if home.folder and above_own(file.path) == home.folder]
-            yield main_session(f"{home.folder}/{MAIN}".lstrip("/"), home.tools(), at, nested)
+            name = f"{home.folder}/{MAIN}".lstrip("/")
+            yield main_session(name, home.tools(), at, nested, home.events)
 
 
 def _sessions_with(homes: Mapping[str, ClaudeHome]) -> Iterator[Agent]:
     """A session with each plugin that adds more than others have."""
     for name, home in homes.items():
         if home.plugin and home.at:
-            yield main_session(f"{MAIN} with {name}", home.tools(), home.at, [any_with(name)])
+            own = [any_with(name)]
+            yield main_session(f"{MAIN} with {name}", home.tools(), home.at, own, home.events)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,10 +84,12 @@ def server_name(tool: str) -> str:
     return tool.removeprefix("mcp__").partition("__")[0]
 
 
-def main_session(name: str, tools: SessionTools, at: Place, own: Iterable[str] = ()) -> Agent:
+def main_session(
+    name: str, tools: SessionTools, at: Place, own: Iterable[str] = (), events: tuple[Grant, ...] = ()
+) -> Agent:
     """The agent that a session is: it has every tool and may call every agent, within its settings.
 
-    `own` are agents that no other session has.
+    `own` are agents that no other session has, `events` is what Claude Code runs by itself.
     """
     settings = tools.settings
     return Agent(
@@ -96,6 +98,7 @@ def main_session(name: str, tools: SessionTools, at: Place, own: Iterable[str] =
         description="What Claude Code is where a person starts it.",
         grants=tuple(tools.inherited(at)),
         calls=tuple(AgentCall(name=called, at=at) for called in own if not settings.denies_call(called)),
+        events=events,
         everyone=None if settings.denies_call() else at,
         inherits=True,
         is_callable=False,

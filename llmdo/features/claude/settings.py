@@ -216,7 +216,14 @@ def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
         asks_in_plan=bool(no_auto)
         or any(doc.data.get("useAutoModeDuringPlan") is False for doc in documents[1:]),
         sandbox=_sandbox(documents),
-        no_hooks=any(document.data.get("disableAllHooks") is True for document in documents),
+        no_hooks=next(
+            (
+                off
+                for each in reversed(documents)
+                if isinstance(off := each.data.get("disableAllHooks"), bool)
+            ),
+            False,
+        ),
         is_sandboxed=bool((on := _place(documents, "enabled", "sandbox")) and on.data is True),
         refused_servers=frozenset(
             name for document in documents for name in texts(document.data.get("disabledMcpjsonServers"))

@@ -9,7 +9,8 @@ CONFIG = f"{FOLDER}config.toml"
 PROFILES = f"{FOLDER}*.config.toml"
 AGENTS = f"{FOLDER}agents/**/*.toml"
 RULES = f"{FOLDER}rules/*.rules"
-FILES = (CONFIG, AGENTS, RULES, PROFILES)
+HOOKS = f"{FOLDER}hooks.json"
+FILES = (CONFIG, AGENTS, RULES, PROFILES, HOOKS)
 
 EXTENSION = Extension(
     name="codex",

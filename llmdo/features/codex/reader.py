@@ -10,7 +10,8 @@ from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import table
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
-from llmdo.features.codex import AGENTS, CONFIG, FOLDER, PROFILES, RULES
+from llmdo.features.codex import AGENTS, CONFIG, FOLDER, HOOKS, PROFILES, RULES
+from llmdo.features.codex.client import events_of
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
 from llmdo.foreign.files import Files
@@ -82,6 +83,8 @@ class _CodexProject:
     files: Files
     base: ConfigLayers = field(default_factory=lambda: ConfigLayers(()))
     rules: tuple[AllowedCommands, ...] = ()
+    hooks: Document | None = None
+    """The file with hooks alone."""
     depth: int = 1
     """How deep agents nest below the session."""
 
@@ -100,12 +103,17 @@ class _CodexProject:
         self.depth = min(max(depth, 1), 10) if isinstance(depth, int) and not isinstance(depth, bool) else 1
         profiles = {path: documents.pop(path) for path in [*documents] if path.endswith(".config.toml")}
         roles = list(self._roles(config, documents))
-        if not (settings or roles or sources or profiles):
+        self.hooks = self.files.json(HOOKS)
+        if not (settings or roles or sources or profiles or self.hooks):
             return
         calls = self._calls(roles)
         first = next(iter(roles), None)
         key = next(iter(config.data), None)
-        at = Place(config, (key,), of_key=True) if key else (first.at if first else Place(config, ()))
+        at = (
+            Place(config, (key,), of_key=True)
+            if key
+            else (first.at if first else Place(self.hooks or config, ()))
+        )
         yield self._session(SESSION, self.base, at, config, calls)
         for layer in self._profiles(config, profiles):
             name = excerpt(f"{SESSION} --profile {_profile_name(layer)}", MAX_NAME)
@@ -143,6 +151,7 @@ class _CodexProject:
             model=model,
             grants=tuple(CodexTools(self.files, layers, self.rules, at).grants()),
             calls=calls,
+            events=tuple(events_of(self.files, layers, self.hooks)),
             is_callable=False,
         )
 

@@ -193,6 +193,7 @@ class CodexTools:
             if server.get("enabled") is False:
                 continue
             shown = excerpt(name, MAX_NAME)
+            mcp.judge(self.files, {shown: (mcp.server_of(server), at)})
             grant = mcp.grant(shown, mcp.server_of(server), at, "allowed", f"mcp_servers.{shown}")
             for tool, mode in _tools(server):
                 asks: Decision = "blocked" if approvals.name == "never" else "needs_approval"

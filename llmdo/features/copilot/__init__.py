@@ -12,7 +12,9 @@ LOOKED_AT = (
     f"chatmodes/**/*{MODE}", f"prompts/**/*{PROMPT}", f"*{AGENT}", f"*{MODE}", f"*{PROMPT}",
 )  # fmt: skip
 """Of a repository, of one of an organisation, of plugins, and of a person's profile."""
-FILES = (*LOOKED_AT, f"**/*{AGENT}", f"**/*{MODE}", f"**/*{PROMPT}")
+HOOKS = ".github/hooks/*.json"
+TEXTS = (*LOOKED_AT, f"**/*{AGENT}", f"**/*{MODE}", f"**/*{PROMPT}")
+FILES = (*TEXTS, HOOKS)
 
 EXTENSION = Extension(
     name="copilot",

@@ -10,11 +10,12 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.parts import items
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, field
-from llmdo.features.copilot import AGENT, FILES, LOOKED_AT, MODE, PROMPT
+from llmdo.features.copilot import AGENT, HOOKS, LOOKED_AT, MODE, PROMPT, TEXTS
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, UnknownNames, Where
 from llmdo.features.copilot.variants import BUILT_IN, GENERAL, apart, built_in_agents, in_editor
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
+from llmdo.foreign.events import ClientEvents
 from llmdo.foreign.files import Files
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax.document import Place
@@ -46,6 +47,15 @@ _FOR_TOOLS = frozenset(
     {"allowed-tools", "allowedTools", "allowed_tools", "disallowedTools", "permissions", "tool"}
 )
 """Keys for tools in other formats."""
+_READS = frozenset(
+    {
+        "SessionStart", "SubagentStart", "UserPromptSubmit", "sessionStart", "subagentStart", "userPromptSubmit",
+        "userPromptSubmitted",
+    }
+)  # fmt: skip
+"""The events whose hooks may add to the conversation, as the command line and VS Code write them."""
+SESSION = "main-session"
+"""The agent that a person talks to, where files of the project are about it."""
 _ITEM = re.compile(r"[^,\s\"'\[\]][^,\"'\[\]]*")
 
 
@@ -64,7 +74,7 @@ def read(tree: Tree) -> Team:
     only = {agent.name for file in readers if not file.where.cloud and (agent := file.agent(IN_EDITOR))}
     everywhere = [file for file in readers if file.where.cloud and file.where.editor] if only else []
     in_editor_by_name = {agent.name: agent for file in everywhere if (agent := file.agent(IN_EDITOR))}
-    agents = tuple(apart(tuple(in_editor(read, in_editor_by_name, only))))
+    agents = (*reader.sessions(), *apart(tuple(in_editor(read, in_editor_by_name, only))))
     return Team(
         format="copilot",
         agents=(*agents, *built_in_agents(agents)),
@@ -126,9 +136,24 @@ class _CopilotReader:
         self.files.problems.extend(text.document.problems if text else ())
         return text
 
+    def sessions(self) -> Iterator[Agent]:
+        """The session of Copilot's cloud agent and of its command line, if the project has hooks for it."""
+        documents = [document for path in self.files.named([HOOKS]) if (document := self.files.json(path))]
+        tables = [Place(document, ("hooks",), of_key=True) for document in documents]
+        if events := tuple(ClientEvents(self.files).hooks(tables, reads=_READS)):
+            yield Agent(
+                name=SESSION,
+                at=events[0].at,
+                description="The session of GitHub Copilot.",
+                grants=tuple(Tools(Where(cloud=True, editor=True), dict(self.servers())).every(events[0].at)),
+                events=events,
+                inherits=True,
+                is_callable=False,
+            )
+
     def elsewhere(self, paths: Sequence[str]) -> None:
         """Notes the files that look like Copilot's in places that it ignores."""
-        others = sorted(set(self.files.tree.find(FILES)[0]) - set(paths))
+        others = sorted(set(self.files.tree.find(TEXTS)[0]) - set(paths))
         if others:
             more = f" and {len(others) - 1} more like it lie" if len(others) > 1 else " lies"
             message = f"`{others[0]}`{more} where Copilot looks for no agents, so they were not read"
@@ -139,7 +164,9 @@ class _CopilotReader:
         """The servers that the files of the project declare for all agents."""
         for path, table in DECLARED_SERVERS:
             if document := self.files.json(path):
-                for name, (server, _) in mcp.servers_in(document, table).items():
+                known = mcp.servers_in(document, table)
+                mcp.judge(self.files, known)
+                for name, (server, _) in known.items():
                     yield name, KnownServer(server, in_cloud=False)
 
 
@@ -192,6 +219,7 @@ class _CopilotFileReader:
                 else [grant for name, place in tool_names for grant in tools.of(name, place)]
             ),
             calls=(*calls, *self._handoffs()),
+            events=tuple(ClientEvents(self.reader.files).hooks([self._place("hooks")], reads=_READS)),
             everyone=everyone,
             inherits=tool_names is None,
             is_entry=not any(header.get(key) is False for key in ("user-invocable", "user-invokable")),

@@ -12,8 +12,9 @@ from llmdo.features.cursor import AGENTS, COMMAND_LINE, EDITOR, HOOKS, SANDBOX, 
 from llmdo.features.cursor.permissions import LINES, CursorPermissions, permissions_of
 from llmdo.features.cursor.table import TABLE
 from llmdo.foreign import reading
+from llmdo.foreign.events import ClientEvents
 from llmdo.foreign.files import Files
-from llmdo.foreign.servers import servers_in
+from llmdo.foreign.servers import judge, servers_in
 from llmdo.foreign.team import MAX_NAME, Agent, Team
 from llmdo.syntax.document import Place
 
@@ -40,6 +41,8 @@ _FOR_TOOLS = frozenset({
 SESSION = "main-session"
 """The name of a project's session here."""
 EVERY_TOOL = "every tool"
+READS = frozenset({"beforeSubmitPrompt", "sessionStart", "subagentStart"})
+"""The events whose hooks add to the conversation."""
 NARROWER = "Cursor has no list of an agent's tools; `readonly: true` leaves those that read"
 MAX_DEPTH = 4  # an agent and a child of it, each over the worker that stands for every agent
 _READING = ("Read", "Search")
@@ -73,6 +76,8 @@ class _Home:
     """The files of the project that are about its session."""
     permissions: CursorPermissions
     servers: Mapping[str, tuple[Server, Place]]
+    events: tuple[Grant, ...]
+    """The hooks."""
 
     def everything(self, at: Place) -> Iterator[Grant]:
         """Every tool that no file takes away."""
@@ -100,6 +105,7 @@ class _Home:
                 header=document.data,
                 description="The session of Cursor.",
                 grants=tuple(self.everything(at)),
+                events=self.events,
                 everyone=at,
                 inherits=True,
                 is_callable=False,
@@ -115,13 +121,15 @@ def _home(files: Files) -> _Home:
     if servers:
         files.misspelt_keys(servers, {"mcpServers"})
         known = servers_in(servers, "mcpServers")
+        judge(files, known)
         for name in known:
             files.misspelt_keys(servers, SERVER_KEYS, "mcpServers", name)
     if sandbox:
         files.misspelt_keys(sandbox, SANDBOX_KEYS)
     permissions = permissions_of(files, command_line, editor, hooks)
     settings = tuple(document for document in (command_line, editor, servers, sandbox, hooks) if document)
-    return _Home(settings, permissions, known)
+    tables = [Place(hooks, ("hooks",))] if hooks else []
+    return _Home(settings, permissions, known, tuple(ClientEvents(files).hooks(tables, reads=READS)))
 
 
 def _path(tree: Tree, path: str) -> str:

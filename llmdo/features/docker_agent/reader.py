@@ -20,6 +20,7 @@ from llmdo.features.docker_agent.recognition import KEYS, lacking, may_be_team
 from llmdo.features.docker_agent.table import TABLE
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
+from llmdo.foreign.events import ClientEvents
 from llmdo.foreign.files import Files
 from llmdo.foreign.lines import RUNS, Line
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, capability_of
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from llmdo.graph.described import Server
     from llmdo.syntax.document import Document
 
+_READS = frozenset({"session_start", "turn_start", "user_prompt_submit"})
+"""The events whose hooks add to the conversation."""
 _LINES: dict[str, list[Line]] = {}
 for _line in TABLE:
     _LINES.setdefault(_line.tool.partition(".")[0], []).append(_line)
@@ -132,6 +135,7 @@ class _FileReader:
                 model=_text(table.get("model")),
                 grants=tuple(allowed_by_hooks(self.document, route, table.get("hooks"), grants, self.files)),
                 calls=calls[name],
+                events=tuple(ClientEvents(self.files).hooks([self._place(*route, "hooks")], reads=_READS)),
                 # What calls others and is called by nobody is started by a person, as `root` is.
                 is_entry=is_root or bool(calls[name] and names[name] not in called),
             )

@@ -19,7 +19,7 @@ from llmdo.features.fast_agent.card import (
     server_at,
 )
 from llmdo.foreign.files import Files
-from llmdo.foreign.servers import servers_in
+from llmdo.foreign.servers import judge, servers_in
 from llmdo.foreign.team import MAX_NAME, Team
 from llmdo.syntax.document import Place
 
@@ -126,6 +126,7 @@ class _Configurations:
 
     def _read(self, document: Document) -> _Configuration:
         servers = servers_in(document, "mcp", "servers")
+        judge(self.files, servers)
         for name, (_, at) in servers.items():
             self.files.misspelt_keys(document, SERVER_KEYS, "mcp", "servers", name)
             if isinstance(at.data, dict) and "target" in at.data:

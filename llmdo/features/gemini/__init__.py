@@ -8,6 +8,8 @@ SETTINGS = ".gemini/settings.json"
 AGENTS = ".gemini/agents/*.md"
 MANIFEST = "gemini-extension.json"
 EXTENSIONS = (MANIFEST, f"*/{MANIFEST}", f"*/*/{MANIFEST}", f".gemini/extensions/*/{MANIFEST}")
+HOOKS = "hooks/hooks.json"
+"""The hooks of an extension, in its folder."""
 POLICIES = ".gemini/policies/*.toml"
 FILES = (AGENTS, SETTINGS, *EXTENSIONS, POLICIES)
 

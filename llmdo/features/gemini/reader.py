@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import table, text
 from llmdo.base.values import replace
-from llmdo.features.gemini import AGENTS, EXTENSIONS, MANIFEST, POLICIES, SETTINGS
+from llmdo.features.gemini import AGENTS, EXTENSIONS, HOOKS, MANIFEST, POLICIES, SETTINGS
 from llmdo.features.gemini.agents import LOCAL, REMOTE, AgentFile, Home, note_trust, servers_of
+from llmdo.features.gemini.client import hook_events, settings_events
 from llmdo.features.gemini.settings import ORIGIN, GeminiRules, judge_servers, listed, rules_of, taken_away
 from llmdo.features.gemini.table import TABLE
 from llmdo.foreign.files import Files
+from llmdo.foreign.servers import judge
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
@@ -62,6 +65,7 @@ def _project(files: Files, settings: str, paths: Iterable[str]) -> Iterator[Agen
         servers = servers_of(document, "mcpServers")
         note_trust(files, servers)
         known = {name: (each.server, each.at) for name, each in servers.items()}
+        judge(files, known)
         discovers = ("tools", "discoveryCommand")
         home = Home(
             rules_of(files, document, known),
@@ -79,7 +83,7 @@ def _project(files: Files, settings: str, paths: Iterable[str]) -> Iterator[Agen
     if document and table(overrides, BROWSER).get("enabled") is True:
         agents.append(_browser(Place(document, ("agents", "overrides", BROWSER), of_key=True)))
     if document:
-        yield _session(SESSION, document, home, agents)
+        yield _session(SESSION, document, home, agents, settings_events(files, document))
     yield from agents
     if not files.tree.only:
         _note_policies(files)
@@ -98,11 +102,14 @@ def _extension(files: Files, path: str) -> Iterator[Agent]:
     servers = {
         server: replace(each, trust=None) for server, each in servers_of(document, "mcpServers").items()
     }
+    judge(files, {server: (each.server, each.at) for server, each in servers.items()})
     excluded = taken_away(listed(files.texts(document, "excludeTools"), "blocked"))
     home = Home(GeminiRules(rules=excluded), servers)
     paths = files.find([f"{folder}agents/*.md"]) if not files.tree.only else ()
     agents = list(_agents(files, home, paths, is_entry=False))
-    yield _session(excerpt(f"{SESSION} with {name}", MAX_NAME), document, home, agents)
+    hooks = files.json(f"{folder}{HOOKS}") if not files.tree.only else None
+    events = hook_events(files, [Place(hooks, ("hooks",))], folder.rstrip("/")) if hooks else ()
+    yield _session(excerpt(f"{SESSION} with {name}", MAX_NAME), document, home, agents, events)
     yield from agents
 
 
@@ -116,7 +123,9 @@ def _agents(files: Files, home: Home, paths: Iterable[str], *, is_entry: bool) -
                 yield agent
 
 
-def _session(name: str, document: Document, home: Home, agents: Iterable[Agent]) -> Agent:
+def _session(
+    name: str, document: Document, home: Home, agents: Iterable[Agent], events: Iterable[Grant]
+) -> Agent:
     """The session that a person starts: it has every tool and calls every agent."""
     at = Place(document, ())
     return Agent(
@@ -126,6 +135,7 @@ def _session(name: str, document: Document, home: Home, agents: Iterable[Agent])
         description="The session of Gemini CLI.",
         grants=tuple(home.everything(at)),
         calls=tuple(AgentCall(name=agent.name, at=agent.at) for agent in agents),
+        events=tuple(events),
         inherits=home.rules.core is None,
         but=home.rules.without,
     )

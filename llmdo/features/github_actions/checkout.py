@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, field
-from llmdo.features.github_actions.scripts import MAX_LENGTH, commands, lines_with_documents
 from llmdo.foreign.files import json_at
+from llmdo.foreign.scripts import MAX_LENGTH, commands, lines_with_documents
 from llmdo.syntax.document import Document
 
 if TYPE_CHECKING:

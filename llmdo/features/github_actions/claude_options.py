@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table
 from llmdo.base.values import dataclass, field
-from llmdo.features.github_actions.scripts import EXPRESSION
+from llmdo.foreign.scripts import EXPRESSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

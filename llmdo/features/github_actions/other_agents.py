@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from llmdo.base.parts import items, table, texts
 from llmdo.base.values import dataclass, replace
 from llmdo.features.gemini import SETTINGS
-from llmdo.features.github_actions.scripts import EXPRESSION
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
@@ -28,6 +27,7 @@ from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
 from llmdo.foreign.files import Files
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
+from llmdo.foreign.scripts import EXPRESSION
 from llmdo.foreign.team import capability_of
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED

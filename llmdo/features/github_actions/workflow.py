@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, replace
 from llmdo.features.github_actions.conditions import guarded, narrowed
-from llmdo.features.github_actions.scripts import commands
 from llmdo.foreign.lines import WRITTEN_BY_STRANGERS
+from llmdo.foreign.scripts import commands
 from llmdo.graph.start import Start
 from llmdo.syntax.document import Place
 

@@ -11,11 +11,10 @@ from llmdo.base.values import dataclass, replace
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.features.importing.plan import Plan, plan_of
 from llmdo.features.importing.stubs import MODULE
-from llmdo.foreign.building import graph_of
+from llmdo.foreign import foreign_of
 from llmdo.foreign.team import Remark
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME
-from llmdo.reach import Analysis
 from llmdo.render.findings import concise
 from llmdo.scaffold import files
 from llmdo.workspace import project as projects
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
     from llmdo.foreign.team import Agent, Grant
-    from llmdo.reach import Row
+    from llmdo.reach import Analysis, Row
     from llmdo.workspace.project import Project
 
 _NET = Capability("net")
@@ -41,8 +40,22 @@ def without_hosts(project: Foreign) -> Foreign:
         return project
     agents = tuple(replace(agent, grants=tuple(map(_without_hosts, agent.grants))) for agent in team.agents)
     team = replace(team, agents=agents, remarks=(*team.remarks, *remarks))
-    graph = graph_of(team)
-    return replace(project, team=team, graph=graph, analysis=Analysis(graph))
+    return foreign_of(project.root, team, project.teams)
+
+
+def without_events(project: Foreign) -> Foreign:
+    """The project as if its clients ran nothing by themselves, with a remark for each thing that they do run."""
+    team = project.team
+    events = [event for agent in team.agents for event in agent.events]
+    if not events:
+        return project
+    remarks = (
+        Remark(event.at.location, f"`{event.toolset}` is not carried over: `{event.tool}`")
+        for event in events
+    )
+    agents = tuple(replace(agent, events=()) for agent in team.agents)
+    team = replace(team, agents=agents, remarks=(*team.remarks, *dict.fromkeys(remarks)))
+    return foreign_of(project.root, team, project.teams)
 
 
 def _remarks(agent: Agent) -> Iterator[Remark]:
@@ -91,7 +104,7 @@ def import_project(original: Foreign, target: Path) -> Imported:
         raise LlmdoError(f"`{target}` is not an empty folder", hint="`--to DIR` names a new one", exit_code=1)
     if not original.team.agents:
         raise LlmdoError(f"there is no agent of {original.team.format} to import", exit_code=1)
-    original = without_hosts(original)
+    original = without_hosts(without_events(original))
     plan = plan_of(original)
     for path, text in sorted(plan.files.items()):
         files.write(target, path, text.encode())

@@ -44,6 +44,7 @@ def _agents(files: Files, document: Document) -> Iterator[Agent]:
         files.problems.append(finding("LDO152", document.source.location(), message))
         return
     known = servers.servers_in(document, key)
+    servers.judge(files, known)
     yield Agent(
         name=document.source.path,
         at=Place(document, (key,), of_key=True),

@@ -106,6 +106,7 @@ class _OpencodeProject:
         known: dict[str, tuple[Server, Place]] = {}
         for document in self.documents:
             known.update(servers.servers_in(document, "mcp"))
+        servers.judge(self.files, known)
         callable_ = [
             name for name, declaration in self.declared if declaration.table.get("mode") != "primary"
         ]

@@ -9,8 +9,8 @@ import pytest
 
 from llmdo import foreign
 from llmdo.features.github_actions.conditions import narrowed
-from llmdo.features.github_actions.scripts import commands
 from llmdo.foreign import summary
+from llmdo.foreign.scripts import commands
 
 if TYPE_CHECKING:
     from llmdo.features.github_actions.conditions import Starters

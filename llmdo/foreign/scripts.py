@@ -1,13 +1,18 @@
-"""The commands of a shell script, as far as they can be told from its text."""
+"""The commands of a shell script, the hosts that they connect to, and whether it runs what it downloads.
+
+All as far as its text tells.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect
+from itertools import pairwise
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 MAX_LENGTH = 100_000  # characters: more is no script that somebody wrote into a workflow
 MAX_NESTING = 20
@@ -26,6 +31,29 @@ _HARNESS = re.compile(r"_harness\.c?js$")
 """A script of gh-aw that runs the program after it."""
 _TIME = re.compile(r"[\d.]+[smhd]?")
 
+_DOWNLOADERS = frozenset(
+    {"aria2c", "curl", "http", "https", "invoke-restmethod", "invoke-webrequest", "irm", "iwr", "wget", "xh"}
+)
+_CONNECTING = frozenset(
+    {"ftp", "gh", "nc", "ncat", "netcat", "rsync", "scp", "sftp", "socat", "ssh", "telnet"}
+)
+"""Programs that connect to a host which no address in their arguments names."""
+_OVER_THE_NETWORK = frozenset({"clone", "fetch", "ls-remote", "pull", "push"})
+"""Commands of git."""
+_EVALUATING = frozenset({"iex", "invoke-expression"})
+_INTERPRETERS = _SHELLS | _EVALUATING | {
+    ".", "ash", "bun", "dash", "deno", "fish", "ksh", "node", "perl", "php", "powershell",
+    "pwsh", "python", "ruby", "source",
+}  # fmt: skip
+_SAVES = frozenset({"-O", "-o", "--output", "--output-document", "-outfile"})
+_SUBSTITUTED = re.compile(
+    r"""\b(?:eval|source|(?:ba|da|k|z)?sh|python3?|node|perl|ruby)\s[^|;&\n]{0,80}?(?:<\(|`)\s*(?:curl|wget)\b
+    |\b(?:iex|invoke-expression)\b[^|;&\n]{0,200}?\b(?:downloadstring|irm|iwr|invoke-(?:restmethod|webrequest))\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_REDIRECTED = re.compile(r"\b(?:curl|wget)\b[^|;&\n]{0,300}?(?<![<>&])>\s{0,4}([\w./-]{1,200})")
+_HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9])?|\[?[0-9a-f:.]{2,45}\]?")
+
 
 def commands(script: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
     """The commands, each from its program on: prefixes such as `timeout 600` are left out."""
@@ -34,6 +62,63 @@ def commands(script: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
     scanner.script()
     for words in scanner.commands:
         yield from _from_program(words, depth)
+
+
+def host_of(address: str) -> str | None:
+    """The host of an address; None if the text does not say it."""
+    try:
+        host = urlsplit(address if "://" in address else f"//{address}").hostname or ""
+    except ValueError:
+        return None
+    return host if _HOST.fullmatch(host) else None
+
+
+def hosts(script: str) -> Iterator[str | None]:
+    """The hosts that commands connect to; None for one that the text does not say."""
+    for words in commands(script):
+        program = _name(words[0])
+        if program in _DOWNLOADERS:
+            addresses = [word for word in words[1:] if "://" in word]
+            yield from map(host_of, addresses or [""])
+        elif program in _CONNECTING or (program == "git" and not _OVER_THE_NETWORK.isdisjoint(words[1:])):
+            yield None
+
+
+def runs_downloads(script: str, depth: int = 0) -> bool:
+    """Whether the script runs a program that it has just downloaded."""
+    text = _without_documents(script[:MAX_LENGTH]).replace("\\\n", " ")
+    scanner = _ScriptScanner(text)
+    scanner.script()
+    is_fed = was_download = False
+    saved = set(_spelt(_REDIRECTED.findall(text)))
+    for words, is_piped in zip(scanner.commands, scanner.piped, strict=True):
+        is_shell = _name(words[0]) in _SHELLS and "-c" in words[:-1]
+        if is_shell and depth < MAX_NESTING and runs_downloads(words[words.index("-c") + 1], depth + 1):
+            return True
+        program, *rest = next(_from_program(words, depth), ("",))
+        name = _name(program)
+        is_fed = is_fed and is_piped
+        if (is_fed and name in _INTERPRETERS) or (was_download and program.startswith(EXPRESSION)):
+            return True
+        if program in saved or (name in _INTERPRETERS and not saved.isdisjoint(rest)):
+            return True
+        was_download = name in _DOWNLOADERS
+        is_fed = is_fed or was_download
+        if was_download:
+            saved.update(_spelt(each for option, each in pairwise(rest) if option.lower() in _SAVES))
+    names = {_name(words[0]) for words in scanner.commands}
+    return not names.isdisjoint(_DOWNLOADERS | _EVALUATING) and bool(_SUBSTITUTED.search(text))
+
+
+def _spelt(files: Iterable[str]) -> Iterator[str]:
+    """Files as commands may name them."""
+    for file in files:
+        yield from (file.removeprefix("./"), f"./{file.removeprefix('./')}")
+
+
+def _name(program: str) -> str:
+    """The name of a program, without its folder, its version and the ending that Windows gives it."""
+    return program.rpartition("/")[2].lower().removesuffix(".exe").rstrip("0123456789.") or program
 
 
 def _without_documents(script: str) -> str:
@@ -85,6 +170,8 @@ class _ScriptScanner:
 
     def __init__(self, text: str) -> None:
         self.commands: list[list[str]] = []
+        self.piped: list[bool] = []
+        """Whether each command reads what the one before it prints."""
         self._text = text
         self._at = 0
 
@@ -93,6 +180,7 @@ class _ScriptScanner:
         words: list[str] = []
         word: list[str] | None = None
         skips = False
+        joint = ""
         while self._at < len(self._text):
             character = self._text[self._at]
             if character == end:
@@ -104,15 +192,21 @@ class _ScriptScanner:
                     word, skips = None, False
                 skips = self._between(character, words) or (skips and character in " \t\r")
                 if character in "\n;|&`":
-                    words = []
+                    self._add(words, joint)
+                    words, joint = [], character if words else joint + character.strip()
                 continue
             word = [] if word is None else word
             word.append(self._piece(character, depth))
         if word is not None and not skips:
             words.append("".join(word))
         self._at += 1
+        self._add(words, joint)
+
+    def _add(self, words: list[str], joint: str) -> None:
+        """Adds a command, if there is one, after the signs that part it from the one before."""
         if words:
             self.commands.append(words)
+            self.piped.append(joint in ("|", "|&"))
 
     def _between(self, character: str, words: list[str]) -> bool:
         """Reads the text between words; whether the next word is the file of a redirection."""
@@ -127,8 +221,6 @@ class _ScriptScanner:
             if words and words[-1] in ("1", "2"):
                 words.pop()
             return True
-        if character in "\n;|&`" and words:
-            self.commands.append([*words])
         return False
 
     def _piece(self, character: str, depth: int) -> str:

@@ -1,0 +1,82 @@
+"""What Claude Code runs by itself, and where it sends the conversation, by its settings and by hooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.parts import table, text
+from llmdo.features.claude.rules import COMMAND_KEYS
+from llmdo.foreign.events import ClientEvents
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from llmdo.foreign.files import Files
+    from llmdo.foreign.team import Grant
+    from llmdo.graph.described import Server
+    from llmdo.syntax.document import Document
+
+READS = frozenset({"SessionStart", "Setup", "SubagentStart", "UserPromptExpansion", "UserPromptSubmit"})
+"""The events whose hooks add what they print to the conversation."""
+
+_HELPERS = (
+    "apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper", "proxyAuthHelper",
+)  # fmt: skip
+"""Settings that are a command."""
+_DRAWING = ("statusLine", "subagentStatusLine")
+"""Settings with a command that are switched off together with hooks."""
+_SUGGESTS = "fileSuggestion"
+_PREFIX = "CLAUDE_CODE_SHELL_PREFIX"
+"""The variable with a program that is given every command."""
+_ADDRESSES = (
+    "ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_BEDROCK_MANTLE_BASE_URL",
+    "ANTHROPIC_FOUNDRY_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL",
+)  # fmt: skip
+"""The variables with the address of the model."""
+_OWN = ("amazonaws.com", "anthropic.com", "azure.com", "claude.com", "googleapis.com")
+"""Hosts of those who offer its models."""
+
+
+def settings_events(files: Files, documents: Sequence[Document], *, no_hooks: bool) -> Iterator[Grant]:
+    """What settings make it run, without hooks; of a setting in several files the last counts."""
+    client = ClientEvents(files)
+    for key in _HELPERS:
+        if at := _last(documents, key):
+            yield client.command(key, text(at.data), at)
+    for key in (_SUGGESTS, *(() if no_hooks else _DRAWING)):
+        if at := _last(documents, key, "command"):
+            yield client.command(key, text(at.data), at)
+    if at := _last(documents, "env", _PREFIX):
+        yield client.command(f"env {_PREFIX}", text(at.data), at)
+    for key in _ADDRESSES:
+        if at := _last(documents, "env", key):
+            yield client.address(f"env {key}", text(at.data), at, own=_OWN)
+
+
+def _last(documents: Sequence[Document], *route: str) -> Place | None:
+    """The last place with a text at `route`."""
+    places = (Place(document, route) for document in reversed(documents))
+    return next((at for at in places if text(at.data).strip()), None)
+
+
+def hook_events(files: Files, tables: Iterable[Place], root: str = "") -> Iterator[Grant]:
+    """The hooks in tables; `root` is the folder of their plugin."""
+    yield from ClientEvents(files, root).hooks(tables, reads=READS)
+
+
+def command_events(files: Files, paths: Iterable[str]) -> Iterator[Grant]:
+    """The hooks that run while a command or a skill does."""
+    for path in paths:
+        source = files.source(path)
+        header = files.header(path, COMMAND_KEYS) if source and "hooks:" in source.text else None
+        if header and table(header.document.data, "hooks"):
+            yield from hook_events(files, [Place(header.document, ("hooks",))])
+
+
+def server_events(files: Files, servers: Mapping[str, tuple[Server, Place]]) -> Iterator[Grant]:
+    """The commands that print the headers for servers."""
+    for name, (_, at) in servers.items():
+        place = Place(at.document, (*at.route, "headersHelper"))
+        if text(place.data).strip():
+            yield ClientEvents(files).command(f"headersHelper of {name}", text(place.data), place)

@@ -1,0 +1,246 @@
+"""Programs that a client runs at an event, and hosts that it connects to, whatever the model chooses.
+
+A command that is fixed is `proc.exec`, with the hosts that its text names; what it prints may go into the conversation.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base import digest
+from llmdo.base.credentials import secrets_in
+from llmdo.base.diagnostic import excerpt
+from llmdo.base.parts import items, table, text, texts
+from llmdo.base.values import dataclass
+from llmdo.foreign import scripts
+from llmdo.foreign.lines import RUNS_OWN
+from llmdo.foreign.team import Grant
+from llmdo.policy.authority import Capability
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from llmdo.foreign.files import Files
+    from llmdo.syntax.document import Route
+
+MANY = 100  # words of one command: nobody names more scripts in it
+MAX_SHOWN = 160  # characters of a command in a path
+MAX_COMMAND = 20_000  # characters: more is no command that somebody wrote into a file of settings
+
+COMMANDS = ("command", "bash", "powershell", "linux", "osx", "windows", "commandWindows", "command_windows")
+"""The keys of a hook under which clients have its command, for any system or for one."""
+
+UNTRUSTED = Capability("data.untrusted")
+CONNECTS = "net.connect"
+RUNS = tuple(map(Capability, RUNS_OWN))
+
+_VARIABLE = re.compile(r"\$\{?(?:[A-Z]+_(?P<which>PROJECT_DIR|PLUGIN_ROOT)|extensionPath)\}?/?")
+_TOP = re.compile(r"\$\(git rev-parse --show-toplevel\)/?")
+_WORD = re.compile(r"[^\s\"'`;|&<>()]+")
+_SCRIPT = re.compile(r".*\.(?:bash|cjs|js|mjs|ps1|py|rb|sh|ts|zsh)")
+_OF_A_SHELL = (".bash", ".sh", ".zsh")
+_FETCHES = re.compile(
+    r"\b(?:aiohttp|axios|curl|httpx|invoke-(?:restmethod|webrequest)|irm|iwr|npx|requests|socket|urllib|urlopen|uvx|wget)\b"
+    r"|\bfetch\(|\bgh (?:api|issue|pr|run)\b|\bgit (?:clone|fetch|pull)\b",
+    re.IGNORECASE,
+)
+HARMLESS = frozenset(
+    {
+        "[", "[[", ":", "afplay", "awk", "cat", "cd", "cut", "date", "do", "done", "echo", "elif", "else", "esac",
+        "exit", "false", "fi", "for", "grep", "head", "if", "jq", "mkdir", "notify-send", "osascript", "printf", "read",
+        "say", "sed", "sleep", "sort", "tail", "tee", "test", "then", "touch", "tr", "true", "while",
+    }
+)  # fmt: skip
+"""Programs that answer nothing of their own."""
+_STEP = re.compile(r"[;|&\n]+|\$\(")
+_LOCAL = HARMLESS | {
+    "add-content", "basename", "dirname", "export", "find", "get-content", "get-date", "git", "hostname", "local", "ls",
+    "pwd", "set", "shift", "uname", "uniq", "wc", "whoami", "write-host", "write-output",
+}  # fmt: skip
+"""Programs that print what is in the project, or about the machine."""
+_INLINE = frozenset({"-c", "-e"})
+"""Options of interpreters whose value is the script itself."""
+_OUTSIDE = ("/", "~", "..")
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One command of a table of hooks, or one address that it calls."""
+
+    event: str
+    matcher: str
+    command: str
+    at: Place
+    is_address: bool = False
+    called: str = ""
+    """Its own name, by which some clients switch it off."""
+
+    @property
+    def name(self) -> str:
+        """The name of its toolset in paths."""
+        return f"hook {excerpt(self.event, MAX_SHOWN)}"
+
+
+def hooks_in(place: Place) -> Iterator[Hook]:
+    """The hooks in the table at a place: by event a list of handlers, or of groups of them with a matcher."""
+    for event, groups in table(place.data).items():
+        for number, group in enumerate(items(groups)):
+            route: Route = (*place.route, event, number)
+            nested = table(group).get("hooks")
+            handlers = enumerate(items(nested)) if isinstance(nested, list) else ((None, group),)
+            for index, handler in handlers:
+                within = route if index is None else (*route, "hooks", index)
+                matcher, called = text(table(group).get("matcher")), text(table(handler).get("name"))
+                for command, key, is_address in _commands(table(handler)):
+                    at = Place(place.document, (*within, key))
+                    yield Hook(event, matcher, command, at, is_address, called)
+
+
+def _commands(handler: Mapping[str, object]) -> Iterator[tuple[str, str, bool]]:
+    """The commands of a handler, each with its key: of several systems, each counts."""
+    if handler.get("type") == "http":
+        yield text(handler.get("url")), "url", True
+        return
+    for key in COMMANDS:
+        value = handler.get(key)
+        words = [value] if isinstance(value, str) else [*texts(value)]
+        if words and words[0]:
+            yield " ".join([*words, *texts(handler.get("args"))]), key, False
+
+
+@dataclass(frozen=True, slots=True)
+class ClientEvents:
+    """The grants for what one client runs by itself."""
+
+    files: Files
+    root: str = ""
+    """The folder of the plugin that commands are of; empty for the project."""
+
+    def hooks(
+        self, tables: Iterable[Place], *, reads: Collection[str], off: Collection[str] = ()
+    ) -> Iterator[Grant]:
+        """Those of tables of hooks; what hooks of the events `reads` print goes into the conversation.
+
+        `off` are the names and the commands of hooks that are switched off.
+        """
+        for place in tables:
+            for hook in hooks_in(place):
+                if hook.called in off or hook.command in off:
+                    continue
+                is_read = hook.event in reads
+                if hook.is_address:
+                    yield self._grant(
+                        hook.name, hook.command, hook.at, self._called(hook.command, is_read=is_read)
+                    )
+                else:
+                    yield self.command(
+                        hook.name, hook.command, hook.at, is_read=is_read, matcher=hook.matcher
+                    )
+
+    def command(
+        self, name: str, command: str, at: Place, *, is_read: bool = False, matcher: str = ""
+    ) -> Grant:
+        """A command that is run at the event `name`; `is_read` if what it prints goes into the conversation."""
+        command = command[:MAX_COMMAND]
+        own = dict(project_scripts(self.files, command, self.root))
+        shells = [command, *(script for path, script in own.items() if path.endswith(_OF_A_SHELL))]
+        hosts = {host for script in shells for host in scripts.hosts(script)}
+        if any(map(scripts.runs_downloads, shells)):
+            message = (
+                f"`{name}` downloads a program and runs it, whatever that is by then: `{_shown(command)}`"
+            )
+            hint = "keep the program in the project, where a change of it is reviewed"
+            self.files.note("LDO555", at, message, hint)
+        raised = {*RUNS, *_connecting(hosts)}
+        if is_read and (hosts or not _is_known(command, own)):
+            raised.add(UNTRUSTED)
+        return self._grant(name, f"{matcher}: {command}" if matcher else command, at, raised)
+
+    def address(self, name: str, address: str, at: Place, *, own: Collection[str]) -> Grant:
+        """An address to which a client sends all of the conversation; those of hosts in `own` are its maker's."""
+        host = scripts.host_of(address)
+        if host is None or not (_is_local(host) or any(f".{host}".endswith(f".{each}") for each in own)):
+            message = f"all that the model reads and writes goes to `{_shown(host or address)}`, by `{name}`"
+            hint = "leave the address to each person's own settings"
+            self.files.note("LDO555", at, message, hint)
+        return self.receiver(name, address, at)
+
+    def receiver(self, name: str, address: str, at: Place) -> Grant:
+        """An address to which a client sends something else, or may send."""
+        return self._grant(
+            name, scripts.host_of(address) or address, at, _connecting([scripts.host_of(address)])
+        )
+
+    def _called(self, address: str, *, is_read: bool) -> set[Capability]:
+        raised = {*_connecting([scripts.host_of(address)])}
+        return {*raised, UNTRUSTED} if is_read else raised
+
+    def _grant(self, name: str, command: str, at: Place, raised: Iterable[Capability]) -> Grant:
+        raised = {*raised}
+        return Grant(
+            toolset=name,
+            tool=_shown(command),
+            capabilities=tuple(sorted(raised, key=str)),
+            decision="allowed",
+            origin=f"{at.document.source.path}: {name}",
+            at=at,
+            rule_at=at,
+            is_open=any(each in RUNS for each in raised),
+        )
+
+
+def _connecting(hosts: Iterable[str | None]) -> Iterator[Capability]:
+    hosts = {*hosts}
+    yield from (Capability(CONNECTS, host) for host in ({None} if None in hosts else hosts))
+
+
+def _shown(command: str) -> str:
+    """A command in one line without secrets; a long one is told from others by the digest of the whole."""
+    line = " ".join(command.split())
+    short = line[: 2 * MAX_SHOWN]
+    for secret in reversed(secrets_in(short)):
+        short = f"{short[: secret.start]}…{short[secret.end :]}"
+    if len(line) <= MAX_SHOWN:
+        return excerpt(short, MAX_SHOWN)
+    return f"{excerpt(short, MAX_SHOWN)} ({digest.of_text(line).removeprefix('sha256:')[:8]})"
+
+
+def _is_local(host: str) -> bool:
+    return host.startswith("127.") or host == "::1" or f".{host}".endswith((".local", ".localhost"))
+
+
+def project_scripts(files: Files, command: str, root: str = "") -> Iterator[tuple[str, str]]:
+    """The project's own scripts that a command names, each with its text; `root` is the folder of its plugin."""
+    prefix = f"{root}/" if root else ""
+    plain = _TOP.sub("", command.replace('"', ""))
+    plain = _VARIABLE.sub(lambda variable: "" if variable["which"] == "PROJECT_DIR" else prefix, plain)
+    for word in list(dict.fromkeys(_WORD.findall(plain)))[:MANY]:
+        path = posixpath.normpath(word)
+        if _SCRIPT.fullmatch(word) and not path.startswith(("/", "..", "~", "$")):
+            read = files.tree.read(path)  # what of a command is no script is not noted as missing
+            if read and not read[1] and (script := files.source(path)):
+                yield path, script.text
+
+
+def is_harmless(command: str) -> bool:
+    """Whether a command runs only programs that answer nothing of their own."""
+    steps = (_WORD.findall(step) for step in _STEP.split(command))
+    programs = (next((word for word in words if "=" not in word), ":") for words in steps)
+    return all(program in HARMLESS or program.isdigit() for program in programs)
+
+
+def _is_known(command: str, own: Mapping[str, str]) -> bool:
+    """Whether what a command prints is certainly of the project: by known programs, or scripts without a network."""
+    if any(map(_FETCHES.search, own.values())):
+        return False
+    names = {posixpath.basename(path) for path in own}
+    for program, *rest in scripts.commands(command):
+        is_own = any(posixpath.basename(word) in names for word in (program, *rest))
+        is_local = program.lower() in _LOCAL and not any(word.startswith(_OUTSIDE) for word in rest)
+        is_inline = not _INLINE.isdisjoint(rest) and not any(map(_FETCHES.search, rest))
+        if not (is_own or is_local or is_inline):
+            return False
+    return True

