@@ -9,8 +9,8 @@ import pytest
 
 from llmdo import foreign
 from llmdo.features.github_actions.conditions import open_to_strangers, passing
-from llmdo.foreign.scripts import commands
 from llmdo.foreign import summary
+from llmdo.foreign.scripts import commands
 
 if TYPE_CHECKING:
     from llmdo.foreign.team import Agent
