@@ -38,7 +38,7 @@ DELEGATED = frozenset({"LDO550", "LDO552"})
 """The codes of findings that share a cause although another agent is called on the way."""
 
 _GRAVEST = ("LDO551", "LDO552", "LDO554", "LDO550", "LDO553")
-_BY_CLIENTS = "LDO555"
+_BY_CLIENTS = "LDO557"
 """Nobody has to talk an agent into it, so it comes before all that agents can do."""
 _OTHERS = ("LDO151", "LDO250", "LDO251", "LDO350", "LDO150", "LDO351")
 _NUMBERED = re.compile(r"(?<=[^ ]) \(\d+\)(?=`| => )")
