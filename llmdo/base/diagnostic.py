@@ -100,7 +100,7 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO552": ("foreign-private-data-way-out", "warning"),
     "LDO553": ("foreign-loose-rule", "warning"),
     "LDO554": ("foreign-unasked", "warning"),
-    "LDO555": ("foreign-client-runs", "warning"),
+    "LDO557": ("foreign-client-runs", "warning"),
 }
 """Every code, its name and its severity. A code never changes its meaning and is never used again."""
 

@@ -153,7 +153,7 @@ class ClientEvents:
                 f"`{name}` downloads a program and runs it, whatever that is by then: `{_shown(command)}`"
             )
             hint = "keep the program in the project, where a change of it is reviewed"
-            self.files.note("LDO555", at, message, hint)
+            self.files.note("LDO557", at, message, hint)
         raised = {*RUNS, *_connecting(hosts)}
         if is_read and (hosts or not _is_known(command, own)):
             raised.add(UNTRUSTED)
@@ -165,7 +165,7 @@ class ClientEvents:
         if host is None or not (_is_local(host) or any(f".{host}".endswith(f".{each}") for each in own)):
             message = f"all that the model reads and writes goes to `{_shown(host or address)}`, by `{name}`"
             hint = "leave the address to each person's own settings"
-            self.files.note("LDO555", at, message, hint)
+            self.files.note("LDO557", at, message, hint)
         return self.receiver(name, address, at)
 
     def receiver(self, name: str, address: str, at: Place) -> Grant:

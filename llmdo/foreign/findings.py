@@ -311,7 +311,7 @@ def foreign_client_runs(project: Foreign) -> Iterator[Diagnostic]:
 
         {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "scripts/x.sh"}]}]}}
     """
-    yield from _with_code(project, "LDO555")
+    yield from _with_code(project, "LDO557")
 
 
 ALL: tuple[Check, ...] = (
@@ -336,7 +336,7 @@ ALL: tuple[Check, ...] = (
 
 def check(project: Foreign) -> tuple[Diagnostic, ...]:
     """Every finding about `project`, in order of place: those of reading it, and those of `ALL`."""
-    codes = {"LDO150", "LDO151", "LDO152", "LDO153", "LDO154", "LDO250", "LDO553", "LDO554", "LDO555"}
+    codes = {"LDO150", "LDO151", "LDO152", "LDO153", "LDO154", "LDO250", "LDO553", "LDO554", "LDO557"}
     findings = {problem for problem in project.team.problems if problem.code not in codes}
     for each in ALL:
         findings.update(_few(each(project)))

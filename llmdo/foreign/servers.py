@@ -46,7 +46,7 @@ def judge(files: Files, servers: Mapping[str, tuple[Server, Place]]) -> None:
         if runs_downloads(command):
             message = f"the MCP server `{excerpt(name)}` is a program that is downloaded and run: `{excerpt(command)}`"
             hint = "install the server, or keep it in the project, where a change of it is reviewed"
-            files.note("LDO555", at, message, hint)
+            files.note("LDO557", at, message, hint)
 
 
 def server_of(table: object) -> Server:

@@ -38,6 +38,8 @@ DELEGATED = frozenset({"LDO550", "LDO552"})
 """The codes of findings that share a cause although another agent is called on the way."""
 
 _GRAVEST = ("LDO551", "LDO552", "LDO554", "LDO550", "LDO553")
+_BY_CLIENTS = "LDO557"
+"""Nobody has to talk an agent into it, so it comes before all that agents can do."""
 _OTHERS = ("LDO151", "LDO250", "LDO251", "LDO350", "LDO150", "LDO351")
 _NUMBERED = re.compile(r"(?<=[^ ]) \(\d+\)(?=`| => )")
 """The number that tells toolsets of one name apart; people take them for the same."""
@@ -106,7 +108,9 @@ class Cause:
     def rank(self) -> tuple[int, bool, int, tuple[str, int, int, str, str]]:
         """A sort key, gravest first: unasked before asked, then startable by strangers, then the greater number."""
         code = self.first.code
-        if code in _GRAVEST:
+        if code == _BY_CLIENTS:
+            group = 0
+        elif code in _GRAVEST:
             # Whoever has every tool has those to leak with: what holds for more agents comes first.
             group = len(_GRAVEST) * self.first.gated + (_GRAVEST.index(code) or 1)
         else:
@@ -231,6 +235,11 @@ def _statements(
         yield f"{_of(sending, every, 'can')} be started by a stranger and send private data without a question"
         if sending == numbers["LDO552", False]:
             numbers["LDO552", False] = 0  # they were just spoken of
+    if number := numbers[_BY_CLIENTS, False]:
+        is_calm = False
+        verb = "makes" if number == 1 else "make"
+        what = "run what it downloads, or send all to a stranger's host"
+        yield f"{_counted(number, 'place')} in these files {verb} a client {what}"
     for gated in (False, True):
         for statement in (
             *_of_reach(numbers, every, gated=gated),
