@@ -121,3 +121,16 @@ def test_what_githubs_server_returns_depends_on_its_level(tmp_path: Path, level:
 
 def test_a_lock_of_more_than_64_kilobytes_is_read(tmp_path: Path) -> None:
     assert set(agents(tmp_path, more="# and more\n" * 10_000)) == {"a.lock/agent", "a.lock/detection"}
+
+
+def test_servers_run_outside_the_firewall(tmp_path: Path) -> None:
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/a.yml").write_text(
+        "on: push\njobs:\n  a:\n    steps:\n      - run: |\n"
+        "          awf --allow-domains github.com -- claude -p x --allowedTools mcp__d WebFetch \\\n"
+        '            --mcp-config \'{"mcpServers": {"d": {"url": "https://d.example"}}}\'\n'
+    )
+    (agent,) = foreign.read("github-actions", tmp_path).team.agents
+    (server,) = [grant for grant in agent.grants if grant.server]
+    assert "net.connect" in map(str, server.capabilities)
+    assert "net.connect" not in raised(agent)

@@ -357,3 +357,21 @@ def test_whoever_causes_a_run_starts_the_workflow_after_it(
 def test_older_releases_look_at_nobodys_rights_after_a_run(tmp_path: Path, version: str, by: str) -> None:
     step = f"uses: anthropics/claude-code-action@{version}"
     assert started(tmp_path, "pull_request", step) == [("workflow_run", by)]
+
+
+@pytest.mark.parametrize(
+    ("more", "by"),
+    [
+        ("", "those who may write"),
+        ("    if: always()\n", "anyone"),
+        ("    if: always() && needs.gate.result == 'success'\n", "those who may write"),
+        ("    if: always() && needs.gate.result != 'skipped'\n", "those who may write"),
+        ("    if: always()\n    environment: production\n", "perhaps anyone"),
+    ],
+)
+def test_a_job_is_behind_the_checks_of_those_that_it_needs(tmp_path: Path, more: str, by: str) -> None:
+    head = f"on: issues\njobs:\n  gate:\n    if: {ASSOCIATION}\n    steps: []\n  b:\n    needs: gate\n{more}"
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/a.yml").write_text(f"{head}    steps:\n      - run: claude -p x\n")
+    (agent,) = foreign.read("github-actions", tmp_path).team.agents
+    assert [(start.event, start.by) for start in agent.starts] == [("issues", by)]
