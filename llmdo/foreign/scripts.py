@@ -27,7 +27,7 @@ _KEYWORDS = frozenset(
 _LAUNCHERS = frozenset({"bunx", "npx", "pnpx", "sudo", "timeout", "uvx", "xargs"})
 _SHELLS = frozenset({"bash", "sh", "zsh"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
-_HARNESS = re.compile(r"_harness\.c?js$")
+_HARNESS = re.compile(r"_(?:driver|harness)\.c?js$")
 """A script of gh-aw that runs the program after it."""
 _TIME = re.compile(r"[\d.]+[smhd]?")
 

@@ -15,10 +15,12 @@ from llmdo.features.claude.table import TABLE
 from llmdo.features.github_actions.checkout import document_of
 from llmdo.features.github_actions.claude_options import (
     BYPASSES,
+    CHECKS_RUNS_SINCE,
     OF_V0,
     TOOL,
     claude_options,
     is_before_v1,
+    is_since,
     is_v1,
     unknown_inputs,
 )
@@ -123,6 +125,11 @@ def starters_of_action(site: Site) -> Starter:
         return "anyone"
     # Any GitHub App is that of anyone, where it may write at all.
     return "perhaps anyone" if bots and "*" in bots[0].split(",") else "those who may write"
+
+
+def is_unchecked_after_a_run(site: Site) -> bool:
+    """Whether the action looks at nobody's rights where it is started by another workflow's run."""
+    return site.run.program == "claude-code-action" and not is_since(site, CHECKS_RUNS_SINCE)
 
 
 def _settings(site: Site, tree: Checkout, options: ClaudeOptions) -> ClaudeSettings:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
+CHECKS_RUNS_SINCE = (1, 0, 185)
+"""The release of the action from which on it looks at the rights of who started the run before its own."""
 AUTO_SINCE = (1, 0, 273)
 """The release of the action from which on a second model decides if no rule allows."""
 OF_V0 = {
@@ -99,7 +101,7 @@ def _from_action(options: ClaudeOptions, site: Site) -> None:
         mode = (site.input("mode") or ("tag", at))[0]
         options.allowed += [(tool, at) for tool in (_V0_TAG if mode != "agent" else _V0_AGENT)]
         return
-    options.rest = "needs_approval" if _is_auto(site) else "blocked"
+    options.rest = "needs_approval" if is_since(site, AUTO_SINCE) else "blocked"
     tracks = (site.input("track_progress") or ("false", at))[0] == "true"
     if prompt is None or tracks:
         by_api = (site.input("use_commit_signing") or ("false", at))[0] == "true" and not site.input(
@@ -208,7 +210,7 @@ def _version(site: Site) -> str:
     return named[1] if named else version
 
 
-def _is_auto(site: Site) -> bool:
-    """Whether its release decides by a second model."""
+def is_since(site: Site, first: tuple[int, int, int]) -> bool:
+    """Whether the release of the action is `first` or a later one, as an unknown one is taken to be."""
     release = _RELEASE.match(_version(site))
-    return release is None or tuple(map(int, release.groups())) >= AUTO_SINCE
+    return not is_before_v1(site) and (release is None or tuple(map(int, release.groups())) >= first)

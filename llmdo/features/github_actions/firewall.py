@@ -48,12 +48,16 @@ _ALLOWED = re.compile(
 )
 _HIDDEN = re.compile(r"--exclude-env[= ]+(\w+)")
 _HOST = re.compile(r"(?:https?://)?(?:\*?\.)?(?P<host>[A-Za-z0-9][\w-]*(?:\.[\w-]+)*)(?::\d+)?")
+_EXPRESSION = re.compile(r"\$\{\{.*?\}\}")
 _SERVERS = re.compile(r"\"mcpServers\"\s*:\s*(?=\{)")
 _OUTPUTS = re.compile(r"safeoutputs/config\.json[^\n]*\n\s*(?=\{)")
 _ABOUT_THE_RUN = frozenset(
     {"create_report_incomplete_issue", "missing_data", "missing_tool", "noop", "report_incomplete"}
 )
 """Safe outputs of every workflow, which a reader of the run sees."""
+_PROXY = "start_cli_proxy"
+"""The program behind which `gh` reads GitHub in the place of a server."""
+_LEVEL = re.compile(r"\"min-integrity\"\s*:\s*\"([^\"]*)")
 _OF_MEMBERS = frozenset({"approved", "merged"})
 
 
@@ -115,6 +119,9 @@ def gateway_grants(site: Site) -> Iterator[Grant]:
                 yield _of_github(site, table(server))
             elif name != "safeoutputs":
                 yield servers.grant(name, servers.server_of(server), site.at, "allowed", "gh-aw")
+        if _PROXY in script:
+            level = _LEVEL.search(text(table(step, "env").get("CLI_PROXY_POLICY")))
+            yield _reading_github(site, level[1] if level else "")
         for name in _object_after(_OUTPUTS, script):
             if name not in _ABOUT_THE_RUN:
                 tool = f"safe-outputs.{name.replace('_', '-')}"
@@ -122,10 +129,14 @@ def gateway_grants(site: Site) -> Iterator[Grant]:
 
 
 def _of_github(site: Site, server: Mapping[str, object]) -> Grant:
-    """GitHub's server, which reads unless its settings let it write; a level at run time is that of members."""
+    """GitHub's server, which reads unless its settings let it write."""
     if text(table(server, "env").get("GITHUB_READ_ONLY")) != "1":
         return servers.grant("github", servers.server_of(server), site.at, "allowed", "gh-aw")
-    level = text(table(server, "guard-policies", "allow-only").get("min-integrity"))
+    return _reading_github(site, text(table(server, "guard-policies", "allow-only").get("min-integrity")))
+
+
+def _reading_github(site: Site, level: str) -> Grant:
+    """The reading of GitHub; a level known only at run time is that of members."""
     is_filtered = level.startswith("$") or level in _OF_MEMBERS
     return granted("github", "github", ("x.github.read",) if is_filtered else READS_GITHUB, site.at)
 
@@ -137,7 +148,7 @@ def _object_after(key: re.Pattern[str], script: str) -> Mapping[str, object]:
         return {}
     try:
         data, _ = json.JSONDecoder(strict=False).raw_decode(
-            script[before.end() :].lstrip().replace("\\$", "$")
+            _EXPRESSION.sub("0", script[before.end() :].lstrip()).replace("\\$", "$")
         )
     except (ValueError, RecursionError):
         return {}

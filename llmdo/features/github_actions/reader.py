@@ -15,6 +15,7 @@ from llmdo.features.github_actions.claude_code import (
     SECOND_MODEL,
     claude_grants,
     claude_problems,
+    is_unchecked_after_a_run,
     starters_of_action,
 )
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
@@ -30,7 +31,7 @@ from llmdo.features.github_actions.other_agents import (
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import granted
 from llmdo.features.github_actions.walking import WorkflowWalk
-from llmdo.features.github_actions.workflow import OTHER, texts_of_step
+from llmdo.features.github_actions.workflow import AFTER_A_RUN, OTHER, texts_of_step
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.foreign.tree import few
 
@@ -130,6 +131,7 @@ def _unread(walk: WorkflowWalk, sources: dict[str, Source]) -> Iterator[Diagnost
 def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
     tree = checkout_at(site, repository)
     problems.extend(_problems(site, tree))
+    unchecked = AFTER_A_RUN if is_unchecked_after_a_run(site) else ""
     firewall = firewall_of(site)
     if firewall:
         shown = {name: each for name, each in site.variables.items() if name not in firewall.hidden}
@@ -150,7 +152,7 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         asks=SECOND_MODEL,
         narrower=_NARROWER.get(site.run.program, "name the tools that it needs"),
         sandbox=FIREWALL if firewall else None,
-        starts=tuple(sorted(site.trigger.starts(by), key=lambda start: start.event)),
+        starts=tuple(sorted(site.trigger.starts(by, unchecked), key=lambda start: start.event)),
     )
 
 

@@ -8,9 +8,10 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, finding
-from llmdo.base.parts import items, table, text
+from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.github_actions.workflow import (
+    AFTER_A_RUN,
     CALLED,
     TokenPermissions,
     Trigger,
@@ -28,6 +29,7 @@ from llmdo.features.github_actions.workflow import (
 )
 from llmdo.foreign import reading
 from llmdo.foreign.team import MAX_NAME
+from llmdo.graph.start import OUTSIDERS
 from llmdo.syntax.discovery import MAX_FILE, leaves
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.header import YamlBounds
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from llmdo.base.source import Source, Span
     from llmdo.features.github_actions.workflow import AgentRun
     from llmdo.foreign.tree import Tree
+    from llmdo.graph.start import Starter
     from llmdo.syntax.document import Route
 
 MAX_SITES = 1_000  # steps: workflows that call each other could be made to have millions
@@ -150,11 +153,29 @@ class WorkflowWalk:
             trigger = trigger_of(document)
             if path in called:
                 trigger = trigger.without(CALLED)
+            if AFTER_A_RUN in trigger.starters:
+                trigger = replace(
+                    trigger, starters={**trigger.starters, AFTER_A_RUN: self._after_a_run(document)}
+                )
             if trigger.starters:
                 at = Place(document, ("jobs",), of_key=True)
                 permissions = permissions_at(document, ()) or TokenPermissions(None, at)
                 scope = _Scope(names=(_stem(path),), trigger=trigger, permissions=permissions)
                 yield from self._workflow(document, scope)
+
+    def _after_a_run(self, document: Document) -> Starter:
+        """The people who may cause the runs of the workflows after which one starts."""
+        names = set(texts(table(document.data, "on", AFTER_A_RUN).get("workflows")))
+        known: dict[str, Trigger] = {}
+        for path in self.sources:
+            if other := self._document(path):
+                known[text(other.data.get("name")) or path] = trigger_of(other)
+        if not names or not names <= known.keys():
+            return "perhaps anyone"
+        starters = {event: by for name in names for event, by in known[name].starters.items()}
+        # A pull request from a fork runs without secrets; the workflow after it has them.
+        is_open = "pull_request" in starters or any(by in OUTSIDERS for by in starters.values())
+        return "perhaps anyone" if is_open else "those who may write"
 
     def _may_run_agents(self, path: str) -> bool:
         """Whether a file, or one that it uses, contains the name of an agent: most of a repository's do not."""

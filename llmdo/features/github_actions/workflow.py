@@ -10,7 +10,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.github_actions.conditions import guarded, narrowed
 from llmdo.foreign.lines import WRITTEN_BY_STRANGERS
 from llmdo.foreign.scripts import commands
-from llmdo.graph.start import Start
+from llmdo.graph.start import Start, fewer
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Document, Route
 
 CALLED = "workflow_call"
+AFTER_A_RUN = "workflow_run"
 _BY_MEMBERS = frozenset(
     {
         "assigned", "demilestoned", "labeled", "locked", "milestoned", "pinned", "transferred", "unassigned",
@@ -64,10 +65,10 @@ class Trigger:
         """The trigger without one of its events."""
         return replace(self, starters={name: by for name, by in self.starters.items() if name != event})
 
-    def starts(self, by: Starter) -> Iterator[Start]:
-        """The starts of an agent that itself turns away all but these people."""
-        for event, each in self.guarded(by).starters.items():
-            yield Start(event, each, self.events[event])
+    def starts(self, by: Starter, unchecked: str = "") -> Iterator[Start]:
+        """The starts of an agent that itself turns away all but these people, if the event is not `unchecked`."""
+        for event, each in self.starters.items():
+            yield Start(event, each if event == unchecked else fewer(each, by), self.events[event])
 
     @property
     def untrusted_names(self) -> frozenset[str]:
@@ -99,7 +100,7 @@ def _starter(name: str, event: object) -> Starter:
     """The people who may cause an event of a workflow."""
     if name == "schedule":
         return "the owner"
-    if name == "workflow_run":  # after another workflow, whose own starters are not looked up
+    if name == AFTER_A_RUN:
         return "perhaps anyone"
     is_open = name in WRITTEN_BY_STRANGERS and not _only_by_members(event)
     return "anyone" if is_open else "those who may write"

@@ -121,3 +121,53 @@ def test_what_githubs_server_returns_depends_on_its_level(tmp_path: Path, level:
 
 def test_a_lock_of_more_than_64_kilobytes_is_read(tmp_path: Path) -> None:
     assert set(agents(tmp_path, more="# and more\n" * 10_000)) == {"a.lock/agent", "a.lock/detection"}
+
+
+def test_servers_run_outside_the_firewall(tmp_path: Path) -> None:
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/a.yml").write_text(
+        "on: push\njobs:\n  a:\n    steps:\n      - run: |\n"
+        "          awf --allow-domains github.com -- claude -p x --allowedTools mcp__d WebFetch \\\n"
+        '            --mcp-config \'{"mcpServers": {"d": {"url": "https://d.example"}}}\'\n'
+    )
+    (agent,) = foreign.read("github-actions", tmp_path).team.agents
+    (server,) = [grant for grant in agent.grants if grant.server]
+    assert "net.connect" in map(str, server.capabilities)
+    assert "net.connect" not in raised(agent)
+
+
+def rewritten(root: Path, before: str, after: str) -> Agent:
+    """The agent of a lock in which one text is another."""
+    agents(root)
+    path = root / ".github/workflows/a.lock.yml"
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), encoding="utf-8")
+    read = {agent.name: agent for agent in foreign.read("github-actions", root).team.agents}
+    return read["a.lock/agent"]
+
+
+def test_the_harness_of_older_compilers_is_seen_through_as_well(tmp_path: Path) -> None:
+    agent = rewritten(tmp_path, "copilot_harness.cjs", "copilot_driver.cjs")
+    assert "proc.exec.unlisted" in raised(agent)
+
+
+def test_expressions_in_the_configuration_of_servers_hide_none_of_them(tmp_path: Path) -> None:
+    level = '"min-integrity": "approved"'
+    more = f'{level}, "trusted-users": ${{{{ steps.parse.outputs.trusted }}}}'
+    assert "docs" in {grant.tool for grant in rewritten(tmp_path, level, more).grants if grant.server}
+
+
+@pytest.mark.parametrize(
+    ("level", "is_open"), [("none", True), ("approved", False), ("${{ steps.a.outputs.b }}", False)]
+)
+def test_a_proxy_of_gh_reads_github_too(tmp_path: Path, level: str, is_open: bool) -> None:
+    before = "      - name: Execute GitHub Copilot CLI\n"
+    policy = f"""'{{"allow-only":{{"min-integrity":"{level}"}}}}'"""
+    proxy = (
+        f"      - env:\n          CLI_PROXY_POLICY: {policy}\n"
+        '        run: bash "${RUNNER_TEMP}/gh-aw/actions/start_cli_proxy.sh"\n'
+    )
+    agent = rewritten(tmp_path, before, f"{proxy}{before}")
+    *_, reading = [grant for grant in agent.grants if grant.tool == "github"]
+    assert ("data.untrusted" in map(str, reading.capabilities)) is is_open

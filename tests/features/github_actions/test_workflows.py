@@ -316,3 +316,62 @@ def test_gemini_strips_the_token_from_its_commands_unless_it_is_kept(tmp_path: P
 def test_a_free_shell_of_gemini_reads_the_variables_of_its_parent(tmp_path: Path, tool: str) -> None:
     agent = gemini(tmp_path, f'{{"tools": {{"core": ["{tool}"]}}}}')
     assert {"proc.exec.unlisted", "secret.read", "x.github.contents-write"} <= raised(agent)
+
+
+def started(
+    root: Path, before: str, step: str, on: str = "workflow_run: {workflows: [CI]}"
+) -> list[tuple[str, str]]:
+    """The starts of an agent after the run of another workflow, `CI`, that these events start."""
+    (root / ".github/workflows").mkdir(parents=True)
+    (root / ".github/workflows/ci.yml").write_text(f"name: CI\non: {before}\njobs: {{}}\n")
+    (root / ".github/workflows/a.yml").write_text(f"on:\n  {on}\njobs:\n  a:\n    steps:\n      - {step}\n")
+    (agent,) = foreign.read("github-actions", root).team.agents
+    return [(start.event, start.by) for start in agent.starts]
+
+
+@pytest.mark.parametrize(
+    ("before", "on", "by"),
+    [
+        ("push", "workflow_run: {workflows: [CI]}", "those who may write"),
+        ("[push, pull_request]", "workflow_run: {workflows: [CI]}", "perhaps anyone"),
+        ("issues", "workflow_run: {workflows: [CI]}", "perhaps anyone"),
+        ("push", "workflow_run: {workflows: [Elsewhere]}", "perhaps anyone"),
+        ("push", "workflow_run: {}", "perhaps anyone"),
+    ],
+)
+def test_whoever_causes_a_run_starts_the_workflow_after_it(
+    tmp_path: Path, before: str, on: str, by: str
+) -> None:
+    assert started(tmp_path, before, "run: claude -p x", on) == [("workflow_run", by)]
+
+
+@pytest.mark.parametrize(
+    ("version", "by"),
+    [
+        ("v1", "those who may write"),
+        ("v1.0.185", "those who may write"),
+        ("v1.0.184", "perhaps anyone"),
+        ("beta", "perhaps anyone"),
+    ],
+)
+def test_older_releases_look_at_nobodys_rights_after_a_run(tmp_path: Path, version: str, by: str) -> None:
+    step = f"uses: anthropics/claude-code-action@{version}"
+    assert started(tmp_path, "pull_request", step) == [("workflow_run", by)]
+
+
+@pytest.mark.parametrize(
+    ("more", "by"),
+    [
+        ("", "those who may write"),
+        ("    if: always()\n", "anyone"),
+        ("    if: always() && needs.gate.result == 'success'\n", "those who may write"),
+        ("    if: always() && needs.gate.result != 'skipped'\n", "those who may write"),
+        ("    if: always()\n    environment: production\n", "perhaps anyone"),
+    ],
+)
+def test_a_job_is_behind_the_checks_of_those_that_it_needs(tmp_path: Path, more: str, by: str) -> None:
+    head = f"on: issues\njobs:\n  gate:\n    if: {ASSOCIATION}\n    steps: []\n  b:\n    needs: gate\n{more}"
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/a.yml").write_text(f"{head}    steps:\n      - run: claude -p x\n")
+    (agent,) = foreign.read("github-actions", tmp_path).team.agents
+    assert [(start.event, start.by) for start in agent.starts] == [("issues", by)]
