@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base import topology
-from llmdo.base.diagnostic import Related, finding
+from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
-from llmdo.foreign import flows
+from llmdo.foreign import advice, flows
 from llmdo.foreign.building import STARTS, named
 from llmdo.foreign.lines import PUSHES
 from llmdo.policy.authority import Capability, gravity
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
+    from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Agent
 
     Check = Callable[[Foreign], Iterator[Diagnostic]]
@@ -236,34 +237,93 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
     """A stranger's words reach a tool that sends, private data reaches it as well, and nobody is asked on the way.
 
     Whoever writes the words can ask for the private data to be sent away. The path has two legs: from the tool or the
-    event that brings the words to the agent that reads them, and from there to the tool that sends. Words pass from an
-    agent to those that it calls, and back with their answers. Change the line that one of the legs stands on, or let a
-    person confirm a call on it. An agent with every tool has it all and is not named again here.
+    event that brings the words to the agent that reads them, and from there to the attacker's best way out: any
+    command, any host, or a host that anybody can write to. Words pass from an agent to those that it calls, and back
+    with their answers. The hint has the line to change, what to write there, and what is lost by that; a question to a
+    person ends it as well. An agent with every tool has it all and is not named again here. In a workflow the checkout
+    of a public repository is no private data; secrets, and all that any command sees, are.
 
-    Fails, in a workflow of gh-aw:
+    Fails, in an agent of Claude Code:
 
-        tools:
-          github:
-            min-integrity: none
-          web-fetch:
+        tools: Read, WebFetch, Bash
 
     Fixed:
 
-        tools:
-          github:
-            min-integrity: approved
+        tools: Read, Bash
     """
-    agents = named(project.team.agents)
-    for name, row in flows.gravest_flows(project).items():
-        by_whom = _by_whom(project, agents[name], name)
-        yield finding(
-            "LDO552",
-            project.graph.entries[name].at.location,
-            f"`{name}` can send private data on a stranger's word, by `{row.capability}`: `{legs_text(row)}`{by_whom}",
-            hint=flows.hint(project, row) or None,
-            related=flows.places(project, row),
-            subject=name,
-        )
+    for name, flow in flows.gravest_flows(project).items():
+        if not flow.is_guess:
+            yield _of_flow(project, "LDO552", name, flow, "can send private data on a stranger's word")
+
+
+def foreign_perhaps_way_out(project: Foreign) -> Iterator[Diagnostic]:
+    """An agent sends private data unasked, and a tool of which nothing is known may bring it a stranger's words.
+
+    What the tools of an MCP server or of an extension return is not known before they run. Does it return text that
+    people outside can write, such as tickets, mails or pages, then this is LDO552. Else nothing is wrong. Look what the
+    server returns; if that is not yours alone, take the server or the way out away.
+
+    Fails, in an agent of Claude Code:
+
+        tools: Bash, mcp__tickets__list
+
+    Fixed:
+
+        tools: Read, mcp__tickets__list
+    """
+    for name, flow in flows.gravest_flows(project).items():
+        if flow.is_guess:
+            source = excerpt(flow.row.source[-1].name if flow.row.source else "its input")
+            sentence = f"can send private data on the word of `{source}`, of which nothing is known"
+            yield _of_flow(project, "LDO555", name, flow, sentence)
+
+
+def foreign_stranger_pushes(project: Foreign) -> Iterator[Diagnostic]:
+    """A stranger starts an agent that changes the repository, and nobody is asked on the way.
+
+    Whoever starts it writes what it reads, so may have it push: to a branch, into a release, or over a file that a
+    later run executes. An agent that can also send private data is named for that alone. Let only people with write
+    access start it, or give its token `contents: read` and have a second job push what a person has seen.
+
+    Fails, in a workflow that runs `on: issues`:
+
+        permissions:
+          contents: write
+
+    Fixed:
+
+        permissions:
+          contents: read
+    """
+    sending = {name for name, flow in flows.gravest_flows(project).items() if not flow.is_guess}
+    for name, agent in named(project.team.agents).items():
+        pushing = [
+            grant
+            for grant in agent.grants
+            if grant.decision == "allowed" and PUSHES in {each.name for each in grant.capabilities}
+        ]
+        if pushing and agent.started_by and name not in sending:
+            at, tool = pushing[0].at.location, f"`{excerpt(pushing[0].tool)}`"
+            yield finding(
+                "LDO556",
+                agent.at.location,
+                f"`{name}` can push on a stranger's word, by {tool}; {agent.started_by}",
+                hint=f"write `contents: read` under `permissions`, or deny {tool} ({place(at)}); then it cannot push",
+                related=[Related(at, f"this lets it push: {tool}")],
+                subject=name,
+            )
+
+
+def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) -> Diagnostic:
+    by_whom = _by_whom(project, named(project.team.agents)[name], name)
+    return finding(
+        code,
+        project.graph.entries[name].at.location,
+        f"`{name}` {sentence}, by {advice.way_text(flow)}: `{legs_text(flow.row)}`{by_whom}",
+        hint=advice.hint(project, flow),
+        related=advice.places(project, flow),
+        subject=name,
+    )
 
 
 def foreign_loose_rule(project: Foreign) -> Iterator[Diagnostic]:
@@ -309,6 +369,8 @@ ALL: tuple[Check, ...] = (
     foreign_private_data_way_out,
     foreign_loose_rule,
     foreign_unasked,
+    foreign_perhaps_way_out,
+    foreign_stranger_pushes,
 )
 """Every check of foreign projects, in the order of the codes."""
 

@@ -31,14 +31,17 @@ LONGEST = 2  # sentences of a headline
 UNREAD = frozenset({"LDO105", "LDO107", "LDO152", "LDO153", "LDO154"})
 """The codes of findings about parts that were not read."""
 
-REACHED = frozenset({"LDO550", "LDO551", "LDO552"})
+REACHED = frozenset({"LDO550", "LDO551", "LDO552", "LDO555", "LDO556"})
 """The codes of findings about the reach of an agent."""
 
-DELEGATED = frozenset({"LDO550", "LDO552"})
+DELEGATED = frozenset({"LDO550", "LDO552", "LDO555"})
 """The codes of findings that share a cause although another agent is called on the way."""
 
-_GRAVEST = ("LDO551", "LDO552", "LDO554", "LDO550", "LDO553")
-_OTHERS = ("LDO151", "LDO250", "LDO251", "LDO350", "LDO150", "LDO351")
+FLOWS = frozenset({"LDO552", "LDO555"})
+"""The codes of findings about a flow, each with a place for each of its legs."""
+
+_GRAVEST = ("LDO552", "LDO551", "LDO556", "LDO554", "LDO550", "LDO553")
+_OTHERS = ("LDO555", "LDO151", "LDO250", "LDO251", "LDO350", "LDO150", "LDO351")
 _NUMBERED = re.compile(r"(?<=[^ ]) \(\d+\)(?=`| => )")
 """The number that tells toolsets of one name apart; people take them for the same."""
 _LEGS = re.compile(r"`([^`]*) => ([^`]*)`")

@@ -136,6 +136,8 @@ class Agent:
     """The tools that its file takes away again."""
     sandbox: str | None = None
     """The confinement of its commands, in words of its format; None if none is known."""
+    in_checkout: bool = False
+    """Whether its files are the checkout of a workflow: as private as the repository is."""
     is_entry: bool = True
     """Whether a person starts it."""
     is_callable: bool = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
@@ -35,6 +36,26 @@ class Tree(Protocol):
 
     def read(self, path: str) -> Read | None:
         """The file at `path`, empty if there is a problem; None if there is no such file."""
+
+
+_LICENCES = tuple(
+    f"{name}{ending}"
+    for name in ("LICENSE", "LICENCE", "License", "COPYING", "LICENSE-MIT", "LICENSE-APACHE", "UNLICENSE")
+    for ending in ("", ".md", ".txt", ".TXT", ".rst")
+)
+_OPEN = re.compile(
+    r"Permission is hereby granted, free|Apache License|GNU (?:Affero |Lesser )?General Public|Mozilla Public License"
+    r"|Redistribution and use in source|Eclipse Public License|Permission to use, copy, modify|CC0 |public domain"
+    r"|Boost Software License",
+    re.IGNORECASE,
+)
+"""A sentence of a licence by which anybody may read the project."""
+
+
+def is_published(tree: Tree) -> bool:
+    """Whether a project has an open licence, so that its files are no secret."""
+    texts = (content[0].text[:20_000] for name in _LICENCES if (content := tree.read(name)))
+    return any(_OPEN.search(" ".join(text.split())) for text in texts)
 
 
 def project_of(file: Path, patterns: Iterable[str]) -> Path | None:

@@ -81,9 +81,7 @@ def test_json_has_both_legs_of_a_flow_and_the_line_of_each_step(project: Path) -
         "private": [("triage", None, None), ("Read", triage, 4)],
         "path": [("triage", None, None), ("releaser", triage, 4), ("Bash", releaser, 4)],
     }
-    assert leak["hint"] == (
-        f"take `WebFetch` out of `tools` ({triage}:4:14) or take `Bash` out of `tools` ({releaser}:4:8)"
-    )
+    assert leak["hint"] == f"take `Bash` out of `tools` ({releaser}:4:8); it then runs no commands"
 
 
 def test_what_a_person_is_asked_about_is_no_flow(project: Path) -> None:
