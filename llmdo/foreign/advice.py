@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Grant
-    from llmdo.reach.rows import Hop
+    from llmdo.reach.rows import Hop, Row
     from llmdo.syntax.document import Place
 
 LONGEST = 70  # characters of a new line that a hint spells out
@@ -86,6 +86,18 @@ def hint(project: Foreign, flow: Flow) -> str | None:
     return next(_edits(project, flow), None)
 
 
+def where(project: Foreign, row: Row) -> str:
+    """The place that lets an agent do what a row says: a line, or the default of its product."""
+    leg = _Leg("", row.path, row.tool, is_ruled=True)
+    given, at = _grant(project, leg), _place(project, leg)
+    agent = named(project.team.agents).get(row.path[-2].name) if len(row.path) > 1 else None
+    if agent and agent.inherits and agent.path:
+        return place(agent.at.location)
+    if agent and given and given.rule_at is None and (given.is_default or not agent.path):
+        return f"the default of {agent.format or project.team.format}"
+    return place(at.location) if at else ""
+
+
 def _legs(flow: Flow) -> tuple[_Leg, _Leg, _Leg]:
     row = flow.row
     return (
@@ -98,11 +110,14 @@ def _legs(flow: Flow) -> tuple[_Leg, _Leg, _Leg]:
 def _edits(project: Foreign, flow: Flow) -> Iterator[str]:
     """The edits that break a flow, the best first: the one that leaves no other flow, then that of the way out."""
     source, private, way = _legs(flow)
+    if flow.way == WayOut.OWN_CODE and (edit := _of_files(project, way)):
+        yield edit
     given = _grant(project, source)
     is_plain = given is not None and not given.narrower and not given.is_default
     legs = [source, way] if flow.sources == 1 and flow.ends > 1 and is_plain else [way, source]
-    if flow.way == WayOut.PUBLIC_HOST:  # to write there is mostly what it is for
-        legs = [source, way] if private[1:3] == way[1:3] else [private, source, way]
+    if flow.way in (WayOut.PUBLIC_HOST, WayOut.OPEN_SERVER):  # to write there is mostly what it is for
+        is_apart = private[1:3] != way[1:3] and "(" in private.tool
+        legs = [private, source, way] if is_apart else [source, way]
     for leg in legs:
         if edit := _edit(project, leg):
             yield edit
@@ -139,11 +154,30 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     return f"{change} ({place(at.location)}); {lost}"
 
 
+def _of_files(project: Foreign, leg: _Leg) -> str | None:
+    """The edit by which an agent no longer changes the files that its commands run."""
+    agent = named(project.team.agents)[leg.path[-2].name]
+    writing = {
+        grant.tool: grant.rule_at or grant.at
+        for grant in agent.grants
+        if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities
+    }
+    if not writing:
+        return None
+    at = place(next(iter(writing.values())).location)
+    is_claude = (agent.format or project.team.format) == "github-actions" and "Edit" in writing
+    tools = ",".join(sorted(writing))
+    change = f"write `--disallowedTools {tools}` in `claude_args`" if is_claude else f"deny `{tools}`"
+    return f"{change} ({at}); it then changes no files"
+
+
 def _lost(given: Grant) -> str:
     """What an agent can no longer do without a tool."""
     names = {each.name for each in given.capabilities}
     if SHELL in names:
         return "it then runs no commands"
+    if any(name.startswith("x.github.") for name in names):
+        return "it then does nothing on `github.com` by that"
     if given.server or SERVER in names:
         return f"it then has no tools of `{excerpt(given.toolset)}`"
     if any(Capability("net").covers_name(name) for name in names):

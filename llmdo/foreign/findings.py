@@ -9,7 +9,9 @@ from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
 from llmdo.foreign import advice, flows
 from llmdo.foreign.building import STARTS, named
+from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.lines import PUSHES
+from llmdo.foreign.team import NAME_TOOLS
 from llmdo.policy.authority import Capability, gravity
 from llmdo.reach.flows import legs_text
 from llmdo.reach.risks import SHELL, edges, gains, path_text
@@ -21,9 +23,12 @@ if TYPE_CHECKING:
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Agent
+    from llmdo.reach.risks import Gain
 
     Check = Callable[[Foreign], Iterator[Diagnostic]]
 
+_FEW_TOOLS = {"claude": "tools: Read, Grep, Glob", "copilot": "tools: [read, search]"}
+"""A line that gives an agent of a format the tools that only read."""
 MAX_OF_A_KIND = 1_000  # findings with one code: a project could be made to have millions
 
 
@@ -176,9 +181,10 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
     for entry in project.graph.entries.values():
         if agents[entry.name].inherits:
             continue
-        for gain in gains(project.analysis.of(entry)):
-            if gain.first.use is None:
-                continue
+        for gain in map(_without_unknown, gains(project.analysis.of(entry))):
+            has_shell = any(row.capability.name == SHELL for row in gain.rows)
+            if gain.first.use is None or (gain.first.name not in agents and not has_shell):
+                continue  # what comes by calling just anybody is in the table, unless it is a shell
             path = gain.rows[0].path
             gated = ", after a question" if gain.is_gated else ""
             yield finding(
@@ -189,6 +195,12 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
                 subject=entry.name,
                 gated=gain.is_gated,
             )
+
+
+def _without_unknown(gain: Gain) -> Gain:
+    """A gain without tools of which nothing is known, unless there is nothing else."""
+    known = tuple(row for row in gain.rows if not UNKNOWN.fullmatch(row.capability.name))
+    return replace(gain, rows=known or gain.rows)
 
 
 def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
@@ -213,11 +225,15 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
             but = f" but {', '.join(f'`{tool}`' for tool in agent.but)}" if agent.but else ""
             others = " and may call every agent" if agent.everyone else ""
             by_whom = _by_whom(project, agent, name)
+            line = _FEW_TOOLS.get(agent.format or project.team.format)
+            is_told = line and agent.narrower == NAME_TOOLS
             yield finding(
                 "LDO551",
                 agent.at.location,
                 f"`{name}` has every tool{but}{others}, because its file does not name its tools{by_whom}",
-                hint=agent.narrower,
+                hint=f"write `{line}`, and what else it needs; it loses the rest"
+                if is_told
+                else agent.narrower,
                 subject=name,
                 gated=_is_asked(agent),
             )
@@ -273,8 +289,7 @@ def foreign_perhaps_way_out(project: Foreign) -> Iterator[Diagnostic]:
     """
     for name, flow in flows.gravest_flows(project).items():
         if flow.is_guess:
-            source = excerpt(flow.row.source[-1].name if flow.row.source else "its input")
-            sentence = f"can send private data on the word of `{source}`, of which nothing is known"
+            sentence = "can send private data on the word of a tool of which nothing is known"
             yield _of_flow(project, "LDO555", name, flow, sentence)
 
 

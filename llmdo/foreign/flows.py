@@ -60,7 +60,8 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*(?:=.*)?")
 _NO_SERVER = re.compile(r"github[-_]?copilot")
 """The name of a product in the names of extensions of VS Code, which bring nothing from GitHub."""
 _NUMBERED = re.compile(r" \(\d+\)$")
-_UNKNOWN = re.compile(r"x\..+\.any")
+UNKNOWN = re.compile(r"x\..+\.any")
+"""The capability of a tool of which nothing is known."""
 
 _SENT, _FETCHED, _ASKED, _GUESSED = range(4)
 """Words that anybody sends; pages that an agent chooses to read; words read after a question or by unknown tools."""
@@ -71,7 +72,10 @@ class WayOut(IntEnum):
 
     ANY_COMMAND = 0
     OWN_CODE = 1
-    """A listed command that runs files of the project, by an agent that writes any of them."""
+    """A listed command that runs files of the project, by an agent that writes any of them and that strangers start.
+
+    Whoever starts one himself wants it to build and test what it wrote.
+    """
     ANY_HOST = 2
     PUBLIC_HOST = 3
     """One that anybody can write to, or read at."""
@@ -163,7 +167,7 @@ class _Tools:
                 self._runs_in.setdefault((grant.toolset, grant.tool), set()).add(grant.runs_in)
                 if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities:
                     self._writers.add(name)
-                if grant.decision == "allowed" and _runs_files(grant):
+                if agent.started_by and grant.decision == "allowed" and _runs_files(grant):
                     self._runs_files.setdefault(name, set()).add((grant.toolset, grant.tool))
         places = {runs_in for each in self._runs_in.values() for runs_in in each}
         self.places = sorted(places - {""}) or [""]
@@ -217,7 +221,7 @@ class _Tools:
 
     def _is_guess(self, shape: Shape) -> bool:
         """Whether a call is one of an unknown server or tool."""
-        is_unknown = any(each.name == SERVER or _UNKNOWN.fullmatch(each.name) for each in shape.declared)
+        is_unknown = any(each.name == SERVER or UNKNOWN.fullmatch(each.name) for each in shape.declared)
         return is_unknown and shape.toolset not in self._known
 
     def _is_in(self, runs_in: str, shape: Shape) -> bool:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
+NAME_TOOLS = "name the tools that it needs"
+"""The hint for an agent with every tool whose format has none of its own."""
 MAX_NAME = 100  # characters: nobody types a longer one
 
 
@@ -124,7 +126,7 @@ class Agent:
     """The place that lets it call every agent; None if it may not."""
     inherits: bool = False
     """Whether it has every tool because its file names none."""
-    narrower: str = "name the tools that it needs"
+    narrower: str = NAME_TOOLS
     """A change by which it would have fewer, as a hint."""
     asks: str = "a question"
     """The step before a call that is not decided for good."""
