@@ -100,6 +100,8 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO552": ("foreign-private-data-way-out", "warning"),
     "LDO553": ("foreign-loose-rule", "warning"),
     "LDO554": ("foreign-unasked", "warning"),
+    "LDO555": ("foreign-perhaps-way-out", "note"),
+    "LDO556": ("foreign-stranger-pushes", "warning"),
     "LDO557": ("foreign-client-runs", "warning"),
 }
 """Every code, its name and its severity. A code never changes its meaning and is never used again."""

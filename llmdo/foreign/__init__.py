@@ -11,8 +11,8 @@ tools, with sources: a foreign tool decides about tools, llmdo about capabilitie
 - `known`, `fitting`: the formats that are read, and the judging of those of extensions.
 
 `building` makes a `Graph` of a team, `flows` finds the ways from a stranger's words to a sender of private data,
-`findings` are the checks, `summary` is the opening of a scan, and `unsupported` names files of tools that llmdo does
-not read.
+`advice` says the edit that breaks one, `findings` are the checks, `summary` is the opening of a scan, and `unsupported`
+names files of tools that llmdo does not read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from llmdo.foreign import unsupported
 from llmdo.foreign.building import graph_of, of_choice
 from llmdo.foreign.known import formats, team_of, team_or_problem
 from llmdo.foreign.team import claimed, together
-from llmdo.foreign.tree import DiskTree, is_like, project_of
+from llmdo.foreign.tree import DiskTree, is_like, is_published, project_of
 from llmdo.reach import Analysis
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class Foreign:
     analysis: Analysis = field(compare=False)
     choice: Analysis = field(compare=False)
     """The same of all that models choose: of what their clients run by themselves, only the words that it brings."""
+    is_public: bool = False
+    """Whether its licence shows that anybody may read it; asked only where agents work in a checkout."""
 
 
 def not_enforced(form: str) -> str:
@@ -97,16 +99,25 @@ def read(
         raise LlmdoError(f"there is no folder or file `{path}`")
     if not team.agents and not team.problems and not may_be_empty:
         raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_names(known))
-    return foreign_of(root, team, tuple(teams))
+    return foreign_of(root, team, tuple(teams), revision)
 
 
-def foreign_of(root: Path, team: Team, teams: tuple[Team, ...]) -> Foreign:
+def foreign_of(root: Path, team: Team, teams: tuple[Team, ...], revision: str | None = None) -> Foreign:
     """The project of a team that was read."""
     graph = graph_of(team)
     analysis = Analysis(graph)
     chosen = of_choice(team)
     choice = analysis if chosen is team else Analysis(graph_of(chosen))
-    return Foreign(root=root, team=team, teams=teams, graph=graph, analysis=analysis, choice=choice)
+    return Foreign(
+        root=root,
+        team=team,
+        teams=teams,
+        graph=graph,
+        analysis=analysis,
+        choice=choice,
+        is_public=any(agent.in_checkout for agent in team.agents)
+        and is_published(_tree(root, None, revision)),
+    )
 
 
 def _of_file(form: str, path: Path, revision: str | None, known: Formats) -> tuple[Path, Team]:

@@ -5,24 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base import topology
-from llmdo.base.diagnostic import Related, finding
+from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
-from llmdo.foreign import flows
+from llmdo.foreign import advice, flows
 from llmdo.foreign.building import STARTS, named
+from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.lines import PUSHES
+from llmdo.foreign.team import NAME_TOOLS
 from llmdo.policy.authority import Capability, gravity
 from llmdo.reach.flows import legs_text
 from llmdo.reach.risks import SHELL, edges, gains, path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
+    from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Agent
+    from llmdo.reach.risks import Gain
 
     Check = Callable[[Foreign], Iterator[Diagnostic]]
 
+_FEW_TOOLS = {"claude": "tools: Read, Grep, Glob", "copilot": "tools: [read, search]"}
+"""A line that gives an agent of a format the tools that only read."""
 MAX_OF_A_KIND = 1_000  # findings with one code: a project could be made to have millions
 
 
@@ -175,9 +181,10 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
     for entry in project.choice.graph.entries.values():
         if agents[entry.name].inherits:
             continue
-        for gain in gains(project.choice.of(entry)):
-            if gain.first.use is None:
-                continue
+        for gain in map(_without_unknown, gains(project.choice.of(entry))):
+            has_shell = any(row.capability.name == SHELL for row in gain.rows)
+            if gain.first.use is None or (gain.first.name not in agents and not has_shell):
+                continue  # what comes by calling just anybody is in the table, unless it is a shell
             path = gain.rows[0].path
             gated = ", after a question" if gain.is_gated else ""
             yield finding(
@@ -188,6 +195,12 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
                 subject=entry.name,
                 gated=gain.is_gated,
             )
+
+
+def _without_unknown(gain: Gain) -> Gain:
+    """A gain without tools of which nothing is known, unless there is nothing else."""
+    known = tuple(row for row in gain.rows if not UNKNOWN.fullmatch(row.capability.name))
+    return replace(gain, rows=known or gain.rows)
 
 
 def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
@@ -212,11 +225,15 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
             but = f" but {', '.join(f'`{tool}`' for tool in agent.but)}" if agent.but else ""
             others = " and may call every agent" if agent.everyone else ""
             by_whom = _by_whom(project, agent, name)
+            line = _FEW_TOOLS.get(agent.format or project.team.format)
+            is_told = line and agent.narrower == NAME_TOOLS
             yield finding(
                 "LDO551",
                 agent.at.location,
                 f"`{name}` has every tool{but}{others}, because its file does not name its tools{by_whom}",
-                hint=agent.narrower,
+                hint=f"write `{line}`, and what else it needs; it loses the rest"
+                if is_told
+                else agent.narrower,
                 subject=name,
                 gated=_is_asked(agent),
             )
@@ -236,35 +253,98 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
     """A stranger's words reach a tool that sends, private data reaches it as well, and nobody is asked on the way.
 
     Whoever writes the words can ask for the private data to be sent away. The path has two legs: from the tool or the
-    event that brings the words to the agent that reads them, and from there to the tool that sends. Words pass from an
-    agent to those that it calls, and back with their answers. Change the line that one of the legs stands on, or let a
-    person confirm a call on it. An agent with every tool has it all and is not named again here.
+    event that brings the words to the agent that reads them, and from there to the attacker's best way out: any
+    command, any host, or a host that anybody can write to. Words pass from an agent to those that it calls, and back
+    with their answers. The hint has the line to change, what to write there, and what is lost by that; a question to a
+    person ends it as well. An agent with every tool has it all and is not named again here. In a workflow the checkout
+    of a public repository is no private data; secrets, and all that any command sees, are.
 
-    Fails, in a workflow of gh-aw:
+    Fails, in an agent of Claude Code:
 
-        tools:
-          github:
-            min-integrity: none
-          web-fetch:
+        tools: Read, WebFetch, Bash
 
     Fixed:
 
-        tools:
-          github:
-            min-integrity: approved
+        tools: Read, Bash
     """
-    agents = named(project.team.agents)
-    for name, row in flows.gravest_flows(project).items():
-        by_whom = _by_whom(project, agents[name], name)
-        yield finding(
-            "LDO552",
-            project.graph.entries[name].at.location,
-            f"`{name}` can send private data on a stranger's word{flows.condition(project, row)}, "
-            f"by `{row.capability}`: `{legs_text(row)}`{by_whom}",
-            hint=flows.hint(project, row) or None,
-            related=flows.places(project, row),
-            subject=name,
-        )
+    for name, flow in flows.gravest_flows(project).items():
+        if flow.guess is None:
+            yield _of_flow(project, "LDO552", name, flow, "can send private data on a stranger's word")
+
+
+_GUESSED: Mapping[str, str] = {
+    "words": "can send private data on the word of a tool of which nothing is known",
+    "data": "can send what a server reads of which nothing is known, on a stranger's word",
+}
+
+
+def foreign_perhaps_way_out(project: Foreign) -> Iterator[Diagnostic]:
+    """An agent sends private data unasked, and a tool of which nothing is known may bring it a stranger's words.
+
+    What the tools of an MCP server or of an extension return is not known before they run. Does it return text that
+    people outside can write, such as tickets, mails or pages, then this is LDO552. Else nothing is wrong. Look what the
+    server returns; if that is not yours alone, take the server or the way out away.
+
+    Fails, in an agent of Claude Code:
+
+        tools: Bash, mcp__tickets__list
+
+    Fixed:
+
+        tools: Read, mcp__tickets__list
+    """
+    for name, flow in flows.gravest_flows(project).items():
+        if flow.guess:
+            sentence = _GUESSED[flow.guess]
+            yield _of_flow(project, "LDO555", name, flow, sentence)
+
+
+def foreign_stranger_pushes(project: Foreign) -> Iterator[Diagnostic]:
+    """A stranger starts an agent that changes the repository, and nobody is asked on the way.
+
+    Whoever starts it writes what it reads, so may have it push: to a branch, into a release, or over a file that a
+    later run executes. An agent that can also send private data is named for that alone. Let only people with write
+    access start it, or give its token `contents: read` and have a second job push what a person has seen.
+
+    Fails, in a workflow that runs `on: issues`:
+
+        permissions:
+          contents: write
+
+    Fixed:
+
+        permissions:
+          contents: read
+    """
+    sending = {name for name, flow in flows.gravest_flows(project).items() if flow.guess is None}
+    for name, agent in named(project.team.agents).items():
+        pushing = [
+            grant
+            for grant in agent.grants
+            if grant.decision == "allowed" and PUSHES in {each.name for each in grant.capabilities}
+        ]
+        if pushing and agent.started_by and name not in sending:
+            at, tool = pushing[0].at.location, f"`{excerpt(pushing[0].tool)}`"
+            yield finding(
+                "LDO556",
+                agent.at.location,
+                f"`{name}` can push on a stranger's word, by {tool}; {agent.started_by}",
+                hint=f"write `contents: read` under `permissions`, or deny {tool} ({place(at)}); then it cannot push",
+                related=[Related(at, f"this lets it push: {tool}")],
+                subject=name,
+            )
+
+
+def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) -> Diagnostic:
+    by_whom = _by_whom(project, named(project.team.agents)[name], name)
+    return finding(
+        code,
+        project.graph.entries[name].at.location,
+        f"`{name}` {sentence}, by {advice.way_text(flow)}: `{legs_text(flow.row)}`{by_whom}",
+        hint=advice.hint(project, flow),
+        related=advice.places(project, flow),
+        subject=name,
+    )
 
 
 def foreign_loose_rule(project: Foreign) -> Iterator[Diagnostic]:
@@ -329,6 +409,8 @@ ALL: tuple[Check, ...] = (
     foreign_private_data_way_out,
     foreign_loose_rule,
     foreign_unasked,
+    foreign_perhaps_way_out,
+    foreign_stranger_pushes,
     foreign_client_runs,
 )
 """Every check of foreign projects, in the order of the codes."""

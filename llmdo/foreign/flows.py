@@ -1,34 +1,31 @@
 """Flows through a foreign project: from a stranger's words to a sender of private data, with nobody asked.
 
-Two guesses make no flow. The tools of an unknown MCP server are assumed to return a stranger's words and to send; so in
-one flow it is the source or the effect, and the other is known.
+A way out is known to be one: an unknown server may send, but nobody can be told to take it away for that. An unknown
+server that may bring a stranger's words is asked about apart, so that a guess is never told as a fact.
 """
 
 from __future__ import annotations
 
 import re
+from enum import IntEnum
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from llmdo.base.diagnostic import Related, excerpt, place
-from llmdo.foreign.building import named, named_events
+from llmdo.foreign.building import named
 from llmdo.foreign.known_servers import DATA, known_server
-from llmdo.policy.authority import Capability, gravity
+from llmdo.policy.authority import Capability
+from llmdo.policy.shell.programs import is_launcher
 from llmdo.policy.vocabulary import LEGS, ONLY_READS
-from llmdo.reach.flows import Unasked, leg_text, unasked
+from llmdo.reach.flows import Unasked, unasked
 from llmdo.reach.risks import SHELL, may_meet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from llmdo.foreign import Foreign
     from llmdo.foreign.team import Grant
     from llmdo.graph.toolset import Toolset
     from llmdo.policy.vocabulary import Decision
     from llmdo.reach.flows import FlowRow
-    from llmdo.reach.rows import Hop
     from llmdo.reach.shapes import Shape
-    from llmdo.syntax.document import Place
 
 SERVER = "mcp.call"
 SEARCH = "net.search"
@@ -43,50 +40,122 @@ OPEN_SERVERS = frozenset(
     }
 )  # fmt: skip
 """Words in a server's name or start that show that it brings anybody's text, and sends."""
+_ONLY_SEARCH = frozenset({"brave", "perplexity", "search", "youtube"})
+"""Those of them that only search."""
+
+WRITABLE_HOSTS = frozenset(
+    {
+        "amazonaws.com", "api.telegram.org", "bitbucket.org", "cloudfunctions.net", "core.windows.net", "crates.io",
+        "discord.com", "discordapp.com", "docker.io", "dropbox.com", "firebaseio.com", "ghcr.io", "github.com",
+        "gitlab.com", "googleapis.com", "herokuapp.com", "huggingface.co", "netlify.app", "ngrok.app", "ngrok.io",
+        "npmjs.org", "nuget.org", "pastebin.com", "pub.dev", "pypi.org", "rubygems.org", "script.google.com",
+        "slack.com", "supabase.co", "trycloudflare.com", "vercel.app", "webhook.site", "workers.dev",
+    }
+)  # fmt: skip
+"""Hosts to which anybody can write, or where anybody can have a program: with an account of the attacker's own."""
+WRITABLE_SETS = frozenset({"containers", "dart", "dotnet", "github", "node", "python", "ruby", "rust"})
+"""The sets of hosts of gh-aw with such a host among them."""
 
 _WORD = re.compile(r"[a-z]+")
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*(?:=.*)?")
+_NO_SERVER = re.compile(r"github[-_]?copilot")
+"""The name of a product in the names of extensions of VS Code, which bring nothing from GitHub."""
 _NUMBERED = re.compile(r" \(\d+\)$")
-_UNKNOWN = re.compile(r"x\..+\.any")
+UNKNOWN = re.compile(r"x\..+\.any")
+"""The capability of a tool of which nothing is known."""
 
-_SENT, _FETCHED, _WEAK = range(3)
+_SENT, _FETCHED, _ASKED, _GUESSED = range(4)
 """Words that anybody sends; pages that an agent chooses to read; words read after a question or by unknown tools."""
+
+
+Guess = Literal["words", "data"]
+
+
+class WayOut(IntEnum):
+    """The kinds of ways out, the attacker's best first."""
+
+    ANY_COMMAND = 0
+    OWN_CODE = 1
+    """A listed command that runs files of the project, by an agent that writes any of them and that strangers start.
+
+    Whoever starts one himself wants it to build and test what it wrote.
+    """
+    ANY_HOST = 2
+    PUBLIC_HOST = 3
+    """One that anybody can write to, or read at."""
+    OPEN_SERVER = 4
+
+
+class Flow(NamedTuple):
+    """The gravest flow below an entry."""
+
+    row: FlowRow
+    way: WayOut
+    guess: Guess | None
+    """What is not known: that the source brings a stranger's words, or that what it reads is private."""
+    sources: int
+    """The tools that bring a stranger's words."""
+    ends: int
+    """The tools by which something gets out."""
+
+
+class _Question(NamedTuple):
+    """The words that count as a stranger's, and the data that counts as private."""
+
+    levels: frozenset[int]
+    with_checkout: bool = False
+    """Whether a checkout counts as private data."""
+    may_read: bool = False
+    """Whether what a server of which nothing is known returns counts as private data."""
+
+    @property
+    def guess(self) -> Guess | None:
+        """The part of a flow that is not known."""
+        return "data" if self.may_read else "words" if _GUESSED in self.levels else None
+
+
 _QUESTIONS = (
-    (_SENT, True, False),
-    (_SENT, False, False),
-    (_FETCHED, True, False),
-    (_FETCHED, False, False),
-    (_WEAK, True, False),
-    (_FETCHED, True, True),
+    _Question(frozenset({_SENT})),
+    _Question(frozenset({_SENT, _FETCHED})),
+    _Question(frozenset({_FETCHED}), with_checkout=True),
+    _Question(frozenset({_SENT, _FETCHED, _ASKED})),
+    _Question(frozenset({_SENT, _FETCHED, _ASKED, _GUESSED})),
+    _Question(frozenset({_SENT, _FETCHED}), may_read=True),
 )
-"""The surest flow first: the highest level of words that counts, whether the way out has to be known, and whether
-unknown servers may read private data."""
+"""The surest flow first. Where people outside can send words, the repository is public, and so is its checkout."""
 
 
-def gravest_flows(project: Foreign) -> dict[str, FlowRow]:
+def gravest_flows(project: Foreign) -> dict[str, Flow]:
     """The gravest flow below each entry on which nobody is asked, by the entry's name."""
     agents = named(project.team.agents)
     may_flow = may_meet(project.choice)
     tools = _Tools(project)
-    questions = [
-        unasked(
-            project.choice,
-            Unasked(
-                brings=partial(tools.brings, level, runs_in),
-                private=tuple(map(Capability, (*LEGS["private data"], DATA))),
-                ends=partial(tools.ends, runs_in, is_known=is_known),
-                may_read=tools.may_read if may_read else None,
+    asked = [
+        (
+            question.guess,
+            unasked(
+                project.choice,
+                Unasked(
+                    brings=partial(tools.brings, question.levels, runs_in),
+                    private=tuple(map(Capability, (*LEGS["private data"], DATA))),
+                    keeps=partial(tools.keeps, with_checkout=question.with_checkout),
+                    ends=partial(tools.rank, runs_in),
+                    may_read=tools.may_read if question.may_read else None,
+                ),
             ),
         )
-        for level, is_known, may_read in _QUESTIONS
+        for question in _QUESTIONS
+        if not question.with_checkout or tools.may_be_private
         for runs_in in tools.places
     ]
-    gravest: dict[str, FlowRow] = {}
+    gravest: dict[str, Flow] = {}
     for entry in project.choice.graph.entries.values():
         if agents[entry.name].inherits or not (tools.has_servers or may_flow(entry)):
             continue
-        answers = (rows_of(entry) for rows_of in questions)
-        if rows := next(filter(None, answers), ()):
-            gravest[entry.name] = min(rows, key=tools.rank)
+        for guess, flow_of in asked:
+            if flow := flow_of(entry):
+                gravest[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, flow.sources, flow.ends)
+                break
     return gravest
 
 
@@ -94,50 +163,89 @@ class _Tools:
     """The tools of a project, each as a source of a stranger's words and as a way out."""
 
     def __init__(self, project: Foreign) -> None:
-        toolsets = project.choice.graph.toolsets.items()
-        self._known = {name for name, each in toolsets if _is_open_server(name, each)}
-        self._events = {event.toolset for agent in project.team.agents for event in agent.events}
-        servers = {name: each.server for name, each in toolsets if each.server}
-        self.has_servers = bool(servers)
+        agents = named(project.team.agents)
+        toolsets = project.choice.graph.toolsets
+        self._servers = {name for name, each in toolsets.items() if each.server}
+        words = {name: _words(name, each) & OPEN_SERVERS for name, each in toolsets.items()}
+        self._known = {name for name, known in words.items() if known}
+        unknown = {name for name, each in toolsets.items() if each.server and not known_server(each.server)}
+        self._unknown = unknown - self._known
+        self.has_servers = bool(self._servers)
         """Whether private data may be read otherwise than by capabilities of our vocabulary."""
-        self._unknown = {name for name, server in servers.items() if not known_server(server)} - self._known
+        self._events = {event.toolset for agent in project.team.agents for event in agent.events}
+        self._senders = {name for name, known in words.items() if known - _ONLY_SEARCH}
+        self._in_checkout = {name for name, agent in agents.items() if agent.in_checkout}
+        published = {name for name in self._in_checkout if project.is_public or agents[name].started_by}
+        self._unpublished = self._in_checkout - published
+        self.may_be_private = bool(self._unpublished)
+        """Whether an agent works in a checkout that may be that of a private repository."""
+        self._writers: set[str] = set()
         self._runs_in: dict[tuple[str, str], set[str]] = {}
-        for agent in project.team.agents:
+        self._runs_files: dict[str, set[tuple[str, str]]] = {}
+        for name, agent in agents.items():
             for grant in agent.grants:
                 self._runs_in.setdefault((grant.toolset, grant.tool), set()).add(grant.runs_in)
+                if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities:
+                    self._writers.add(name)
+                if agent.started_by and grant.decision == "allowed" and _runs_files(grant):
+                    self._runs_files.setdefault(name, set()).add((grant.toolset, grant.tool))
         places = {runs_in for each in self._runs_in.values() for runs_in in each}
         self.places = sorted(places - {""}) or [""]
         """The places in which agents run, each asked about alone: words read in one steer no run in another."""
 
-    def brings(self, level: int, runs_in: str, shape: Shape, decision: Decision) -> bool:
-        """Whether the words that a call may bring are of the level, or of one before it."""
-        is_weak = decision != "allowed" or self._is_guess(shape) or _plain(shape.toolset) in self._events
-        own = _WEAK if is_weak else _FETCHED if _connects(shape) else _SENT
-        return level >= own and self._is_in(runs_in, shape)
+    def brings(self, levels: frozenset[int], runs_in: str, shape: Shape, decision: Decision) -> bool:
+        """Whether the words that a call may bring are of one of the levels."""
+        if self._is_guess(shape):
+            own = _GUESSED
+        elif decision != "allowed" or _plain(shape.toolset) in self._events:
+            own = _ASKED
+        else:
+            own = _FETCHED if _connects(shape) else _SENT
+        return own in levels and self._is_in(runs_in, shape)
 
     def may_read(self, shape: Shape) -> bool:
         """Whether a call is one of a server of which nothing is known."""
         return shape.toolset in self._unknown
 
-    def ends(self, runs_in: str, shape: Shape, *, is_known: bool) -> bool:
-        """Whether a call is a way out, or may be one; with `is_known`, only a known one."""
-        name = shape.row.name
-        if name in {*ONLY_READS, SEARCH} or not any(
-            Capability(out).covers_name(name) for out in LEGS["a way out"]
-        ):
-            return False
-        is_confined = Capability("proc.exec").covers_name(name) and shape.assurance != "open"
-        return not is_confined and not (is_known and self._is_guess(shape)) and self._is_in(runs_in, shape)
+    def keeps(self, name: str, shape: Shape, *, with_checkout: bool) -> bool:
+        """Whether the data that a call returns is private: a checkout of a public repository is not."""
+        if name not in self._in_checkout or (with_checkout and name in self._unpublished):
+            return True
+        if self._way(name, shape) in (WayOut.ANY_COMMAND, WayOut.OWN_CODE):
+            return True  # the environment of the job
+        return any(each.name in ("secret.read", "env.read") for each in shape.raised)
 
-    def rank(self, row: FlowRow) -> tuple[object, ...]:
-        """A sort key: first sure senders and any command, then a server, then listed commands."""
-        name = row.capability.name
-        kind = 0 if name == SHELL or Capability("net").covers_name(name) else 1 if name == SERVER else 2
-        return kind, row.capability.scope is not None, gravity(row.capability)
+    def rank(self, runs_in: str, name: str, shape: Shape) -> WayOut | None:
+        """The kind of way out that a call is, if it is one."""
+        way = self._way(name, shape)
+        return None if way is None or not self._is_in(runs_in, shape) else way
+
+    def _way(self, name: str, shape: Shape) -> WayOut | None:
+        row = shape.row
+        if row.name in {*ONLY_READS, SEARCH}:
+            return None
+        if Capability("proc.exec").covers_name(row.name):
+            if shape.assurance != "open":
+                return None
+            if row.name == SHELL:
+                return WayOut.ANY_COMMAND
+            tools = {(_plain(shape.toolset), tool) for tool in (shape.tool, *shape.other_tools)}
+            runs_files = not tools.isdisjoint(self._runs_files.get(name, ()))
+            return WayOut.OWN_CODE if runs_files and name in self._writers else None
+        if shape.toolset in self._servers or row.name == SERVER:
+            is_way = row.name == SERVER or Capability("net").covers_name(row.name)
+            return WayOut.OPEN_SERVER if is_way and shape.toolset in self._senders else None
+        if not Capability("net").covers_name(row.name):
+            return None
+        if any(each.name.startswith("x.github.") for each in shape.declared):
+            return WayOut.PUBLIC_HOST
+        if row.scope is None:
+            return None if self._is_guess(shape) else WayOut.ANY_HOST
+        return WayOut.PUBLIC_HOST if is_writable(row.scope) else None
 
     def _is_guess(self, shape: Shape) -> bool:
         """Whether a call is one of an unknown server or tool."""
-        is_unknown = any(each.name == SERVER or _UNKNOWN.fullmatch(each.name) for each in shape.declared)
+        is_unknown = any(each.name == SERVER or UNKNOWN.fullmatch(each.name) for each in shape.declared)
         return is_unknown and shape.toolset not in self._known
 
     def _is_in(self, runs_in: str, shape: Shape) -> bool:
@@ -153,97 +261,28 @@ def _plain(toolset: str) -> str:
     return _NUMBERED.sub("", toolset)
 
 
+def is_writable(host: str) -> bool:
+    """Whether anybody can write to a host or a named set of hosts, or read at it what others wrote."""
+    return host in WRITABLE_SETS or any(host == each or host.endswith(f".{each}") for each in WRITABLE_HOSTS)
+
+
+def _runs_files(grant: Grant) -> bool:
+    """Whether a listed command runs files of the project: an interpreter, a builder, or a script by its path."""
+    if not any(each.name == "proc.exec" for each in grant.capabilities):
+        return False
+    text = grant.tool if "(" in grant.tool or grant.rule_at is None else str(grant.rule_at.data)
+    program = text.partition("(")[2].split(" ")[0].rstrip(":*)")
+    return "/" in program or is_launcher(program)
+
+
 def _connects(shape: Shape) -> bool:
     return any(Capability("net").covers_name(each.name) for each in shape.declared)
 
 
-def _is_open_server(name: str, toolset: Toolset) -> bool:
-    server = toolset.server
-    words = (name, server.command or "", *server.args, server.url or "") if server else (name,)
-    return not OPEN_SERVERS.isdisjoint(_WORD.findall(" ".join(words).lower()))
-
-
-def condition(project: Foreign, row: FlowRow) -> str:
-    """A clause for a flow whose private data a server may read of which nothing is known; else nothing."""
-    toolset = project.graph.toolsets.get(row.private[-1].name) if row.private else None
-    is_guess = toolset and toolset.server and known_server(toolset.server) is None
-    return f" if `{excerpt(row.private[-1].name)}` reads any" if is_guess else ""
-
-
-def places(project: Foreign, row: FlowRow) -> list[Related]:
-    """The places that allow each leg."""
-    legs = (
-        ("a stranger's words", row.source, row.source_tool, False),
-        ("private data", row.private, row.private_tool, False),
-        (f"`{row.capability}`", row.path, row.tool, True),
-    )
-    return [
-        Related(at.location, f"{what}: `{leg_text(path, tool)}`")
-        for what, path, tool, is_ruled in legs
-        if (at := _place(project, path, tool, is_ruled=is_ruled))
-    ]
-
-
-def hint(project: Foreign, row: FlowRow) -> str:
-    """The lines on which the two legs end, with a change for each that breaks this flow."""
-    return " or ".join(dict.fromkeys(_changes(project, row)))
-
-
-def _changes(project: Foreign, row: FlowRow) -> Iterator[str]:
-    agents = named(project.team.agents)
-    for path, tool, is_ruled in ((row.source, row.source_tool, False), (row.path, row.tool, True)):
-        given, at = _grant(project, path, tool), _place(project, path, tool, is_ruled=is_ruled)
-        if given is None or at is None:
-            continue
-        agent = agents.get(path[-2].name)
-        name = f"`{excerpt(tool)}`"
-        key = _key(at)
-        if given.narrower:
-            change = given.narrower
-        elif agent is None:
-            change = f"take {name} out of {key}"
-        elif not agent.path and len(path) > 2 and path[1].use:
-            change, at = f"keep `{path[0].name}` from calling `{agent.name}`", path[1].use.at
-        elif is_ruled and given.rule_at:
-            change = f"tighten {key or 'the rule'}, which allows {name}"
-        elif agent.path and (agent.inherits or given.is_default):
-            change = agent.narrower
-        elif not key:
-            change = f"deny {name}"
-        else:
-            change = f"take {name} out of {key}" if _lists(at, tool) else f"change {key}, which gives {name}"
-        yield f"{change} ({place(at.location)})"
-
-
-def _lists(at: Place, tool: str) -> bool:
-    """Whether a tool is an item of the value at a place, or of a value around it."""
-    return at.of_key or any(isinstance(step, int) for step in at.route) or tool in str(at.data)
-
-
-def _key(at: Place) -> str:
-    """The key of the table or list around a place; empty at the top of a file, and in a script."""
-    route = [*at.route]
-    items = [number for number, step in enumerate(route) if isinstance(step, int)]
-    route = route[: items[-1]] if items else route[:-1] if at.of_key else route
-    return f"`{'.'.join(map(str, route))}`" if route and at.document.data else ""
-
-
-def _place(project: Foreign, path: tuple[Hop, ...], tool: str, *, is_ruled: bool) -> Place | None:
-    """The place that gives the tool at the end of a leg; with `is_ruled`, the rule that allows it."""
-    if given := _grant(project, path, tool):
-        return (given.rule_at if is_ruled else None) or given.at
-    use = path[-1].use if path else None
-    return use.at if use else None
-
-
-def _grant(project: Foreign, path: tuple[Hop, ...], tool: str) -> Grant | None:
-    """The grant of the tool at the end of a leg, or what is run at an event."""
-    if len(path) < 2:
-        return None
-    agents = named(project.team.agents)
-    of_events = {worker: agents[name].events for name, worker in named_events(agents).items()}
-    agent = agents.get(path[-2].name)
-    toolset = _plain(path[-1].name)
-    given = agent.grants if agent else of_events.get(path[-2].name, ())
-    grants = [each for each in given if (each.toolset, each.tool) == (toolset, tool)]
-    return min(grants, key=lambda each: each.decision != "allowed", default=None)
+def _words(name: str, toolset: Toolset) -> frozenset[str]:
+    """The words of a toolset's name, and of the start of its server."""
+    parts = [name]
+    if server := toolset.server:
+        args = (arg for arg in server.args if not _VARIABLE.fullmatch(arg))
+        parts += [server.command or "", *args, server.url or ""]
+    return frozenset(_WORD.findall(_NO_SERVER.sub("", " ".join(parts).lower())))

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import excerpt, place
 from llmdo.base.values import dataclass, field, in_json
 from llmdo.foreign import findings as checks
 from llmdo.foreign.building import named
@@ -31,20 +32,25 @@ LONGEST = 2  # sentences of a headline
 UNREAD = frozenset({"LDO105", "LDO107", "LDO152", "LDO153", "LDO154"})
 """The codes of findings about parts that were not read."""
 
-REACHED = frozenset({"LDO550", "LDO551", "LDO552"})
+REACHED = frozenset({"LDO550", "LDO551", "LDO552", "LDO555", "LDO556"})
 """The codes of findings about the reach of an agent."""
 
-DELEGATED = frozenset({"LDO550", "LDO552"})
+DELEGATED = frozenset({"LDO550", "LDO552", "LDO555"})
 """The codes of findings that share a cause although another agent is called on the way."""
 
-_GRAVEST = ("LDO551", "LDO552", "LDO554", "LDO550", "LDO553")
 _BY_CLIENTS = "LDO557"
 """Nobody has to talk an agent into it, so it comes before all that agents can do."""
-_OTHERS = ("LDO151", "LDO250", "LDO251", "LDO350", "LDO150", "LDO351")
+FLOWS = frozenset({"LDO552", "LDO555"})
+"""The codes of findings about a flow, each with a place for each of its legs."""
+
+_GRAVEST = ("LDO552", "LDO551", "LDO556", "LDO554", "LDO550", "LDO553")
+_OTHERS = ("LDO555", "LDO151", "LDO250", "LDO251", "LDO350", "LDO150", "LDO351")
 _NUMBERED = re.compile(r"(?<=[^ ]) \(\d+\)(?=`| => )")
 """The number that tells toolsets of one name apart; people take them for the same."""
 _LEGS = re.compile(r"`([^`]*) => ([^`]*)`")
 """Both legs of a flow."""
+_SPELLED_OUT = re.compile(r": `[^`]* => [^`]*`")
+"""Both legs of a flow at the end of its sentence, which the lines below it give with their places."""
 _WAY = re.compile(r" only through `[^`]*`|`\(each\) > [^`]+ > [^`]+`")
 """The agents on an agent's way to the danger: they may differ within a cause."""
 _VARYING = re.compile(r"`[^`]*`|\d+")
@@ -83,12 +89,12 @@ class Cause:
     def sentence(self) -> str:
         """The problem, of the only finding or of all of them."""
         if self.number == 1:
-            return self.first.message
-        sentence = _of_each(self.first, self.first.message)
+            return self._said(self.first.message)
+        sentence = _of_each(self.first, self._said(self.first.message))
         if f"`{EACH}" not in sentence:
             return f"{sentence}; and {self.number - 1:,} more like it"
         if self.first.code in DELEGATED and any(
-            _of_each(each, each.message) != sentence for each in self.findings
+            _of_each(each, self._said(each.message)) != sentence for each in self.findings
         ):
             through = " only through another agent, such as `"
             others = sentence.replace(" only through `", through)
@@ -96,11 +102,19 @@ class Cause:
         noun = "files" if self.first.subject is None else "agents"
         return f"{self.number:,} {noun}: {re.sub(f'^`{re.escape(EACH)}`', 'each', sentence)}"
 
+    def _said(self, message: str) -> str:
+        return _SPELLED_OUT.sub("", message) if self.ways and self.first.code in FLOWS else message
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it is a fact by design: somebody is asked each time."""
+        return self.first.code in REACHED and self.first.gated
+
     @property
     def hint(self) -> str | None:
         """The hint, if it holds for all of them; for flows, whose lines differ, the hint of the first."""
         hints = {each.hint for each in self.findings}
-        if len(hints) > 1 and self.first.code == "LDO552":
+        if len(hints) > 1 and self.first.code in FLOWS:
             return f"{self.first.hint}, and likewise in the others"
         return self.first.hint if len(hints) == 1 else None
 
@@ -144,6 +158,8 @@ class ProjectSummary:
     """The number of agents in files; without any, of those that a product brings along to start."""
     causes: tuple[Cause, ...] = field(metadata=in_json("findings"))
     """The gravest first."""
+    asked: tuple[Cause, ...]
+    """Findings about what a person is asked first: true by design, and shown in the table alone."""
     unread: tuple[Cause, ...]
     """Files not read, or only in part."""
     defaults: tuple[Defaults, ...]
@@ -156,9 +172,10 @@ def summary_of(project: Foreign, findings: Sequence[Diagnostic]) -> ProjectSumma
     # What a tool brings along counts where there is nothing else: a session under settings alone is not nothing.
     agents = [agent for agent in every if agent.path] or [agent for agent in every if agent.is_entry]
     return ProjectSummary(
-        headline=tuple(_statements(agents, findings, _open(project)))[:LONGEST],
+        headline=tuple(_statements(project, agents, findings))[:LONGEST],
         agents=len(agents),
-        causes=tuple(cause for cause in causes if cause.first.code not in UNREAD),
+        causes=tuple(cause for cause in causes if cause.first.code not in UNREAD and not cause.is_asked),
+        asked=tuple(cause for cause in causes if cause.is_asked),
         unread=tuple(cause for cause in causes if cause.first.code in UNREAD),
         defaults=tuple(each for team in project.teams if (each := _defaults(team))),
     )
@@ -170,6 +187,8 @@ def _causes(project: Foreign, findings: Iterable[Diagnostic]) -> Iterator[Cause]
         sentence = _of_each(each, each.message)
         if each.subject is None:
             sentence = _VARYING.sub("", sentence)
+        elif each.code == "LDO555":
+            sentence = _SPELLED_OUT.sub("", sentence)
         elif each.code in DELEGATED:
             sentence = _WAY.sub("", _LEGS.sub(_without_others, sentence))
         by_cause.setdefault((each.code, each.gated, sentence), []).append(each)
@@ -198,14 +217,9 @@ def _ways_of_all(project: Foreign, findings: Sequence[Diagnostic]) -> Iterator[s
         rows = [row for row in project.choice.of(entry) if row.decision != "blocked"]
         if gravest := min(rows, key=lambda row: gravity(row.capability), default=None):
             yield f"the gravest of `{first.subject}`: `{gravest.capability}` by `{path_text(gravest.path)}`"
-    if first.code != "LDO552":
-        return
-    for leg in first.related[1:-1]:  # the sentence itself has the words and the way out
+    for leg in first.related if first.code in FLOWS else ():
         way = _of_each(first, leg.message) if others else leg.message
-        is_same = all(
-            [_of_each(each, other.message) for other in each.related[1:-1]] == [way] for each in others
-        )
-        yield way if is_same else f"{way}, or in another way"
+        yield f"{way} ({'such as ' * bool(others)}{place(leg.at)})"
 
 
 def _of_each(finding: Diagnostic, text: str) -> str:
@@ -216,11 +230,9 @@ def _of_each(finding: Diagnostic, text: str) -> str:
     return _NUMBERED.sub("", text)
 
 
-def _statements(
-    agents: Sequence[Agent], findings: Sequence[Diagnostic], names: frozenset[str]
-) -> Iterator[str]:
-    """The main results, the gravest first; at least one sentence. A stranger can start the agents in `names`."""
-    every = len(agents)
+def _statements(project: Foreign, agents: Sequence[Agent], findings: Sequence[Diagnostic]) -> Iterator[str]:
+    """The main results, the gravest first; at least one sentence."""
+    every, names = len(agents), _open(project)
     numbers = Counter((each.code, each.gated) for each in findings)
     if not every:
         unread = sum(number for (code, _), number in numbers.items() if code in UNREAD)
@@ -243,7 +255,7 @@ def _statements(
     for gated in (False, True):
         for statement in (
             *_of_reach(numbers, every, gated=gated),
-            *_of_settings(numbers, agents, gated=gated),
+            *_of_settings(project, numbers, agents, gated=gated),
         ):
             is_calm = False
             yield statement
@@ -267,15 +279,21 @@ def _of_reach(numbers: Mapping[tuple[str, bool], int], every: int, *, gated: boo
 
 
 def _of_settings(
-    numbers: Mapping[tuple[str, bool], int], agents: Sequence[Agent], *, gated: bool
+    project: Foreign, numbers: Mapping[tuple[str, bool], int], agents: Sequence[Agent], *, gated: bool
 ) -> Iterator[str]:
     """The number of places that switch questions off, and of agents with a shell without one."""
     if silent := numbers["LDO554", gated]:
         yield f"{_counted(silent, 'place')} in these files {'switches' if silent == 1 else 'switch'} questions off"
-    if not gated and (
-        free := sum(_is_free(agent) and not (agent.inherits and agent.path) for agent in agents)
-    ):
-        yield f"{_of(free, len(agents), 'may')} run any command without a question"
+    free = [agent for agent in agents if not (agent.inherits and agent.path) and _shell_of(agent)]
+    unconfined = [agent for agent in free if agent.sandbox is None] or free
+    if free and not gated:
+        first = unconfined[0]
+        where = f", behind the {first.sandbox}," if first.sandbox else ""
+        such_as = ", such as" if len(unconfined) > 1 else ":"
+        by = _given_by(project, first)
+        yield (
+            f"{_of(len(unconfined), len(agents), 'may')} run any command{where} without a question{such_as} {by}"
+        )
 
 
 def _mildest(agents: Iterable[Agent]) -> str:
@@ -302,13 +320,18 @@ def _pushes(agent: Agent) -> bool:
     )
 
 
-def _is_free(agent: Agent) -> bool:
-    """Whether it runs any command without a question."""
-    return any(
-        grant.decision == "allowed" and each.name == SHELL
-        for grant in agent.grants
-        for each in grant.capabilities
-    )
+def _shell_of(agent: Agent) -> Grant | None:
+    """The grant by which it runs any command without a question, if there is one."""
+    shells = (grant for grant in agent.grants if SHELL in {each.name for each in grant.capabilities})
+    return next((grant for grant in shells if grant.decision == "allowed"), None)
+
+
+def _given_by(project: Foreign, agent: Agent) -> str:
+    """The place that lets an agent run any command: a line, or the default of its product."""
+    shell = _shell_of(agent)
+    if shell is None or (shell.rule_at is None and (shell.is_default or not agent.path)):
+        return f"`{agent.name}` by the default of {agent.format or project.team.format}"
+    return f"`{agent.name}` by `{excerpt(shell.tool)}` ({place((shell.rule_at or shell.at).location)})"
 
 
 def _of(number: int, every: int, verb: str, *, is_more: bool = False) -> str:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
+NAME_TOOLS = "name the tools that it needs"
+"""The hint for an agent with every tool whose format has none of its own."""
 MAX_NAME = 100  # characters: nobody types a longer one
 
 
@@ -128,7 +130,7 @@ class Agent:
     """The place that lets it call every agent; None if it may not."""
     inherits: bool = False
     """Whether it has every tool because its file names none."""
-    narrower: str = "name the tools that it needs"
+    narrower: str = NAME_TOOLS
     """A change by which it would have fewer, as a hint."""
     asks: str = "a question"
     """The step before a call that is not decided for good."""
@@ -140,6 +142,8 @@ class Agent:
     """The tools that its file takes away again."""
     sandbox: str | None = None
     """The confinement of its commands, in words of its format; None if none is known."""
+    in_checkout: bool = False
+    """Whether its files are the checkout of a workflow: as private as the repository is."""
     is_entry: bool = True
     """Whether a person starts it."""
     is_callable: bool = True

@@ -43,6 +43,26 @@ class Tree(Protocol):
         """The file at `path`, empty if there is a problem; None if there is no such file."""
 
 
+_LICENCES = tuple(
+    f"{name}{ending}"
+    for name in ("LICENSE", "LICENCE", "License", "COPYING", "LICENSE-MIT", "LICENSE-APACHE", "UNLICENSE")
+    for ending in ("", ".md", ".txt", ".TXT", ".rst")
+)
+_OPEN = re.compile(
+    r"Permission is hereby granted, free|Apache License|GNU (?:Affero |Lesser )?General Public|Mozilla Public License"
+    r"|Redistribution and use in source|Eclipse Public License|Permission to use, copy, modify|CC0 |public domain"
+    r"|Boost Software License",
+    re.IGNORECASE,
+)
+"""A sentence of a licence by which anybody may read the project."""
+
+
+def is_published(tree: Tree) -> bool:
+    """Whether a project has an open licence, so that its files are no secret."""
+    texts = (content[0].text[:20_000] for name in _LICENCES if (content := tree.read(name)))
+    return any(_OPEN.search(" ".join(text.split())) for text in texts)
+
+
 def project_of(file: Path, patterns: Iterable[str]) -> Path | None:
     """The nearest folder for which one of the globs names `file`, of earlier globs before later ones."""
     for glob in map(Glob, patterns):

@@ -70,7 +70,7 @@ class FlowRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unasked:
-    """A question for flows that end in an effect without approval.
+    """A question for the gravest flow that ends in an effect without approval.
 
     An approval before the words are read does not count: whoever gives it has not seen them.
     """
@@ -79,10 +79,23 @@ class Unasked:
     """Whether a call with this decision brings a stranger's words; asked about tools that may."""
     private: tuple[Capability, ...]
     """Private data. One of these reaches the caller as well, unasked."""
-    ends: Callable[[Shape], bool]
-    """Whether a call is one of the effects asked for."""
+    keeps: Callable[[str, Shape], bool]
+    """Whether the data that a call of this worker returns is private; asked about tools that return such data."""
+    ends: Callable[[str, Shape], int | None]
+    """The rank of a call of this worker as an effect, the gravest first; None if it is none of those asked for."""
     may_read: Callable[[Shape], bool] | None = None
     """Whether a call may return private data although it does not declare any."""
+
+
+class UnaskedFlow(NamedTuple):
+    """The gravest flow below an entry, and the number of its alternatives."""
+
+    row: FlowRow
+    rank: int
+    sources: int
+    """The tools that bring a stranger's words."""
+    ends: int
+    """The tools with one of the effects."""
 
 
 @dataclass(slots=True)
@@ -136,10 +149,10 @@ def after_strangers(analysis: Analysis, entry: Entry) -> tuple[FlowRow, ...]:
     return _Spread(analysis, entry).rows
 
 
-def unasked(analysis: Analysis, question: Unasked) -> Callable[[Entry], tuple[FlowRow, ...]]:
-    """A function from an entry to its unasked effects after a stranger's words and private data, the gravest first."""
+def unasked(analysis: Analysis, question: Unasked) -> Callable[[Entry], UnaskedFlow | None]:
+    """A function from an entry to its gravest unasked effect after a stranger's words and private data."""
     known: dict[str, _Contribution] = {}
-    return lambda entry: _OpenSpread(analysis, entry, question, known).rows
+    return lambda entry: _OpenSpread(analysis, entry, question, known).gravest
 
 
 def labels_below(analysis: Analysis, entry: Entry) -> Mapping[str, frozenset[Capability]]:
@@ -353,8 +366,9 @@ class _Spread:
 class _Contribution(NamedTuple):
     """The labels and effects that the calls of one worker add to a question."""
 
-    labels: dict[Capability, Entrance]
-    ends: tuple[_Call, ...]
+    labels: dict[Capability, list[Entrance]]
+    ends: tuple[tuple[int, _Call], ...]
+    """Each with its rank."""
 
 
 class _OpenSpread(_Spread):
@@ -368,60 +382,64 @@ class _OpenSpread(_Spread):
         self, analysis: Analysis, entry: Entry, question: Unasked, known: dict[str, _Contribution]
     ) -> None:
         self._question, self._known = question, known
+        self._origins: dict[Capability, list[Entrance]] = {}
         super().__init__(analysis, entry, question.private)
         self._ways = self._walk.search(frozenset(), free=True)
 
     def _calls_of(self, name: str) -> Iterator[_Call]:
         if name not in self._known:
             self._known[name] = self._contribution(name, [*super()._calls_of(name)])
-        return iter(self._known[name].ends)
+        return iter([call for _, call in self._known[name].ends])
 
     def _contribution(self, name: str, calls: Iterable[_Call]) -> _Contribution:
-        labels: dict[Capability, Entrance] = {}
-        ends: list[_Call] = []
+        labels: dict[Capability, list[Entrance]] = {}
+        ends: list[tuple[int, _Call]] = []
         may_read = self._question.may_read
-        strangers = self._labelling.of_strangers
         for call in calls:
             origin = Entrance(name, call.toolset, call.shape.tool)
             for label in self._labelling.of(call.shape.raised):
-                counts = (
-                    self._question.brings(call.shape, call.decision)
-                    if label in strangers
-                    else call.decision == "allowed"
-                )
-                if counts:
-                    labels.setdefault(label, origin)
+                if self._counts(name, call, label):
+                    labels.setdefault(label, []).append(origin)
             if may_read and call.decision == "allowed" and may_read(call.shape):
-                labels.setdefault(self._question.private[0], origin)
-            if (
-                call.decision == "allowed"
-                and self._is_effect(call.shape.row)
-                and self._question.ends(call.shape)
-            ):
-                ends.append(call)
+                labels.setdefault(self._question.private[0], []).append(origin)
+            rank = self._question.ends(name, call.shape) if call.decision == "allowed" else None
+            if rank is not None and self._is_effect(call.shape.row):
+                ends.append((rank, call))
         return _Contribution(labels, tuple(ends))
 
+    def _counts(self, name: str, call: _Call, label: Capability) -> bool:
+        """Whether a call carries a label that the question asks for."""
+        if label in self._labelling.of_strangers:
+            return self._question.brings(call.shape, call.decision)
+        return call.decision == "allowed" and self._question.keeps(name, call.shape)
+
     def _spread(self) -> None:
-        labels: dict[Capability, Entrance] = {}
         for name in self._names:
-            for label, origin in self._known[name].labels.items():
-                labels.setdefault(label, origin)
+            for label, origins in self._known[name].labels.items():
+                self._origins.setdefault(label, []).extend(origins)
+        labels = {label: origins[0] for label, origins in self._origins.items()}
         self._labels.workers = dict.fromkeys(self._names, labels)
 
     @property
-    def rows(self) -> tuple[FlowRow, ...]:
-        """The rows, one for each capability: that of the nearest worker to which no delegation asks."""
-        labels = next(iter(self._labels.workers.values()), {})
-        private = next((labels[each] for each in self._question.private if each in labels), None)
-        if STRANGERS not in labels or private is None:
-            return ()
-        best: dict[Capability, FlowRow] = {}
-        for node in self._ways.parent:
-            name = self._walk.names[node]
-            for call in self._known[name].ends:
-                if call.shape.row not in best:
-                    best[call.shape.row] = self._row(name, call, labels[STRANGERS], private)
-        return _gravest_first(best.values())
+    def gravest(self) -> UnaskedFlow | None:
+        """The flow to the gravest effect, of equal ones that of the nearest worker to which no delegation asks."""
+        strangers = self._origins.get(STRANGERS)
+        private = next(
+            (self._origins[each] for each in self._question.private if each in self._origins), None
+        )
+        if not strangers or not private:
+            return None
+        names = [self._walk.names[node] for node in self._ways.parent]
+        ends = [(rank, name, call) for name in names for rank, call in self._known[name].ends]
+        if not ends:
+            return None
+        rank, name, call = min(ends, key=lambda end: (end[0], gravity(end[2].shape.row)))
+        return UnaskedFlow(
+            self._row(name, call, strangers[0], private[0]),
+            rank,
+            len(set(strangers)),
+            len({(each, other.toolset, other.shape.tool) for _, each, other in ends}),
+        )
 
 
 def _gravest_first(rows: Iterable[FlowRow]) -> tuple[FlowRow, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import place, shown
 from llmdo.foreign import not_enforced
+from llmdo.foreign.advice import where as where_given
 from llmdo.foreign.building import named
 from llmdo.graph.start import STARTERS, events_by_starter
 from llmdo.policy.authority import STRICTNESS, gravity
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from llmdo.foreign import Foreign
     from llmdo.foreign.summary import Cause, Defaults, ProjectSummary
     from llmdo.graph.start import Starter
+    from llmdo.reach import Row
     from llmdo.render.foreign import Alike
 
 PLACES = 3  # of one cause
@@ -29,6 +31,8 @@ NEVER_READ = (
     "what git ignores, links, files of more than a megabyte, and a person's configuration outside this folder"
 )
 """Files that are not read of any project."""
+OF_ZIZMOR = "whether actions are pinned, and what a template puts into a script: that is the job of zizmor"
+"""The parts of workflows that are left to another tool."""
 
 
 def page(project: Foreign, summary: ProjectSummary, groups: Sequence[Alike]) -> str:
@@ -42,7 +46,7 @@ def page(project: Foreign, summary: ProjectSummary, groups: Sequence[Alike]) -> 
         *_by_clients(project),
         *_read(project, summary),
         *_by_default(summary.defaults),
-        *_capabilities(groups),
+        *_capabilities(project, groups),
         *_groups(groups),
     ]
     return "\n".join(lines) + "\n"
@@ -52,6 +56,11 @@ def where(cause: Cause) -> tuple[tuple[str, ...], int]:
     """The first places of a cause, and the number of the others."""
     places = tuple(dict.fromkeys(place(finding.at) for finding in cause.findings))
     return places[:PLACES], len(places) - len(places[:PLACES])
+
+
+def reads_workflows(project: Foreign) -> bool:
+    """Whether workflows of GitHub were read."""
+    return any(team.format in ("gh-aw", "github-actions") and team.agents for team in project.teams)
 
 
 def by_default(defaults: Defaults) -> str:
@@ -155,6 +164,8 @@ def _read(project: Foreign, summary: ProjectSummary) -> Iterator[str]:
         places, more = where(cause)
         yield f"- {with_code(cause.sentence)} ({cause.first.code}): {', '.join(map(code, places))}{_more(more)}"
     yield f"- {NEVER_READ}"
+    if reads_workflows(project):
+        yield f"- {OF_ZIZMOR}"
 
 
 def _by_default(defaults: Iterable[Defaults]) -> Iterator[str]:
@@ -163,18 +174,39 @@ def _by_default(defaults: Iterable[Defaults]) -> Iterator[str]:
         yield from ("", "### What these tools add by default", "", *lines)
 
 
-def _capabilities(groups: Sequence[Alike]) -> Iterator[str]:
-    yield from ("", "### What can be reached", "")
-    yield "| capability | agents and sessions | of these without a question | shortest path |"
-    yield "| --- | ---: | ---: | --- |"
+class Reached(NamedTuple):
+    """A line of the table of what can be reached."""
+
+    capability: str
+    agents: int
+    unasked: int
+    best: Row
+    """The mildest and shortest way to it."""
+
+
+def reached(project: Foreign, groups: Iterable[Alike]) -> Iterator[Reached]:
+    """What agents can reach, the gravest first; a way of an agent that is in a file before one of a product's own."""
+    in_files = {name for name, agent in named(project.team.agents).items() if agent.path}
     rows = [(row, len(group.names)) for group in groups for row in group.rows if row.decision != "blocked"]
     rows.sort(key=lambda pair: (gravity(pair[0].capability), pair[0].elsewhere))
     for name, group in groupby(rows, key=lambda pair: reach.capability(pair[0])):
         pairs = list(group)
         every = sum(number for _, number in pairs)
         free = sum(number for row, number in pairs if row.decision == "allowed")
-        best = min((row for row, _ in pairs), key=lambda row: (STRICTNESS[row.decision], len(row.path)))
-        yield f"| {code(name)} | {every} | {free} | {code(reach.path(best))} |"
+        best = min(
+            (row for row, _ in pairs),
+            key=lambda row: (STRICTNESS[row.decision], row.path[0].name not in in_files, len(row.path)),
+        )
+        yield Reached(name, every, free, best)
+
+
+def _capabilities(project: Foreign, groups: Sequence[Alike]) -> Iterator[str]:
+    yield from ("", "### What can be reached", "")
+    yield "| capability | agents and sessions | of these without a question | shortest path | place |"
+    yield "| --- | ---: | ---: | --- | --- |"
+    for line in reached(project, groups):
+        way, at = code(reach.path(line.best)), code(where_given(project, line.best))
+        yield f"| {code(line.capability)} | {line.agents} | {line.unasked} | {way} | {at} |"
 
 
 def _groups(groups: Sequence[Alike]) -> Iterator[str]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.base.jsonable import document
-from llmdo.foreign import not_enforced
+from llmdo.foreign import advice, not_enforced
 from llmdo.foreign.building import named
-from llmdo.foreign.summary import Cause
+from llmdo.foreign.summary import FLOWS, Cause
 from llmdo.render import reach
 
 if TYPE_CHECKING:
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
     from llmdo.base.source import Location
     from llmdo.foreign import Foreign
     from llmdo.reach.flows import FlowRow
+    from llmdo.render.foreign import Alike
     from llmdo.services.foreign import ScanOutcome
 
 Form = Literal["text", "markdown", "json"]
 
 WIDTH = 100  # columns, where nobody knows how wide the screen is
 INDENT = " " * 4
+MOST_REACHED = 15  # lines of the table
+MANY_SCOPES = 3  # lines about one capability: more are one
 
 
 def rendered(outcome: ScanOutcome, form: Form, screen: Screen = PAPER) -> str:
@@ -36,13 +40,15 @@ def rendered(outcome: ScanOutcome, form: Form, screen: Screen = PAPER) -> str:
         return "\n".join(_text(outcome, screen)) + "\n"
     if form == "json":
         return _json(outcome)
-    from llmdo.render.foreign import alike
     from llmdo.render.page import page
 
-    project = outcome.project
-    entries = project.graph.entries.values()
-    groups = alike((entry, project.analysis.of(entry)) for entry in entries)
-    return page(project, outcome.summary, groups)
+    return page(outcome.project, outcome.summary, _groups(outcome.project))
+
+
+def _groups(project: Foreign) -> list[Alike]:
+    from llmdo.render.foreign import alike
+
+    return alike((entry, project.analysis.of(entry)) for entry in project.graph.entries.values())
 
 
 def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
@@ -60,6 +66,8 @@ def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
     if not summary.causes:
         yield "  none"
     yield from _by_events(project, screen)
+    yield from _title("reached, the gravest first", screen)
+    yield from _reached(project, screen)
     yield from _title("read", screen)
     yield from (f"  {shown(line).replace('`', '')}" for line in page.formats(project) or ["nothing"])
     yield from _title("not read", screen)
@@ -68,6 +76,8 @@ def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
         more_of = f" and {rest:,} more" if rest else ""
         yield from _folded(f"{cause.sentence}: {', '.join(places)}{more_of}", screen, "  ")
     yield from _folded(page.NEVER_READ, screen, "  ")
+    if page.reads_workflows(project):
+        yield from _folded(page.OF_ZIZMOR, screen, "  ")
     if summary.defaults:
         yield from _title("added by default", screen)
         for each in summary.defaults:
@@ -94,6 +104,41 @@ def _by_events(project: Foreign, screen: Screen) -> Iterator[str]:
 def _title(words: str, screen: Screen) -> Iterator[str]:
     yield ""
     yield screen.paint("strong", words)
+
+
+def _reached(project: Foreign, screen: Screen) -> Iterator[str]:
+    """A line for each capability: the agents that have it, those of them that nobody is asked about, and a place."""
+    from llmdo.render import page
+
+    lines = [("capability", "agents", "unasked", "place")]
+    for name, group in groupby(
+        page.reached(project, _groups(project)), key=lambda line: line.best.capability.name
+    ):
+        first, *others = list(group)
+        if len(others) < MANY_SCOPES:
+            named = [(line.capability, line) for line in (first, *others)]
+        else:
+            named = [
+                (
+                    f"{name}, {len(others) + 1} {_scopes(name)}",
+                    max((first, *others), key=lambda line: line.agents),
+                )
+            ]
+        lines += [
+            (words, f"{line.agents:,}", f"{line.unasked:,}", advice.where(project, line.best))
+            for words, line in named
+        ]
+    rows = lines[: MOST_REACHED + 1]
+    width = max(len(shown(row[0])) for row in rows)
+    for number, (capability, agents, unasked, at) in enumerate(rows):
+        line = f"  {shown(capability):<{width}}  {agents:>6}  {unasked:>7}  {shown(at)}"
+        yield line if number else screen.paint("dim", line)
+    if len(lines) > len(rows):
+        yield f"  and {len(lines) - len(rows)} more: --format markdown has them all"
+
+
+def _scopes(capability: str) -> str:
+    return {"net": "hosts", "fs": "paths"}.get(capability.partition(".")[0], "parts")
 
 
 def _cause(number: int, cause: Cause, screen: Screen) -> Iterator[str]:
@@ -176,7 +221,7 @@ def _cause_data(cause: Cause, flows: Mapping[str, FlowRow]) -> object:
         "ways": cause.ways,
         "hint": cause.hint,
         "places": [_place(finding) for finding in cause.findings],
-        **({"flows": legs} if first.code == "LDO552" else {}),
+        **({"flows": legs} if first.code in FLOWS else {}),
     }
 
 

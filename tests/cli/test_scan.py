@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -81,15 +82,53 @@ def test_json_has_both_legs_of_a_flow_and_the_line_of_each_step(project: Path) -
         "private": [("triage", None, None), ("Read", triage, 4)],
         "path": [("triage", None, None), ("releaser", triage, 4), ("Bash", releaser, 4)],
     }
-    assert leak["hint"] == (
-        f"take `WebFetch` out of `tools` ({triage}:4:14) or take `Bash` out of `tools` ({releaser}:4:8)"
-    )
+    assert leak["hint"] == f"take `Bash` out of `tools` ({releaser}:4:8); it then runs no commands"
 
 
 def test_what_a_person_is_asked_about_is_no_flow(project: Path) -> None:
     (project / ".claude/settings.json").write_text('{"permissions": {"defaultMode": "default"}}')
-    codes = {each["code"] for each in json.loads(scan(project, "--format=json").stdout)["findings"]}
-    assert codes == {"LDO550"}
+    data = json.loads(scan(project, "--format=json").stdout)
+    assert data["findings"] == []
+    assert [(each["code"], each["gate"]) for each in data["asked"]] == [("LDO550", "after a question")]
+    text = scan(project).stdout
+    assert "LDO550" not in text
+    assert re.search(r"\n  proc\.exec\.unlisted +3 +0  \.claude/settings\.json:1:33\n", text)
+
+
+def test_a_finding_stands_among_the_first_lines(project: Path) -> None:
+    (project / ".mcp.json").write_text('{"mcpServers": {"notes": {"command": "notes"}}}')
+    before, _, after = scan(project).stdout.partition("findings, the gravest first\n")
+    assert len(before.splitlines()) + 1 <= 12
+    assert after.startswith(" 1. `triage` can send private data on a stranger's word, by any command\n")
+
+
+def test_each_leg_of_a_flow_stands_with_its_place_and_one_edit(project: Path) -> None:
+    lines = [line.strip() for line in scan(project).stdout.splitlines()]
+    start = lines.index("1. `triage` can send private data on a stranger's word, by any command")
+    assert lines[start + 1 : start + 6] == [
+        "a stranger's words: `triage > WebFetch` (.claude/agents/triage.md:4:14)",
+        "private data: `triage > Read` (.claude/agents/triage.md:4:8)",
+        "any command: `triage > releaser > Bash` (.claude/agents/releaser.md:4:8)",
+        "LDO552, without a question, at .claude/agents/triage.md:2:1",
+        "hint: take `Bash` out of `tools` (.claude/agents/releaser.md:4:8); it then runs no commands",
+    ]
+
+
+def test_whoever_may_run_any_command_has_a_place(project: Path) -> None:
+    assert scan(project).stdout.splitlines()[1:3] == [
+        "1 of 2 agents may run any command without a question: `releaser` by `Bash`",
+        "(.claude/agents/releaser.md:4:8)",
+    ]
+
+
+def test_what_zizmor_does_is_said_only_of_workflows(project: Path) -> None:
+    assert "zizmor" not in scan(project).stdout
+    (project / ".github/workflows").mkdir(parents=True)
+    (project / ".github/workflows/a.yml").write_text(
+        "on: push\njobs:\n  a:\n    steps:\n      - run: claude -p Hello\n"
+    )
+    assert scan(project).stdout.count("zizmor") == 1
+    assert scan(project, "--format=markdown").stdout.count("zizmor") == 1
 
 
 @pytest.mark.few(5)
@@ -144,7 +183,7 @@ def test_a_session_under_settings_alone_is_not_nothing(tmp_path: Path) -> None:
     (tmp_path / "notes.yaml").write_text("a: b\n")
     (tmp_path / "Dockerfile.worker").write_text("FROM scratch\n")
     done = scan(tmp_path)
-    assert "the only agent may run any command without a question\n" in done.stdout
+    assert "the only agent may run any command without a question: `main-session` by `Bash`" in done.stdout
     assert "claude: 0 agents in 1 file\n" in done.stdout
     assert "docker-agent" not in done.stdout
     assert "llm-do" not in done.stdout

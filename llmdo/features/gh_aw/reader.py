@@ -91,6 +91,7 @@ class _WorkflowReader:
                 (words for key in ("description", "name") if isinstance(words := data.get(key), str)), None
             ),
             grants=tuple(grants_of(parts, text.prompt, at)),
+            in_checkout=True,
             starts=tuple(starts_of(main)),
             sandbox=FIREWALL if is_sandboxed(main) else None,
         )

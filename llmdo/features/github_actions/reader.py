@@ -148,6 +148,7 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         header={key: value for key, value in site.step.items() if isinstance(value, str)},
         description=text(site.step.get("name")) or text(site.document.data.get("name")) or None,
         grants=(*_of_trigger(site), *grants),
+        in_checkout=True,
         inherits=inherits,
         asks=SECOND_MODEL,
         narrower=_NARROWER.get(site.run.program, "name the tools that it needs"),
