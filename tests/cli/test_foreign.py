@@ -82,7 +82,7 @@ def test_reach_as_json_and_as_a_page(project: Path) -> None:
     data = json.loads(llmdo("reach", "--from", "claude", ".", "--format", "json", cwd=project).stdout)
     assert (data["read_from"], data["enforced"]) == ("claude", False)
     page = llmdo("reach", "--from", "claude", ".", "--format", "markdown", cwd=project).stdout
-    assert "| `proc.exec` | 3 | 3 | `main-session > every tool (Bash)` |" in page
+    assert "| `proc.exec` | 3 | 3 | `releaser > Bash` | `.claude/settings.json:1:129` |" in page
     assert "Read from claude; not enforced by llmdo" in page
 
 

@@ -116,7 +116,7 @@ def answered(form: str, root: Path) -> None:
     except LlmdoError:
         return
     diagnostics = findings.check(read)
-    reached = render.alike((name, read.analysis.of(entry)) for name, entry in read.graph.entries.items())
+    reached = render.alike((entry, read.analysis.of(entry)) for entry in read.graph.entries.values())
     assert render.text(form, reached)
     outcome = ScanOutcome(project=read, summary=summary_of(read, diagnostics), failing=())
     assert page(read, outcome.summary, reached)

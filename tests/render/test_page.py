@@ -116,7 +116,7 @@ def test_a_page_about_hostile_names_has_only_tags_links_and_lines_of_ours(
     )
     team = Team(format="claude", agents=agents, files=(f"{other}.md",), problems=problems)
     read = foreign_of(Path(), team, (team,))
-    reached = alike((name, read.analysis.of(entry)) for name, entry in read.graph.entries.items())
+    reached = alike((entry, read.analysis.of(entry)) for entry in read.graph.entries.values())
     drawn = page(read, summary_of(read, problems), list(reached))
     obeys_nothing(drawn)
     assert [line[:3] for line in drawn.split("\n") if line.startswith("#")] == ["## ", *["###"] * 5][
