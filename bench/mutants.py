@@ -169,12 +169,14 @@ class Coverage:
         return cls(folder, contexts)
 
     def tests_of(self, mutant: Mutant) -> list[str]:
-        """The tests that run its lines, the quickest first; of lines run by imports alone, those of its module."""
+        """The tests that run its lines, the quickest first; of lines run by imports alone, those of its folder."""
         lines = self._contexts.get(mutant.module, {})
         at = range(mutant.line, mutant.last + 1)
-        tests = {test for line in at for test in lines.get(line, ())} or {
-            test for tests in lines.values() for test in tests
-        }
+        tests = {test for line in at for test in lines.get(line, ())}
+        if not tests:
+            folder = Path(mutant.module).parent
+            near = [each for module, each in self._contexts.items() if Path(module).parent == folder]
+            tests = {test for each in near for names in each.values() for test in names}
         timed = [
             (seconds, test) for test in tests if (seconds := self._seconds.get(_in_results(test))) is not None
         ]

@@ -244,13 +244,13 @@ class Ceiling:
 class Carried:
     """The labels of a call, and whether it sends anything."""
 
-    labels: frozenset[Capability] = frozenset()
+    labels: frozenset[Capability]
     """Those of its context and of its arguments."""
-    sends: bool = True
+    sends: bool
     """Whether it sends anything: a call of a tool without targets does not."""
 
 
-NOTHING_CARRIED = Carried()
+NOTHING_CARRIED = Carried(frozenset(), sends=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,8 @@ def _is_flow_gated(analysis: Analysis, entry: Entry, row: Row, private: Iterable
 
     def decides(data: Capability) -> bool:
         labels = {label for label in labelling.labels if label.contains(data)} | labelling.of_strangers
-        verdict = decide(row.shape.raised, row.shape.declared, authority, Carried(frozenset(labels)))
+        carried = Carried(frozenset(labels), sends=True)
+        verdict = decide(row.shape.raised, row.shape.declared, authority, carried)
         return any(reason.flow for reason in verdict.reasons)
 
     return all(map(decides, private))

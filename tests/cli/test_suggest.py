@@ -123,3 +123,11 @@ def test_check_accepts_what_suggest_prints_for_an_example(example: Path, tmp_pat
     )
     manifest.write_text(text, encoding="utf-8")
     assert_that_check_accepts_it(root)
+
+
+def test_what_rests_on_declarations_counts_no_runs(tmp_path: Path) -> None:
+    for name, text in CASES["files"].items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = commands.llmdo(tmp_path, "suggest", "go")
+    assert done.returncode == 0
+    assert " run" not in done.stdout

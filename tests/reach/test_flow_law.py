@@ -740,9 +740,9 @@ def test_flow_rules_decide_as_the_law_says_and_only_tighten(
 ) -> None:
     labels |= {source for flow in flows[:2] for source in flow.sources[:1]}
     authority = Authority(base=(), default="allowed", flows=tuple(flows))
-    carried = Carried(frozenset(labels))
+    carried = Carried(frozenset(labels), sends=True)
     assert decide(raised, raised, authority, carried).decision == naive(raised, flows, carried.labels)
-    more = Carried(frozenset({*labels, Capability("data.untrusted")}))
+    more = Carried(frozenset({*labels, Capability("data.untrusted")}), sends=True)
     order = ["allowed", "needs_approval", "blocked"].index
     assert order(decide(raised, raised, authority, more).decision) >= order(
         decide(raised, raised, authority, carried).decision

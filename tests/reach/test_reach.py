@@ -431,3 +431,11 @@ def test_a_blocked_call_is_shown_on_a_shortest_way_though_a_ceiling_cuts_it_off_
     graph = building.graph(*workers, kit, approvals={"net.connect": "blocked"})
     row = next(row for row in Analysis(graph).of(graph.entries["go"]) if row.capability.name == "net.connect")
     assert (row.decision, [hop.name for hop in row.path]) == ("blocked", ["main", "b", "kit"])
+
+
+def test_a_row_is_elsewhere_also_of_a_narrower_one_that_sorts_before_it() -> None:
+    """`!` sorts before `*`."""
+    kit = building.toolset("kit", "kit.py:kit", tool=["fs.write:a/!b", "fs.write:a/**"])
+    graph = building.graph(building.worker("main", "kit"), kit)
+    rows = {str(row.capability): row.elsewhere for row in Analysis(graph).of(graph.entries["go"])}
+    assert rows == {"fs.write:a/!b": False, "fs.write:a/**": True}

@@ -23,7 +23,8 @@ TOOLS = """
 import asyncio
 from pathlib import Path
 from pydantic_ai import RunContext
-from pydantic_ai.toolsets import FunctionToolset
+from pydantic_ai.toolsets import FunctionToolset, WrapperToolset
+from pydantic_ai.toolsets.abstract import ToolsetTool
 
 tools = FunctionToolset(id="tools")
 HERE = Path(__file__).parent
@@ -70,6 +71,28 @@ async def before() -> str:
 def hands_over_too(ctx: RunContext) -> str:
     work = ctx.deps.call_agent("helper", "x", ctx)
     return asyncio.run_coroutine_threadsafe(work, LOOP[0]).result()
+
+class Others(WrapperToolset):
+    # of which nobody says whether they run in a thread
+
+    async def get_tools(self, ctx):
+        tools = await super().get_tools(ctx)
+        names = ("toolset", "tool_def", "max_retries", "args_validator")
+        return {
+            name: ToolsetTool(**{each: getattr(tool, each) for each in names}) for name, tool in tools.items()
+        }
+
+    async def call_tool(self, name, tool_args, ctx, tool):
+        return await self.wrapped.call_tool(name, tool_args, ctx, (await self.wrapped.get_tools(ctx))[name])
+
+waiting = FunctionToolset(id="waiting")
+
+@waiting.tool_plain
+async def waits() -> str:
+    await asyncio.sleep(3600)
+    return "waited"
+
+waiting = Others(waiting)
 """
 
 NAMES = ("removes", "removes_too", "grows", "grows_too", "before", "hands_over", "hands_over_too")
@@ -78,9 +101,10 @@ NAMES = ("removes", "removes_too", "grows", "grows_too", "before", "hands_over",
 def team() -> Graph:
     declared: Any = {name: ["x.tools"] for name in NAMES}
     return graph(
-        worker("main", "tools", "helper"),
+        worker("main", "tools", "waiting", "helper"),
         worker("helper", "tools"),
         toolset("tools", "tools.py:tools", **declared),
+        toolset("waiting", "tools.py:waiting", waits=["x.tools"]),
         approvals={"x.tools": "allowed"},
     )
 
@@ -133,6 +157,12 @@ def test_it_ends_the_run_from_a_worker_that_a_thread_of_a_tool_called(tmp_path: 
     outcome = outcome_of(tmp_path)
     assert outcome.status == "failed"
     assert "was removed or replaced while the run went on" in (outcome.error or "")
+
+
+def test_it_does_not_wait_for_a_call_that_runs_in_no_thread(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(TOOLS)
+    script(tmp_path, main=[[("waits", {}), ("removes_too", {})], "the model went on"], helper=[])
+    assert "was removed or replaced while the run went on" in (outcome_of(tmp_path).error or "")
 
 
 @pytest.mark.long
