@@ -295,7 +295,8 @@ class _Builder:
 def _by_event(events: Iterable[Grant]) -> dict[str, dict[str, tuple[Capability, ...]]]:
     by_event: dict[str, dict[str, tuple[Capability, ...]]] = {}
     for event in events:
-        by_event.setdefault(event.toolset, {})[event.tool] = event.capabilities
+        command = f"{event.tool} ({event.content})" if event.content else event.tool
+        by_event.setdefault(event.toolset, {})[command] = event.capabilities
     return by_event
 
 

@@ -70,6 +70,16 @@ CHANGES = {
         settings("curl https://x.example.com/b"),
         "changed",
     ),
+    "another text of its script": (
+        {**settings("python3 a.py"), "a.py": "print(1)"},
+        {**settings("python3 a.py"), "a.py": "print(2)"},
+        "changed",
+    ),
+    "a script that connects now": (
+        {**settings("sh a.sh"), "a.sh": "date"},
+        {**settings("sh a.sh"), "a.sh": "curl https://x.example.com"},
+        "widened",
+    ),
     "one less": (settings("a", "b"), settings("a"), "narrowed"),
     "none left": (settings("a"), settings(), "narrowed"),
     "switched off": (settings("a"), settings("a", disableAllHooks=True), "narrowed"),
@@ -183,6 +193,9 @@ def test_the_words_of_a_hook_are_a_leg_of_a_flow(tmp_path: Path) -> None:
     read = written(tmp_path / "with", {**sending, ".claude/agents/sender.md": sender})
     (flow,) = [each for each in findings.check(read) if each.code == "LDO552"]
     assert "events of sender > hook SubagentStart (gh issue list)" in flow.message
+    read = written(tmp_path / "both", {**allowing, ".claude/agents/sender.md": agent.format(hook)})
+    (surer,) = [each for each in findings.check(read) if each.code == "LDO552"]
+    assert "`sender > WebFetch => sender > WebFetch`" in surer.message
 
 
 def test_no_words_of_a_stranger_make_a_client_run_something(tmp_path: Path) -> None:
@@ -246,8 +259,10 @@ def test_a_project_of_nothing_but_hooks_is_read(path: str, tmp_path: Path) -> No
         {"hooks": {"sessionStart": [{"command": "./a.sh"}], "Stop": [{"hooks": [{"command": "./a.sh"}]}]}}
     )
     read = written(tmp_path, {path: text}, "auto")
-    (entry,) = read.graph.entries
-    assert rows(read, entry)["proc.exec"].startswith(f"events of {entry} > hook ")
+    alone = foreign.read("auto", tmp_path / path)
+    for each in (read, alone):
+        (entry,) = each.graph.entries
+        assert rows(each, entry)["proc.exec"].startswith(f"events of {entry} > hook ")
 
 
 def test_an_import_leaves_out_what_runs_by_itself_and_says_so(tmp_path: Path) -> None:
