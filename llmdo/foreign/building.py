@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.team import Agent, Grant, Team
     from llmdo.syntax.document import Place
 
+MAX_HOSTS = 100  # of what a client runs by itself: each costs a rule
 EVENTS = "events of "
 """The beginning of the name of the worker for all that a client runs by itself while an agent is at work.
 
@@ -47,6 +48,18 @@ def of_choice(team: Team) -> Team:
     return replace(team, agents=tuple(map(_of_choice, team.agents)))
 
 
+def _with_few_hosts(agent: Agent) -> Agent:
+    """The agent; if events connect to more hosts than anybody wrote, as if they connected to any."""
+    scoped = {each for event in agent.events for each in event.capabilities if each.scope}
+    if len(scoped) <= MAX_HOSTS:
+        return agent
+    events = (
+        replace(event, capabilities=tuple({Capability(each.name): None for each in event.capabilities}))
+        for event in agent.events
+    )
+    return replace(agent, events=tuple(events))
+
+
 def _of_choice(agent: Agent) -> Agent:
     events = (
         replace(each, capabilities=(UNTRUSTED,)) for each in agent.events if UNTRUSTED in each.capabilities
@@ -56,6 +69,7 @@ def _of_choice(agent: Agent) -> Agent:
 
 def graph_of(team: Team) -> Graph:
     """The graph of a team. Of several agents with one name, all but the first get a number."""
+    team = replace(team, agents=tuple(map(_with_few_hosts, team.agents)))
     builder = _Builder(team)
     workers = {name: builder.worker(name, agent) for name, agent in named(team.agents).items()}
     for form in sorted({agent.format for agent in team.agents if agent.everyone}):
@@ -284,7 +298,8 @@ class _Builder:
 def _by_event(events: Iterable[Grant]) -> dict[str, dict[str, tuple[Capability, ...]]]:
     by_event: dict[str, dict[str, tuple[Capability, ...]]] = {}
     for event in events:
-        by_event.setdefault(event.toolset, {})[event.tool] = event.capabilities
+        command = f"{event.tool} ({event.content})" if event.content else event.tool
+        by_event.setdefault(event.toolset, {})[command] = event.capabilities
     return by_event
 
 

@@ -13,7 +13,7 @@ from llmdo.base import digest
 from llmdo.base.credentials import secrets_in
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import items, table, text, texts
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
 from llmdo.foreign import scripts
 from llmdo.foreign.lines import RUNS_OWN
 from llmdo.foreign.team import Grant
@@ -157,7 +157,8 @@ class ClientEvents:
         raised = {*RUNS, *_connecting(hosts)}
         if is_read and (hosts or not _is_known(command, own)):
             raised.add(UNTRUSTED)
-        return self._grant(name, f"{matcher}: {command}" if matcher else command, at, raised)
+        grant = self._grant(name, f"{matcher}: {command}" if matcher else command, at, raised)
+        return replace(grant, content=_short(digest.of_data(sorted(own.items())))) if own else grant
 
     def address(self, name: str, address: str, at: Place, *, own: Collection[str]) -> Grant:
         """An address to which a client sends all of the conversation; those of hosts in `own` are its maker's."""
@@ -205,7 +206,12 @@ def _shown(command: str) -> str:
         short = f"{short[: secret.start]}…{short[secret.end :]}"
     if len(line) <= MAX_SHOWN:
         return excerpt(short, MAX_SHOWN)
-    return f"{excerpt(short, MAX_SHOWN)} ({digest.of_text(line).removeprefix('sha256:')[:8]})"
+    return f"{excerpt(short, MAX_SHOWN)} ({_short(digest.of_text(line))})"
+
+
+def _short(whole: str) -> str:
+    """The beginning of a digest, for people."""
+    return whole.removeprefix("sha256:")[:8]
 
 
 def _is_local(host: str) -> bool:

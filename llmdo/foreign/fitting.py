@@ -54,5 +54,5 @@ def _places(team: Team) -> Iterator[Place]:
     """The places of agents, of their tools and of their calls."""
     for agent in team.agents:
         yield agent.at
-        yield from (grant.at for grant in agent.grants)
+        yield from (grant.at for grant in (*agent.grants, *agent.events))
         yield from (call.at for call in agent.calls)

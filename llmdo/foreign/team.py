@@ -83,6 +83,8 @@ class Grant:
     counterpart: Counterpart | None = None
     runs_in: str = ""
     """The place of the runs that have it, for formats whose agents run in several; empty for all."""
+    content: str = ""
+    """A digest of the project's own scripts that it runs, at an event; empty without any."""
     narrower: str | None = None
     """A change by which it would bring or send less, as a hint; None if only removal of its line helps."""
 

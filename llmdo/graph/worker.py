@@ -329,8 +329,8 @@ class Worker:
     )
 
     events: Mapping[str, Mapping[str, tuple[Capability, ...]]] = field(default_factory=dict)
-    """By event, each command that its client then runs, whatever the model chooses, and the capabilities of that; of a
-    format that llmdo does not run."""
+    """By event, each command that its client then runs, with a digest of its scripts, and the capabilities of that; in
+    a format that llmdo does not run."""
     sandbox: str | None = None
     """The confinement of its commands in a format that llmdo does not run; None for none."""
 

