@@ -230,6 +230,8 @@ _MODEL_KEY = re.compile(
 """Variables that hold the key of a model."""
 _SCRIPT = re.compile(r"(?:^\.?/|^[\w.-]+/).|\.(?:[cm]?[jt]s|py|rb|sh)$")
 """A program of the repository, by its path or its ending."""
+_OF_GH_AW = "/gh-aw/actions/"
+"""The folder of programs that gh-aw brings along, of which none is an agent."""
 _INTERPRETERS = frozenset({"bun", "deno", "go", "node", "python", "python3", "ruby", "tsx"})
 
 _PROGRAMS = {
@@ -282,6 +284,8 @@ def unknown_program(step: Mapping[str, object], inputs: Mapping[str, str]) -> tu
         return None
     for words in commands(filled(script, inputs)):
         program = next((word for word in words[:3] if _SCRIPT.search(word)), words[0])
+        if _OF_GH_AW in program:
+            continue
         if _SCRIPT.search(program) or (words[0] in _INTERPRETERS and len(words) > 1):
             return " ".join(words[: words.index(program) + 1]), key
     return None

@@ -203,6 +203,7 @@ def test_named_users_are_no_strangers(tmp_path: Path, users: str, by: str | None
         ("cd tools && python agent.py --go", "OPENAI_API_KEY", "python agent.py"),
         ("npx tsx bot.ts", "OPENAI_API_KEY", "tsx bot.ts"),
         ("scripts/agent.sh", "NPM_TOKEN", None),
+        ('bash "${RUNNER_TEMP}/gh-aw/actions/validate_multi_secret.sh" X', "OPENAI_API_KEY", None),
         ("curl https://api.example", "OPENAI_API_KEY", None),
         ("npm ci", "OPENAI_API_KEY", None),
     ],
