@@ -20,10 +20,13 @@ MAX_NESTING = 20
 
 _EVENT = re.compile(r"github\.event_name\s*(?P<how>==|!=)\s*'(?P<name>\w+)'")
 _EVENT_REVERSED = re.compile(r"'(?P<name>\w+)'\s*(?P<how>==|!=)\s*github\.event_name")
-_CHOSEN = re.compile(r"\blabels?\b|assignee|github\.(?:triggering_)?actor|\.login\b")
+_CHOSEN = re.compile(
+    r"github\.event\.[\w.*]*(?:\blabels?\b|assignee)|github\.(?:triggering_)?actor|github\.event\.[\w.]*\.login\b"
+)
 """Properties of which one value is given to few; that something has another one, a stranger brings about."""
 _RIGHTS = re.compile(
     r"author_association|\.fork\b|head\.repo|head_repository|\.permission|workflow_run\.(?:event|pull_requests)\b"
+    r"|pull_request\.merged(?:_at|_by)?\b"
 )
 """Properties that tell members from strangers."""
 _UNKNOWN = re.compile(r"\b(?:needs|steps|inputs|vars|env|secrets)\.")

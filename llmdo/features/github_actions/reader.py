@@ -221,7 +221,7 @@ def _problems(site: Site, tree: Tree) -> Iterator[Diagnostic]:
     if program in ("codex", "codex-action") and (at := codex_is_free(site, tree)):
         message = "the sandbox of Codex is switched off here, so no command is refused"
         yield finding("LDO554", at.location, message, hint="`workspace-write` lets it change the checkout")
-    if flag := is_told_to_allow(site):
+    if (flag := is_told_to_allow(site)) and not firewall_of(site):  # a lock confines by its firewall instead
         yield finding(
             "LDO554", site.place("run").location, f"`{flag}` allows every tool here, so none is refused"
         )

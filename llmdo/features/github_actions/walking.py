@@ -29,7 +29,7 @@ from llmdo.features.github_actions.workflow import (
 )
 from llmdo.foreign import reading
 from llmdo.foreign.team import MAX_NAME
-from llmdo.graph.start import OUTSIDERS
+from llmdo.graph.start import OUTSIDERS, fewer
 from llmdo.syntax.discovery import MAX_FILE, leaves
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.header import YamlBounds
@@ -58,9 +58,11 @@ _AGENT = re.compile(r"claude|codex|gemini|copilot|opencode|cursor-agent|[A-Z]_(?
 _USED_HERE = re.compile(r"\buses\s*:\s*['\"]?\./([^\s'\"#]+)")
 _RESULT = re.compile(r"\bneeds\.([\w-]+)\.result\s*(?:!=\s*'skipped'|==\s*'success')")
 """A condition that another job ran."""
+_ACTOR = re.compile(r"github\.(?:triggering_)?actor\b|\bGITHUB_(?:TRIGGERING_)?ACTOR\b")
 _CHECKS = re.compile(
     r"author_association|check_membership|getCollaboratorPermissionLevel|collaborators/|check-user-permission|checkMembership"
-    r"|getMembershipForUser|team-?membership|authorized|permission-check|github\.(?:triggering_)?actor"
+    r"|getMembershipForUser|team-?membership|authorized|permission-check"
+    r"|github\.(?:triggering_)?actor\s*\}\}[\"']?\s*[!=]=|[!=]=\s*[\"']?\$\{\{\s*github\.(?:triggering_)?actor"
 )
 """Step text that checks the rights of a person."""
 
@@ -211,7 +213,7 @@ class WorkflowWalk:
     def _workflow(self, document: Document, scope: _Scope) -> Iterator[Site]:
         jobs = table(document.data, "jobs")
         variables = {each.name: each for each in variables_at(document, ())}
-        checking: dict[str, bool] = {}
+        checking: dict[str, Starter] = {}
         for name in jobs:
             job = table(jobs, name)
             at: Route = ("jobs", name)
@@ -220,8 +222,10 @@ class WorkflowWalk:
             trigger = scope.trigger
             for other in _required(jobs, name):
                 trigger = trigger.narrowed(table(jobs, other).get("if"))
-                checking.setdefault(other, any(map(_checks, items(table(jobs, other).get("steps")))))
-                trigger = trigger.guarded("those who may write") if checking[other] else trigger
+                if other not in checking:
+                    steps = items(table(jobs, other).get("steps"))
+                    checking[other] = fewer("anyone", *map(_past, steps))
+                trigger = trigger.guarded(checking[other])
             trigger = trigger.narrowed(job.get("if"))
             if "environment" in job:  # which may have to be approved
                 trigger = trigger.guarded("perhaps anyone")
@@ -288,8 +292,7 @@ class WorkflowWalk:
             else:
                 yield from self._agents(document, step_route, step, inner)
             before = (*before, step)
-            if _checks(step):
-                trigger = trigger.guarded("those who may write")
+            trigger = trigger.guarded(_past(step))
 
     def _agents(
         self, document: Document, at: Route, step: Mapping[str, object], scope: _Scope
@@ -357,9 +360,15 @@ def _stem(path: str) -> str:
     return PurePosixPath(path).name.removesuffix(".yml").removesuffix(".yaml")
 
 
-def _checks(step: object) -> bool:
-    """Whether a step checks who started it."""
-    return isinstance(step, dict) and _CHECKS.search(texts_of_step(step)) is not None
+def _past(step: object) -> Starter:
+    """The people who get past a step; a script that is told who started it may check that."""
+    if not isinstance(step, dict):
+        return "anyone"
+    if _CHECKS.search(texts_of_step(step)):
+        return "those who may write"
+    environment = [value for value in table(step.get("env")).values() if isinstance(value, str)]
+    told = "\n".join((text(step.get("run")), *(environment if "run" in step else ())))
+    return "perhaps anyone" if _ACTOR.search(told) else "anyone"
 
 
 def _numbered(sites: Sequence[Site]) -> Iterator[Site]:

@@ -230,7 +230,9 @@ _MODEL_KEY = re.compile(
 """Variables that hold the key of a model."""
 _SCRIPT = re.compile(r"(?:^\.?/|^[\w.-]+/).|\.(?:[cm]?[jt]s|py|rb|sh)$")
 """A program of the repository, by its path or its ending."""
-_INTERPRETERS = frozenset({"bun", "deno", "go", "node", "python", "python3", "ruby", "tsx"})
+_OF_GH_AW = "/gh-aw/actions/"
+"""The folder of programs that gh-aw brings along, of which none is an agent."""
+_INTERPRETERS = frozenset({"bash", "bun", "deno", "go", "node", "python", "python3", "ruby", "sh", "tsx"})
 
 _PROGRAMS = {
     "@anthropic-ai/claude-code": "claude", "@github/copilot": "copilot", "@google/gemini-cli": "gemini",
@@ -281,8 +283,9 @@ def unknown_program(step: Mapping[str, object], inputs: Mapping[str, str]) -> tu
     if key is None or not isinstance(script, str):
         return None
     for words in commands(filled(script, inputs)):
-        program = next((word for word in words[:3] if _SCRIPT.search(word)), words[0])
-        if _SCRIPT.search(program) or (words[0] in _INTERPRETERS and len(words) > 1):
+        is_interpreted = words[0] in _INTERPRETERS
+        program = next((word for word in words[1:3] if is_interpreted and _SCRIPT.search(word)), words[0])
+        if _SCRIPT.search(program) and _OF_GH_AW not in program:
             return " ".join(words[: words.index(program) + 1]), key
     return None
 

@@ -30,6 +30,9 @@ ASSOCIATION = "contains(fromJSON('[\"OWNER\"]'), github.event.comment.author_ass
         ("contains(github.event.comment.body, '@claude')", ALL_BY_ANYONE),
         ("github.event.sender.type != 'Bot' && github.actor != 'renovate[bot]'", ALL_BY_ANYONE),
         ("!contains(github.event.pull_request.labels.*.name, 'skip')", ALL_BY_ANYONE),
+        ("steps.check-label.outputs.has_label == 'false'", PERHAPS),
+        ("contains(github.event.issue.labels.*.name, 'agent')", BY_MEMBERS),
+        ("github.event.pull_request.merged == true", BY_MEMBERS),
         ("github.event.pull_request.head.repo.full_name != github.repository", ALL_BY_ANYONE),
         ("${{ github.event_name == 'issues' }}", {"issues": "anyone"}),
         (
@@ -203,6 +206,10 @@ def test_named_users_are_no_strangers(tmp_path: Path, users: str, by: str | None
         ("cd tools && python agent.py --go", "OPENAI_API_KEY", "python agent.py"),
         ("npx tsx bot.ts", "OPENAI_API_KEY", "tsx bot.ts"),
         ("scripts/agent.sh", "NPM_TOKEN", None),
+        ("cat tools/SKILL.md scripts/agent.sh", "OPENAI_API_KEY", None),
+        ("gh api repos/a/b/issues", "OPENAI_API_KEY", None),
+        ("cat p.md; bash ci/agent.sh", "OPENAI_API_KEY", "bash ci/agent.sh"),
+        ('bash "${RUNNER_TEMP}/gh-aw/actions/validate_multi_secret.sh" X', "OPENAI_API_KEY", None),
         ("curl https://api.example", "OPENAI_API_KEY", None),
         ("npm ci", "OPENAI_API_KEY", None),
     ],
@@ -374,4 +381,23 @@ def test_a_job_is_behind_the_checks_of_those_that_it_needs(tmp_path: Path, more:
     (tmp_path / ".github/workflows").mkdir(parents=True)
     (tmp_path / ".github/workflows/a.yml").write_text(f"{head}    steps:\n      - run: claude -p x\n")
     (agent,) = foreign.read("github-actions", tmp_path).team.agents
+    assert [(start.event, start.by) for start in agent.starts] == [("issues", by)]
+
+
+@pytest.mark.parametrize(
+    ("step", "by"),
+    [
+        ("uses: docker/login-action@v3\n        with:\n          username: ${{ github.actor }}", "anyone"),
+        ('run: test "${{ github.actor }}" == octocat', "those who may write"),
+        ("run: ./check.sh ${{ github.actor }}", "perhaps anyone"),
+        ("run: ./check.sh\n        env:\n          WHO: ${{ github.triggering_actor }}", "perhaps anyone"),
+        ("run: ./check.sh $GITHUB_ACTOR", "perhaps anyone"),
+        ("run: gh api repos/a/b/collaborators/x/permission", "those who may write"),
+        ("uses: actions-cool/check-user-permission@v2", "those who may write"),
+    ],
+)
+def test_a_step_that_looks_who_it_is_keeps_others_out_and_one_that_is_told_may(
+    tmp_path: Path, step: str, by: str
+) -> None:
+    agent = only_agent(tmp_path, "on: issues\n", f"      - {step}\n      - run: claude -p x\n")
     assert [(start.event, start.by) for start in agent.starts] == [("issues", by)]
