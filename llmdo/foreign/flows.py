@@ -222,6 +222,9 @@ def _key(at: Place) -> str:
 def _place(project: Foreign, path: tuple[Hop, ...], tool: str, *, is_ruled: bool) -> Place | None:
     """The place that gives the tool at the end of a leg; with `is_ruled`, the rule that allows it."""
     if given := _grant(project, path, tool):
+        caller = named(project.team.agents)[path[-2].name]
+        if not caller.path and len(path) > 2 and path[1].use:  # built in: what calls it is what a file says
+            return path[1].use.at
         return (given.rule_at if is_ruled else None) or given.at
     use = path[-1].use if path else None
     return use.at if use else None
