@@ -224,6 +224,9 @@ def _key(at: Place) -> str:
 def _place(project: Foreign, leg: _Leg) -> Place | None:
     """The place that gives the tool at the end of a leg, or the rule that allows it."""
     if given := _grant(project, leg):
+        caller = named(project.team.agents).get(leg.path[-2].name)
+        if caller and not caller.path and len(leg.path) > 2 and leg.path[1].use:
+            return leg.path[1].use.at  # built in: what calls it is what a file says
         return (given.rule_at if leg.is_ruled else None) or given.at
     use = leg.path[-1].use if leg.path else None
     return use.at if use else None

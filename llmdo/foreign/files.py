@@ -5,25 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
 from llmdo.foreign.tree import few
-from llmdo.syntax.document import Place
+from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import Glob
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.base.source import Source
     from llmdo.foreign.tree import Tree
-    from llmdo.syntax.document import Document
 
 
 def json_at(tree: Tree, path: str) -> Document | None:
     """The JSON file at `path`; None if it cannot be read, which is another reader's to note."""
     source, problems = tree.read(path) or (None, ())
     return None if source is None or problems else reading.json_with_comments(source)
+
+
+def folder_place(folder: str) -> Place:
+    """The place of an agent that no file declares: the folder of its tool."""
+    return Place(Document(Source(folder, ""), {}, dict), ())
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from llmdo import foreign
-from llmdo.foreign import Foreign
+from llmdo.foreign import Foreign, findings
 from llmdo.foreign.building import named, named_events
 from llmdo.syntax.document import Place
 
@@ -87,6 +87,41 @@ def test_alike_agents_of_several_files_are_each_told_of_their_own(tmp_path: Path
     read = foreign.read(form, tmp_path)
     assert len(read.graph.entries) >= 3
     assert foreign_reasons(read) == []
+
+
+def strangers_places(read: Foreign) -> list[str]:
+    """The places on ways to calls that are in the file of an agent which is not on the way."""
+    agents = named(read.team.agents).items()
+    files = {agent.path for agent in read.team.agents if "agents/" in agent.path}
+    wrong = []
+    for entry in read.graph.entries.values():
+        for row in read.analysis.of(entry):
+            names = {hop.name for hop in row.path}
+            own = {agent.path for name, agent in agents if {name, agent.name} & names}
+            places = [(hop.name, hop.use.at.location.path) for hop in row.path if hop.use]
+            wrong += [
+                f"{entry.name}: {row.capability}: {name} {path}"
+                for name, path in places
+                if path in files - own
+            ]
+    return wrong
+
+
+def test_a_way_over_a_built_in_agent_names_no_file_of_another_agent(tmp_path: Path) -> None:
+    (tmp_path / ".claude/agents").mkdir(parents=True)
+    for name, tools in (("a", "Read"), ("b", "Read, Task"), ("c", "Read, Task")):
+        text = f"---\nname: {name}\ndescription: Works.\ntools: {tools}\n---\nWork.\n"
+        (tmp_path / f".claude/agents/{name}.md").write_text(text)
+    read = foreign.read("claude", tmp_path)
+    assert strangers_places(read) == []
+    (finding,) = (each for each in findings.check(read) if each.code == "LDO552" and each.subject == "b")
+    assert {each.at.path for each in finding.related} == {".claude/agents/b.md"}
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
+def test_no_place_on_a_way_is_in_the_file_of_another_agent(case: Path) -> None:
+    assert strangers_places(foreign.read("auto", case, may_be_empty=True)) == []
 
 
 @pytest.mark.few(3)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass
 from llmdo.features.claude.client import hook_events
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
-from llmdo.features.claude.rules import CALLING, RUNNING, items_in
+from llmdo.features.claude.rules import CALLING, RUNNING, WORKFLOW, items_in
 from llmdo.features.claude.session import BUILT_IN, EVERY_SERVER, SessionTools, any_with, server_name
 from llmdo.features.claude.settings import MODES, Mode
 from llmdo.features.claude.table import LINES
@@ -236,7 +236,7 @@ class AgentReader:
             if tool.startswith("mcp__"):
                 yield from tools.of_server(tool, place)
             elif tool in LINES:
-                if tool not in CALLING:
+                if tool not in CALLING | {WORKFLOW}:
                     yield from tools.named(tool, place)
             else:
                 self.files.unknown_tool(place, tool, LINES)
@@ -258,12 +258,13 @@ class AgentReader:
         """The agents that it may call by name, and the place that lets it call them all."""
         calls: list[AgentCall] = []
         everyone = None
-        if CALLING & {*tools.taken} or tools.settings.denies_call():
-            return calls, everyone
+        may_call = not CALLING & {*tools.taken} and not tools.settings.denies_call()
         if tool_items is None:
-            return calls, at
+            return calls, at if may_call else None
         for tool, agents, place in tool_items:
-            if tool in CALLING:
+            if tool == WORKFLOW and any(each.decision != "blocked" for each in tools.named(tool, place)):
+                everyone = everyone or place
+            elif tool in CALLING and may_call:
                 # What stands in parentheses limits a session of its own; below another one, it is not heeded.
                 everyone = everyone or place
                 calls.extend(self._calls(agents or "", place))

@@ -14,10 +14,9 @@ from llmdo.features.claude.homes import OWN, ClaudeHome, above_own, homes_of, wi
 from llmdo.features.claude.plugins import plugins_in
 from llmdo.features.claude.rules import items_in
 from llmdo.features.claude.session import MAIN, any_with, built_in_agents, main_session
-from llmdo.foreign.files import Files
+from llmdo.foreign.files import Files, folder_place
 from llmdo.foreign.known import tools_of
 from llmdo.foreign.team import MAX_NAME, Team
-from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,9 +64,10 @@ def read(tree: Tree) -> Team:
     if plugins and not sessions and not agents:  # what such plugins bring along is text alone
         sessions = [main_session(MAIN, homes[""].tools(), plugins[0].at)]
     brought = {name: home.tools() for name, home in at_plugins.items()}
+    at = next((each.at for each in sessions), plugins[0].at if plugins else folder_place(OWN.rstrip("/")))
     return Team(
         format="claude",
-        agents=(*sessions, *agents, *built_in_agents([*sessions, *agents], homes[""].tools(), brought)),
+        agents=(*sessions, *agents, *built_in_agents([*sessions, *agents], homes[""].tools(), brought, at)),
         files=files.paths,
         problems=tuple(dict.fromkeys(files.problems)),
         starts="allowed",  # a person's own servers are, and others where `claude -p` runs
@@ -79,9 +79,8 @@ def _sessions(homes: Iterable[ClaudeHome], files: Sequence[_AgentFile]) -> Itera
     """The session of the project, and of each folder in it with settings of its own."""
     for home in homes:
         at = home.at
-        if at is None and not home.folder:
-            own = (file for file in files if OWN in f"/{file.path}")
-            at = next((Place(file.text.document, ("name",), of_key=True) for file in own), None)
+        if at is None and not home.folder and any(OWN in f"/{file.path}" for file in files):
+            at = folder_place(OWN.rstrip("/"))
         if at:
             nested = [file.name for file in files if home.folder and above_own(file.path) == home.folder]
             name = f"{home.folder}/{MAIN}".lstrip("/")

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 CALLING = frozenset({"Agent", "Task"})
 """The tool that calls agents, by its name and by its former one."""
 
+WORKFLOW = "Workflow"
+"""The tool that runs a script which starts agents: rules and lists about `Agent` are not about it."""
+
 _EVERYTHING = frozenset({"", "*", "**", ":*", "domain:*"})
 _AFTER_A_SERVER = re.compile(r"mcp__[^*]+?__")
 _ALIKE = {

@@ -112,25 +112,21 @@ def any_with(plugin: str) -> str:
 
 
 def built_in_agents(
-    agents: Iterable[Agent], tools: SessionTools, brought: Mapping[str, SessionTools]
+    agents: Iterable[Agent], tools: SessionTools, brought: Mapping[str, SessionTools], at: Place
 ) -> Iterator[Agent]:
     """Those that some of `agents` may call, except those that an agent of the project replaces by its name.
 
-    `brought` are the tools of sessions with a plugin, by its name.
+    `brought` are the tools of sessions with a plugin, by its name; `at` is the place of all, which no file declares.
     """
     agents = tuple(agents)
     own = {agent.name for agent in agents}
-    wanted: dict[str, Place] = {}
-    for agent in agents:
-        if agent.everyone:
-            wanted.setdefault(ANY, agent.everyone)
-        for call in agent.calls:
-            wanted.setdefault(call.name, call.at)
+    wanted = {call.name for agent in agents for call in agent.calls}
+    wanted |= {ANY for agent in agents if agent.everyone}
     by_name = {
         **dict.fromkeys(BUILT_IN, tools),
         **{any_with(plugin): each for plugin, each in brought.items()},
     }
-    for name, at in sorted(wanted.items()):
+    for name in sorted(wanted):
         kind = name if name in BUILT_IN else ANY
         if name in by_name and name not in own and not by_name[name].settings.denies_call(kind):
             has_all = BUILT_IN[kind] == INHERITED

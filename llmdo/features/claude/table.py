@@ -39,6 +39,7 @@ TABLE = (
     Line("mcp__SERVER__TOOL", ("data.untrusted", "mcp.call"), "needs_approval", "open", _CLAUDE),
     Line("Agent", ("agent.delegate",), "allowed", "declared", _CLAUDE_AGENTS),
     Line("Task", ("agent.delegate",), "allowed", "declared", _CLAUDE_AGENTS),
+    Line("Workflow", ("agent.delegate",), "allowed", "declared", _CLAUDE),
     Line("Artifact", ("net.connect",), "needs_approval", "declared", _CLAUDE),
     Line("RemoteTrigger", ("net.connect",), "allowed", "declared", _CLAUDE),
     Line("ShareOnboardingGuide", ("net.connect",), "needs_approval", "declared", _CLAUDE),
@@ -49,7 +50,7 @@ TABLE = (
             "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "KillBash", "KillShell", "ListAgents",
             "PushNotification", "ReportFindings", "ScheduleWakeup", "SendMessage", "SendUserFile", "Skill",
             "SlashCommand", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate",
-            "TeamCreate", "TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WaitForMcpServers", "Workflow",
+            "TeamCreate", "TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WaitForMcpServers",
         )
     ),
 )  # fmt: skip

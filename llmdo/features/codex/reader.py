@@ -107,13 +107,8 @@ class _CodexProject:
         if not (settings or roles or sources or profiles or self.hooks):
             return
         calls = self._calls(roles)
-        first = next(iter(roles), None)
         key = next(iter(config.data), None)
-        at = (
-            Place(config, (key,), of_key=True)
-            if key
-            else (first.at if first else Place(self.hooks or config, ()))
-        )
+        at = Place(config, (key,), of_key=True) if key else Place(self.hooks or config, ())
         yield self._session(SESSION, self.base, at, config, calls)
         for layer in self._profiles(config, profiles):
             name = excerpt(f"{SESSION} --profile {_profile_name(layer)}", MAX_NAME)

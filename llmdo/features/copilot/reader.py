@@ -222,12 +222,17 @@ class _CopilotFileReader:
             events=tuple(ClientEvents(self.reader.files).hooks([self._place("hooks")], reads=_READS)),
             everyone=everyone,
             inherits=tool_names is None,
-            is_entry=not any(header.get(key) is False for key in ("user-invocable", "user-invokable")),
+            is_entry=self._is_started(),
             is_callable=not self._is_prompt and self._may_be_called(),
         )
 
     def _place(self, *route: str | int, of_key: bool = False) -> Place:
         return Place(self.text.document, route, of_key)
+
+    def _is_started(self) -> bool:
+        """Whether a person starts it, or Copilot's default session, which no file is about, may call it."""
+        is_hidden = any(self.header.get(key) is False for key in ("user-invocable", "user-invokable"))
+        return not is_hidden or (not self._is_prompt and self._may_be_called())
 
     def _may_be_called(self) -> bool:
         """Whether other agents may choose it."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, replace
 from llmdo.features.copilot.tools import IN_EDITOR, Tools, Where
+from llmdo.foreign.files import folder_place
 from llmdo.foreign.team import Agent, AgentCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from llmdo.syntax.document import Place
 
 GENERAL = "general-purpose"
 """It has every tool; agents that may call any agent may call it in Copilot's command line."""
@@ -21,6 +21,7 @@ THERE = " (in VS Code)"
 EVERYONE = "every agent in VS Code"
 HANDOFF = " (handoff)"
 
+_FOLDER = ".github/agents"
 _ANYWHERE = Where(cloud=True, editor=False)
 _READING = ("read", "search")
 
@@ -56,11 +57,8 @@ https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-command-r
 def built_in_agents(agents: Sequence[Agent]) -> Iterator[Agent]:
     """Those that some of `agents` may call, except those that an agent of the project replaces by its name."""
     own = {agent.name for agent in agents}
-    wanted: dict[str, Place] = {}
-    for agent in agents:
-        for call in agent.calls:
-            wanted.setdefault(call.name, call.at)
-    for name, at in sorted(wanted.items()):
+    at = folder_place(_FOLDER)
+    for name in sorted({call.name for agent in agents for call in agent.calls}):
         if name in BUILT_IN and name not in own:
             tools, built_in = Tools(BUILT_IN[name].where, {}), BUILT_IN[name]
             names = built_in.tools

@@ -47,6 +47,9 @@ def tools(agent: Agent) -> set[str]:
         ("tools: Bash\n", {"Bash"}, False),
         ("tools: Read, Agent(bash)\n", {"Read"}, True),
         ("tools: Read, Task\n", {"Read"}, True),
+        ("tools: Read, Workflow\n", {"Read"}, True),
+        ("tools: Read, Workflow, Task\ndisallowedTools: Task\n", {"Read"}, True),
+        ("tools: Read, Workflow\ndisallowedTools: Workflow\n", {"Read"}, False),
         ("tools: Read, Nonsense\n", {"Read"}, False),
     ],
 )
@@ -56,6 +59,11 @@ def test_an_agent_has_the_tools_that_the_client_gives_it(
     agent = helper(tmp_path, header)
     assert tools(agent) == expected
     assert (agent.everyone is not None) is calls
+
+
+def test_a_workflow_that_settings_deny_starts_no_agent(tmp_path: Path) -> None:
+    settings = '{"permissions": {"deny": ["Workflow"]}}'
+    assert helper(tmp_path, "tools: Read, Workflow\n", settings).everyone is None
 
 
 def test_plan_mode_takes_no_tool_away(tmp_path: Path) -> None:
