@@ -9,12 +9,12 @@ from llmdo import foreign
 from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-Outcome = Literal["runs", "asks", "denied", "absent"]
-"""What came of a call; absent is a tool that no request showed."""
-_ORDER: tuple[Outcome, ...] = ("runs", "asks", "denied", "absent")
+Outcome = Literal["runs", "asks", "shown", "denied", "absent"]
+"""What came of a call; absent is a tool that no request showed, and shown one that was not tried."""
+_ORDER: tuple[Outcome, ...] = ("runs", "asks", "shown", "denied", "absent")
 _DECISIONS: dict[str, Outcome] = {"allowed": "runs", "needs_approval": "asks", "blocked": "denied"}
 
 
@@ -50,7 +50,22 @@ class Cell:
     @property
     def is_equal(self) -> bool:
         """Whether llmdo says what was seen: a tool that is not shown is one that is denied."""
+        if self.seen == "shown":
+            return self.said in ("runs", "asks")
         return self.seen == self.said or {self.seen, self.said} == {"denied", "absent"}
+
+
+def together(probes: Sequence[Probe]) -> Iterator[tuple[Probe, list[Probe]]]:
+    """The calls that are one cell, each with those whose mildest outcome is the cell's.
+
+    Of a tool and a part of it llmdo tells the part only where that is milder.
+    """
+    for name in dict.fromkeys(probe.name for probe in probes):
+        same = [probe for probe in probes if probe.name == name]
+        yield (
+            same[0],
+            [probe for probe in probes if probe in same or (same[0].part and probe.name == same[0].tool)],
+        )
 
 
 def mildest(outcomes: Iterable[Outcome]) -> Outcome:

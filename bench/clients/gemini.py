@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.clients import generate_content, servant
-from bench.clients.cells import Cell, Outcome, Probe, Said, mildest
+from bench.clients.cells import Cell, Outcome, Probe, Said, mildest, together
 from bench.clients.model import Answer, Asked, Call, serving
 from llmdo.features.gemini.reader import SESSION
 from llmdo.features.gemini.table import VERSION
@@ -37,17 +37,37 @@ PROBES = (
     Probe("write_file", "write_file", {"file_path": "new.txt", "content": "x"}, "fs.write"),
     Probe("replace", "replace", {"file_path": "other.txt", "instruction": "x", "old_string": "x", "new_string": "y"}, "fs.write"),
     Probe("run_shell_command", "run_shell_command", {"command": "touch made"}, "proc.exec.unlisted"),
-    Probe("run_shell_command", "run_shell_command", {"command": "mkdir -p made"}, "proc.exec.unlisted", "proc.exec:mkdir"),
+    Probe("run_shell_command", "run_shell_command", {"command": "mkdir -p made"}, "proc.exec.unlisted", "proc.exec"),
     Probe("web_fetch", "web_fetch", {"prompt": "Read http://127.0.0.1:9/"}, "net.connect"),
     Probe("google_web_search", "google_web_search", {"query": "x"}, "net.search"),
     Probe("servant", "mcp_servant_put", {}, "mcp.call"),
+    Probe("servant", "mcp_servant_look", {}, "mcp.call"),
 )  # fmt: skip
-_NAMES = ("glob", "grep_search", "list_directory", "read_file", "replace", "run_shell_command", "web_fetch", "write_file")
+_NAMES = (
+    "glob",
+    "grep_search",
+    "list_directory",
+    "read_file",
+    "replace",
+    "run_shell_command",
+    "web_fetch",
+    "write_file",
+)
 _LISTED = (
     *_NAMES, *_NAMES, "google_web_search", "run_shell_command(mkdir)", "run_shell_command(mkdir)", "ShellTool(mkdir)",
     "ShellTool", "ReadFileTool", "search_file_content", "mcp_servant_*", "mcp_servant_put", "mcp_*", "*",
 )  # fmt: skip
 _OF_AGENTS = (*_NAMES, *_NAMES, "google_web_search", "mcp_servant_*", "mcp_servant_put", "mcp_*", "*")
+
+
+_CALLS = """
+[[rule]]
+toolName = ["agent-0", "agent-1", "agent-2"]
+decision = "allow"
+priority = 1
+modes = ["default", "autoEdit"]
+"""
+"""What the terminal lets the session do, and the protocol for editors forgets: to call an agent by its name."""
 
 
 def _some(chance: random.Random, names: Sequence[str], most: int) -> list[str]:
@@ -56,19 +76,32 @@ def _some(chance: random.Random, names: Sequence[str], most: int) -> list[str]:
 
 def _settings(chance: random.Random) -> dict[str, object]:
     tools: dict[str, object] = {}
-    for key, often, most in (("core", 0.25, 5), ("exclude", 0.4, 3), ("allowed", 0.5, 3), ("confirmationRequired", 0.3, 2)):
+    for key, often, most in (
+        ("core", 0.25, 5),
+        ("exclude", 0.4, 3),
+        ("allowed", 0.5, 3),
+        ("confirmationRequired", 0.3, 2),
+    ):
         if chance.random() < often:
             tools[key] = _some(chance, _LISTED, most)
     settings: dict[str, object] = {"tools": tools} if tools or chance.random() < 0.5 else {}
     if chance.random() < 0.3:
-        settings["general"] = {"defaultApprovalMode": chance.choice(("default", "auto_edit", "auto_edit", "plan"))}
+        settings["general"] = {"defaultApprovalMode": chance.choice(("default", "auto_edit"))}
     if chance.random() < 0.6:
         server: dict[str, object] = {"command": sys.executable, "args": [servant.__file__]}
-        for key, values in (("trust", (True, False)), ("includeTools", (["put"], ["look"], [])), ("excludeTools", (["put"], ["look"]))):
+        for key, values in (
+            ("trust", (True, False)),
+            ("includeTools", (["put"], ["look"], [])),
+            ("excludeTools", (["put"], ["look"])),
+        ):
             if chance.random() < 0.25:
                 server[key] = chance.choice(values)
         settings["mcpServers"] = {"servant": server}
-        mcp = {key: chance.choice(([], ["servant"], ["another"])) for key in ("allowed", "excluded") if chance.random() < 0.2}
+        mcp = {
+            key: chance.choice(([], ["servant"], ["another"]))
+            for key in ("allowed", "excluded")
+            if chance.random() < 0.2
+        }
         if mcp:
             settings["mcp"] = mcp
     if chance.random() < 0.1:
@@ -100,7 +133,10 @@ def generate(folder: Path, chance: random.Random) -> None:
 
 
 class _Script:
-    """The scripted model: each agent calls each tool once, and the session each agent."""
+    """The scripted model: the session calls each tool and each agent once.
+
+    An agent calls nothing: the protocol for editors forwards no question of one that was called.
+    """
 
     def __init__(self, agents: Sequence[str]) -> None:
         self.agents = agents
@@ -110,16 +146,23 @@ class _Script:
     def answer(self, asked: Asked) -> Answer:
         """The calls of an agent that begins, or an end."""
         words = asked.said.split()
-        if "PROBE" not in words:
+        if "PROBE" not in words or not asked.tools:
             return Answer("done")
         agent = words[len(words) - words[::-1].index("PROBE")]
         self.results.update(asked.results)
-        if agent in self.shown:
+        if agent != SESSION or agent in self.shown:
+            self.shown.setdefault(agent, frozenset(asked.tools))
             end = asked.tools.get("complete_task")
             if end is None:
                 return Answer("done")
             needed = end.get("parametersJsonSchema", end.get("parameters", {})).get("required", ["result"])
-            return Answer(calls=(Call(f"{agent}/end{len(asked.results)}", "complete_task", {key: "done" for key in needed}),))
+            return Answer(
+                calls=(
+                    Call(
+                        f"{agent}/end{len(asked.results)}", "complete_task", {key: "done" for key in needed}
+                    ),
+                )
+            )
         self.shown[agent] = frozenset(asked.tools)
         calls = [
             Call(f"{agent}/{number}", probe.called, probe.arguments)
@@ -127,7 +170,9 @@ class _Script:
             if probe.called in asked.tools
         ]
         for other in self.agents if "invoke_agent" in asked.tools else ():
-            calls.append(Call(f"{agent}/{other}", "invoke_agent", {"agent_name": other, "prompt": f"PROBE {other}"}))
+            calls.append(
+                Call(f"{agent}/{other}", "invoke_agent", {"agent_name": other, "prompt": f"PROBE {other}"})
+            )
         return Answer(calls=tuple(calls)) if calls else Answer("done")
 
 
@@ -165,10 +210,15 @@ def observe(folder: Path, home: Path, projects: Sequence[Path]) -> Iterator[Cell
     """The cells of projects."""
     own = home / ".gemini"
     own.mkdir()
-    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": False}}
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "general": {"enableAutoUpdate": False},
+    }
     (own / "settings.json").write_text(json.dumps(settings))
     (own / "trustedFolders.json").write_text(json.dumps({str(each): "TRUST_FOLDER" for each in projects}))
     (own / "acknowledgments").mkdir()
+    (own / "policies").mkdir()
+    (own / "policies" / "agents.toml").write_text(_CALLS)
     for project in projects:
         files = sorted((project / ".gemini" / "agents").glob("*.md"))
         # A person has seen each agent once.
@@ -189,6 +239,7 @@ def _run(folder: Path, home: Path, project: Path, port: int) -> set[str]:
         "GEMINI_API_KEY": "none",
         "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{port}",
         "GEMINI_CLI_NO_RELAUNCH": "1",
+        "GEMINI_MODEL": "gemini-2.5-flash",
     }
     with subprocess.Popen(
         [node, str(folder / PROGRAM), "--acp"],
@@ -209,17 +260,21 @@ def _run(folder: Path, home: Path, project: Path, port: int) -> set[str]:
 
 
 def _cells(project: Path, script: _Script, asked: set[str], said: Said) -> Iterator[Cell]:
-    for agent in (SESSION, *script.agents):
+    for agent in script.agents:
         shown = script.shown.get(agent, frozenset())
-        seen: dict[str, Outcome] = {}
-        for number, probe in enumerate(PROBES):
-            seen[probe.name] = _outcome(script, asked, f"{agent}/{number}", probe.called in shown)
-        for probe in PROBES:
-            parts = [seen[probe.name], *([seen[probe.tool]] if probe.part else [])]
-            yield Cell(project.name, agent, probe.name, mildest(parts), said.of(agent, probe))
+        for probe, others in together(PROBES):
+            if not probe.part:
+                outcome: Outcome = "shown" if any(each.called in shown for each in others) else "absent"
+                yield Cell(project.name, agent, probe.name, outcome, said.of(agent, probe))
+    shown = script.shown.get(SESSION, frozenset())
+    for probe, others in together(PROBES):
+        seen = [
+            _outcome(script, asked, f"{SESSION}/{PROBES.index(each)}", each.called in shown)
+            for each in others
+        ]
+        yield Cell(project.name, SESSION, probe.name, mildest(seen), said.of(SESSION, probe))
     for other in script.agents:
-        is_shown = "invoke_agent" in script.shown.get(SESSION, ())
-        outcome = _outcome(script, asked, f"{SESSION}/{other}", is_shown)
+        outcome = _outcome(script, asked, f"{SESSION}/{other}", "invoke_agent" in shown)
         yield Cell(project.name, SESSION, "invoke_agent", outcome, said.calls(SESSION, other))
 
 

@@ -19,7 +19,9 @@ def asked(body: Mapping[str, Any]) -> Asked:
     responses = [part["functionResponse"] for _, part in parts if "functionResponse" in part]
     declared = [tool for each in body.get("tools", ()) for tool in each.get("functionDeclarations", ())]
     return Asked(
-        instructions="\n".join(part.get("text", "") for part in body.get("systemInstruction", {}).get("parts", ())),
+        instructions="\n".join(
+            part.get("text", "") for part in body.get("systemInstruction", {}).get("parts", ())
+        ),
         said="\n".join(part.get("text", "") for role, part in parts if role == "user"),
         tools={tool["name"]: tool for tool in declared},
         results={each["id"]: json.dumps(each["response"]) for each in responses},

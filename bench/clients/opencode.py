@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from bench.clients import chat, servant
-from bench.clients.cells import Cell, Outcome, Probe, Said, mildest
+from bench.clients.cells import Cell, Outcome, Probe, Said, mildest, together
 from bench.clients.model import Answer, Asked, Call, serving
 from llmdo.features.opencode.table import VERSION
 
@@ -45,12 +45,13 @@ PROBES = (
     Probe("glob", "glob", {"pattern": "*.txt", "path": "."}, "fs.list"),
     Probe("grep", "grep", {"pattern": "x", "path": ".", "include": "*"}, "fs.list"),
     Probe("bash", "bash", {"command": "true", "description": "x"}, "proc.exec.unlisted"),
-    Probe("bash", "bash", {"command": "echo x", "description": "x"}, "proc.exec.unlisted", "proc.exec:echo"),
+    Probe("bash", "bash", {"command": "echo x", "description": "x"}, "proc.exec.unlisted", "proc.exec"),
     Probe(
         "webfetch", "webfetch", {"url": "http://127.0.0.1:9/", "format": "text", "timeout": 1}, "net.connect"
     ),
     Probe("websearch", "websearch", _SEARCH, "net.search"),
     Probe("servant", "servant_put", {}, "mcp.call"),
+    Probe("servant", "servant_look", {}, "mcp.call"),
 )
 _PATTERNS = {"bash": "echo *", "edit": "docs/*", "read": "docs/*", "task": "agent-1"}
 _KEYS = ("bash", "edit", "glob", "grep", "read", "webfetch", "websearch", "task", "list", "skill")
@@ -272,12 +273,12 @@ def _cells(script: _Script, server: _Server, project: Path, said: Said) -> Itera
         caller = _CALLER if modes.get(agent) == "subagent" else "person"
         key = f"{agent}/{caller}"
         shown = script.shown.get(key, frozenset())
-        seen: dict[str, Outcome] = {}
-        for number, probe in enumerate(PROBES):
-            seen[probe.name] = _outcome(script, server, f"{key}/{number}", probe.called in shown)
-        for probe in PROBES:
-            parts = [seen[probe.name], *([seen[probe.tool]] if probe.part else [])]
-            yield Cell(project.name, agent, probe.name, mildest(parts), said.of(agent, probe))
+        for probe, others in together(PROBES):
+            seen = [
+                _outcome(script, server, f"{key}/{PROBES.index(each)}", each.called in shown)
+                for each in others
+            ]
+            yield Cell(project.name, agent, probe.name, mildest(seen), said.of(agent, probe))
         for other in _some(agent, script.agents):
             outcome = _outcome(script, server, f"{key}/task/{other}", "task" in shown)
             yield Cell(project.name, agent, f"task {other}", outcome, said.calls(agent, other))

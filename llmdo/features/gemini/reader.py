@@ -13,7 +13,7 @@ from llmdo.features.gemini.agents import LOCAL, REMOTE, AgentFile, Home, note_tr
 from llmdo.features.gemini.settings import ORIGIN, GeminiRules, judge_servers, listed, rules_of, taken_away
 from llmdo.features.gemini.table import TABLE
 from llmdo.foreign.files import Files
-from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
+from llmdo.foreign.team import MAX_NAME, Agent, Team
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _session(name: str, document: Document, home: Home, agents: Iterable[Agent])
         header=document.data,
         description="The session of Gemini CLI.",
         grants=tuple(home.everything(at)),
-        calls=tuple(AgentCall(name=agent.name, at=agent.at) for agent in agents),
+        calls=tuple(call for agent in agents for call in home.rules.call(agent.name, agent.at)),
         inherits=home.rules.core is None,
         but=home.rules.without,
     )
