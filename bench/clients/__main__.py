@@ -27,7 +27,7 @@ def main() -> None:
         sys.exit("there is a network: `make clients` runs this without one")
     for name in chosen.clients:
         client = importlib.import_module(f"bench.clients.{name}")
-        with tempfile.TemporaryDirectory() as temporary:
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as temporary:
             root = chosen.keep or Path(temporary)
             home = root / "home"
             home.mkdir(parents=True)

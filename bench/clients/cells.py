@@ -34,7 +34,7 @@ class Probe:
     @property
     def name(self) -> str:
         """The name of the cell."""
-        return f"{self.tool} {self.part}" if self.part else self.tool
+        return f"{self.tool} {self.part or self.capability}"
 
 
 @dataclass(frozen=True, slots=True)

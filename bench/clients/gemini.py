@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
-import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.clients import generate_content, servant
 from bench.clients.cells import Cell, Outcome, Probe, Said, mildest, together
 from bench.clients.model import Answer, Asked, Call, serving
+from bench.clients.rpc import talking
 from llmdo.features.gemini.reader import SESSION
 from llmdo.features.gemini.table import VERSION
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 FORMAT = "gemini"
 PACKAGES = (f"@google/gemini-cli@{VERSION}",)
 PROGRAM = "node_modules/@google/gemini-cli/bundle/gemini.js"
 KNOWN: dict[tuple[str, Outcome, Outcome], str] = {}
 _DENIED = ("denied by policy", "not found", "not available")
-_SECONDS = 120
 
 PROBES = (
     Probe("read_file", "read_file", {"file_path": "other.txt"}, "fs.read"),
@@ -176,36 +173,6 @@ class _Script:
         return Answer(calls=tuple(calls)) if calls else Answer("done")
 
 
-class _Session:
-    """A process of Gemini CLI that is talked to as an editor does; every question is answered with yes."""
-
-    def __init__(self, child: subprocess.Popen[str]) -> None:
-        self.child = child
-        self.asked: set[str] = set()
-
-    def request(self, method: str, **params: object) -> Any:
-        """The result of a request."""
-        self._send({"id": method, "method": method, "params": params})
-        assert self.child.stdout
-        for line in self.child.stdout:
-            said = json.loads(line) if line.startswith("{") else {}
-            if said.get("id") == method and "method" not in said:
-                return said.get("result")
-            if said.get("method") == "session/request_permission":
-                self._answer(said)
-        return None
-
-    def _answer(self, said: dict[str, Any]) -> None:
-        self.asked.add(said["params"]["toolCall"]["toolCallId"].partition("__")[2])
-        yes = next(each["optionId"] for each in said["params"]["options"] if each["kind"] == "allow_once")
-        self._send({"id": said["id"], "result": {"outcome": {"outcome": "selected", "optionId": yes}}})
-
-    def _send(self, message: dict[str, object]) -> None:
-        assert self.child.stdin
-        self.child.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-        self.child.stdin.flush()
-
-
 def observe(folder: Path, home: Path, projects: Sequence[Path]) -> Iterator[Cell]:
     """The cells of projects."""
     own = home / ".gemini"
@@ -235,37 +202,36 @@ def _run(folder: Path, home: Path, project: Path, port: int) -> set[str]:
     node = shutil.which("node") or "node"
     environ = {
         "HOME": str(home),
-        "PATH": f"/usr/bin:/bin:{os.path.dirname(node)}",
+        "PATH": f"/usr/bin:/bin:{Path(node).parent}",
         "GEMINI_API_KEY": "none",
         "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{port}",
         "GEMINI_CLI_NO_RELAUNCH": "1",
         "GEMINI_MODEL": "gemini-2.5-flash",
     }
-    with subprocess.Popen(
-        [node, str(folder / PROGRAM), "--acp"],
-        env=environ, cwd=project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    ) as child:  # fmt: skip
-        ending = threading.Timer(_SECONDS, child.kill)
-        ending.start()
-        session = _Session(child)
-        try:
-            session.request("initialize", protocolVersion=1, clientCapabilities={})
-            new = session.request("session/new", cwd=str(project), mcpServers=[])
-            prompt = [{"type": "text", "text": f"PROBE {SESSION}"}]
-            session.request("session/prompt", sessionId=new["sessionId"], prompt=prompt)
-        finally:
-            ending.cancel()
-            child.kill()
-    return session.asked
+    asked: set[str] = set()
+
+    def heard(said: Mapping[str, Any]) -> object:
+        if said["method"] != "session/request_permission":
+            return None
+        asked.add(said["params"]["toolCall"]["toolCallId"].partition("__")[2])
+        yes = next(each["optionId"] for each in said["params"]["options"] if each["kind"] == "allow_once")
+        return {"outcome": {"outcome": "selected", "optionId": yes}}
+
+    with talking([node, str(folder / PROGRAM), "--acp"], environ, project, heard) as talk:
+        talk.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        new = talk.request("session/new", {"cwd": str(project), "mcpServers": []})
+        prompt = [{"type": "text", "text": f"PROBE {SESSION}"}]
+        talk.request("session/prompt", {"sessionId": new["sessionId"], "prompt": prompt})
+    return asked
 
 
 def _cells(project: Path, script: _Script, asked: set[str], said: Said) -> Iterator[Cell]:
     for agent in script.agents:
         shown = script.shown.get(agent, frozenset())
-        for probe, others in together(PROBES):
-            if not probe.part:
-                outcome: Outcome = "shown" if any(each.called in shown for each in others) else "absent"
-                yield Cell(project.name, agent, probe.name, outcome, said.of(agent, probe))
+        for tool in dict.fromkeys(probe.tool for probe in PROBES):
+            mine = [probe for probe in PROBES if probe.tool == tool]
+            outcome: Outcome = "shown" if any(each.called in shown for each in mine) else "absent"
+            yield Cell(project.name, agent, tool, outcome, mildest(said.of(agent, each) for each in mine))
     shown = script.shown.get(SESSION, frozenset())
     for probe, others in together(PROBES):
         seen = [

@@ -35,7 +35,12 @@ def asked(body: Mapping[str, Any]) -> Asked:
 def stream(answer: Answer, _path: str) -> Iterator[str]:
     """The events of an answer."""
     items = [_call(call) for call in answer.calls]
-    message = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": answer.text}]}
+    message = {
+        "type": "message",
+        "id": "m",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": answer.text}],
+    }
     yield _event("response.created", response={"id": "r"})
     for item in items or [message]:
         yield _event("response.output_item.done", item=item)
@@ -46,7 +51,13 @@ def _call(call: Call) -> dict[str, object]:
     namespace, _, name = call.name.rpartition("/")
     within = {"namespace": namespace} if namespace else {}
     if "input" in call.arguments and len(call.arguments) == 1:
-        return {"type": "custom_tool_call", "call_id": call.id, "name": name, **within, "input": call.arguments["input"]}
+        return {
+            "type": "custom_tool_call",
+            "call_id": call.id,
+            "name": name,
+            **within,
+            "input": call.arguments["input"],
+        }
     arguments = json.dumps(call.arguments)
     return {"type": "function_call", "call_id": call.id, "name": name, **within, "arguments": arguments}
 

@@ -136,8 +136,7 @@ class CodexTools:
         if self.layers.get("features", "shell_tool")[0] is not False:
             yield from self._shell(sandbox, approvals)
         yield from self._edits(sandbox, approvals)
-        if self.layers.get("tools", "view_image")[0] is not False:
-            yield self._grant("view_image", "allowed", "Codex")
+        yield self._grant("view_image", "allowed", "Codex")
         yield from self._search(sandbox)
         yield from self._servers(approvals)
 

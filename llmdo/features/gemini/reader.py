@@ -10,7 +10,7 @@ from llmdo.base.parts import table, text
 from llmdo.base.values import replace
 from llmdo.features.gemini import AGENTS, EXTENSIONS, MANIFEST, POLICIES, SETTINGS
 from llmdo.features.gemini.agents import LOCAL, REMOTE, AgentFile, Home, note_trust, servers_of
-from llmdo.features.gemini.settings import ORIGIN, GeminiRules, judge_servers, listed, rules_of, taken_away
+from llmdo.features.gemini.settings import ORIGIN, GeminiRules, judge_servers, listed, rules_of, whole
 from llmdo.features.gemini.table import TABLE
 from llmdo.foreign.files import Files
 from llmdo.foreign.team import MAX_NAME, Agent, Team
@@ -98,7 +98,7 @@ def _extension(files: Files, path: str) -> Iterator[Agent]:
     servers = {
         server: replace(each, trust=None) for server, each in servers_of(document, "mcpServers").items()
     }
-    excluded = taken_away(listed(files.texts(document, "excludeTools"), "blocked"))
+    excluded = whole(listed(files.texts(document, "excludeTools"), "blocked"))
     home = Home(GeminiRules(rules=excluded), servers)
     paths = files.find([f"{folder}agents/*.md"]) if not files.tree.only else ()
     agents = list(_agents(files, home, paths, is_entry=False))

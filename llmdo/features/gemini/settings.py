@@ -215,7 +215,7 @@ def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server,
     excluded = _tools(files, document, "blocked", "tools", "exclude")
     return GeminiRules(
         core=only,
-        rules=(*taken_away(excluded), *(replace(rule, pattern=None) for rule in asking), *allowed),
+        rules=(*whole(excluded), *whole(asking), *allowed),
         mode=mode,
         mode_at=mode_at,
         servers_allowed=None if "*" in servers_allowed else servers_allowed or None,
@@ -241,9 +241,9 @@ def judge_servers(files: Files, document: Document, key: str = "mcpServers") -> 
         files.misspelt_keys(document, SERVER_KEYS, key, name)
 
 
-def taken_away(excluded: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
-    """The rules that hold of those that exclude tools: a part of one is not excluded by any current version."""
-    return tuple(rule for rule in excluded if rule.pattern is None)
+def whole(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
+    """The rules that hold of those that exclude tools or ask: none is about a part of one in any current version."""
+    return tuple(rule for rule in rules if rule.pattern is None)
 
 
 def _tools(files: Files, document: Document, decision: Decision, *route: str) -> tuple[PermissionRule, ...]:
