@@ -61,11 +61,9 @@ def together(probes: Sequence[Probe]) -> Iterator[tuple[Probe, list[Probe]]]:
     Of a tool and a part of it llmdo tells the part only where that is milder.
     """
     for name in dict.fromkeys(probe.name for probe in probes):
-        same = [probe for probe in probes if probe.name == name]
-        yield (
-            same[0],
-            [probe for probe in probes if probe in same or (same[0].part and probe.name == same[0].tool)],
-        )
+        first = next(probe for probe in probes if probe.name == name)
+        whole = f"{first.tool} {first.capability}"
+        yield first, [probe for probe in probes if probe.name in (name, whole)]
 
 
 def mildest(outcomes: Iterable[Outcome]) -> Outcome:

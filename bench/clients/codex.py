@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 FORMAT = "codex"
 PACKAGES = (f"@openai/codex@{VERSION}",)
 PROGRAM = "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
-_PATCHES = "a model that is not known patches by its shell; others have a tool for it"
+_PATCHES = "a model that Codex does not know patches by its shell; others have a tool for it"
 KNOWN: dict[tuple[str, Outcome, Outcome], str] = {
-    (f"apply_patch {capability}", "absent", said): _PATCHES
-    for capability in ("fs.write", "fs.write.protected")
-    for said in ("runs", "asks")
+    ("apply_patch fs.write", "absent", "runs"): _PATCHES,
+    ("apply_patch fs.write", "absent", "asks"): _PATCHES,
+    ("apply_patch fs.write.protected", "absent", "runs"): _PATCHES,
+    ("apply_patch fs.write.protected", "absent", "asks"): _PATCHES,
+    ("servant mcp.call", "absent", "runs"): "this version starts no server of an agent's own file",
+    ("servant mcp.call", "asks", "runs"): "whether a tool only reads, and so goes unasked, its server says",
 }
 
 
@@ -38,19 +41,16 @@ def _patch(path: str) -> dict[str, object]:
 
 
 _OUT = {"sandbox_permissions": "require_escalated", "justification": "x"}
+_ANY, _SOME = "proc.exec.unlisted", "proc.exec"
 PROBES = (
     Probe("shell", "exec_command", _shell("true"), "x.sandbox.exec"),
     Probe("shell", "exec_command", _shell("cat other.txt"), "fs.read"),
     Probe("shell", "exec_command", _shell("touch made-AGENT"), "fs.write"),
     Probe("shell", "exec_command", _shell("bash -c 'exec 3<>/dev/tcp/127.0.0.1/PORT'"), "net.connect"),
-    Probe("unsandboxed shell", "exec_command", _shell("touch ../out-AGENT", **_OUT), "proc.exec.unlisted"),
-    Probe(
-        "unsandboxed shell",
-        "exec_command",
-        _shell("mkdir -p ../made-AGENT", **_OUT),
-        "proc.exec.unlisted",
-        "proc.exec",
-    ),
+    Probe("unsandboxed shell", "exec_command", _shell("touch ../a-AGENT", **_OUT), _ANY),
+    Probe("unsandboxed shell", "exec_command", _shell("touch ../b-AGENT"), _ANY),
+    Probe("unsandboxed shell", "exec_command", _shell("mkdir ../c-AGENT", **_OUT), _ANY, _SOME),
+    Probe("unsandboxed shell", "exec_command", _shell("mkdir ../d-AGENT"), _ANY, _SOME),
     Probe("apply_patch", "exec_command", _patch("new-AGENT.txt"), "fs.write"),
     Probe("apply_patch", "exec_command", _patch("../new-AGENT.txt"), "fs.write.protected"),
     Probe("view_image", "view_image", {"path": "other.txt"}, "fs.read"),
@@ -218,15 +218,21 @@ def _run(folder: Path, home: Path, project: Path, port: int) -> set[str]:
 
 
 def _cells(project: Path, script: _Script, asked: set[str], said: Said) -> Iterator[Cell]:
-    for agent in (SESSION, *script.agents):
-        shown = script.shown.get(agent, {})
+    for agent, shown in script.shown.items():  # an agent that the session cannot call is never seen
         for probe, others in together(PROBES):
             seen = [_outcome(script, asked, f"{agent}/{PROBES.index(each)}", each, shown) for each in others]
-            yield Cell(project.name, agent, probe.name, mildest(seen), said.of(agent, probe))
+            yield Cell(project.name, agent, probe.name, mildest(seen), _said(said, agent, probe))
     for other in script.agents:
         call = f"{SESSION}/{other}"
         outcome = "runs" if script.results.get(call, "").startswith("{") else "absent"
         yield Cell(project.name, SESSION, "spawn_agent", outcome, said.calls(SESSION, other))
+
+
+def _said(said: Said, agent: str, probe: Probe) -> Outcome:
+    """What llmdo says of a call: where there is no sandbox, a command is one outside."""
+    if probe.tool == "shell" and said.of(agent, PROBES[0]) == "absent":
+        return said.of(agent, next(each for each in PROBES if each.tool == "unsandboxed shell"))
+    return said.of(agent, probe)
 
 
 def _outcome(script: _Script, asked: set[str], call: str, probe: Probe, shown: Mapping[str, Any]) -> Outcome:

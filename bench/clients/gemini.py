@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 FORMAT = "gemini"
 PACKAGES = (f"@google/gemini-cli@{VERSION}",)
 PROGRAM = "node_modules/@google/gemini-cli/bundle/gemini.js"
-KNOWN: dict[tuple[str, Outcome, Outcome], str] = {}
+KNOWN: dict[tuple[str, Outcome, Outcome], str] = {
+    ("servant", "absent", "asks"): "a server that only an agent names may be a person's own",
+}
 _DENIED = ("denied by policy", "not found", "not available")
 
 PROBES = (

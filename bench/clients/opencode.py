@@ -115,7 +115,7 @@ def generate(folder: Path, chance: random.Random) -> None:
         settings["agent"] = inside
     upper = {"permission": _rules(chance)} if chance.random() < 0.25 else {}
     for path, value in (("opencode.json", settings), (".opencode/opencode.json", upper)):
-        if value:
+        if value or path == "opencode.json":
             (folder / path).parent.mkdir(exist_ok=True)
             (folder / path).write_text(json.dumps(value, indent=1))
     caller: dict[str, object] = {"description": "Calls.", "mode": "primary", "permission": {"task": "allow"}}

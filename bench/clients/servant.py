@@ -4,12 +4,16 @@ import json
 import sys
 
 _SCHEMA = {"type": "object", "properties": {}}
+_HINTS = {
+    "look": {"readOnlyHint": True, "destructiveHint": False, "openWorldHint": False},
+    "put": {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True},
+}
 _TOOLS = [
     {
         "name": name,
         "description": "Does nothing.",
         "inputSchema": _SCHEMA,
-        "annotations": {"readOnlyHint": False},
+        "annotations": _HINTS[name],
     }
     for name in ("look", "put")
 ]
