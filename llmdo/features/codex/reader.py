@@ -144,7 +144,7 @@ class _CodexProject:
             header=document.data,
             description="The session of Codex.",
             model=model,
-            grants=tuple(CodexTools(self.files, layers, self.rules, at).grants()),
+            grants=tuple(CodexTools(self.files, layers, self.rules, at, layers).grants()),
             calls=calls,
             events=tuple(events_of(self.files, layers, self.hooks)),
             is_callable=False,
@@ -199,7 +199,7 @@ class _CodexProject:
 
     def _role(self, name: str, layer: ConfigLayer, at: Place) -> Agent:
         layers = self.base.over(layer) if layer.document is not self.base.layers[0].document else self.base
-        self._note_unasked(layers, layer)
+        self._note_unheeded(layer)
         data = table(layer.place().data)
         prompt, description, model = (
             data.get(key) for key in ("developer_instructions", "description", "model")
@@ -213,7 +213,7 @@ class _CodexProject:
             header=data,
             description=description if isinstance(description, str) else None,
             model=model if isinstance(model, str) else None,
-            grants=tuple(CodexTools(self.files, layers, self.rules, at).grants()),
+            grants=tuple(CodexTools(self.files, layers, self.rules, at, self.base).grants()),
             everyone=deeper,
             is_entry=False,
         )
@@ -229,14 +229,21 @@ class _CodexProject:
         self.files.misspelt_keys(layer.document, _SANDBOX_KEYS, *layer.route, "sandbox_workspace_write")
         judge_servers(self.files, ConfigLayers((layer,)))
 
-    def _note_unasked(self, layers: ConfigLayers, only: ConfigLayer | None = None) -> None:
+    def _note_unheeded(self, layer: ConfigLayer) -> None:
+        """Notes the settings of an agent that the session's decide for it."""
+        for key in ("sandbox_mode", "approval_policy", "sandbox_workspace_write", "web_search"):
+            if layer.document is not self.base.layers[0].document and layer.place(key).data is not None:
+                message = f"an agent that is spawned has the session's `{key}`, so this does nothing"
+                self.files.note("LDO151", layer.place(key, of_key=True), message, f"set it in `{CONFIG}`")
+
+    def _note_unasked(self, layers: ConfigLayers) -> None:
         """Notes settings that let commands leave the sandbox, or be without one, unasked."""
         sandbox = sandbox_of(self.files, layers)
         approvals = approvals_of(self.files, layers, sandbox)
         if approvals.outside != "allowed":
             return
         at = approvals.at if layers.text("approvals_reviewer")[0] in MODELS else sandbox.at
-        if at is None or (only and at.document is not only.document):
+        if at is None:
             return
         message = (
             f"sandbox `{sandbox.name}` confines nothing, and no command is asked about"

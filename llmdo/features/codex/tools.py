@@ -128,16 +128,17 @@ class CodexTools:
     layers: ConfigLayers
     rules: Sequence[AllowedCommands]
     at: Place
+    session: ConfigLayers
+    """Those of the session, whose sandbox, approvals and search hold for the agents that it spawns as well."""
 
     def grants(self) -> Iterator[Grant]:
         """Every tool, with the decision about it."""
-        sandbox = sandbox_of(self.files, self.layers)
-        approvals = approvals_of(self.files, self.layers, sandbox)
+        sandbox = sandbox_of(self.files, self.session)
+        approvals = approvals_of(self.files, self.session, sandbox)
         if self.layers.get("features", "shell_tool")[0] is not False:
             yield from self._shell(sandbox, approvals)
         yield from self._edits(sandbox, approvals)
-        if self.layers.get("tools", "view_image")[0] is not False:
-            yield self._grant("view_image", "allowed", "Codex")
+        yield self._grant("view_image", "allowed", "Codex")
         yield from self._search(sandbox)
         yield from self._servers(approvals)
 
@@ -174,11 +175,11 @@ class CodexTools:
         yield replace(elsewhere, capabilities=tuple(map(Capability, EDITS))) if sandbox.is_off else elsewhere
 
     def _search(self, sandbox: Sandbox) -> Iterator[Grant]:
-        mode, at = self.layers.text("web_search")
+        mode, at = self.session.text("web_search")
         if mode is None:
-            older, at = self.layers.get("tools", "web_search")
+            older, at = self.session.get("tools", "web_search")
             if older is None:
-                older, at = self.layers.get("features", "web_search_request")
+                older, at = self.session.get("features", "web_search_request")
             if older is not None:
                 mode = "disabled" if older is False else "live"
         if mode is not None and mode not in _SEARCHES and at is not None:

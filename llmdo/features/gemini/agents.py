@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt
-from llmdo.base.parts import text
+from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass
 from llmdo.features.gemini.settings import LINES, ORIGIN, GeminiRules, tool_called
 from llmdo.foreign import servers
@@ -44,6 +44,13 @@ class Declared:
     at: Place
     trust: Place | None = None
     """The setting that lets all of its tools go unasked."""
+
+    def shows(self, tool: str) -> bool:
+        """Whether its lists of tools leave this one."""
+        options = table(self.at.data)
+        included = options.get("includeTools", options.get("include_tools"))
+        excluded = options.get("excludeTools", options.get("exclude_tools"))
+        return (included is None or tool in items(included)) and tool not in items(excluded)
 
 
 def servers_of(document: Document, key: str) -> dict[str, Declared]:
@@ -207,7 +214,9 @@ class AgentFile:
             if not near:
                 self.files.unknown_server(place, server, known)
             each = known[server] if near else Declared(Server(), place)
-            yield from rules.server(server, each.server, place, each.trust)
+            tool = name.removeprefix(f"mcp_{server}_")
+            if tool == "*" or not near or each.shows(tool):
+                yield from rules.server(server, each.server, place, each.trust)
         else:
             yield from rules.grants(DISCOVERED, place)
 

@@ -11,11 +11,11 @@ from llmdo.base.values import replace
 from llmdo.features.gemini import AGENTS, EXTENSIONS, HOOKS, MANIFEST, POLICIES, SETTINGS
 from llmdo.features.gemini.agents import LOCAL, REMOTE, AgentFile, Home, note_trust, servers_of
 from llmdo.features.gemini.client import hook_events, settings_events
-from llmdo.features.gemini.settings import ORIGIN, GeminiRules, judge_servers, listed, rules_of, taken_away
+from llmdo.features.gemini.settings import ORIGIN, GeminiRules, judge_servers, listed, rules_of, whole
 from llmdo.features.gemini.table import TABLE
 from llmdo.foreign.files import Files
 from llmdo.foreign.servers import judge
-from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
+from llmdo.foreign.team import MAX_NAME, Agent, Team
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _extension(files: Files, path: str) -> Iterator[Agent]:
         server: replace(each, trust=None) for server, each in servers_of(document, "mcpServers").items()
     }
     judge(files, {server: (each.server, each.at) for server, each in servers.items()})
-    excluded = taken_away(listed(files.texts(document, "excludeTools"), "blocked"))
+    excluded = whole(listed(files.texts(document, "excludeTools"), "blocked"))
     home = Home(GeminiRules(rules=excluded), servers)
     paths = files.find([f"{folder}agents/*.md"]) if not files.tree.only else ()
     agents = list(_agents(files, home, paths, is_entry=False))
@@ -134,7 +134,7 @@ def _session(
         header=document.data,
         description="The session of Gemini CLI.",
         grants=tuple(home.everything(at)),
-        calls=tuple(AgentCall(name=agent.name, at=agent.at) for agent in agents),
+        calls=tuple(call for agent in agents for call in home.rules.call(agent.name, agent.at)),
         events=tuple(events),
         inherits=home.rules.core is None,
         but=home.rules.without,

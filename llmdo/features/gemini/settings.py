@@ -15,6 +15,8 @@ from llmdo.features.gemini.table import TABLE
 from llmdo.foreign import reading, servers
 from llmdo.foreign.commands import commands
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
+from llmdo.foreign.team import AgentCall
+from llmdo.policy.authority import STRICTNESS
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
@@ -41,7 +43,9 @@ _OLD_NAMES = {
     "RipGrepTool": "grep_search", "ShellTool": "run_shell_command", "WebFetchTool": "web_fetch",
     "WebSearchTool": "google_web_search", "WriteFileTool": "write_file", "search_file_content": "grep_search",
 }  # fmt: skip
-"""Former names of tools, and names in the code, which lists of tools may use as well."""
+"""Former names of tools, and names in the code, by which `tools.exclude` still takes tools away."""
+_ALIASES = {"ShellTool": "run_shell_command", "search_file_content": "grep_search"}
+"""The former names that every list of tools may use."""
 SECTIONS = {
     "agents": ("browser", "overrides"),
     "experimental": ("enableAgents",),
@@ -97,13 +101,14 @@ ORIGIN = "Gemini CLI, where no rule says anything"
 
 def tool_called(name: str) -> str:
     """The present tool for `name`."""
-    return _OLD_NAMES.get(name, name)
+    return _ALIASES.get(name, name)
 
 
 def listed(items: Iterable[tuple[str, Place]], decision: Decision) -> tuple[PermissionRule, ...]:
     """The items of a list of tools as rules; others are left out."""
+    names = _OLD_NAMES if decision == "blocked" else _ALIASES
     rules = (RULES.rule(text, decision, at) for text, at in items)
-    return tuple(replace(rule, tool=tool_called(rule.tool)) for rule in rules if rule)
+    return tuple(replace(rule, tool=names.get(rule.tool, rule.tool)) for rule in rules if rule)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +116,7 @@ class GeminiRules:
     """The rules in settings about tools and servers, for a session and for all agents below it."""
 
     core: tuple[PermissionRule, ...] | None = None
-    """The only built-in tools, which are not asked about; None for all of them."""
+    """The only tools, which are not asked about, of servers and agents as well; None for all of them."""
     rules: tuple[PermissionRule, ...] = ()
     """Those about servers as well."""
     mode: str = "default"
@@ -129,28 +134,54 @@ class GeminiRules:
         """The decisions about one built-in tool: about all of it, and about milder commands."""
         if not line.capabilities or line.tool == "invoke_agent":
             return
-        if self.core is not None and not RULES.about(self.core, line.tool):
+        if not self._is_left(line.tool):
             return
         default, default_at = self._default(line)
-        for ruling in RULES.rulings((*self.rules, *(self.core or ())), line.tool, line.raised, default):
+        # What allows a part of a tool forbids the rest, also where `tools.core` has it.
+        core = () if default == "blocked" and default_at else self.core or ()
+        for ruling in RULES.rulings((*self.rules, *core), line.tool, line.raised, default):
             if ruling.decision != "blocked":  # what is taken away is not there at all
                 origin = _origin(ruling.rule.at if ruling.rule else default_at)
                 yield ruling.grant(line, at, origin, toolset=toolset, otherwise_at=default_at)
 
     def server(self, name: str, server: Server, at: Place, trust: Place | None) -> Iterator[Grant]:
-        """The decision about the tools of a server, which `trust` lets go unasked."""
+        """The decisions about the tools of a server, which `trust` lets go unasked: about all, and milder ones."""
         is_out = self.servers_allowed is not None and name not in self.servers_allowed
-        rule = RULES.decided(RULES.about(self.rules, f"mcp_{name}_*"))
-        if is_out or name in self.servers_excluded or (rule and rule.decision == "blocked"):
+        if is_out or name in self.servers_excluded:
             return
-        by = rule.at if rule else None
-        if rule is None or rule.decision == "allowed":
-            by = trust or (self.servers_allowed or {}).get(name) or by
-        decision: Decision = rule.decision if rule else "allowed" if by else "needs_approval"
-        yield replace(servers.grant(name, server, at, decision, _origin(by)), rule_at=by)
+        rules = (*self.rules, *(self.core or ()))
+        prefix = f"mcp_{name}_"
+        others = [rule.tool for rule in rules if rule.tool.startswith(prefix) and "*" not in rule.tool]
+        rest: Decision = "blocked"
+        for tool in (f"{prefix}*", *dict.fromkeys(others)):
+            rule = RULES.decided(RULES.about(rules, tool))
+            by = rule.at if rule else None
+            if self.core is None and (rule is None or rule.decision == "allowed"):
+                by = trust or (self.servers_allowed or {}).get(name) or by
+            unsaid: Decision = "blocked" if self.core is not None else "allowed" if by else "needs_approval"
+            decision = rule.decision if rule else unsaid
+            if STRICTNESS[decision] < STRICTNESS[rest]:
+                grant = replace(servers.grant(name, server, at, decision, _origin(by)), rule_at=by)
+                yield replace(grant, tool=tool) if tool in others else grant
+            rest = decision if tool not in others else rest
+
+    def call(self, agent: str, at: Place) -> Iterator[AgentCall]:
+        """The session's call of an agent, about which rules about `invoke_agent` and about its name decide."""
+        rules = (*self.rules, *(self.core or ()))
+        rule = RULES.decided([*RULES.about(rules, "invoke_agent"), *RULES.about(rules, agent)])
+        decision: Decision = rule.decision if rule else "allowed" if self.core is None else "blocked"
+        if decision != "blocked" and self._is_left("invoke_agent"):
+            yield AgentCall(name=agent, at=at, decision=decision, origin=_origin(rule.at if rule else None))
+
+    def _is_left(self, tool: str) -> bool:
+        """Whether `tools.core` leaves a built-in tool, which only its name does, and no pattern."""
+        return self.core is None or any(rule.tool == tool for rule in self.core)
 
     def _default(self, line: Line) -> tuple[Decision, Place | None]:
         """The decision about a tool if no rule is about all of it."""
+        allowed = [rule for rule in RULES.about(self.rules, line.tool) if rule.decision == "allowed"]
+        if narrowed := next((rule for rule in allowed if rule.pattern is not None), None):
+            return "blocked", narrowed.at
         if self.core is not None:
             return "blocked", None
         if self.mode == "auto_edit" and line.tool in EDITS_UNASKED:
@@ -184,7 +215,7 @@ def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server,
     excluded = _tools(files, document, "blocked", "tools", "exclude")
     return GeminiRules(
         core=only,
-        rules=(*taken_away(excluded), *(replace(rule, pattern=None) for rule in asking), *allowed),
+        rules=(*whole(excluded), *whole(asking), *allowed),
         mode=mode,
         mode_at=mode_at,
         servers_allowed=None if "*" in servers_allowed else servers_allowed or None,
@@ -210,9 +241,9 @@ def judge_servers(files: Files, document: Document, key: str = "mcpServers") -> 
         files.misspelt_keys(document, SERVER_KEYS, key, name)
 
 
-def taken_away(excluded: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
-    """The rules that hold of those that exclude tools: a part of one is not excluded by any current version."""
-    return tuple(rule for rule in excluded if rule.pattern is None)
+def whole(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
+    """The rules that hold of those that exclude tools or ask: none is about a part of one in any current version."""
+    return tuple(rule for rule in rules if rule.pattern is None)
 
 
 def _tools(files: Files, document: Document, decision: Decision, *route: str) -> tuple[PermissionRule, ...]:

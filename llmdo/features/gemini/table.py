@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from llmdo.foreign.lines import EDITS, FETCHES, RUNS, SEARCHES, SERVES, WRITES, Line
 
+VERSION = "0.61.0"
+"""The version of Gemini CLI that `make clients` compares with."""
 _TOOLS = "https://geminicli.com/docs/reference/tools"
 _POLICY = "https://github.com/google-gemini/gemini-cli/tree/main/packages/core/src/policy/policies"
 _MEMORY = "https://github.com/google-gemini/gemini-cli/blob/main/docs/tools/memory.md"

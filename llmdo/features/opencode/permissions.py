@@ -10,16 +10,18 @@ from llmdo.base.values import replace
 from llmdo.features.opencode.table import TABLE
 from llmdo.foreign import reading, servers
 from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, RuleTable
+from llmdo.policy.authority import STRICTNESS
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.lines import Line
     from llmdo.foreign.team import Grant
     from llmdo.graph.described import Server
-    from llmdo.policy.vocabulary import Decision
+
+    Said = dict[str, dict[str, PermissionRule] | PermissionRule]
 
 _LINES = {line.tool: line for line in TABLE}
 _OLD_NAMES = {"write": "edit", "patch": "edit", "multiedit": "edit", "ls": "list"}
@@ -39,25 +41,58 @@ RULES = RuleTable(
 )
 
 
-def rules_of(files: Files, at: Place) -> Iterator[PermissionRule]:
-    """The rules in `permission` of the table at a place, and in its older `tools`, in their order."""
-    declared = table(at.data)
-    for name, value in table(declared, "tools").items():
+def rules_of(files: Files, *tables: Place) -> Iterator[PermissionRule]:
+    """The rules in `permission` of tables, the uppermost last, and in their older `tools`.
+
+    They are merged as opencode does: a tool keeps the place that the lowest table gave it, and `tools` are below.
+    """
+    yield from _in_order([*(_tools(each) for each in tables), *(_permission(files, each) for each in tables)])
+
+
+def rules_of_agent(files: Files, tables: Iterable[Place]) -> Iterator[PermissionRule]:
+    """The rules of an agent in tables, the uppermost last, each of which is of its `tools` and its `permission`."""
+    yield from _in_order([each for at in tables for each in (_tools(at), _permission(files, at))])
+
+
+def _in_order(levels: Iterable[Said]) -> Iterator[PermissionRule]:
+    merged: Said = {}
+    for level in levels:
+        for name, said in level.items():
+            below = merged.get(name)
+            merged[name] = {**below, **said} if isinstance(below, dict) and isinstance(said, dict) else said
+    for said in merged.values():
+        yield from said.values() if isinstance(said, dict) else [said]
+
+
+def _tools(at: Place) -> Said:
+    rules: Said = {}
+    for name, value in table(at.data, "tools").items():
         if isinstance(value, bool):
-            decision: Decision = "allowed" if value else "blocked"
-            yield PermissionRule(_OLD_NAMES.get(name, name), "*", decision, _within(at, "tools", name))
-    permission = declared.get("permission")
+            tool, decision = _OLD_NAMES.get(name, name), WORDS["allow" if value else "deny"]
+            rules[tool] = PermissionRule(tool, "*", decision, _within(at, "tools", name))
+    return rules
+
+
+def _permission(files: Files, at: Place) -> Said:
+    permission = table(at.data).get("permission")
     if isinstance(permission, str):
-        yield from _rule(files, "*", "*", _within(at, "permission"))
+        return {each.tool: each for each in _rule(files, "*", "*", _within(at, "permission"))}
+    rules: Said = {}
     for name, value in table(permission).items():
-        if not set(name) & set("*?_") and reading.misspelt(name, _LINES):
-            files.unknown_key(_within(at, "permission", name, of_key=True), name, _LINES)
-        tool = _OLD_NAMES.get(name, name)
+        key = _within(at, "permission", name, of_key=True)
+        if name in _OLD_NAMES:
+            files.unknown_key(key, name, _LINES, f"it is called `{_OLD_NAMES[name]}` here")
+        elif not set(name) & set("*?_") and reading.misspelt(name, _LINES):
+            files.unknown_key(key, name, _LINES)
         if isinstance(value, dict):
-            for pattern in value:
-                yield from _rule(files, tool, pattern, _within(at, "permission", name, pattern))
+            rules[name] = {
+                pattern: each
+                for pattern in value
+                for each in _rule(files, name, pattern, _within(at, "permission", name, pattern))
+            }
         else:
-            yield from _rule(files, tool, "*", _within(at, "permission", name))
+            rules.update((name, each) for each in _rule(files, name, "*", _within(at, "permission", name)))
+    return rules
 
 
 def _rule(files: Files, tool: str, pattern: str, at: Place) -> Iterator[PermissionRule]:
@@ -80,8 +115,21 @@ def grants_by(
         if line.tool.islower():
             yield from _grants(line, rules, at, toolset)
     for server, (reached, _) in known.items():
-        for grant in _grants(servers.line(f"{server}_*", reached, "allowed"), rules, at):
-            yield replace(grant, toolset=server, tool=server, server=reached)
+        whole = [*_grants(servers.line(f"{server}_*", reached, "allowed"), rules, at)]
+        yield from (replace(grant, toolset=server, tool=server, server=reached) for grant in whole)
+        for name in _named(server, rules):
+            for grant in _grants(servers.line(name, reached, "allowed"), rules, at):
+                if STRICTNESS[grant.decision] < STRICTNESS[whole[0].decision]:
+                    yield replace(grant, toolset=server, server=reached)
+
+
+def _named(server: str, rules: Iterable[PermissionRule]) -> Iterator[str]:
+    """The tools of a server that rules are about, as far as their names say."""
+    prefix = f"{server}_"
+    for pattern in dict.fromkeys(rule.tool for rule in rules):
+        name = pattern if pattern.startswith(prefix) else prefix + pattern.lstrip("*")
+        if matches(pattern, name) and name != prefix and not set(name) & set("*?"):
+            yield name
 
 
 def _grants(

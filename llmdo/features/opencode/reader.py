@@ -6,22 +6,23 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt
+from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass
 from llmdo.features.opencode import AGENTS, SETTINGS
-from llmdo.features.opencode.permissions import RULES, TASK, grants_by, matches, rules_of
+from llmdo.features.opencode.permissions import RULES, TASK, grants_by, matches, rules_of, rules_of_agent
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import Files
 from llmdo.foreign.permissions import PermissionRule
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
-from llmdo.syntax.document import Document, Place
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
     from llmdo.foreign.tree import Tree
     from llmdo.graph.described import Server
-    from llmdo.syntax.document import Route
+    from llmdo.policy.vocabulary import Decision
+    from llmdo.syntax.document import Document
 
 KEYS = frozenset(
     {
@@ -29,11 +30,22 @@ KEYS = frozenset(
         "prompt", "reasoningEffort", "steps", "temperature", "tools", "top_p", "topP", "variant",
     }
 )  # fmt: skip
-BUILT_IN: Mapping[str, tuple[str, ...]] = {
-    "explore": ("bash", "codesearch", "glob", "grep", "list", "read", "webfetch", "websearch"),
-    "general": (),
+BUILT_IN: Mapping[str, tuple[str, Mapping[tuple[str, str], Decision]]] = {
+    "build": ("primary", {}),
+    "explore": (
+        "subagent",
+        {
+            ("*", "*"): "blocked",
+            **{
+                (tool, "*"): "allowed"
+                for tool in ("bash", "codesearch", "glob", "grep", "list", "read", "webfetch", "websearch")
+            },
+        },
+    ),
+    "general": ("subagent", {}),
+    "plan": ("primary", {("edit", "*"): "blocked", (TASK, "general"): "blocked"}),
 }
-"""The built-in agents of opencode for others to call, and their tools; none is all that the project allows."""
+"""The built-in agents of opencode: the mode of each, and the rules below those of the project."""
 EVERY_TOOL = "every tool"
 
 
@@ -41,30 +53,30 @@ def read(tree: Tree) -> Team:
     """The agents of a project of opencode."""
     files = Files(tree, "opencode")
     documents = [read for path in _settings(tree) if (read := files.json(path))]
-    declared: list[tuple[str, _Declaration]] = []
+    declared: dict[str, _Declaration] = {}
     for document in documents:
-        tables = document.data.get("agent", document.data.get("agents"))
         key = "agent" if "agent" in document.data else "agents"
-        for name, table in tables.items() if isinstance(tables, dict) else ():
-            if isinstance(table, dict):
-                declared.append(
-                    (name, _Declaration(document, (key, name), table, str(table.get("prompt") or "")))
-                )
+        for name in table(document.data, key):
+            if isinstance(Place(document, (key, name)).data, dict):
+                _declare(declared, name, Place(document, (key, name)), "")
     for path in files.find(AGENTS):
-        if text := files.text_or_prompt(path, KEYS):
+        if content := files.text_or_prompt(path, KEYS):
             name = re.sub(r"^\.opencode/agents?/|\.md$", "", path)
-            declared.append((name, _Declaration(text.document, (), text.document.data, text.prompt)))
-    project = _OpencodeProject(
-        files,
-        documents,
-        [pair for pair in declared if not _is_off(pair[1])],
-        frozenset(name for name, _ in declared),
-    )
+            _declare(declared, name, Place(content.document, ()), content.prompt)
+    project = _OpencodeProject(files, documents, declared)
     return Team(
         format="opencode",
-        agents=tuple(project.agents()),
+        agents=tuple(project.agents()) if documents or declared else (),
         files=files.paths,
         problems=tuple(files.problems),
+        max_depth=2 * project.depth,  # each call may be over the worker that stands for every agent
+    )
+
+
+def _declare(declared: dict[str, _Declaration], name: str, at: Place, prompt: str) -> None:
+    below = declared.get(name, _Declaration(()))
+    declared[name] = _Declaration(
+        (*below.tables, at), prompt or below.prompt or text(table(at.data).get("prompt"))
     )
 
 
@@ -74,20 +86,23 @@ def _settings(tree: Tree) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Declaration:
-    """An agent in a file of its own, or in a table of the settings."""
+    """An agent in files of its own and in tables of the settings, the uppermost last."""
 
-    document: Document
-    route: Route
-    table: Mapping[str, object]
-    prompt: str
+    tables: tuple[Place, ...]
+    prompt: str = ""
 
-    def place(self, *route: str | int, of_key: bool = False) -> Place:
-        """The place of a value in it."""
-        return Place(self.document, (*self.route, *route), of_key)
+    @property
+    def header(self) -> dict[str, object]:
+        """All that is said besides the prompt."""
+        return {key: value for at in self.tables for key, value in table(at.data).items()}
 
-
-def _is_off(declaration: _Declaration) -> bool:
-    return declaration.table.get("disable") is True
+    def place(self, *keys: str) -> Place:
+        """The place of the first of these keys that is there, or of the whole."""
+        for key in keys:
+            for at in reversed(self.tables):
+                if key in table(at.data):
+                    return Place(at.document, (*at.route, key), of_key=True)
+        return Place(self.tables[-1].document, self.tables[-1].route, of_key=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,54 +111,49 @@ class _OpencodeProject:
 
     files: Files
     documents: Sequence[Document]
-    declared: Sequence[tuple[str, _Declaration]]
-    names: AbstractSet[str]
-    """Of all agents in its files, those that are switched off included."""
+    declared: Mapping[str, _Declaration]
+
+    @property
+    def depth(self) -> int:
+        """How deep agents call each other."""
+        depths = [document.data.get("subagent_depth") for document in self.documents]
+        return next((depth for depth in reversed(depths) if isinstance(depth, int)), 1)
 
     def agents(self) -> Iterator[Agent]:
-        """Every agent that is not switched off."""
-        common = [rule for document in self.documents for rule in rules_of(self.files, Place(document, ()))]
+        """Every agent that is not switched off: those of its files, and those that are built in."""
+        common = [*rules_of(self.files, *(Place(document, ()) for document in self.documents))]
         known: dict[str, tuple[Server, Place]] = {}
         for document in self.documents:
             known.update(servers.servers_in(document, "mcp"))
         servers.judge(self.files, known)
-        callable_ = [
-            name for name, declaration in self.declared if declaration.table.get("mode") != "primary"
+        known = {name: (server, at) for name, (server, at) in known.items() if _is_on(at)}
+        found = {name: each for name, each in self.declared.items() if each.header.get("disable") is not True}
+        # Without settings a person's session is no part of the project.
+        built_in = [
+            name
+            for name, (mode, _) in BUILT_IN.items()
+            if name not in self.declared and (self.documents or mode == "subagent")
         ]
-        callable_ += sorted(BUILT_IN.keys() - self.names)
-        agents = [
-            self._agent(name, declaration, common, known, callable_) for name, declaration in self.declared
-        ]
-        yield from agents
-        yield from self._built_in(agents, common, known)
+        names = [*found, *built_in]
+        agents = [self._agent(name, declaration, common, known, names) for name, declaration in found.items()]
+        at = self._settings() or next(iter(self.declared.values())).place("description")
+        agents += [self._agent(name, _Declaration((at,)), common, known, names) for name in built_in]
+        called = {
+            name
+            for agent in agents
+            for name in (names if agent.everyone else [each.name for each in agent.calls])
+        }
+        yield from (agent for agent in agents if agent.is_entry or agent.name in called)
 
-    def _built_in(
-        self,
-        agents: Sequence[Agent],
-        common: Sequence[PermissionRule],
-        known: Mapping[str, tuple[Server, Place]],
-    ) -> Iterator[Agent]:
-        """The built-in agents, if one of `agents` may call them: they call nobody."""
-        for name in sorted(BUILT_IN.keys() - self.names):
-            callers = [
-                agent for agent in agents if agent.everyone or any(call.name == name for call in agent.calls)
-            ]
-            if not callers:
-                continue
-            at = callers[0].at
-            only = BUILT_IN[name]
-            own = [
-                PermissionRule("*", "*", "blocked", at),
-                *(PermissionRule(tool, "*", "allowed", at) for tool in only),
-            ]
-            rules = [*(own if only else ()), *common]
-            yield Agent(
-                name=name,
-                at=at,
-                description="Built into opencode.",
-                grants=tuple(grants_by(rules, at, known, None)),
-                is_entry=False,
-            )
+    def _settings(self) -> Place | None:
+        """The place that gives built-in agents what they have; None if the project has no settings."""
+        for key in ("permission", "tools"):
+            for document in reversed(self.documents):
+                if key in document.data:
+                    return Place(document, (key,), of_key=True)
+        for document in self.documents:
+            return Place(document, (next(iter(document.data), ""),), of_key=True)
+        return None
 
     def _agent(
         self,
@@ -151,43 +161,49 @@ class _OpencodeProject:
         agent: _Declaration,
         common: Sequence[PermissionRule],
         known: Mapping[str, tuple[Server, Place]],
-        callable_: Sequence[str],
+        names: Sequence[str],
     ) -> Agent:
-        for key in agent.table:
+        is_declared = name in self.declared
+        header = agent.header if is_declared else {}
+        for key in header:
             if reading.misspelt(key, KEYS):
-                self.files.unknown_key(agent.place(key, of_key=True), key, KEYS)
-        own = list(rules_of(self.files, agent.place()))
-        rules = [*common, *own]
-        at = (
-            agent.place("description", of_key=True)
-            if "description" in agent.table
-            else agent.place(of_key=True)
+                self.files.unknown_key(agent.place(key), key, KEYS)
+        at = agent.place("description") if is_declared else agent.tables[0]
+        default_mode, below = BUILT_IN.get(name, ("all", {}))
+        mode = header.get("mode", default_mode)
+        own = [*rules_of_agent(self.files, agent.tables)] if is_declared else []
+        rules = [
+            *(PermissionRule(tool, pattern, decision, at) for (tool, pattern), decision in below.items()),
+            *common,
+            *own,
+        ]
+        grants = grants_by(rules, at, known, None if own or not is_declared else EVERY_TOOL)
+        # Below another agent nobody may call a third one but who has a rule about it, and only where they nest.
+        is_leaf = mode == "subagent" and (
+            self.depth < 2 or all(rule.tool != TASK for rule in (*own, *common))
         )
-        grants = grants_by(rules, at, known, None if own else EVERY_TOOL)
-        # Below another agent nobody may call a third one but who has a rule about it.
-        is_leaf = agent.table.get("mode") == "subagent" and all(rule.tool != TASK for rule in rules)
-        description, model = agent.table.get("description"), agent.table.get("model")
+        description, model = header.get("description"), header.get("model")
         return Agent(
             name=excerpt(name, MAX_NAME),
             at=at,
-            path=agent.document.source.path,
+            path=agent.tables[-1].document.source.path if is_declared else "",
             prompt=agent.prompt,
-            header=agent.table,
-            description=description if isinstance(description, str) else None,
+            header=header,
+            description=text(description) or (None if is_declared else "Built into opencode."),
             model=model if isinstance(model, str) else None,
             grants=tuple(grants),
-            calls=() if is_leaf else tuple(self._calls(name, rules, at, callable_)),
+            calls=() if is_leaf else tuple(self._calls(name, rules, at, names)),
             everyone=None if is_leaf or RULES.about(rules, TASK) else at,
-            is_callable=agent.table.get("mode") != "primary",
-            inherits=not rules,
+            inherits=is_declared and not rules,
+            is_entry=is_declared or mode == "primary",
         )
 
     def _calls(
-        self, name: str, rules: Sequence[PermissionRule], at: Place, callable_: Sequence[str]
+        self, name: str, rules: Sequence[PermissionRule], at: Place, names: Sequence[str]
     ) -> Iterator[AgentCall]:
         """The agents that rules about `task` name; without such a rule it may call every one."""
         mine = RULES.about(rules, TASK)
-        for other in callable_ if mine else ():
+        for other in names if mine else ():
             last = RULES.decided(rule for rule in mine if matches(rule.pattern or "", other))
             decision = last.decision if last else "allowed"
             if other != name and decision != "blocked":
@@ -197,7 +213,12 @@ class _OpencodeProject:
                 )
         for rule in mine:
             called = rule.pattern or ""
-            if not set(called) & set("*?") and called not in callable_:
-                hint = did_you_mean(called, callable_)
+            if not set(called) & set("*?") and called not in names:
+                hint = did_you_mean(called, names)
                 message = f"there is no agent `{excerpt(called)}` that could be called"
                 self.files.note("LDO250", rule.at, message, hint)
+
+
+def _is_on(server: Place) -> bool:
+    """Whether a server is started."""
+    return table(server.data).get("enabled") is not False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from llmdo.foreign.lines import EDITS, FETCHES, RUNS, SEARCHES, Line
 
+VERSION = "1.18.33"
+"""The version of opencode that `make clients` compares with."""
 _OPENCODE = "https://opencode.ai/docs/permissions"
 
 TABLE = (

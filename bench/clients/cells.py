@@ -1,0 +1,115 @@
+"""Cells of agent by tool: what a client did, what llmdo says of it, and whether both are the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Literal
+
+from llmdo import foreign
+from llmdo.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+Outcome = Literal["runs", "asks", "shown", "denied", "absent"]
+"""What came of a call; absent is a tool that no request showed, and shown one that was not tried."""
+_ORDER: tuple[Outcome, ...] = ("runs", "asks", "shown", "denied", "absent")
+_DECISIONS: dict[str, Outcome] = {"allowed": "runs", "needs_approval": "asks", "blocked": "denied"}
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A harmless call, and the tool of llmdo's table that it is of."""
+
+    tool: str
+    called: str
+    """The name by which the client shows it."""
+    arguments: Mapping[str, object]
+    capability: str
+    """What it raises."""
+    part: str | None = None
+    """The same as a part that a rule may name."""
+
+    @property
+    def name(self) -> str:
+        """The name of the cell."""
+        return f"{self.tool} {self.part or self.capability}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One agent and one call."""
+
+    project: str
+    agent: str
+    call: str
+    seen: Outcome
+    said: Outcome
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether llmdo says what was seen: a tool that is not shown is one that is denied."""
+        if self.seen == "shown":
+            return self.said in ("runs", "asks")
+        return self.seen == self.said or {self.seen, self.said} == {"denied", "absent"}
+
+
+def together(probes: Sequence[Probe]) -> Iterator[tuple[Probe, list[Probe]]]:
+    """The calls that are one cell, each with those whose mildest outcome is the cell's.
+
+    Of a tool and a part of it llmdo tells the part only where that is milder.
+    """
+    for name in dict.fromkeys(probe.name for probe in probes):
+        first = next(probe for probe in probes if probe.name == name)
+        whole = f"{first.tool} {first.capability}"
+        yield first, [probe for probe in probes if probe.name in (name, whole)]
+
+
+def mildest(outcomes: Iterable[Outcome]) -> Outcome:
+    """The mildest of outcomes; absent if there is none."""
+    return min(outcomes, key=_ORDER.index, default="absent")
+
+
+class Said:
+    """What llmdo says of the agents of a project."""
+
+    def __init__(self, form: str, folder: Path) -> None:
+        team = foreign.read(form, folder, may_be_empty=True).team
+        self._agents = {agent.name: agent for agent in team.agents}
+
+    @property
+    def agents(self) -> frozenset[str]:
+        """The names of all agents."""
+        return frozenset(self._agents)
+
+    def of(self, agent: str, probe: Probe) -> Outcome:
+        """The mildest decision about calls such as this one."""
+        found = self._agents.get(agent)
+        return mildest(
+            _DECISIONS[grant.decision]
+            for grant in (found.grants if found else ())
+            for capability in grant.capabilities
+            if probe.tool in (grant.tool, grant.toolset) and str(capability) in (probe.capability, probe.part)
+        )
+
+    def calls(self, agent: str, other: str) -> Outcome:
+        """The decision about calling another agent."""
+        found, called = self._agents.get(agent), self._agents.get(other)
+        if not found or not called:
+            return "absent"
+        decisions = [_DECISIONS[call.decision] for call in found.calls if call.name == other]
+        return mildest([*decisions, *(["runs"] if found.everyone and called.is_callable else [])])
+
+
+def table(cells: Iterable[Cell], known: Mapping[tuple[str, Outcome, Outcome], str]) -> Iterator[str]:
+    """The lines that say how many cells there are, and each cause of a difference with an example."""
+    cells = list(cells)
+    different = [cell for cell in cells if not cell.is_equal]
+    yield f"{len(cells)} cells, {len(cells) - len(different)} equal, {len(different)} differing"
+    kinds = Counter((cell.call, cell.seen, cell.said) for cell in different)
+    for kind, number in kinds.most_common():
+        call, seen, said = kind
+        example = next(cell for cell in different if (cell.call, cell.seen, cell.said) == kind)
+        why = known.get(kind, "not explained")
+        yield f"  {number} x {call}: {seen}, llmdo says {said} ({example.project}, {example.agent}): {why}"

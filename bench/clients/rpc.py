@@ -1,0 +1,79 @@
+"""A client that is talked to in JSON, a message a line, as an editor does; every question is answered with yes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    Heard = Callable[[Mapping[str, Any]], object]
+
+SECONDS = 120
+"""How long a client may take for a project."""
+
+
+class Talk:
+    """A conversation with a client; `heard` gets each of its messages, and gives the answer to a question."""
+
+    def __init__(self, child: subprocess.Popen[str], heard: Heard) -> None:
+        self._child = child
+        self._heard = heard
+
+    def request(self, method: str, params: Mapping[str, object], until: tuple[str, str] | None = None) -> Any:
+        """The result of a request; with `until`, once the client sends that of a thread."""
+        self.send({"id": method, "method": method, "params": params})
+        result = None
+        assert self._child.stdout
+        for line in self._child.stdout:
+            said = json.loads(line) if line.startswith("{") else {}
+            if "method" in said:
+                answer = self._heard(said)
+                if "id" in said:
+                    self.send({"id": said["id"], "result": answer})
+            elif said.get("id") == method:
+                if "error" in said:
+                    raise RuntimeError(f"{method}: {said['error']}")
+                result = said.get("result")
+            if until:
+                is_over = (said.get("method"), said.get("params", {}).get("threadId")) == until
+            else:
+                is_over = "method" not in said and said.get("id") == method
+            if is_over:
+                return result
+        return result
+
+    def send(self, message: Mapping[str, object]) -> None:
+        """Sends a message, unless the client has ended."""
+        assert self._child.stdin
+        try:
+            self._child.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            self._child.stdin.flush()
+        except BrokenPipeError:
+            pass
+
+
+@contextmanager
+def talking(words: Sequence[str], environ: Mapping[str, str], folder: Path, heard: Heard) -> Iterator[Talk]:
+    """A client in a folder, which is ended with the block, or when its time is over."""
+    with subprocess.Popen(
+        words,
+        env=environ,
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as child:
+        ending = threading.Timer(SECONDS, child.kill)
+        ending.start()
+        try:
+            yield Talk(child, heard)
+        finally:
+            ending.cancel()
+            child.kill()
