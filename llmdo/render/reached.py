@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.base.colour import PAPER
-from llmdo.base.jsonable import as_json, document, record
+from llmdo.base.jsonable import document, record
 from llmdo.reach import Row
 from llmdo.render import flows
 from llmdo.render import reach as render
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from llmdo.base.colour import Screen
     from llmdo.base.jsonable import Shapes
@@ -46,15 +46,16 @@ def rendered(outcome: ReachOutcome, form: Literal["text", "json", "markdown"], s
 
 
 class _Numbered:
-    """Values that many rows share, each of them once."""
+    """Values that many rows share, each of them once, in the form that `shape` gives it."""
 
-    def __init__(self) -> None:
+    def __init__(self, shape: Callable[[Any], object]) -> None:
+        self._shape = shape
         self._numbers: dict[str, int] = {}
         self.values: list[object] = []
 
     def of(self, values: Iterable[object]) -> list[int]:
         """The number of each of these."""
-        return [self._of(as_json(each, shapes=render.SHAPES)) for each in values]
+        return [self._of(self._shape(each)) for each in values]
 
     def _of(self, value: object) -> int:
         number = self._numbers.setdefault(repr(value), len(self.values))
@@ -65,7 +66,7 @@ class _Numbered:
 
 def _json(outcome: ReachOutcome) -> str:
     """The reach in the form `llmdo.reach/2`: a row's `path` and `reasons` are numbers of `steps` and `reasons`."""
-    steps, reasons = _Numbered(), _Numbered()
+    steps, reasons = _Numbered(render.hop_data), _Numbered(str)
 
     def row_data(row: Row) -> dict[str, object]:
         return {**render.call_data(row), "path": steps.of(row.path), "reasons": reasons.of(row.reasons)}
