@@ -38,13 +38,38 @@ class JsonKey(NamedTuple):
 
 
 def document(
-    schema: str, *values: object, part: str = "", shapes: Shapes = _NONE, in_ascii: bool = False
+    schema: str,
+    *values: object,
+    part: str = "",
+    shapes: Shapes = _NONE,
+    in_ascii: bool = False,
+    is_folded: bool = False,
 ) -> str:
-    """The text of the document of that schema, with the keys of each of the values; `in_ascii` if of that alone."""
+    """The text of the document of that schema, with the keys of each of the values; `in_ascii` if of that alone.
+
+    With `is_folded` all that fits on a line stands on one: for documents with many rows.
+    """
     keys: dict[str, Json] = {"schema": schema}
     for value in values:
         keys |= record(value, part, shapes)
-    return json.dumps(keys, indent=2, ensure_ascii=in_ascii) + "\n"
+    return (_folded(keys) if is_folded else json.dumps(keys, indent=2, ensure_ascii=in_ascii)) + "\n"
+
+
+ROOM = 300  # characters of a line
+
+
+def _folded(value: object, indent: str = "") -> str:
+    """A value of plain data as JSON, in which all that fits on a line stands on one, and every list of plain values."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) <= ROOM or not isinstance(value, dict | list):
+        return line
+    if isinstance(value, list) and not any(isinstance(each, dict | list) for each in value):
+        return line
+    inner = f"{indent}  "
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(name)}: {_folded(each, inner)}" for name, each in value.items()]
+        return f"{{\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}}}"
+    return f"[\n{inner}" + f",\n{inner}".join(_folded(each, inner) for each in value) + f"\n{indent}]"
 
 
 def record(value: object, part: str = "", shapes: Shapes = _NONE) -> dict[str, Any]:

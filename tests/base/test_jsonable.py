@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
 import re
 from datetime import date
 from decimal import Decimal
@@ -120,6 +121,15 @@ def test_a_document_has_its_schema_first_and_only_ascii_where_that_is_asked_for(
     text = document("llmdo.tree/1", {"name": "ö"}, {"more": 1})
     assert text == '{\n  "schema": "llmdo.tree/1",\n  "name": "ö",\n  "more": 1\n}\n'
     assert document("llmdo.tree/1", {"name": "ö"}, in_ascii=True).isascii()
+
+
+def test_in_a_folded_document_what_fits_on_a_line_stands_on_one() -> None:
+    rows = [{"name": f"{number} {'x' * 100}", "path": [number]} for number in range(3)]
+    text = document("llmdo.tree/1", {"rows": rows, "path": list(range(200))}, is_folded=True)
+    lines = text.splitlines()
+    assert json.loads(text) == {"schema": "llmdo.tree/1", "rows": rows, "path": list(range(200))}
+    assert lines[3] == f"    {json.dumps(rows[0])},"
+    assert lines[-2] == f'  "path": {json.dumps(list(range(200)))}'
 
 
 def test_every_document_but_the_named_ones_is_made_of_fields() -> None:

@@ -82,8 +82,26 @@ def test_reach_as_json_and_as_a_page(project: Path) -> None:
     data = json.loads(llmdo("reach", "--from", "claude", ".", "--format", "json", cwd=project).stdout)
     assert (data["read_from"], data["enforced"]) == ("claude", False)
     page = llmdo("reach", "--from", "claude", ".", "--format", "markdown", cwd=project).stdout
-    assert "| `proc.exec` | 3 | 3 | `releaser > Bash` | `.claude/settings.json:1:129` |" in page
+    assert re.search(
+        r"\| `proc\.exec` \| 3 \| 3 \| `[\w-]+ > [^`]*\(?Bash\)?` \| `\.claude/[^`]+:\d+` \|", page
+    )
     assert "Read from claude; not enforced by llmdo" in page
+
+
+def test_reach_as_json_names_shared_steps_and_reasons_once(tmp_path: Path) -> None:
+    hosts = "".join(f"    - host-{number}.example\n" for number in range(60))
+    workflow = tmp_path / ".github/workflows/build.md"
+    workflow.parent.mkdir(parents=True)
+    workflow.write_text(f"---\non: push\nnetwork:\n  allowed:\n{hosts}---\nBuild it.\n")
+    text = llmdo("reach", "--from", "gh-aw", ".", "--format", "json", cwd=tmp_path).stdout
+    data = json.loads(text)
+    (entry,) = data["entries"]
+    assert len(entry["rows"]) > 60
+    assert len(text) < 60_000  # before, each row spelled out why, by 60 rules
+    assert {data["steps"][number]["name"] for row in entry["rows"] for number in row["path"]} == {
+        step["name"] for step in data["steps"]
+    }
+    assert all(data["reasons"][number] for row in entry["rows"] for number in row["reasons"])
 
 
 def test_diff_compares_git_objects_with_the_files_and_with_each_other(project: Path) -> None:

@@ -80,12 +80,17 @@ triage: depth proved: at most 1
 
 def test_reach_speaks_json_and_markdown(llmdo: Llmdo, deputy: Path) -> None:
     document = json.loads(llmdo("reach", "--format", "json").out)
-    assert document["schema"] == "llmdo.reach/1"
+    assert document["schema"] == "llmdo.reach/2"
     assert [entry["name"] for entry in document["entries"]] == ["release", "triage"]
     (row,) = [row for row in document["entries"][1]["rows"] if row["capability"] == "proc.exec"]
     assert row["decision"] == "allowed"
-    assert [hop["name"] for hop in row["path"]] == ["triage", "releaser", "runner"]
-    assert (row["path"][1]["path"], row["path"][1]["line"]) == ("workers/triage.worker", 4)
+    path = [document["steps"][number] for number in row["path"]]
+    assert [step["name"] for step in path] == ["triage", "releaser", "runner"]
+    assert (path[1]["path"], path[1]["line"]) == ("workers/triage.worker", 4)
+    assert [document["reasons"][number] for number in row["reasons"]] == [
+        '"proc.exec" = "allowed" (llmdo.toml)'
+    ]
+    assert len(document["steps"]) == len({json.dumps(step) for step in document["steps"]})
     assert (
         "| `proc.exec` | allowed | declared | triage > releaser > runner (publish) |"
         in llmdo("reach", "triage", "--format", "markdown").out
@@ -119,9 +124,10 @@ def test_a_longer_path_without_a_gate_is_the_one_that_is_shown(llmdo: Llmdo, dep
     assert llmdo("reach", "triage").out.splitlines()[2] == (
         "  proc.exec       allowed   declared   triage > releaser > runner (publish)"
     )
-    row = json.loads(llmdo("reach", "triage", "--format", "json").out)["entries"][0]["rows"][0]
+    document = json.loads(llmdo("reach", "triage", "--format", "json").out)
+    row = document["entries"][0]["rows"][0]
     assert (row["capability"], row["decision"]) == ("proc.exec", "allowed")
-    assert [hop["name"] for hop in row["path"]] == ["triage", "releaser", "runner"]
+    assert [document["steps"][number]["name"] for number in row["path"]] == ["triage", "releaser", "runner"]
     first = llmdo("reach", "triage", "--format", "markdown").out.splitlines()[6]
     assert first == "| `proc.exec` | allowed | declared | triage > releaser > runner (publish) |"
     assert llmdo("why", "triage", "proc.exec").out.startswith("proc.exec: allowed without approval")
