@@ -14,14 +14,13 @@ from bench.clients.cells import Cell, Outcome, Probe, Said, mildest, together
 from bench.clients.model import Answer, Asked, Call, serving
 from bench.clients.rpc import talking
 from llmdo.features.gemini.reader import SESSION
-from llmdo.features.gemini.table import VERSION
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterator, Mapping, Sequence
 
 FORMAT = "gemini"
-PACKAGES = (f"@google/gemini-cli@{VERSION}",)
+PACKAGE = "@google/gemini-cli"
 PROGRAM = "node_modules/@google/gemini-cli/bundle/gemini.js"
 KNOWN: dict[tuple[str, Outcome, Outcome], str] = {
     ("servant", "absent", "asks"): "a server that only an agent names may be a person's own",
@@ -158,7 +157,7 @@ class _Script:
             return Answer(
                 calls=(
                     Call(
-                        f"{agent}/end{len(asked.results)}", "complete_task", {key: "done" for key in needed}
+                        f"{agent}/end{len(asked.results)}", "complete_task", dict.fromkeys(needed, "done")
                     ),
                 )
             )
