@@ -83,15 +83,14 @@ def _config(chance: random.Random, *, is_agent: bool = False) -> str:
         )
     if chance.random() < 0.6 * often:
         server = [f'[mcp_servers.servant]\ncommand = "{sys.executable}"\nargs = ["{servant.__file__}"]']
-        for line in (
+        more = (
             f"enabled = {chance.choice(('true', 'false'))}",
             f'default_tools_approval_mode = "{chance.choice(_MODES)}"',
             f"enabled_tools = {json.dumps(chance.choice((['look'], ['put'], [])))}",
             f"disabled_tools = {json.dumps(chance.choice((['look'], ['put'])))}",
             f'[mcp_servers.servant.tools.put]\napproval_mode = "{chance.choice(_MODES)}"',
-        ):
-            if chance.random() < 0.2:
-                server.append(line)
+        )
+        server += [line for line in more if chance.random() < 0.2]
         tables.append("\n".join(server))
     return "\n".join([*lines, *tables, ""])
 
