@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # What all is developed and tested with; .ci/lowest.txt has the least that we admit.
 VERSIONS ?= .ci/newest.txt
 
-.PHONY: demo install install-dev versions lint compiled test test-lowest test-long test-all test-thorough test-fleet bench bench-fleet mutants agentdojo delegationbench schemas pictures site dist clean
+.PHONY: demo install install-dev versions lint compiled test test-lowest test-long test-all test-thorough test-fleet bench bench-fleet mutants agentdojo delegationbench clients schemas pictures site dist clean
 
 demo: install
 	cd examples/pitchdeck && LLMDO_TRUST=1 ../../$(BIN)/llmdo run pitchdeck
@@ -103,6 +103,11 @@ FUZZ ?= 0
 delegationbench: .venv-delegationbench/.installed
 	.venv-delegationbench/bin/python -m bench.delegationbench --fuzz $(FUZZ)
 
+# With npm, ip and unshare, some minutes; CLIENTS=codex for one. Fetched into .clients, and run without a network.
+clients: install-dev
+	$(BIN)/python -m bench.clients --fetch $(CLIENTS)
+	unshare --map-root-user --net sh -c 'ip link set lo up && exec $(BIN)/python -m bench.clients $(CLIENTS)'
+
 # The law proved of a model, and llmdo held against the model: with Debian's packages `coq` and `ocaml-nox`, some minutes.
 .PHONY: proof proof-model proof-small
 proof: proof-model proof-small
@@ -138,4 +143,4 @@ dist: build/.installed
 	sha256sum dist/*
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-agentdojo .venv-delegationbench build dist .mypy_cache .ruff_cache .hypothesis proof/coq/build
+	rm -rf $(VENV) .venv-lowest .venv-agentdojo .venv-delegationbench .clients build dist .mypy_cache .ruff_cache .hypothesis proof/coq/build

@@ -11,7 +11,6 @@ from bench.clients.cells import Cell, Outcome, Probe, Said, mildest, together
 from bench.clients.model import Answer, Asked, Call, serving
 from bench.clients.rpc import talking
 from llmdo.features.codex.reader import SESSION
-from llmdo.features.codex.table import VERSION
 
 if TYPE_CHECKING:
     import random
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = "codex"
-PACKAGES = (f"@openai/codex@{VERSION}",)
+PACKAGE = "@openai/codex"
 PROGRAM = "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
 _PATCHES = "a model that Codex does not know patches by its shell; others have a tool for it"
 KNOWN: dict[tuple[str, Outcome, Outcome], str] = {
@@ -49,8 +48,8 @@ PROBES = (
     Probe("shell", "exec_command", _shell("bash -c 'exec 3<>/dev/tcp/127.0.0.1/PORT'"), "net.connect"),
     Probe("unsandboxed shell", "exec_command", _shell("touch ../a-AGENT", **_OUT), _ANY),
     Probe("unsandboxed shell", "exec_command", _shell("touch ../b-AGENT"), _ANY),
-    Probe("unsandboxed shell", "exec_command", _shell("mkdir ../c-AGENT", **_OUT), _ANY, _SOME),
-    Probe("unsandboxed shell", "exec_command", _shell("mkdir ../d-AGENT"), _ANY, _SOME),
+    Probe("unsandboxed shell", "exec_command", _shell("mkdir -p ../c-AGENT", **_OUT), _ANY, _SOME),
+    Probe("unsandboxed shell", "exec_command", _shell("mkdir -p ../d-AGENT"), _ANY, _SOME),
     Probe("apply_patch", "exec_command", _patch("new-AGENT.txt"), "fs.write"),
     Probe("apply_patch", "exec_command", _patch("../new-AGENT.txt"), "fs.write.protected"),
     Probe("view_image", "view_image", {"path": "other.txt"}, "fs.read"),
@@ -84,15 +83,14 @@ def _config(chance: random.Random, *, is_agent: bool = False) -> str:
         )
     if chance.random() < 0.6 * often:
         server = [f'[mcp_servers.servant]\ncommand = "{sys.executable}"\nargs = ["{servant.__file__}"]']
-        for line in (
+        more = (
             f"enabled = {chance.choice(('true', 'false'))}",
             f'default_tools_approval_mode = "{chance.choice(_MODES)}"',
             f"enabled_tools = {json.dumps(chance.choice((['look'], ['put'], [])))}",
             f"disabled_tools = {json.dumps(chance.choice((['look'], ['put'])))}",
             f'[mcp_servers.servant.tools.put]\napproval_mode = "{chance.choice(_MODES)}"',
-        ):
-            if chance.random() < 0.2:
-                server.append(line)
+        )
+        server += [line for line in more if chance.random() < 0.2]
         tables.append("\n".join(server))
     return "\n".join([*lines, *tables, ""])
 

@@ -14,27 +14,27 @@ from bench.clients.cells import Cell, Outcome, Probe, Said, mildest, together
 from bench.clients.model import Answer, Asked, Call, serving
 from bench.clients.rpc import talking
 from llmdo.features.gemini.reader import SESSION
-from llmdo.features.gemini.table import VERSION
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterator, Mapping, Sequence
 
 FORMAT = "gemini"
-PACKAGES = (f"@google/gemini-cli@{VERSION}",)
+PACKAGE = "@google/gemini-cli"
 PROGRAM = "node_modules/@google/gemini-cli/bundle/gemini.js"
 KNOWN: dict[tuple[str, Outcome, Outcome], str] = {
     ("servant", "absent", "asks"): "a server that only an agent names may be a person's own",
 }
 _DENIED = ("denied by policy", "not found", "not available")
 
+_REPLACED = {"file_path": "other.txt", "instruction": "x", "old_string": "x", "new_string": "y"}
 PROBES = (
     Probe("read_file", "read_file", {"file_path": "other.txt"}, "fs.read"),
     Probe("list_directory", "list_directory", {"dir_path": "."}, "fs.list"),
     Probe("glob", "glob", {"pattern": "*.txt"}, "fs.list"),
     Probe("grep_search", "grep_search", {"pattern": "x"}, "fs.list"),
     Probe("write_file", "write_file", {"file_path": "new.txt", "content": "x"}, "fs.write"),
-    Probe("replace", "replace", {"file_path": "other.txt", "instruction": "x", "old_string": "x", "new_string": "y"}, "fs.write"),
+    Probe("replace", "replace", _REPLACED, "fs.write"),
     Probe("run_shell_command", "run_shell_command", {"command": "touch made"}, "proc.exec.unlisted"),
     Probe("run_shell_command", "run_shell_command", {"command": "mkdir -p made"}, "proc.exec.unlisted", "proc.exec"),
     Probe("web_fetch", "web_fetch", {"prompt": "Read http://127.0.0.1:9/"}, "net.connect"),
@@ -166,10 +166,10 @@ class _Script:
             for number, probe in enumerate(PROBES)
             if probe.called in asked.tools
         ]
-        for other in self.agents if "invoke_agent" in asked.tools else ():
-            calls.append(
-                Call(f"{agent}/{other}", "invoke_agent", {"agent_name": other, "prompt": f"PROBE {other}"})
-            )
+        calls += [
+            Call(f"{agent}/{other}", "invoke_agent", {"agent_name": other, "prompt": f"PROBE {other}"})
+            for other in (self.agents if "invoke_agent" in asked.tools else ())
+        ]
         return Answer(calls=tuple(calls)) if calls else Answer("done")
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from bench.clients import chat, servant
 from bench.clients.cells import Cell, Outcome, Probe, Said, mildest, together
 from bench.clients.model import Answer, Asked, Call, serving
-from llmdo.features.opencode.table import VERSION
 
 if TYPE_CHECKING:
     import random
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = "opencode"
-PACKAGES = (f"opencode-ai@{VERSION}",)
+PACKAGE = "opencode-ai"
 PROGRAM = "node_modules/opencode-linux-x64/bin/opencode"
 KNOWN: dict[tuple[str, Outcome, Outcome], str] = {}
 _CALLER = "caller"

@@ -1,0 +1,149 @@
+"""What the clients themselves were seen to do (`make clients`), each in a project as small as it goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from llmdo import foreign
+from llmdo.foreign.team import Team
+
+AGENT = "---\ndescription: Does one thing.\n---\nDo it.\n"
+
+
+def team(folder: Path, form: str, files: dict[str, str]) -> Team:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    return foreign.read(form, folder).team
+
+
+def decisions(read: Team, agent: str, tool: str) -> list[str]:
+    """The decisions about a tool or a server; none if the agent has no such tool."""
+    found = next(each for each in read.agents if each.name == agent)
+    return [grant.decision for grant in found.grants if tool in (grant.tool, grant.toolset)]
+
+
+def called(read: Team, agent: str) -> set[str]:
+    return {call.name for each in read.agents if each.name == agent for call in each.calls}
+
+
+def test_opencode_has_two_sessions_of_its_own(tmp_path: Path) -> None:
+    read = team(tmp_path, "opencode", {"opencode.json": '{"permission": {"bash": "ask"}}'})
+    assert decisions(read, "build", "bash") == ["needs_approval"]
+    assert (decisions(read, "build", "edit"), decisions(read, "plan", "edit")) == (["allowed"], ["blocked"])
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "decision"),
+    [
+        ('{"bash": "deny", "*": "ask"}', '{"bash": "allow"}', "needs_approval"),
+        ('{"bash": {"*": "deny"}}', '{"bash": {"*": "allow"}}', "allowed"),
+        ('"ask"', '{"bash": "deny"}', "blocked"),
+        ('{"bash": "deny"}', '"ask"', "needs_approval"),
+    ],
+    ids=["keeps its place", "within a tool", "a word below", "a word above"],
+)
+def test_opencode_merges_the_permissions_of_several_files(
+    tmp_path: Path, below: str, above: str, decision: str
+) -> None:
+    files = {
+        "opencode.json": f'{{"permission": {below}}}',
+        ".opencode/opencode.json": f'{{"permission": {above}}}',
+    }
+    assert decisions(team(tmp_path, "opencode", files), "build", "bash") == [decision]
+
+
+def test_opencode_takes_an_agent_of_two_files_as_one(tmp_path: Path) -> None:
+    settings = '{"agent": {"a": {"mode": "primary", "permission": {"bash": "deny"}}}}'
+    read = team(tmp_path, "opencode", {"opencode.json": settings, ".opencode/agent/a.md": AGENT})
+    assert [agent.name for agent in read.agents].count("a") == 1
+    assert decisions(read, "a", "bash") == ["blocked"]
+
+
+def test_opencode_starts_no_server_that_is_off_and_heeds_rules_about_one_tool(tmp_path: Path) -> None:
+    settings = '{"mcp": {"on": {"command": ["x"]}, "off": {"command": ["y"], "enabled": false}}, "permission": {"on_*": "deny", "on_put": "ask"}}'
+    read = team(tmp_path, "opencode", {"opencode.json": settings})
+    assert decisions(read, "build", "on") == ["blocked", "needs_approval"]
+    assert decisions(read, "build", "off") == []
+
+
+def test_opencode_knows_old_names_of_tools_only_in_tools(tmp_path: Path) -> None:
+    read = team(tmp_path, "opencode", {"opencode.json": '{"permission": {"write": "deny"}}'})
+    assert decisions(read, "build", "edit") == ["allowed"]
+    assert [problem.code for problem in read.problems] == ["LDO151"]
+
+
+@pytest.mark.parametrize(("depth", "calls"), [("1", False), ("2", True)])
+def test_opencode_nests_calls_as_deep_as_its_settings_say(tmp_path: Path, depth: str, calls: bool) -> None:
+    files = {
+        "opencode.json": f'{{"subagent_depth": {depth}}}',
+        ".opencode/agent/a.md": "---\ndescription: x\nmode: subagent\npermission: {task: {b: allow}}\n---\nDo it.\n",
+        ".opencode/agent/b.md": AGENT,
+    }
+    assert ("b" in called(team(tmp_path, "opencode", files), "a")) is calls
+
+
+def test_gemini_forbids_the_rest_of_a_tool_that_is_allowed_in_part(tmp_path: Path) -> None:
+    settings = '{"tools": {"allowed": ["run_shell_command(mkdir)"]}}'
+    read = team(tmp_path, "gemini", {".gemini/settings.json": settings})
+    assert decisions(read, "main-session", "run_shell_command") == ["allowed"]
+
+
+@pytest.mark.parametrize(
+    ("core", "servers", "agents"),
+    [
+        ('["glob"]', [], set()),
+        ('["glob", "mcp_s_*", "invoke_agent"]', ["allowed"], {"a"}),
+        ('["*"]', ["allowed"], set()),
+    ],
+    ids=["a name", "all three", "a pattern"],
+)
+def test_gemini_leaves_servers_and_agents_only_where_core_says(
+    tmp_path: Path, core: str, servers: list[str], agents: set[str]
+) -> None:
+    settings = f'{{"tools": {{"core": {core}}}, "mcpServers": {{"s": {{"command": "x"}}}}}}'
+    files = {
+        ".gemini/settings.json": settings,
+        ".gemini/agents/a.md": "---\nname: a\ndescription: x\n---\nDo.\n",
+    }
+    read = team(tmp_path, "gemini", files)
+    assert decisions(read, "main-session", "s") == servers
+    assert called(read, "main-session") == agents
+
+
+def test_gemini_heeds_names_in_the_code_only_to_take_tools_away(tmp_path: Path) -> None:
+    settings = '{"tools": {"confirmationRequired": ["ReadFileTool", "glob(x)"], "exclude": ["GrepTool"]}}'
+    read = team(tmp_path, "gemini", {".gemini/settings.json": settings})
+    assert (
+        decisions(read, "main-session", "read_file") == decisions(read, "main-session", "glob") == ["allowed"]
+    )
+    assert decisions(read, "main-session", "grep_search") == []
+
+
+def test_gemini_heeds_rules_about_one_tool_of_a_server(tmp_path: Path) -> None:
+    settings = '{"tools": {"allowed": ["mcp_s_put"]}, "mcpServers": {"s": {"command": "x", "excludeTools": ["cut"]}}}'
+    agent = "---\nname: a\ndescription: x\ntools: [mcp_s_cut]\n---\nDo.\n"
+    read = team(tmp_path, "gemini", {".gemini/settings.json": settings, ".gemini/agents/a.md": agent})
+    assert decisions(read, "main-session", "s") == ["needs_approval", "allowed"]
+    assert decisions(read, "a", "s") == []
+
+
+def test_codex_gives_an_agent_the_sandbox_and_approvals_of_the_session(tmp_path: Path) -> None:
+    agent = (
+        'name = "a"\ndeveloper_instructions = "Do."\nsandbox_mode = "read-only"\napproval_policy = "never"\n'
+    )
+    files = {".codex/config.toml": 'sandbox_mode = "danger-full-access"\n', ".codex/agents/a.toml": agent}
+    read = team(tmp_path, "codex", files)
+    assert (
+        decisions(read, "a", "unsandboxed shell")
+        == decisions(read, "codex", "unsandboxed shell")
+        == ["allowed"]
+    )
+    assert [problem.code for problem in read.problems].count("LDO151") == 2
+
+
+def test_codex_shows_images_whatever_its_settings_say(tmp_path: Path) -> None:
+    read = team(tmp_path, "codex", {".codex/config.toml": "[tools]\nview_image = false\n"})
+    assert decisions(read, "codex", "view_image") == ["allowed"]
