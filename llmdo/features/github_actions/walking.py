@@ -367,8 +367,8 @@ def _past(step: object) -> Starter:
     if _CHECKS.search(texts_of_step(step)):
         return "those who may write"
     environment = [value for value in table(step.get("env")).values() if isinstance(value, str)]
-    told = "\n".join((text(step.get("run")), *(environment if "run" in step else ())))
-    return "perhaps anyone" if _ACTOR.search(told) else "anyone"
+    words = "\n".join((text(step.get("run")), *(environment if "run" in step else ())))
+    return "perhaps anyone" if _ACTOR.search(words) else "anyone"
 
 
 def _numbered(sites: Sequence[Site]) -> Iterator[Site]:
