@@ -10,6 +10,7 @@ from llmdo.extensions.fitting import finding_fault, misfit
 from llmdo.foreign.lines import Line
 from llmdo.foreign.team import Team
 from llmdo.graph.described import Server
+from llmdo.graph.start import Start
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import Decision
 from llmdo.reach.shapes import Assurance
@@ -26,6 +27,7 @@ _OF_TEAMS = (
     ("Place", Place),
     ("Server", Server),
     ("Source", Source),
+    ("Start", Start),
 )
 _OF_LINES = (("Assurance", Assurance), ("Decision", Decision))
 
@@ -56,3 +58,4 @@ def _places(team: Team) -> Iterator[Place]:
         yield agent.at
         yield from (grant.at for grant in (*agent.grants, *agent.events))
         yield from (call.at for call in agent.calls)
+        yield from (start.at for start in agent.starts)

@@ -57,11 +57,11 @@ def rules_of_agent(files: Files, tables: Iterable[Place]) -> Iterator[Permission
 def _in_order(levels: Iterable[Said]) -> Iterator[PermissionRule]:
     merged: Said = {}
     for level in levels:
-        for name, said in level.items():
+        for name, rules in level.items():
             below = merged.get(name)
-            merged[name] = {**below, **said} if isinstance(below, dict) and isinstance(said, dict) else said
-    for said in merged.values():
-        yield from said.values() if isinstance(said, dict) else [said]
+            merged[name] = {**below, **rules} if isinstance(below, dict) and isinstance(rules, dict) else rules
+    for rules in merged.values():
+        yield from rules.values() if isinstance(rules, dict) else [rules]
 
 
 def _tools(at: Place) -> Said:
