@@ -107,10 +107,13 @@ def part(capability: Capability, pattern: str) -> Capability:
     """The part of a capability for `git log *` or `docs/**`; all of it if no scope of ours says it."""
     if capability == UNLISTED:
         return commands(pattern)
+    if capability.name == "net.connect" and (host := _HOST.fullmatch(pattern)):
+        return Capability(capability.name, host["host"])
     scope = scope_of(pattern) if capability.name.startswith("fs.") else None
     return Capability(capability.name.removesuffix(".protected"), scope) if scope else capability
 
 
+_HOST = re.compile(r"domain:(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)+)")
 _SCOPE = re.compile(r"(?:\./|/(?!/))?(?P<path>[\w@+-][\w@.+-]*(?:/[\w@+-][\w@.+-]*)*)(?P<all>/\*\*?)?")
 
 
