@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
 from llmdo.foreign.lines import EDITS, RUNS, SERVES
-from llmdo.foreign.permissions import part, scope_of
+from llmdo.foreign.permissions import scope_of
 from llmdo.graph.described import Server
 from llmdo.policy.authority import Capability
 
@@ -76,7 +76,7 @@ def capabilities_of(server: Server) -> tuple[Capability, ...] | None:
     scopes = _scopes(server) if known.has_roots else None
     if not scopes:
         return whole
-    return tuple(dict.fromkeys(part(each, scope) for scope in scopes for each in whole))
+    return tuple(Capability(each.name, scope) for scope in scopes for each in whole)
 
 
 def _names(server: Server) -> Iterator[str]:

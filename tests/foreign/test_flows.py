@@ -33,7 +33,14 @@ def project(*tools: str) -> Foreign:
     )
     team = Team(format="claude", agents=(Agent(name="a", at=AT, path="agent.md", grants=grants),), files=())
     graph = graph_of(team)
-    return Foreign(root=Path(), team=team, teams=(team,), graph=graph, analysis=(analysis := Analysis(graph)), choice=analysis)
+    return Foreign(
+        root=Path(),
+        team=team,
+        teams=(team,),
+        graph=graph,
+        analysis=(analysis := Analysis(graph)),
+        choice=analysis,
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from llmdo.graph.described import Server
 if TYPE_CHECKING:
     from pathlib import Path
 
+KINDS = ("list", "read", "write", "write.protected")
 FILES = {"fs.list", "fs.read", "fs.write", "fs.write.protected"}
 SERVES = {"data.untrusted", "mcp.call"}
 
@@ -36,11 +37,11 @@ def server(words: str) -> Server:
         ("npx -y @modelcontextprotocol/server-filesystem ${HOME}", FILES),
         (
             "npx @modelcontextprotocol/server-filesystem@latest docs",
-            {f"fs.{each}:docs/**" for each in ("list", "read", "write")},
+            {f"fs.{each}:docs/**" for each in KINDS},
         ),
         (
             "mcp-server-filesystem ./docs/ ${workspaceFolder}/src/mcp-x",
-            {f"fs.{each}:{root}/**" for each in ("list", "read", "write") for root in ("docs", "src/mcp-x")},
+            {f"fs.{each}:{root}/**" for each in KINDS for root in ("docs", "src/mcp-x")},
         ),
         ("docker mcp gateway run --servers=filesystem", FILES),
         ("docker run -i --rm mcp/filesystem /projects", FILES),

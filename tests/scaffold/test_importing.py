@@ -84,6 +84,35 @@ def test_the_original_is_not_touched_and_the_target_has_to_be_empty(tmp_path: Pa
     assert after == {path for path in before if path.startswith((tmp_path / "p").as_posix() + "/")}
 
 
+def test_files_that_are_executed_and_protected_ones_are_reached_as_before(tmp_path: Path) -> None:
+    agent(tmp_path / "p", "a", "tools: Read, Grep, Glob, Write, Edit\n")
+    done = import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "i")
+    assert (done.wider, done.narrower) == ((), ())
+    rows = reached(project.read(tmp_path / "i").analysis)["a"]
+    decisions = {str(capability): decision for capability, decision in rows.items()}
+    for name in ("fs.write.code", "fs.write.protected", "fs.read.protected"):
+        assert decisions[name] == "allowed"
+
+
+def test_the_folders_of_a_file_server_come_with_its_protected_files(tmp_path: Path) -> None:
+    agent(tmp_path / "p", "a", "tools: mcp__filesystem\n")
+    words = ["@modelcontextprotocol/server-filesystem", "docs"]
+    servers = {"mcpServers": {"filesystem": {"command": "npx", "args": words}}}
+    (tmp_path / "p/.mcp.json").write_text(json.dumps(servers))
+    done = import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "i")
+    assert (done.wider, done.narrower) == ((), ())
+
+
+def test_capabilities_of_servers_are_called_after_the_servers(tmp_path: Path) -> None:
+    """Those of the format may be called as one of ours, or of another server."""
+    agent(tmp_path / "p", "a", "tools: mcp__data, mcp__pg, Read\n")
+    commands = {"data": "slack-mcp-server", "pg": "postgres-mcp"}
+    servers = {name: {"command": "npx", "args": [word]} for name, word in commands.items()}
+    (tmp_path / "p/.mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    done = import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "i")
+    assert (done.wider, done.narrower, done.findings) == ((), (), ())
+
+
 def test_what_cannot_be_carried_over_is_reported_with_its_place(tmp_path: Path) -> None:
     agent(tmp_path / "p", "my.agent", "tools: Read\nmodel: opus\nhooks: {}\n")
     done = import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "i")
@@ -120,4 +149,9 @@ def test_an_import_can_be_locked_and_the_code_in_it_declares_what_the_files_say(
         assert done.returncode == 0, done.stdout + done.stderr
     original = foreign.read("claude", case)
     locked = project.read(tmp_path / "imported")
-    assert list(reached(locked.analysis).values()) == list(reached(original.analysis).values())
+    own = {"fs.read.protected", "fs.write.code"}  # which come beside reading and writing
+    rows = [
+        {capability: decision for capability, decision in each.items() if capability.name not in own}
+        for each in reached(locked.analysis).values()
+    ]
+    assert rows == list(reached(original.analysis).values())

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from llmdo.extensions.spec import Extension, ForeignFormat
 
-AGENTS = ("**/.claude/agents/**/*.md", "agents/**/*.md", "plugins/*/agents/**/*.md", "*/agents/**/*.md")
+IN_PLUGINS = ".claude/plugins/"
+AGENTS = (
+    "**/.claude/agents/**/*.md", "agents/**/*.md", "plugins/*/agents/**/*.md", "*/agents/**/*.md",
+    f"{IN_PLUGINS}*/agents/**/*.md",
+)  # fmt: skip
 """Agents, of the project, of projects within it, and of plugins."""
 COMMANDS = ("**/.claude/commands/**/*.md", "**/.claude/skills/**/SKILL.md")
 NESTED_SETTINGS = "**/.claude/settings.json"
 SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
-PLUGINS = ("**/.claude-plugin/plugin.json", "**/.claude-plugin/marketplace.json")
+PLUGINS = (
+    "**/.claude-plugin/plugin.json", "**/.claude-plugin/marketplace.json",
+    f"{IN_PLUGINS}**/.claude-plugin/plugin.json", f"{IN_PLUGINS}**/.claude-plugin/marketplace.json",
+)  # fmt: skip
 FILES = (*AGENTS, *COMMANDS, NESTED_SETTINGS, *SETTINGS, *PLUGINS)
 
 EXTENSION = Extension(

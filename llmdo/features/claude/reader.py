@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass
-from llmdo.features.claude import AGENTS
+from llmdo.features.claude import AGENTS, IN_PLUGINS
 from llmdo.features.claude.agents import KEYS, AgentContext, AgentReader
 from llmdo.features.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
 from llmdo.features.claude.plugins import plugins_in
@@ -114,7 +114,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
     agents: list[_AgentFile] = []
     others: dict[str, Diagnostic] = {}
     for path in sorted({*paths, *prefixes}):
-        own = f"/{OWN}" in f"/{path}"
+        own = f"/{OWN}" in f"/{path}" and not path.startswith(IN_PLUGINS)
         if ("/.claude/worktrees/" in f"/{path}") or (path.endswith(COPILOT) and not own):
             continue
         plugin, prefix = prefixes.get(path, (None, ""))

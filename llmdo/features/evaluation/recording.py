@@ -238,6 +238,7 @@ def _write(root: Path, commit: str, label: str, folder: Path) -> None:
     blobs = {
         path: blob for path, blob in git.files(root, commit).items() if blob.is_regular and _is_inside(path)
     }
+    # What this clone lacks is an error below.
     if sum(blob.size or 0 for blob in blobs.values()) > MAX_BYTES:
         raise LlmdoError(f"the files at `{label}` are larger than {MAX_BYTES:,} bytes together")
     contents = git.contents(root, [blob.name for blob in blobs.values()])

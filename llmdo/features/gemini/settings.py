@@ -14,9 +14,10 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.gemini.table import TABLE
 from llmdo.foreign import reading, servers
 from llmdo.foreign.commands import commands
+from llmdo.foreign.lines import WRITES
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.team import AgentCall
-from llmdo.policy.authority import STRICTNESS
+from llmdo.policy.authority import STRICTNESS, Capability
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
     from llmdo.foreign.lines import Line
     from llmdo.foreign.team import Grant
     from llmdo.graph.described import Server
-    from llmdo.policy.authority import Capability
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Document
 
 LINES = {line.tool: line for line in TABLE if line.tool.islower() and line.tool != "browser_agent"}
 """The built-in tools."""
+SHELL = "run_shell_command"
 MODES = ("default", "auto_edit", "plan")
 """The modes that a file can set. `plan` ends as soon as a person says so: it counts as `default`."""
 EDITS_UNASKED = frozenset({"replace", "web_fetch", "write_file"})
@@ -142,6 +143,11 @@ class GeminiRules:
         for ruling in RULES.rulings((*self.rules, *core), line.tool, line.raised, default):
             if ruling.decision != "blocked":  # what is taken away is not there at all
                 origin = _origin(ruling.rule.at if ruling.rule else default_at)
+                if self.mode == "auto_edit" and line.tool == SHELL and ruling.decision == "allowed":
+                    # Where the output of an allowed command goes is asked about in the other modes alone.
+                    ruling = replace(
+                        ruling, capabilities=(*ruling.capabilities, *map(Capability.parse, WRITES))
+                    )
                 yield ruling.grant(line, at, origin, toolset=toolset, otherwise_at=default_at)
 
     def server(self, name: str, server: Server, at: Place, trust: Place | None) -> Iterator[Grant]:
@@ -200,7 +206,7 @@ def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server,
     # Older versions heed the old key. What it allows may go unasked; what the others forbid is there today.
     allowed += _tools(files, document, "allowed", "allowedTools")
     for each in allowed:
-        if each.tool == "run_shell_command" and each.pattern is None:
+        if each.tool == SHELL and each.pattern is None:
             message = "this allows every command without a question"
             hint = "allow those that ask too often: `run_shell_command(git status)`"
             files.note("LDO554", each.at, message, hint)

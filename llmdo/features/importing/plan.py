@@ -40,6 +40,8 @@ MAX_DESCRIPTION = 4_000  # characters: every caller's model reads it with each r
 _READS = frozenset({"fs.list", "fs.read"})
 _WRITES = frozenset({"fs.write", "fs.write.protected"})
 _FILES = _READS | _WRITES | {"fs.write.code"}  # which only some formats tell from other writes
+IMPLIED = {"fs.read": "fs.read.protected", "fs.write": "fs.write.code"}
+"""Capabilities of `filesystem` that other formats do not tell from these, and so decide alike."""
 _SHELL = frozenset({Capability("proc.exec.unlisted")})
 _CARRIED = frozenset(
     {"description", "disallowedTools", "entry", "handoffs", "name"}
@@ -63,6 +65,8 @@ class Plan:
     """The project's own capabilities: old name to new name."""
     ungoverned: frozenset[str]
     """Capabilities for code that no gate of ours guards."""
+    implied: frozenset[str]
+    """Those of `IMPLIED` that some worker's `filesystem` raises."""
     pending: frozenset[str]
     """Capabilities of toolsets whose tools are unknown before `lock` has imported them."""
     remarks: tuple[Remark, ...]
@@ -86,7 +90,8 @@ def plan_of(project: Foreign) -> Plan:
         files.setdefault(path, text)
     remarks = sorted(dict.fromkeys(planner.remarks), key=_order)
     pending = frozenset(offer.capability.name for offer in planner.offered.values())
-    return Plan(files, names, dict(planner.own), planner.ungoverned, pending, tuple(remarks))
+    implied = frozenset(planner.implied)
+    return Plan(files, names, dict(planner.own), planner.ungoverned, implied, pending, tuple(remarks))
 
 
 def _order(remark: Remark) -> tuple[str, int, int, str]:
@@ -108,6 +113,8 @@ class _Planner:
         self.shell: dict[str, list[object]] = {}
         """The union of the workers' own shells."""
         self.remarks: list[Remark] = list(project.team.remarks)
+        self.implied: set[str] = set()
+        """The capabilities of `filesystem` beside those that the agents' tools have."""
         self._kept: set[Capability] = set()
         """The capabilities that some worker can still raise."""
         self._agents = named(project.team.agents)
@@ -242,6 +249,8 @@ class _Planner:
         files = {each for _, raised, _ in tools for each in raised if each.name in _FILES}
         if config := _filesystem(files):
             toolsets["filesystem"] = config
+            names = {each.name for each in files}
+            self.implied |= {IMPLIED[name] for name in IMPLIED.keys() & names} - names
         for called, capabilities, at in tools:
             left = tuple(sorted({*capabilities} - (files if config else set()), key=str))
             if frozenset(left) == _SHELL:
@@ -330,6 +339,12 @@ class _Planner:
     def _renamed(self, capability: Capability) -> Capability:
         return Capability(self.own.get(capability.name, capability.name), capability.scope)
 
+    def _with_implied(self, capability: Capability) -> Iterator[Capability]:
+        """The capability, and the one of `filesystem` that the original does not tell from it."""
+        yield capability
+        if (implied := IMPLIED.get(capability.name)) in self.implied:
+            yield Capability(implied, capability.scope)
+
     def _approvals(self, worker: Worker) -> Iterator[str]:
         decisions: dict[str, Decision] = {
             str(self._renamed(rule.capability)): rule.decision
@@ -369,14 +384,17 @@ class _Planner:
                 *(f"{key} = {toml(items)}" for key, items in self.shell.items()),
             ]
         lines += ["", "[approvals]", f'default = "{graph.settings.default}"', "", "[approvals.rules]"]
-        lines += [
-            f'{toml_text(str(self._renamed(rule.capability)))} = "{rule.decision}"'
+        decided: dict[str, Decision] = {
+            str(self._renamed(rule.capability)): rule.decision
             for rule in graph.rules
             if any(
                 rule.capability.touches(capability) or capability.touches(rule.capability)
                 for capability in self._kept
             )
-        ]
+        }
+        # Each call that raises one of these raises what the original decides about as well.
+        decided |= dict.fromkeys(sorted(self.implied), "allowed")
+        lines += [f'{toml_text(name)} = "{decision}"' for name, decision in decided.items()]
         for entry in graph.entries.values():
             lines += ["", *self._entry(entry)]
         return "\n".join([*lines, ""])
@@ -395,8 +413,9 @@ class _Planner:
         if agent and agent.input is not None:
             yield f"input = {toml_text(agent.input)}"
         may = {
-            str(self._renamed(row.capability))
+            str(each)
             for row in self.project.analysis.of(entry)
+            for each in self._with_implied(self._renamed(row.capability))
             if row.decision != "blocked"
             and row.capability.name not in OUTSIDE_CEILINGS
             and row.capability.name not in self.ungoverned

@@ -9,9 +9,10 @@ from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError, place, shown
 from llmdo.base.values import dataclass, replace
 from llmdo.checks.acceptance import ACCEPTABLE
-from llmdo.features.importing.plan import Plan, plan_of
+from llmdo.features.importing.plan import IMPLIED, Plan, plan_of
 from llmdo.features.importing.stubs import MODULE
 from llmdo.foreign import foreign_of
+from llmdo.foreign.building import UNTRUSTED
 from llmdo.foreign.team import Remark
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME
@@ -176,15 +177,25 @@ def _differences(original: Foreign, read: Project, plan: Plan) -> tuple[tuple[st
             if capability.name not in plan.ungoverned
         }
         new = after.get(name, {})
+        old |= {each: new[each] for each in new.keys() - old if _is_implied(each, old, plan)}
         for capability in sorted({*old, *new}, key=str):
             if old.get(capability) == new.get(capability):
                 continue
+            if capability == UNTRUSTED and capability not in old:
+                continue  # here the answers of every server count so, also those of one that only reads files
             if capability.name in plan.pending and capability not in new:
                 continue
             was, now = old.get(capability, "not reached"), new.get(capability, "not reached")
             sentence = f"`{name}`: `{capability}` is {now}, it was {was}"
             (wider if _mildness(now) > _mildness(was) else narrower).append(sentence)
     return tuple(wider), tuple(narrower)
+
+
+def _is_implied(capability: Capability, old: Iterable[Capability], plan: Plan) -> bool:
+    """Whether a call raises a capability only beside one that the original reaches, which decides."""
+    bases = (Capability(name, capability.scope) for name, each in IMPLIED.items() if each == capability.name)
+    is_ours = capability.name in plan.implied
+    return is_ours and any(each.contains(base) for base in bases for each in old)
 
 
 def _mildness(decision: str) -> int:

@@ -59,7 +59,9 @@ def _in_order(levels: Iterable[Said]) -> Iterator[PermissionRule]:
     for level in levels:
         for name, rules in level.items():
             below = merged.get(name)
-            merged[name] = {**below, **rules} if isinstance(below, dict) and isinstance(rules, dict) else rules
+            merged[name] = (
+                {**below, **rules} if isinstance(below, dict) and isinstance(rules, dict) else rules
+            )
     for rules in merged.values():
         yield from rules.values() if isinstance(rules, dict) else [rules]
 

@@ -127,7 +127,9 @@ class _OpencodeProject:
             known.update(servers.servers_in(document, "mcp"))
         servers.judge(self.files, known)
         known = {name: (server, at) for name, (server, at) in known.items() if _is_on(at)}
-        enabled = {name: each for name, each in self.declared.items() if each.header.get("disable") is not True}
+        enabled = {
+            name: each for name, each in self.declared.items() if each.header.get("disable") is not True
+        }
         # Without settings a person's session is no part of the project.
         built_in = [
             name
@@ -135,7 +137,9 @@ class _OpencodeProject:
             if name not in self.declared and (self.documents or mode == "subagent")
         ]
         names = [*enabled, *built_in]
-        agents = [self._agent(name, declaration, common, known, names) for name, declaration in enabled.items()]
+        agents = [
+            self._agent(name, declaration, common, known, names) for name, declaration in enabled.items()
+        ]
         at = self._settings() or next(iter(self.declared.values())).place("description")
         agents += [self._agent(name, _Declaration((at,)), common, known, names) for name in built_in]
         called = {

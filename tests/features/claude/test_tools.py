@@ -77,3 +77,12 @@ def test_an_agent_may_spawn_others_than_those_in_parentheses(tmp_path: Path) -> 
     reached = {hop.name for row in rows for hop in row.path}
     assert "every agent" in reached
     assert {use.name for use in read.graph.workers["every agent"].uses} >= {"bash", "other"}
+
+
+def test_a_page_that_is_fetched_unasked_is_of_its_host(tmp_path: Path) -> None:
+    allow = '{"permissions": {"allow": ["WebFetch(domain:a.example)"], "defaultMode": "default"}}'
+    helper(tmp_path, "tools: WebFetch\n", allow)
+    read = foreign.read("claude", tmp_path)
+    rows = {str(row.capability): row.decision for row in read.analysis.of(read.graph.entries["helper"])}
+    assert rows["net.connect:a.example"] == "allowed"
+    assert rows["net.connect:**"] == "needs_approval"
