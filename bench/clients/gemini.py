@@ -226,8 +226,8 @@ def _run(folder: Path, home: Path, project: Path, port: int) -> set[str]:
 
 
 def _cells(project: Path, script: _Script, asked: set[str], said: Said) -> Iterator[Cell]:
-    for agent in script.agents:
-        shown = script.shown.get(agent, frozenset())
+    for agent in (each for each in script.agents if each in script.shown):  # others cannot be called
+        shown = script.shown[agent]
         for tool in dict.fromkeys(probe.tool for probe in PROBES):
             mine = [probe for probe in PROBES if probe.tool == tool]
             outcome: Outcome = "shown" if any(each.called in shown for each in mine) else "absent"

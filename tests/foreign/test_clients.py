@@ -122,6 +122,12 @@ def test_gemini_heeds_names_in_the_code_only_to_take_tools_away(tmp_path: Path) 
     assert decisions(read, "main-session", "grep_search") == []
 
 
+def test_gemini_leaves_no_tool_by_its_older_name(tmp_path: Path) -> None:
+    settings = '{"tools": {"core": ["search_file_content"], "allowed": ["search_file_content"]}}'
+    read = team(tmp_path, "gemini", {".gemini/settings.json": settings})
+    assert decisions(read, "main-session", "grep_search") == []
+
+
 def test_gemini_heeds_rules_about_one_tool_of_a_server(tmp_path: Path) -> None:
     settings = '{"tools": {"allowed": ["mcp_s_put"]}, "mcpServers": {"s": {"command": "x", "excludeTools": ["cut"]}}}'
     agent = "---\nname: a\ndescription: x\ntools: [mcp_s_cut]\n---\nDo.\n"

@@ -216,11 +216,16 @@ def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server,
         if name not in known and name != "*":
             files.unknown_server(at, name, known)
     mode, mode_at = _mode(files, document)
-    only = _tools(files, document, "allowed", "tools", "core") if isinstance(core, list) else None
+    # Of old names `tools.core` knows one: it leaves nothing by the other.
+    only = tuple(
+        rule
+        for rule in (_tools(files, document, "allowed", "tools", "core") if isinstance(core, list) else ())
+        if rule.at.data != "search_file_content"
+    )
     asking = _tools(files, document, "needs_approval", "tools", "confirmationRequired")
     excluded = _tools(files, document, "blocked", "tools", "exclude")
     return GeminiRules(
-        core=only,
+        core=only if isinstance(core, list) else None,
         rules=(*whole(excluded), *whole(asking), *allowed),
         mode=mode,
         mode_at=mode_at,
