@@ -63,7 +63,7 @@ def decisions(read: foreign.Foreign, entry: str = "helper") -> dict[str, str]:
         ({"deny": ["Edit(**)", "Bash"]}, "fs.write", "blocked"),
         ({**ASKS, "allow": ["mcp__issues__list"]}, "mcp.call", "allowed"),
         ({**ASKS, "deny": ["mcp__issues__list"]}, "mcp.call", "needs_approval"),
-        ({**ASKS, "allow": ["WebFetch(domain:example.com)"]}, "net.connect", "allowed"),
+        ({**ASKS, "allow": ["WebFetch(domain:example.com)"]}, "net.connect:example.com", "allowed"),
         ({**ASKS, "allow": ["Bash(* install)"]}, "proc.exec.unlisted", "allowed"),
         ({**ASKS, "allow": ["Bash(npm run build)"]}, "proc.exec", "allowed"),
     ],
