@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 from llmdo.base import topology
 from llmdo.base.values import dataclass
 from llmdo.features.importing.code import OfferedToolset, copies, is_free, started_by
+from llmdo.features.importing.filesystem import FILES, IMPLIED, filesystem
 from llmdo.features.importing.names import Names
 from llmdo.features.importing.stubs import MODULE, StandIn, module
 from llmdo.foreign.building import named
@@ -37,11 +38,6 @@ if TYPE_CHECKING:
 WORKERS = "workers"
 MAX_DESCRIPTION = 4_000  # characters: every caller's model reads it with each request
 
-_READS = frozenset({"fs.list", "fs.read"})
-_WRITES = frozenset({"fs.write", "fs.write.protected"})
-_FILES = _READS | _WRITES | {"fs.write.code"}  # which only some formats tell from other writes
-IMPLIED = {"fs.read": "fs.read.protected", "fs.write": "fs.write.code"}
-"""Capabilities of `filesystem` that other formats do not tell from these, and so decide alike."""
 _SHELL = frozenset({Capability("proc.exec.unlisted")})
 _CARRIED = frozenset(
     {"description", "disallowedTools", "entry", "handoffs", "name"}
@@ -246,8 +242,8 @@ class _Planner:
                 # Parts that are decided apart are tools apart: without its own code nobody can tell the calls.
                 parts = [(capability,) for capability in capabilities] if tool.hook else [capabilities]
                 tools += [(called, part, use.at.location) for part in parts]
-        files = {each for _, raised, _ in tools for each in raised if each.name in _FILES}
-        if config := _filesystem(files):
+        files = {each for _, raised, _ in tools for each in raised if each.name in FILES}
+        if config := filesystem(files):
             toolsets["filesystem"] = config
             names = {each.name for each in files}
             self.implied |= {IMPLIED[name] for name in IMPLIED.keys() & names} - names
@@ -426,20 +422,6 @@ class _Planner:
 def _is_reachable(server: Server) -> bool:
     """Whether our manifest can say how to reach a server."""
     return bool(server.command or (server.url or "").startswith(("https://", "http://")))
-
-
-def _filesystem(files: set[Capability]) -> dict[str, list[str]] | None:
-    """The configuration of `filesystem` with exactly these capabilities, or None."""
-    whole = {capability.name for capability in files if capability.scope is None}
-    if (
-        whole & _READS not in (frozenset(), _READS)
-        or whole & _WRITES not in (frozenset(), _WRITES)
-        or not whole
-        or any(capability.name not in whole for capability in files)
-    ):
-        return None
-    config: dict[str, list[str]] = {} if whole & _READS else {"read": []}
-    return {**config, "write": ["**"]} if whole & _WRITES else {"read": ["**"]}
 
 
 def _launch(server: Server) -> str:

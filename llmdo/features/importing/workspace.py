@@ -9,7 +9,8 @@ from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError, place, shown
 from llmdo.base.values import dataclass, replace
 from llmdo.checks.acceptance import ACCEPTABLE
-from llmdo.features.importing.plan import IMPLIED, Plan, plan_of
+from llmdo.features.importing.filesystem import IMPLIED
+from llmdo.features.importing.plan import Plan, plan_of
 from llmdo.features.importing.stubs import MODULE
 from llmdo.foreign import foreign_of
 from llmdo.foreign.building import UNTRUSTED
