@@ -126,15 +126,19 @@ class _OpencodeProject:
         for document in self.documents:
             known.update(servers.servers_in(document, "mcp"))
         known = {name: (server, at) for name, (server, at) in known.items() if _is_on(at)}
-        found = {name: each for name, each in self.declared.items() if each.header.get("disable") is not True}
+        switched_on = {
+            name: each for name, each in self.declared.items() if each.header.get("disable") is not True
+        }
         # Without settings a person's session is no part of the project.
         built_in = [
             name
             for name, (mode, _) in BUILT_IN.items()
             if name not in self.declared and (self.documents or mode == "subagent")
         ]
-        names = [*found, *built_in]
-        agents = [self._agent(name, declaration, common, known, names) for name, declaration in found.items()]
+        names = [*switched_on, *built_in]
+        agents = [
+            self._agent(name, declaration, common, known, names) for name, declaration in switched_on.items()
+        ]
         at = self._settings() or next(iter(self.declared.values())).place("description")
         agents += [self._agent(name, _Declaration((at,)), common, known, names) for name in built_in]
         called = {
