@@ -99,7 +99,9 @@ class Claims:
         if not caller or not called:
             return "absent"
         decisions = [_DECISIONS[call.decision] for call in caller.calls if call.name == other]
-        return mildest([*decisions, *(["runs"] if caller.everyone and called.is_callable else [])])
+        if caller.everyone and called.is_callable:
+            decisions.append("runs")
+        return mildest(decisions)
 
 
 def table(cells: Iterable[Cell], known: Mapping[tuple[str, Outcome, Outcome], str]) -> Iterator[str]:

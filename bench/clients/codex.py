@@ -48,8 +48,8 @@ PROBES = (
     Probe("shell", "exec_command", _shell("bash -c 'exec 3<>/dev/tcp/127.0.0.1/PORT'"), "net.connect"),
     Probe("unsandboxed shell", "exec_command", _shell("touch ../a-AGENT", **_OUT), _ANY),
     Probe("unsandboxed shell", "exec_command", _shell("touch ../b-AGENT"), _ANY),
-    Probe("unsandboxed shell", "exec_command", _shell("mkdir -p ../c-AGENT", **_OUT), _ANY, _SOME),
-    Probe("unsandboxed shell", "exec_command", _shell("mkdir -p ../d-AGENT"), _ANY, _SOME),
+    Probe("unsandboxed shell", "exec_command", _shell("mkdir ../c-AGENT-PORT", **_OUT), _ANY, _SOME),
+    Probe("unsandboxed shell", "exec_command", _shell("mkdir ../d-AGENT-PORT"), _ANY, _SOME),
     Probe("apply_patch", "exec_command", _patch("new-AGENT.txt"), "fs.write"),
     Probe("apply_patch", "exec_command", _patch("../new-AGENT.txt"), "fs.write.protected"),
     Probe("view_image", "view_image", {"path": "other.txt"}, "fs.read"),
@@ -222,7 +222,7 @@ def _cells(project: Path, script: _Script, asked: set[str], claims: Claims) -> I
             yield Cell(project.name, agent, probe.name, mildest(seen), _claim(claims, agent, probe))
     for other in script.agents:
         call = f"{SESSION}/{other}"
-        outcome = "runs" if script.results.get(call, "").startswith("{") else "absent"
+        outcome: Outcome = "runs" if script.results.get(call, "").startswith("{") else "absent"
         yield Cell(project.name, SESSION, "spawn_agent", outcome, claims.calls(SESSION, other))
 
 

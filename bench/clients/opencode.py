@@ -122,9 +122,9 @@ def generate(folder: Path, chance: random.Random) -> None:
     for name, agent in {**agents, _CALLER: caller}.items():
         if name not in inside:
             lines = [f"{key}: {json.dumps(value)}" for key, value in agent.items()]
-            path = folder / ".opencode" / kind / f"{name}.md"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("\n".join(("---", *lines, "---", "Do it.", "")))
+            file = folder / ".opencode" / kind / f"{name}.md"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("\n".join(("---", *lines, "---", "Do it.", "")))
 
 
 class _Script:

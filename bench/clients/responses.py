@@ -35,7 +35,7 @@ def asked(body: Mapping[str, Any]) -> Asked:
 def stream(answer: Answer, _path: str) -> Iterator[str]:
     """The events of an answer."""
     items = [_call(call) for call in answer.calls]
-    message = {
+    message: dict[str, object] = {
         "type": "message",
         "id": "m",
         "role": "assistant",
