@@ -24,21 +24,25 @@ CLIENTS = ("codex", "gemini", "opencode")
 FOLDER = Path(".clients").absolute()
 
 
+def version_of(client: ModuleType) -> str:
+    """The version of a client that the table of its format names."""
+    return str(importlib.import_module(f"llmdo.features.{client.FORMAT}.table").VERSION)
+
+
 def fetch(name: str, client: ModuleType) -> None:
     """Installs the version of a client that is compared with, and says whether there is a newer one."""
     folder = FOLDER / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "package.json").write_text('{"private": true}\n')
-    wanted = f"{client.PACKAGE}@{client.VERSION}"
+    version = version_of(client)
+    wanted = f"{client.PACKAGE}@{version}"
     words = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", wanted]
     subprocess.run(words, cwd=folder, check=True)
     asked = subprocess.run(
         ["npm", "view", client.PACKAGE, "version"], cwd=folder, capture_output=True, text=True, check=True
     )
     newest = asked.stdout.strip()
-    print(
-        wanted if newest == client.VERSION else f"{wanted}: {newest} is out, try it as VERSION of the table"
-    )
+    print(wanted if newest == version else f"{wanted}: {newest} is out, try it as VERSION of the table")
 
 
 def compare(name: str, client: ModuleType, projects: int, seed: int) -> bool:
@@ -51,10 +55,10 @@ def compare(name: str, client: ModuleType, projects: int, seed: int) -> bool:
         for number, folder in enumerate(folders):
             client.generate(folder, random.Random(f"{seed} {number}"))
         cells = list(client.observe(FOLDER / name, home, folders))
-    print(f"{client.PACKAGE} {client.VERSION}: {projects} projects, ", end="")
+    print(f"{client.PACKAGE} {version_of(client)}: {projects} projects, ", end="")
     for line in table(cells, client.KNOWN):
         print(line)
-    return all(cell.is_equal or (cell.call, cell.seen, cell.said) in client.KNOWN for cell in cells)
+    return all(cell.is_equal or (cell.call, cell.seen, cell.claim) in client.KNOWN for cell in cells)
 
 
 def main() -> None:

@@ -45,14 +45,14 @@ class Cell:
     agent: str
     call: str
     seen: Outcome
-    said: Outcome
+    claim: Outcome
 
     @property
     def is_equal(self) -> bool:
         """Whether llmdo says what was seen: a tool that is not shown is one that is denied."""
         if self.seen == "shown":
-            return self.said in ("runs", "asks")
-        return self.seen == self.said or {self.seen, self.said} == {"denied", "absent"}
+            return self.claim in ("runs", "asks")
+        return self.seen == self.claim or {self.seen, self.claim} == {"denied", "absent"}
 
 
 def together(probes: Sequence[Probe]) -> Iterator[tuple[Probe, list[Probe]]]:
@@ -71,7 +71,7 @@ def mildest(outcomes: Iterable[Outcome]) -> Outcome:
     return min(outcomes, key=_ORDER.index, default="absent")
 
 
-class Said:
+class Claims:
     """What llmdo says of the agents of a project."""
 
     def __init__(self, form: str, folder: Path) -> None:
@@ -85,21 +85,23 @@ class Said:
 
     def of(self, agent: str, probe: Probe) -> Outcome:
         """The mildest decision about calls such as this one."""
-        found = self._agents.get(agent)
+        caller = self._agents.get(agent)
         return mildest(
             _DECISIONS[grant.decision]
-            for grant in (found.grants if found else ())
+            for grant in (caller.grants if caller else ())
             for capability in grant.capabilities
             if probe.tool in (grant.tool, grant.toolset) and str(capability) in (probe.capability, probe.part)
         )
 
     def calls(self, agent: str, other: str) -> Outcome:
         """The decision about calling another agent."""
-        found, called = self._agents.get(agent), self._agents.get(other)
-        if not found or not called:
+        caller, called = self._agents.get(agent), self._agents.get(other)
+        if not caller or not called:
             return "absent"
-        decisions = [_DECISIONS[call.decision] for call in found.calls if call.name == other]
-        return mildest([*decisions, *(["runs"] if found.everyone and called.is_callable else [])])
+        decisions = [_DECISIONS[call.decision] for call in caller.calls if call.name == other]
+        if caller.everyone and called.is_callable:
+            decisions.append("runs")
+        return mildest(decisions)
 
 
 def table(cells: Iterable[Cell], known: Mapping[tuple[str, Outcome, Outcome], str]) -> Iterator[str]:
@@ -107,9 +109,9 @@ def table(cells: Iterable[Cell], known: Mapping[tuple[str, Outcome, Outcome], st
     cells = list(cells)
     different = [cell for cell in cells if not cell.is_equal]
     yield f"{len(cells)} cells, {len(cells) - len(different)} equal, {len(different)} differing"
-    kinds = Counter((cell.call, cell.seen, cell.said) for cell in different)
+    kinds = Counter((cell.call, cell.seen, cell.claim) for cell in different)
     for kind, number in kinds.most_common():
-        call, seen, said = kind
-        example = next(cell for cell in different if (cell.call, cell.seen, cell.said) == kind)
+        call, seen, claim = kind
+        example = next(cell for cell in different if (cell.call, cell.seen, cell.claim) == kind)
         why = known.get(kind, "not explained")
-        yield f"  {number} x {call}: {seen}, llmdo says {said} ({example.project}, {example.agent}): {why}"
+        yield f"  {number} x {call}: {seen}, llmdo says {claim} ({example.project}, {example.agent}): {why}"

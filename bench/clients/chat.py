@@ -19,7 +19,7 @@ def asked(body: Mapping[str, object]) -> Asked:
     tools = [each["function"] for each in _list(body.get("tools")) if isinstance(each, dict)]
     return Asked(
         instructions="\n".join(text_of(each["content"]) for each in messages if each["role"] == "system"),
-        said="\n".join(text_of(each["content"]) for each in messages if each["role"] == "user"),
+        prompt="\n".join(text_of(each["content"]) for each in messages if each["role"] == "user"),
         tools={tool["name"]: tool for tool in tools},
         results={
             str(each["tool_call_id"]): text_of(each["content"]) for each in messages if each["role"] == "tool"

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from bench.clients import responses, servant
-from bench.clients.cells import Cell, Outcome, Probe, Said, mildest, together
+from bench.clients.cells import Cell, Claims, Outcome, Probe, mildest, together
 from bench.clients.model import Answer, Asked, Call, serving
 from bench.clients.rpc import talking
 from llmdo.features.codex.reader import SESSION
@@ -48,8 +48,8 @@ PROBES = (
     Probe("shell", "exec_command", _shell("bash -c 'exec 3<>/dev/tcp/127.0.0.1/PORT'"), "net.connect"),
     Probe("unsandboxed shell", "exec_command", _shell("touch ../a-AGENT", **_OUT), _ANY),
     Probe("unsandboxed shell", "exec_command", _shell("touch ../b-AGENT"), _ANY),
-    Probe("unsandboxed shell", "exec_command", _shell("mkdir -p ../c-AGENT", **_OUT), _ANY, _SOME),
-    Probe("unsandboxed shell", "exec_command", _shell("mkdir -p ../d-AGENT"), _ANY, _SOME),
+    Probe("unsandboxed shell", "exec_command", _shell("mkdir ../c-AGENT-PORT", **_OUT), _ANY, _SOME),
+    Probe("unsandboxed shell", "exec_command", _shell("mkdir ../d-AGENT-PORT"), _ANY, _SOME),
     Probe("apply_patch", "exec_command", _patch("new-AGENT.txt"), "fs.write"),
     Probe("apply_patch", "exec_command", _patch("../new-AGENT.txt"), "fs.write.protected"),
     Probe("view_image", "view_image", {"path": "other.txt"}, "fs.read"),
@@ -126,7 +126,7 @@ class _Script:
 
     def answer(self, asked: Asked) -> Answer:
         """The calls of an agent that begins, or an end."""
-        words = asked.said.split()
+        words = asked.prompt.split()
         if "PROBE" not in words:
             return Answer("done")
         agent = words[words.index("PROBE") + 1]
@@ -155,7 +155,7 @@ class _Script:
 
     def _waiting(self, agent: str, asked: Asked, tool: str) -> Answer:
         begun = [asked.results.get(f"{agent}/{other}", "") for other in self.agents]
-        targets = [json.loads(said)["agent_id"] for said in begun if said.startswith("{")]
+        targets = [json.loads(output)["agent_id"] for output in begun if output.startswith("{")]
         waited = sum(call.startswith("wait/") for call in asked.results)
         if not targets or agent != SESSION or waited >= len(targets):
             return Answer("done")
@@ -175,7 +175,7 @@ def observe(folder: Path, home: Path, projects: Sequence[Path]) -> Iterator[Cell
         script = _Script([path.stem for path in sorted((project / ".codex" / "agents").glob("*.toml"))])
         with serving(responses, script.answer) as script.port:
             asked = _run(folder, home, project, script.port)
-        yield from _cells(project, script, asked, Said(FORMAT, project))
+        yield from _cells(project, script, asked, Claims(FORMAT, project))
 
 
 def _run(folder: Path, home: Path, project: Path, port: int) -> set[str]:
@@ -194,15 +194,15 @@ def _run(folder: Path, home: Path, project: Path, port: int) -> set[str]:
     asked: set[str] = set()
     running: dict[tuple[str, str], str] = {}
 
-    def heard(said: Mapping[str, Any]) -> object:
-        params = said.get("params", {})
+    def heard(message: Mapping[str, Any]) -> object:
+        params = message.get("params", {})
         thread = params.get("threadId", "")
-        if said["method"] == "item/started" and params["item"]["type"] == "mcpToolCall":
+        if message["method"] == "item/started" and params["item"]["type"] == "mcpToolCall":
             running[thread, params["item"]["tool"]] = params["item"]["id"]
-        if said["method"] == "mcpServer/elicitation/request":
+        if message["method"] == "mcpServer/elicitation/request":
             asked.add(running[thread, params["_meta"]["tool_name"]])
             return {"action": "accept", "content": {}}
-        if said["method"].endswith("/requestApproval"):
+        if message["method"].endswith("/requestApproval"):
             asked.add(params["itemId"])
         return {"decision": "accept"}
 
@@ -210,27 +210,27 @@ def _run(folder: Path, home: Path, project: Path, port: int) -> set[str]:
         talk.request("initialize", {"clientInfo": {"name": "bench", "version": "1"}})
         talk.send({"method": "initialized"})
         thread = talk.request("thread/start", {"cwd": str(project)})["thread"]["id"]
-        said = [{"type": "text", "text": f"PROBE {SESSION}", "text_elements": []}]
-        talk.request("turn/start", {"threadId": thread, "input": said}, until=("turn/completed", thread))
+        prompt = [{"type": "text", "text": f"PROBE {SESSION}", "text_elements": []}]
+        talk.request("turn/start", {"threadId": thread, "input": prompt}, until=("turn/completed", thread))
     return asked
 
 
-def _cells(project: Path, script: _Script, asked: set[str], said: Said) -> Iterator[Cell]:
+def _cells(project: Path, script: _Script, asked: set[str], claims: Claims) -> Iterator[Cell]:
     for agent, shown in script.shown.items():  # an agent that the session cannot call is never seen
         for probe, others in together(PROBES):
             seen = [_outcome(script, asked, f"{agent}/{PROBES.index(each)}", each, shown) for each in others]
-            yield Cell(project.name, agent, probe.name, mildest(seen), _said(said, agent, probe))
+            yield Cell(project.name, agent, probe.name, mildest(seen), _claim(claims, agent, probe))
     for other in script.agents:
         call = f"{SESSION}/{other}"
-        outcome = "runs" if script.results.get(call, "").startswith("{") else "absent"
-        yield Cell(project.name, SESSION, "spawn_agent", outcome, said.calls(SESSION, other))
+        outcome: Outcome = "runs" if script.results.get(call, "").startswith("{") else "absent"
+        yield Cell(project.name, SESSION, "spawn_agent", outcome, claims.calls(SESSION, other))
 
 
-def _said(said: Said, agent: str, probe: Probe) -> Outcome:
+def _claim(claims: Claims, agent: str, probe: Probe) -> Outcome:
     """What llmdo says of a call: where there is no sandbox, a command is one outside."""
-    if probe.tool == "shell" and said.of(agent, PROBES[0]) == "absent":
-        return said.of(agent, next(each for each in PROBES if each.tool == "unsandboxed shell"))
-    return said.of(agent, probe)
+    if probe.tool == "shell" and claims.of(agent, PROBES[0]) == "absent":
+        return claims.of(agent, next(each for each in PROBES if each.tool == "unsandboxed shell"))
+    return claims.of(agent, probe)
 
 
 def _outcome(script: _Script, asked: set[str], call: str, probe: Probe, shown: Mapping[str, Any]) -> Outcome:
@@ -242,10 +242,10 @@ def _outcome(script: _Script, asked: set[str], call: str, probe: Probe, shown: M
         return "runs" if tool.get("external_web_access") or probe.capability == "data.untrusted" else "absent"
     if call in asked:
         return "asks"
-    said = script.results.get(call, "rejected")
+    output = script.results.get(call, "rejected")
     fails = (
-        ("exited with code 0" not in said and "Exit code: 0" not in said)
+        ("exited with code 0" not in output and "Exit code: 0" not in output)
         if probe.called == "exec_command"
-        else "rejected" in said
+        else "rejected" in output
     )
     return "denied" if fails else "runs"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.clients import generate_content, servant
-from bench.clients.cells import Cell, Outcome, Probe, Said, mildest, together
+from bench.clients.cells import Cell, Claims, Outcome, Probe, mildest, together
 from bench.clients.model import Answer, Asked, Call, serving
 from bench.clients.rpc import talking
 from llmdo.features.gemini.reader import SESSION
@@ -144,7 +144,7 @@ class _Script:
 
     def answer(self, asked: Asked) -> Answer:
         """The calls of an agent that begins, or an end."""
-        words = asked.said.split()
+        words = asked.prompt.split()
         if "PROBE" not in words or not asked.tools:
             return Answer("done")
         agent = words[len(words) - words[::-1].index("PROBE")]
@@ -194,7 +194,7 @@ def observe(folder: Path, home: Path, projects: Sequence[Path]) -> Iterator[Cell
         script = _Script([path.stem for path in files])
         with serving(generate_content, script.answer) as port:
             asked = _run(folder, home, project, port)
-        yield from _cells(project, script, asked, Said(FORMAT, project))
+        yield from _cells(project, script, asked, Claims(FORMAT, project))
 
 
 def _run(folder: Path, home: Path, project: Path, port: int) -> set[str]:
@@ -210,11 +210,11 @@ def _run(folder: Path, home: Path, project: Path, port: int) -> set[str]:
     }
     asked: set[str] = set()
 
-    def heard(said: Mapping[str, Any]) -> object:
-        if said["method"] != "session/request_permission":
+    def heard(message: Mapping[str, Any]) -> object:
+        if message["method"] != "session/request_permission":
             return None
-        asked.add(said["params"]["toolCall"]["toolCallId"].partition("__")[2])
-        yes = next(each["optionId"] for each in said["params"]["options"] if each["kind"] == "allow_once")
+        asked.add(message["params"]["toolCall"]["toolCallId"].partition("__")[2])
+        yes = next(each["optionId"] for each in message["params"]["options"] if each["kind"] == "allow_once")
         return {"outcome": {"outcome": "selected", "optionId": yes}}
 
     with talking([node, str(folder / PROGRAM), "--acp"], environ, project, heard) as talk:
@@ -225,23 +225,23 @@ def _run(folder: Path, home: Path, project: Path, port: int) -> set[str]:
     return asked
 
 
-def _cells(project: Path, script: _Script, asked: set[str], said: Said) -> Iterator[Cell]:
+def _cells(project: Path, script: _Script, asked: set[str], claims: Claims) -> Iterator[Cell]:
     for agent in (each for each in script.agents if each in script.shown):  # others cannot be called
         shown = script.shown[agent]
         for tool in dict.fromkeys(probe.tool for probe in PROBES):
             mine = [probe for probe in PROBES if probe.tool == tool]
             outcome: Outcome = "shown" if any(each.called in shown for each in mine) else "absent"
-            yield Cell(project.name, agent, tool, outcome, mildest(said.of(agent, each) for each in mine))
+            yield Cell(project.name, agent, tool, outcome, mildest(claims.of(agent, each) for each in mine))
     shown = script.shown.get(SESSION, frozenset())
     for probe, others in together(PROBES):
         seen = [
             _outcome(script, asked, f"{SESSION}/{PROBES.index(each)}", each.called in shown)
             for each in others
         ]
-        yield Cell(project.name, SESSION, probe.name, mildest(seen), said.of(SESSION, probe))
+        yield Cell(project.name, SESSION, probe.name, mildest(seen), claims.of(SESSION, probe))
     for other in script.agents:
         outcome = _outcome(script, asked, f"{SESSION}/{other}", "invoke_agent" in shown)
-        yield Cell(project.name, SESSION, "invoke_agent", outcome, said.calls(SESSION, other))
+        yield Cell(project.name, SESSION, "invoke_agent", outcome, claims.calls(SESSION, other))
 
 
 def _outcome(script: _Script, asked: set[str], call: str, is_shown: bool) -> Outcome:

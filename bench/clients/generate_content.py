@@ -22,7 +22,7 @@ def asked(body: Mapping[str, Any]) -> Asked:
         instructions="\n".join(
             part.get("text", "") for part in body.get("systemInstruction", {}).get("parts", ())
         ),
-        said="\n".join(part.get("text", "") for role, part in parts if role == "user"),
+        prompt="\n".join(part.get("text", "") for role, part in parts if role == "user"),
         tools={tool["name"]: tool for tool in declared},
         results={each["id"]: json.dumps(each["response"]) for each in responses},
     )

@@ -36,7 +36,7 @@ class Asked:
     """A request of a client."""
 
     instructions: str
-    said: str
+    prompt: str
     tools: Mapping[str, Mapping[str, Any]]
     """The declarations of the tools that it shows, by their names."""
     results: Mapping[str, str] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from bench.clients import chat, servant
-from bench.clients.cells import Cell, Outcome, Probe, Said, mildest, together
+from bench.clients.cells import Cell, Claims, Outcome, Probe, mildest, together
 from bench.clients.model import Answer, Asked, Call, serving
 
 if TYPE_CHECKING:
@@ -122,9 +122,9 @@ def generate(folder: Path, chance: random.Random) -> None:
     for name, agent in {**agents, _CALLER: caller}.items():
         if name not in inside:
             lines = [f"{key}: {json.dumps(value)}" for key, value in agent.items()]
-            path = folder / ".opencode" / kind / f"{name}.md"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("\n".join(("---", *lines, "---", "Do it.", "")))
+            file = folder / ".opencode" / kind / f"{name}.md"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("\n".join(("---", *lines, "---", "Do it.", "")))
 
 
 class _Script:
@@ -138,7 +138,7 @@ class _Script:
 
     def answer(self, asked: Asked) -> Answer:
         """The calls of an agent that begins, or an end."""
-        words = asked.said.split()
+        words = asked.prompt.split()
         if "PROBE" not in words or not asked.tools:
             return Answer("done")
         agent, caller = words[words.index("PROBE") + 1 :][:2]
@@ -255,11 +255,11 @@ def observe(folder: Path, home: Path, projects: Sequence[Path]) -> Iterator[Cell
     script = _Script()
     with serving(chat, script.answer) as port, _started(folder, home, port) as server:
         for project in projects:
-            said = Said(FORMAT, project)
-            yield from _cells(script, server, project, said)
+            claims = Claims(FORMAT, project)
+            yield from _cells(script, server, project, claims)
 
 
-def _cells(script: _Script, server: _Server, project: Path, said: Said) -> Iterator[Cell]:
+def _cells(script: _Script, server: _Server, project: Path, claims: Claims) -> Iterator[Cell]:
     known = server.ask("GET", "/agent", str(project))
     hidden = ("compaction", "summary", "title")
     modes = {each["name"]: each["mode"] for each in known if each["name"] not in hidden}
@@ -268,7 +268,7 @@ def _cells(script: _Script, server: _Server, project: Path, said: Said) -> Itera
     for agent, mode in modes.items():
         if mode != "subagent":
             server.say(str(project), agent, f"PROBE {agent} person")
-    for agent in sorted(said.agents | modes.keys() - {_CALLER}):
+    for agent in sorted(claims.agents | modes.keys() - {_CALLER}):
         caller = _CALLER if modes.get(agent) == "subagent" else "person"
         key = f"{agent}/{caller}"
         shown = script.shown.get(key, frozenset())
@@ -277,10 +277,10 @@ def _cells(script: _Script, server: _Server, project: Path, said: Said) -> Itera
                 _outcome(script, server, f"{key}/{PROBES.index(each)}", each.called in shown)
                 for each in others
             ]
-            yield Cell(project.name, agent, probe.name, mildest(seen), said.of(agent, probe))
+            yield Cell(project.name, agent, probe.name, mildest(seen), claims.of(agent, probe))
         for other in _some(agent, script.agents):
             outcome = _outcome(script, server, f"{key}/task/{other}", "task" in shown)
-            yield Cell(project.name, agent, f"task {other}", outcome, said.calls(agent, other))
+            yield Cell(project.name, agent, f"task {other}", outcome, claims.calls(agent, other))
 
 
 def _outcome(script: _Script, server: _Server, call: str, is_shown: bool) -> Outcome:

@@ -26,7 +26,7 @@ def asked(body: Mapping[str, Any]) -> Asked:
             tools[tool.get("name", tool["type"])] = tool
     return Asked(
         instructions=body.get("instructions") or "",
-        said="\n".join(text_of(item["content"]) for item in messages if item["role"] == "user"),
+        prompt="\n".join(text_of(item["content"]) for item in messages if item["role"] == "user"),
         tools=tools,
         results={item["call_id"]: text_of(item["output"]) for item in outputs},
     )
@@ -35,7 +35,7 @@ def asked(body: Mapping[str, Any]) -> Asked:
 def stream(answer: Answer, _path: str) -> Iterator[str]:
     """The events of an answer."""
     items = [_call(call) for call in answer.calls]
-    message = {
+    message: dict[str, object] = {
         "type": "message",
         "id": "m",
         "role": "assistant",

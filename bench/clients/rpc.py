@@ -31,19 +31,19 @@ class Talk:
         result = None
         assert self._child.stdout
         for line in self._child.stdout:
-            said = json.loads(line) if line.startswith("{") else {}
-            if "method" in said:
-                answer = self._heard(said)
-                if "id" in said:
-                    self.send({"id": said["id"], "result": answer})
-            elif said.get("id") == method:
-                if "error" in said:
-                    raise RuntimeError(f"{method}: {said['error']}")
-                result = said.get("result")
+            message = json.loads(line) if line.startswith("{") else {}
+            if "method" in message:
+                answer = self._heard(message)
+                if "id" in message:
+                    self.send({"id": message["id"], "result": answer})
+            elif message.get("id") == method:
+                if "error" in message:
+                    raise RuntimeError(f"{method}: {message['error']}")
+                result = message.get("result")
             if until:
-                is_over = (said.get("method"), said.get("params", {}).get("threadId")) == until
+                is_over = (message.get("method"), message.get("params", {}).get("threadId")) == until
             else:
-                is_over = "method" not in said and said.get("id") == method
+                is_over = "method" not in message and message.get("id") == method
             if is_over:
                 return result
         return result

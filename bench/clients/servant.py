@@ -2,6 +2,7 @@
 
 import json
 import sys
+from typing import Any
 
 _SCHEMA = {"type": "object", "properties": {}}
 _HINTS = {
@@ -19,7 +20,7 @@ _TOOLS = [
 ]
 
 
-def _result(asked: dict) -> object:
+def _result(asked: dict[str, Any]) -> object:
     method, params = asked["method"], asked.get("params", {})
     if method == "initialize":
         return {

@@ -21,8 +21,8 @@ def team(folder: Path, form: str, files: dict[str, str]) -> Team:
 
 def decisions(read: Team, agent: str, tool: str) -> list[str]:
     """The decisions about a tool or a server; none if the agent has no such tool."""
-    found = next(each for each in read.agents if each.name == agent)
-    return [grant.decision for grant in found.grants if tool in (grant.tool, grant.toolset)]
+    chosen = next(each for each in read.agents if each.name == agent)
+    return [grant.decision for grant in chosen.grants if tool in (grant.tool, grant.toolset)]
 
 
 def called(read: Team, agent: str) -> set[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
     from llmdo.graph.described import Server
 
-    Said = dict[str, dict[str, PermissionRule] | PermissionRule]
+    Decided = dict[str, dict[str, PermissionRule] | PermissionRule]
 
 _LINES = {line.tool: line for line in TABLE}
 _OLD_NAMES = {"write": "edit", "patch": "edit", "multiedit": "edit", "ls": "list"}
@@ -54,20 +54,20 @@ def rules_of_agent(files: Files, tables: Iterable[Place]) -> Iterator[Permission
     yield from _in_order([each for at in tables for each in (_tools(at), _permission(files, at))])
 
 
-def _in_order(levels: Iterable[Said]) -> Iterator[PermissionRule]:
-    merged: Said = {}
+def _in_order(levels: Iterable[Decided]) -> Iterator[PermissionRule]:
+    merged: Decided = {}
     for level in levels:
-        for name, rules in level.items():
+        for name, decided in level.items():
             below = merged.get(name)
             merged[name] = (
-                {**below, **rules} if isinstance(below, dict) and isinstance(rules, dict) else rules
+                {**below, **decided} if isinstance(below, dict) and isinstance(decided, dict) else decided
             )
-    for rules in merged.values():
-        yield from rules.values() if isinstance(rules, dict) else [rules]
+    for decided in merged.values():
+        yield from decided.values() if isinstance(decided, dict) else [decided]
 
 
-def _tools(at: Place) -> Said:
-    rules: Said = {}
+def _tools(at: Place) -> Decided:
+    rules: Decided = {}
     for name, value in table(at.data, "tools").items():
         if isinstance(value, bool):
             tool, decision = _OLD_NAMES.get(name, name), WORDS["allow" if value else "deny"]
@@ -75,11 +75,11 @@ def _tools(at: Place) -> Said:
     return rules
 
 
-def _permission(files: Files, at: Place) -> Said:
+def _permission(files: Files, at: Place) -> Decided:
     permission = table(at.data).get("permission")
     if isinstance(permission, str):
         return {each.tool: each for each in _rule(files, "*", "*", _within(at, "permission"))}
-    rules: Said = {}
+    rules: Decided = {}
     for name, value in table(permission).items():
         key = _within(at, "permission", name, of_key=True)
         if name in _OLD_NAMES:

@@ -127,7 +127,7 @@ class _OpencodeProject:
             known.update(servers.servers_in(document, "mcp"))
         servers.judge(self.files, known)
         known = {name: (server, at) for name, (server, at) in known.items() if _is_on(at)}
-        enabled = {
+        switched_on = {
             name: each for name, each in self.declared.items() if each.header.get("disable") is not True
         }
         # Without settings a person's session is no part of the project.
@@ -136,9 +136,9 @@ class _OpencodeProject:
             for name, (mode, _) in BUILT_IN.items()
             if name not in self.declared and (self.documents or mode == "subagent")
         ]
-        names = [*enabled, *built_in]
+        names = [*switched_on, *built_in]
         agents = [
-            self._agent(name, declaration, common, known, names) for name, declaration in enabled.items()
+            self._agent(name, declaration, common, known, names) for name, declaration in switched_on.items()
         ]
         at = self._settings() or next(iter(self.declared.values())).place("description")
         agents += [self._agent(name, _Declaration((at,)), common, known, names) for name in built_in]
