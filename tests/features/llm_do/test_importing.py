@@ -14,6 +14,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 import llmdo
 from llmdo import foreign
 from llmdo.features.importing.workspace import MODULE, Imported, import_project, reached
+from llmdo.policy.authority import Capability
 from llmdo.runtime.approvals.approver import ApproveAll
 from llmdo.workspace import project as projects
 from tests.support import commands
@@ -161,7 +162,13 @@ def test_it_runs_after_the_import_as_it_is_and_nothing_of_it_runs_before(shop: P
     lock(target)
     assert run(target, "main") == "an order of 7 + 42 + about llamas"
     assert (target / "imported.txt").exists()
-    assert reached(projects.read(target).analysis) == reached(foreign.read("llm-do", shop).analysis)
+    protected = {Capability("fs.read.protected"): "allowed"}  # which llm-do does not tell from other files
+    reach_there = reached(foreign.read("llm-do", shop).analysis)
+    reach_here = reached(projects.read(target).analysis)
+    assert reach_here == {
+        name: rows | protected if Capability("fs.read") in rows else rows
+        for name, rows in reach_there.items()
+    }
 
 
 def test_headers_and_the_manifest_say_what_the_original_says(shop: Path) -> None:
@@ -245,7 +252,7 @@ def test_a_project_of_worker_files_is_read_with_its_manifest(tmp_path: Path) -> 
     )
     _, target = imported(folder)
     assert manifest_of(target)["entries"]["main"] == {
-        "worker": "main", "input": "Go on.", "may": ["fs.list", "fs.read"],
+        "worker": "main", "input": "Go on.", "may": ["fs.list", "fs.read", "fs.read.protected"],
     }  # fmt: skip
 
 
