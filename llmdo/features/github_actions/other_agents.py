@@ -275,7 +275,7 @@ def copilot_grants(site: Site) -> Iterator[Grant]:
         rule
         for flag, decision in _FLAGS_OF_COPILOT.items()
         for value in _values(words, flag)
-        if (rule := _RULES_OF_COPILOT.rule(value, decision, at))
+        if (rule := _RULES_OF_COPILOT.rule(value, decision, at) or _whole_tool(value, decision, at))
     ]
     rules += [PermissionRule("url", url, "allowed", at) for url in _values(words, "--allow-url")]
     default: Decision = "allowed" if _ALL_OF_COPILOT & set(words) else "blocked"
@@ -296,11 +296,28 @@ def copilot_grants(site: Site) -> Iterator[Grant]:
                 yield from by_command(site, token, ruling.rule.pattern, tool, at)
 
 
+def _whole_tool(value: str, decision: Decision, at: Place) -> PermissionRule | None:
+    """The rule for a value of which the part cannot be told: one that allows is about the whole tool."""
+    return (
+        PermissionRule(value.partition("(")[0].strip(), None, decision, at) if decision == "allowed" else None
+    )
+
+
 def _values(words: tuple[str, ...], flag: str) -> list[str]:
-    """The values of a flag over all its uses, each of which may list several."""
+    """The values of a flag over all its uses, each of which may list several; a comma in brackets is none of these."""
     values = [word.partition("=")[2] for word in words if word.startswith(f"{flag}=")]
     values += [words[number + 1] for number, word in enumerate(words[:-1]) if word == flag]
-    return [part.strip() for value in values for part in re.split(r",(?![^(]*\))", value)]
+    return [part.strip() for value in values for part in _listed(value)]
+
+
+def _listed(value: str) -> Iterator[str]:
+    start = depth = 0
+    for number, character in enumerate(value):
+        depth = max(depth + (character == "(") - (character == ")"), 0)
+        if character == "," and not depth:
+            yield value[start:number]
+            start = number + 1
+    yield value[start:]
 
 
 def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:

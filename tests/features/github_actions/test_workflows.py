@@ -252,6 +252,22 @@ def test_a_host_that_a_rule_names_is_the_only_one(tmp_path: Path, command: str, 
     assert {each for each in raised(agent) if each.startswith("net.")} == connects
 
 
+@pytest.mark.parametrize(
+    ("value", "commands"),
+    [
+        ("shell(python -c print(1,f(2)))", {"proc.exec"}),
+        ("shell(python -c print(1,f(2))),write", {"proc.exec"}),
+        ("shell(git:*", {"proc.exec.unlisted"}),  # nobody closed it
+        ("write,shell", {"proc.exec.unlisted"}),
+    ],
+)
+def test_a_command_with_brackets_that_copilot_may_run_is_one(
+    tmp_path: Path, value: str, commands: set[str]
+) -> None:
+    agent = only_agent(tmp_path, "on: push\n", f"      - run: copilot -p x --allow-tool '{value}'\n")
+    assert {each for each in raised(agent) if each.startswith("proc.")} == commands
+
+
 def test_a_path_that_a_rule_names_is_the_only_one(tmp_path: Path) -> None:
     agent = only_agent(tmp_path, "on: push\n", "      - run: claude -p x --allowedTools 'Edit(docs/**)'\n")
     assert {each for each in raised(agent) if each.startswith("fs.write")} == {"fs.write:docs/**"}
