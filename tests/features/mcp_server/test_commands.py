@@ -71,7 +71,7 @@ def test_answers_are_those_of_the_commands(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "said"),
+    ("name", "arguments", "message"),
     [
         ("run", {}, "there is no command `run`"),
         ("check", {"fix": True}, "`check` takes no `fix`"),
@@ -85,11 +85,11 @@ def test_answers_are_those_of_the_commands(root: Path) -> None:
     ],
 )
 def test_nothing_else_can_be_asked_for(
-    root: Path, name: str, arguments: dict[str, object], said: str
+    root: Path, name: str, arguments: dict[str, object], message: str
 ) -> None:
     reply = call(root, name, **arguments)
     assert reply.is_error
-    assert said in reply.content[0].text
+    assert message in reply.content[0].text
     assert sorted(each.name for each in root.iterdir() if each.name != ".llmdo") == [
         "llmdo.toml",
         "main.worker",
