@@ -25,14 +25,30 @@ _CHOSEN = re.compile(
 )
 """Properties of which one value is given to few; that something has another one, a stranger brings about."""
 _RIGHTS = re.compile(
-    r"author_association|\.fork\b|head\.repo|head_repository|\.permission|workflow_run\.(?:event|pull_requests)\b"
+    r"\.fork\b|head\.repo|head_repository|\.permission|workflow_run\.(?:event|pull_requests)\b"
     r"|pull_request\.merged(?:_at|_by)?\b"
 )
 """Properties that tell members from strangers."""
+_ASSOCIATION = re.compile(r"author_association")
+_WORD = re.compile(
+    r"\b(?:OWNER|MEMBER|COLLABORATOR|CONTRIBUTOR|FIRST_TIME_CONTRIBUTOR|FIRST_TIMER|MANNEQUIN|NONE)\b"
+)
+_MEMBERS = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
+_STRANGERS = frozenset({"CONTRIBUTOR", "FIRST_TIME_CONTRIBUTOR", "FIRST_TIMER", "NONE"})
+_PERSON = re.compile(r"github\.event\.(?P<of>\w+)\.(?:user\.login|author_association)")
+_NOT_OF_EVENT = {
+    "discussion_comment": "discussion",
+    "issue_comment": "issue",
+    "pull_request_review": "pull_request",
+    "pull_request_review_comment": "pull_request",
+}
+"""The thing that an event is about, whose author need not be the one who causes the event."""
 _UNKNOWN = re.compile(r"\b(?:needs|steps|inputs|vars|env|secrets)\.")
 """Values known only at run time; a condition on them may check identity."""
 _ACTION = re.compile(r"github\.event\.action\s*==\s*'(?:labeled|assigned)'")
-_OF_FORKS = re.compile(r"[\w.]*head\.repo\.full_name\s*!=\s*github\.repository|[\w.]*\.fork(?:\s*==\s*true)?")
+_OF_FORKS = re.compile(
+    r"[\w.]*head\.repo\.full_name\s*!=\s*github\.repository|[\w.]*\.fork(?:\s*==\s*true|\s*!=\s*false)?"
+)
 """Conditions that only the forks of strangers fulfil."""
 
 
@@ -89,9 +105,28 @@ def _of_atom(text: str, starters: Starters) -> Starters:
         return starters
     if _RIGHTS.search(text) or _ACTION.search(text):
         return guarded(starters, "those who may write")
-    if _CHOSEN.search(text) and "!=" not in text and not text.startswith("!"):
-        return guarded(starters, "those who may write")
+    is_negated = "!=" in text or text.startswith("!")
+    if _ASSOCIATION.search(text):
+        return _of_person(text, starters, _by_association({*_WORD.findall(text)}, is_negated=is_negated))
+    if _CHOSEN.search(text) and not is_negated:
+        return _of_person(text, starters, "those who may write")
     return guarded(starters, "perhaps anyone") if _UNKNOWN.search(text) else starters
+
+
+def _by_association(named: set[str], *, is_negated: bool) -> Starter:
+    """The people with one of these ties to the repository, or with none of them."""
+    if not named:
+        return "perhaps anyone"
+    left = _STRANGERS - named if is_negated else _STRANGERS & named
+    # Whoever had something merged once is a contributor.
+    return "those who may write" if not left else "perhaps anyone" if left <= {"CONTRIBUTOR"} else "anyone"
+
+
+def _of_person(text: str, starters: Starters, by: Starter) -> Starters:
+    """The events behind a check of a person, who is not always the one that causes the event."""
+    checked = {person["of"] for person in _PERSON.finditer(text)}
+    others = {event for event, of in _NOT_OF_EVENT.items() if checked and checked <= {of}}
+    return {event: each if event in others else fewer(each, by) for event, each in starters.items()}
 
 
 def _split(text: str, operator: str) -> Iterator[str]:
