@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 FORMAT = "opencode"
 PACKAGE = "opencode-ai"
 PROGRAM = "node_modules/opencode-linux-x64/bin/opencode"
-KNOWN: dict[tuple[str, Outcome, Outcome], str] = {}
+_PATHS = "outside of a git repository, as here, opencode's paths begin at the root of the disk"
+KNOWN: dict[tuple[str, Outcome, Outcome], str] = {
+    ("edit fs.write:docs/**", "denied", "runs"): _PATHS,
+    ("read fs.read:docs/**", "denied", "runs"): _PATHS,
+}
 _CALLER = "caller"
 """An agent of each project that may call every other one."""
 _DENIED = ("prevents you from using", "Subagent depth limit reached")
