@@ -22,7 +22,7 @@ model = "python:models.py:main"
 
 [toolsets.keys]
 python = "tools.py:keys"
-capabilities = { "*" = ["x.keys"] }
+capabilities = { "*" = ["x.keys.use"] }
 calls = ["keys.plain"]
 
 [toolsets.shell]
