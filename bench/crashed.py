@@ -35,7 +35,7 @@ capabilities = { effect = ["x.effects.write"], careful = ["x.effects.careful"], 
 
 [toolsets.booking]
 python = "tools.py:booking"
-capabilities = { book = ["x.booking"] }
+capabilities = { book = ["x.booking.book"] }
 
 [toolsets.shell]
 isolation = "off"
@@ -47,7 +47,7 @@ positional = "any"
 [approvals.rules]
 "x.effects.write" = "allowed"
 "x.effects.careful" = "needs_approval"
-"x.booking" = "needs_approval"
+"x.booking.book" = "needs_approval"
 "proc.exec" = "allowed"
 "fs.read" = "allowed"
 "fs.write" = "allowed"
