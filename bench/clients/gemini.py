@@ -24,6 +24,7 @@ PACKAGE = "@google/gemini-cli"
 PROGRAM = "node_modules/@google/gemini-cli/bundle/gemini.js"
 KNOWN: dict[tuple[str, Outcome, Outcome], str] = {
     ("servant", "absent", "asks"): "a server that only an agent names may be a person's own",
+    ("servant mcp.call", "absent", "asks"): "of the tools that are named none may be left by `excludeTools`",
 }
 _DENIED = ("denied by policy", "not found", "not available")
 

@@ -128,6 +128,21 @@ def test_gemini_leaves_no_tool_by_its_older_name(tmp_path: Path) -> None:
     assert decisions(read, "main-session", "grep_search") == []
 
 
+def test_gemini_leaves_a_tool_by_its_name_in_the_code_where_a_rule_allows_it(tmp_path: Path) -> None:
+    settings = '{"tools": {"core": ["glob", "ReadFileTool"], "allowed": ["read_file"]}}'
+    read = team(tmp_path, "gemini", {".gemini/settings.json": settings})
+    assert decisions(read, "main-session", "read_file") == ["allowed"]
+
+
+def test_gemini_asks_about_nothing_that_its_mode_or_trust_lets_go(tmp_path: Path) -> None:
+    settings = (
+        '{"tools": {"confirmationRequired": ["mcp_*", "replace"]}, "general": {"defaultApprovalMode": "auto_edit"},'
+        ' "mcpServers": {"s": {"command": "x", "trust": true}}}'
+    )
+    read = team(tmp_path, "gemini", {".gemini/settings.json": settings})
+    assert decisions(read, "main-session", "replace") == decisions(read, "main-session", "s") == ["allowed"]
+
+
 def test_gemini_heeds_rules_about_one_tool_of_a_server(tmp_path: Path) -> None:
     settings = '{"tools": {"allowed": ["mcp_s_put"]}, "mcpServers": {"s": {"command": "x", "excludeTools": ["cut"]}}}'
     agent = "---\nname: a\ndescription: x\ntools: [mcp_s_cut]\n---\nDo.\n"
@@ -148,6 +163,24 @@ def test_codex_gives_an_agent_the_sandbox_and_approvals_of_the_session(tmp_path:
         == ["allowed"]
     )
     assert [problem.code for problem in read.problems].count("LDO151") == 2
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "raised"), [("danger-full-access", "net.search"), ("workspace-write", "data.untrusted")]
+)
+def test_codex_searches_live_without_a_sandbox(tmp_path: Path, sandbox: str, raised: str) -> None:
+    files = {".codex/config.toml": f'sandbox_mode = "{sandbox}"\nweb_search = "cached"\n'}
+    (session,) = team(tmp_path, "codex", files).agents
+    (search,) = [grant for grant in session.grants if grant.tool == "web_search"]
+    assert raised in map(str, search.capabilities)
+    assert ("net.search" in map(str, search.capabilities)) == (raised == "net.search")
+
+
+def test_codex_gives_an_agent_the_servers_of_the_session(tmp_path: Path) -> None:
+    server = '[mcp_servers.s]\ncommand = "x"\n'
+    agent = f'name = "a"\ndeveloper_instructions = "Do."\n{server}enabled_tools = []\n'
+    read = team(tmp_path, "codex", {".codex/config.toml": server, ".codex/agents/a.toml": agent})
+    assert decisions(read, "a", "s") == ["allowed"]
 
 
 def test_codex_shows_images_whatever_its_settings_say(tmp_path: Path) -> None:

@@ -185,12 +185,20 @@ class CodexTools:
         if mode is not None and mode not in _SEARCHES and at is not None:
             hint = did_you_mean(mode, _SEARCHES)
             self.files.note("LDO151", at, f"Codex does not know the web search `{excerpt(mode)}`", hint)
-        line = _SEARCHES.get(mode or ("live" if sandbox.is_off else "cached"), "web_search, live")
+        # Without a sandbox Codex searches live where its settings, or nothing, say that it searches its cache.
+        is_live = sandbox.is_off and mode in (None, "cached")
+        line = _SEARCHES.get("live" if is_live else mode or "cached", "web_search, live")
         if line:
             yield self._grant(line, "allowed", "web_search" if mode else "Codex, where nothing is said", at)
 
     def _servers(self, approvals: CodexApprovals) -> Iterator[Grant]:
-        for name, server, at in self.layers.tables("mcp_servers"):
+        # An agent has the session's servers; this version starts none of its own file, a later one may.
+        tables = {
+            table[0]: table
+            for layers in (self.layers, self.session)
+            for table in layers.tables("mcp_servers")
+        }
+        for name, server, at in tables.values():
             if server.get("enabled") is False:
                 continue
             shown = excerpt(name, MAX_NAME)

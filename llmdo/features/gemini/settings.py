@@ -140,7 +140,8 @@ class GeminiRules:
         default, default_at = self._default(line)
         # What allows a part of a tool forbids the rest, also where `tools.core` has it.
         core = () if default == "blocked" and default_at else self.core or ()
-        for ruling in RULES.rulings((*self.rules, *core), line.tool, line.raised, default):
+        rules = [rule for rule in self.rules if not self._is_unheeded(rule, line.tool)]
+        for ruling in RULES.rulings((*rules, *core), line.tool, line.raised, default):
             if ruling.decision != "blocked":  # what is taken away is not there at all
                 origin = _origin(ruling.rule.at if ruling.rule else default_at)
                 if self.mode == "auto_edit" and line.tool == SHELL and ruling.decision == "allowed":
@@ -161,6 +162,8 @@ class GeminiRules:
         rest: Decision = "blocked"
         for tool in (f"{prefix}*", *dict.fromkeys(others)):
             rule = RULES.decided(RULES.about(rules, tool))
+            if trust and rule and rule.decision == "needs_approval":
+                rule = None  # what is trusted is not asked about, whatever else asks
             by = rule.at if rule else None
             if self.core is None and (rule is None or rule.decision == "allowed"):
                 by = trust or (self.servers_allowed or {}).get(name) or by
@@ -180,8 +183,18 @@ class GeminiRules:
             yield AgentCall(name=agent, at=at, decision=decision, origin=_origin(rule.at if rule else None))
 
     def _is_left(self, tool: str) -> bool:
-        """Whether `tools.core` leaves a built-in tool, which only its name does, and no pattern."""
-        return self.core is None or any(rule.tool == tool for rule in self.core)
+        """Whether `tools.core` leaves a built-in tool, which only its name does, and no pattern.
+
+        A name of it in the code leaves it as well, where a rule allows it by its name.
+        """
+        if self.core is None or any(rule.tool == tool for rule in self.core):
+            return True
+        is_listed = any(_OLD_NAMES.get(rule.tool) == tool for rule in self.core)
+        return is_listed and any(rule.tool == tool and rule.decision == "allowed" for rule in self.rules)
+
+    def _is_unheeded(self, rule: PermissionRule, tool: str) -> bool:
+        """Whether the mode lets a tool go unasked although a rule asks."""
+        return rule.decision == "needs_approval" and self.mode == "auto_edit" and tool in EDITS_UNASKED
 
     def _default(self, line: Line) -> tuple[Decision, Place | None]:
         """The decision about a tool if no rule is about all of it."""
