@@ -205,9 +205,9 @@ class CodexTools:
             mcp.judge(self.files, {shown: (mcp.server_of(server), at)})
             grant = mcp.grant(shown, mcp.server_of(server), at, "allowed", f"mcp_servers.{shown}")
             for tool, mode in _tools(server):
-                asks: Decision = "blocked" if approvals.name == "never" else "needs_approval"
-                if approvals.name.startswith("answered"):
-                    asks = "allowed"
+                # Where nobody is to be asked, a server's tool that would ask is called all the same.
+                is_free = approvals.name == "never" or approvals.name.startswith("answered")
+                asks: Decision = "allowed" if is_free else "needs_approval"
                 decision = asks if mode == "prompt" else "allowed"
                 yield replace(grant, tool=f"{shown}.{excerpt(tool)}" if tool else shown, decision=decision)
 
