@@ -92,11 +92,13 @@ def test_alike_agents_of_several_files_are_each_told_of_their_own(tmp_path: Path
 def strangers_places(read: Foreign) -> list[str]:
     """The places on ways to calls that are in the file of an agent which is not on the way."""
     agents = named(read.team.agents).items()
+    of_events = {worker: name for name, worker in named_events(dict(agents)).items()}
     files = {agent.path for agent in read.team.agents if "agents/" in agent.path}
     wrong = []
     for entry in read.graph.entries.values():
         for row in read.analysis.of(entry):
-            names = {hop.name for hop in row.path}
+            # What a client runs is called by a worker of its own, which stands for its agent.
+            names = {of_events.get(hop.name, hop.name) for hop in row.path}
             own = {agent.path for name, agent in agents if {name, agent.name} & names}
             places = [(hop.name, hop.use.at.location.path) for hop in row.path if hop.use]
             wrong += [
