@@ -106,7 +106,9 @@ def of_words(lock: str) -> Facts | None:
         writes="--allow-all-paths" in job or "--allow-tool write" in job,
         github='"github": {' in job or "start_cli_proxy" in job,
         outputs=frozenset(name.replace("_", "-") for name in outputs if name not in _ABOUT_THE_RUN),
-        hosts=frozenset(host.removeprefix("*.") for host in hosts) - OF_EVERY_LOCK,
+        # A lock has the registries of packages that its engine is installed from, which its `.md` does not name.
+        hosts=frozenset(host.removeprefix("*.") for host in hosts if not host.startswith("registry."))
+        - OF_EVERY_LOCK,
     )
 
 

@@ -48,7 +48,7 @@ WRITABLE_HOSTS = frozenset(
         "amazonaws.com", "api.telegram.org", "bitbucket.org", "cloudfunctions.net", "core.windows.net", "crates.io",
         "discord.com", "discordapp.com", "docker.io", "dropbox.com", "firebaseio.com", "ghcr.io", "github.com",
         "gitlab.com", "googleapis.com", "herokuapp.com", "huggingface.co", "netlify.app", "ngrok.app", "ngrok.io",
-        "npmjs.org", "nuget.org", "pastebin.com", "pub.dev", "pypi.org", "rubygems.org", "script.google.com",
+        "nuget.org", "pastebin.com", "pub.dev", "rubygems.org", "script.google.com",
         "slack.com", "supabase.co", "trycloudflare.com", "vercel.app", "webhook.site", "workers.dev",
     }
 )  # fmt: skip

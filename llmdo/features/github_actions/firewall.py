@@ -35,12 +35,15 @@ OF_EVERY_LOCK = frozenset(
         "ocsp.digicert.com", "ocsp.geotrust.com", "ocsp.globalsign.com", "ocsp.identrust.com", "ocsp.sectigo.com",
         "ocsp.ssl.com", "ocsp.thawte.com", "ocsp.usertrust.com", "ocsp.verisign.com", "openai.com",
         "packagecloud.io", "packages.cloud.google.com", "packages.microsoft.com", "ppa.launchpad.net",
-        "raw.githubusercontent.com", "registry.npmjs.org", "s.symcb.com", "s.symcd.com", "security.ubuntu.com",
+        "raw.githubusercontent.com", "s.symcb.com", "s.symcd.com", "security.ubuntu.com",
         "statsig.anthropic.com", "telemetry.enterprise.githubcopilot.com", "ts-crl.ws.symantec.com",
         "ts-ocsp.ws.symantec.com", "www.googleapis.com",
     }
 )  # fmt: skip
-"""The hosts of `network: defaults` and of the engines: certificates, package mirrors, the model, GitHub."""
+"""The hosts of `network: defaults` and of the engines: certificates, mirrors of systems, the model, GitHub.
+
+A registry that takes packages of anybody is none of them: it is shown.
+"""
 
 _CALLED = re.compile(r"(?<![\w-])awf(?![\w-])")
 _ALLOWED = re.compile(

@@ -95,7 +95,7 @@ def test_every_job_that_runs_an_agent_is_read_with_its_servers_and_outputs(tmp_p
 
 
 def test_a_shell_behind_the_firewall_sends_to_the_hosts_of_the_lock_alone(tmp_path: Path) -> None:
-    agent = agents(tmp_path, hosts="*.evil.example,registry.npmjs.org")["a.lock/agent"]
+    agent = agents(tmp_path, hosts="*.evil.example,archive.ubuntu.com")["a.lock/agent"]
     assert {each for each in raised(agent) if each.startswith("net.")} == {
         "net.connect:evil.example",
         "net.connect:github.com",
