@@ -21,6 +21,7 @@ from llmdo.workspace.root import LOCK, MAX_LOCK
 
 if TYPE_CHECKING:
     from llmdo.diff import Difference
+    from llmdo.foreign import Foreign
     from llmdo.services.root import Tell
 
 WORKTREE = "worktree"
@@ -192,6 +193,12 @@ def _foreign(origin: tuple[str, str], request: DiffRequest, tell: Tell) -> DiffO
     own, at = extensions_here(), None if request.after == WORKTREE else request.after
     now = foreign.read(name, folder, at, extensions=own)
     then = foreign.read(name, folder, request.before, may_be_empty=True, extensions=own)
+    return foreign_outcome(then, now, request, tell)
+
+
+def foreign_outcome(then: Foreign, now: Foreign, request: DiffRequest, tell: Tell) -> DiffOutcome:
+    """The difference of two readings of a foreign project."""
+    name = now.team.format
     for problem in (each for each in then.team.problems if each not in now.team.problems):
         is_above = any(path.startswith(f"{problem.at.path}/") for path in now.team.files)
         if problem.severity == "error" or is_above:

@@ -222,8 +222,12 @@ def states_flows(graph: Graph) -> bool:
 
 def graph(request: GraphRequest, tell: Tell) -> GraphOutcome:
     """The delegation below the selected entries, and the way to something."""
+    return graph_of(_opened(request.project, request.origin, tell), request, tell)
+
+
+def graph_of(read: Opened, request: GraphRequest, tell: Tell) -> GraphOutcome:
+    """The same of a project that was read."""
     to = request.to
-    read = _opened(request.project, request.origin, tell)
     workers = selected(read, request.select).workers if request.select else None
     entries = tuple(_chosen(read, request))
     ways = tuple(_ways(read.analysis, entries, target_of(read.graph, to))) if to else ()

@@ -51,13 +51,8 @@ def exported(subject: Subject, before: str, after: str) -> Iterator[KeptAnswer]:
 
 
 def _compared(subject: Subject, inquiry: Inquiry, notes: list[str]) -> DiffOutcome:
-    request = service.DiffRequest(
-        before=inquiry.parameters.get("before") or "HEAD",
-        after=inquiry.parameters.get("after") or service.WORKTREE,
-        project=subject.project,
-        origin=subject.origin,
-    )
-    return service.diff(request, notes.append)
+    before = inquiry.parameters.get("before") or "HEAD"
+    return subject.difference(before, inquiry.parameters.get("after") or service.WORKTREE, notes.append)
 
 
 def _difference(outcome: DiffOutcome) -> dict[str, object]:

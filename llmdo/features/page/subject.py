@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.opening import address_of
+from llmdo.services import diff, reach
 from llmdo.services.inbox import Inbox
-from llmdo.services.reach import GraphRequest
 from llmdo.services.root import ORIGIN, PROJECT, root_folder
 from llmdo.services.run_processes import ResumeProcesses
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from llmdo.services.diff import DiffOutcome
+    from llmdo.services.reach import GraphOutcome
+    from llmdo.services.root import Tell
     from llmdo.services.run_processes import LiveRun
 
 
@@ -88,6 +91,20 @@ class Subject:
         """
         return address_of(self.with_runs, os.environ) or None
 
-    def asking(self, entry: str | None = None) -> GraphRequest:
-        """The request about one entry, or about all."""
-        return GraphRequest(entry=entry, project=self.project, origin=self.origin)
+    def graph(self, tell: Tell, entry: str | None = None, select: tuple[str, ...] = ()) -> GraphOutcome:
+        """The graph below one entry, or below all.
+
+        Raises:
+            LlmdoError: The project cannot be read, or has no such entry.
+        """
+        request = reach.GraphRequest(entry=entry, select=select, project=self.project, origin=self.origin)
+        return reach.graph(request, tell)
+
+    def difference(self, before: str, after: str, tell: Tell) -> DiffOutcome:
+        """The difference between two revisions.
+
+        Raises:
+            LlmdoError: One of them cannot be read.
+        """
+        request = diff.DiffRequest(before=before, after=after, project=self.project, origin=self.origin)
+        return diff.diff(request, tell)

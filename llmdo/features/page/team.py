@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.values import replace
 from llmdo.features.page.endpoints import Endpoint, Inquiry, KeptAnswer
 from llmdo.reach import depth_of
 from llmdo.reach.flows import after_strangers
@@ -33,7 +32,7 @@ def project(subject: Subject, inquiry: Inquiry) -> object:
     """The name of the project, its entries and its workers, for search and for the first view."""
     del inquiry
     notes: list[str] = []
-    outcome = service.graph(subject.asking(), notes.append)
+    outcome = subject.graph(notes.append)
     graph = outcome.analysis.graph
     return {
         "version": __version__,
@@ -101,21 +100,21 @@ def _line(analysis: Analysis, entry: Entry) -> object:
 def reach(subject: Subject, inquiry: Inquiry) -> object:
     """The reach of the requested entry."""
     notes: list[str] = []
-    outcome = service.graph(subject.asking(inquiry.text("entry")), notes.append)
+    outcome = subject.graph(notes.append, inquiry.text("entry"))
     return {"notes": notes, **_entry(outcome.analysis, outcome.entries[0])}
 
 
 def select(subject: Subject, inquiry: Inquiry) -> object:
     """The workers that a selector means, as on the command line."""
-    request = replace(subject.asking(inquiry.text("entry")), select=(inquiry.text("select"),))
-    return {"workers": service.graph(request, lambda _: None).workers or frozenset()}
+    outcome = subject.graph(lambda _: None, inquiry.text("entry"), (inquiry.text("select"),))
+    return {"workers": outcome.workers or frozenset()}
 
 
 def exported(subject: Subject) -> Iterator[KeptAnswer]:
     """The whole project and the reach of every entry, for a file."""
     yield KeptAnswer(path=WHOLE, data=project(subject, Inquiry()))
     notes: list[str] = []
-    outcome = service.graph(subject.asking(), notes.append)
+    outcome = subject.graph(notes.append)
     for entry in outcome.entries:
         data = {"notes": notes, **_entry(outcome.analysis, entry)}
         yield KeptAnswer(path=ONE, parameters={"entry": entry.name}, data=data)
