@@ -43,7 +43,11 @@ def check(origin: tuple[str, str]) -> ForeignOutcome:
         LlmdoError: There is no such project, or no such format.
     """
     name, folder = origin
-    read = foreign.read(name, Path(folder), extensions=extensions_here())
+    return check_of(foreign.read(name, Path(folder), extensions=extensions_here()))
+
+
+def check_of(read: Foreign) -> ForeignOutcome:
+    """The same of a project that was read."""
     return ForeignOutcome(
         findings=findings.check(read),
         files=read.team.files,
@@ -127,11 +131,16 @@ def scan(request: ScanRequest) -> ScanOutcome:
             )
             raise LlmdoError(f"`{name}` is neither a severity nor a code", hint=hint)
     project = foreign.read(AUTO, Path(request.folder), extensions=extensions_here())
+    return scan_of(project, request.fail_on)
+
+
+def scan_of(project: Foreign, fail_on: tuple[str, ...] = ()) -> ScanOutcome:
+    """The scan of a project that was read."""
     every = findings.check(project)
     return ScanOutcome(
         project=project,
         summary=summary_of(project, every),
-        failing=tuple(each for each in every if _fails(each, request.fail_on)),
+        failing=tuple(each for each in every if _fails(each, fail_on)),
     )
 
 

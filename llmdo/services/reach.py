@@ -164,7 +164,11 @@ class GraphOutcome:
 
 def reach(request: ReachRequest, tell: Tell) -> ReachOutcome:
     """The reach of each of the entries through delegation."""
-    read = _opened(request.project, request.origin, tell)
+    return reach_of(_opened(request.project, request.origin, tell), request)
+
+
+def reach_of(read: Opened, request: ReachRequest) -> ReachOutcome:
+    """The same of a project that was read."""
     has_flows = states_flows(read.graph)
     entries = tuple(
         EntryReach(

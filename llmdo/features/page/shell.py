@@ -52,10 +52,13 @@ class PageDocument:
 
 
 @cache
-def script(without: frozenset[str] = frozenset()) -> str:
-    """All modules that the first one needs, those before it first, as one script; those in `without` export nothing."""
+def script(without: frozenset[str] = frozenset(), own: Path | None = None) -> str:
+    """All modules that the first one needs, those before it first, as one script; those in `without` export nothing.
+
+    Modules in the folder `own` stand in for those of the same names.
+    """
     parts = {name: f"modules[{json.dumps(name)}] = {{}};\n" for name in sorted(without)}
-    _add(FIRST, parts, ())
+    _add(FIRST, parts, (), own)
     return '"use strict";\nconst modules = {};\n' + "".join(parts.values())
 
 
@@ -68,9 +71,11 @@ def unshown(answers: Iterable[KeptAnswer]) -> frozenset[str]:
 
 
 @cache
-def styles() -> str:
-    """All style sheets, in the order of their names."""
-    return "".join(path.read_text(encoding="utf-8") for path in sorted(STATIC.glob("styles/*.css")))
+def styles(own: Path | None = None) -> str:
+    """All style sheets, in the order of their names; those of the folder `own` last."""
+    folders = (STATIC, own) if own else (STATIC,)
+    paths = (path for folder in folders for path in sorted(folder.glob("styles/*.css")))
+    return "".join(path.read_text(encoding="utf-8") for path in paths)
 
 
 @cache
@@ -85,8 +90,10 @@ def view_scripts() -> Mapping[str, Path]:
     return scripts
 
 
-def _text(name: str) -> str:
-    """The text of a module; names are paths below `static`."""
+def _text(name: str, own: Path | None = None) -> str:
+    """The text of a module; names are paths below `static`, or below `own`."""
+    if own and (path := own / name).is_file():
+        return path.read_text(encoding="utf-8")
     if name != OTHERS:
         return view_scripts().get(name, STATIC / name).read_text(encoding="utf-8")
     imports = [
@@ -101,15 +108,15 @@ def _target(name: str, stated: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(name), stated))
 
 
-def _add(name: str, parts: dict[str, str], above: tuple[str, ...]) -> None:
+def _add(name: str, parts: dict[str, str], above: tuple[str, ...], own: Path | None) -> None:
     """Adds a module to `parts`, after those that it imports."""
     if name in above:
         raise ValueError(f"modules import each other in a circle: {' > '.join((*above, name))}")
     if name in parts:
         return
-    text = _SOURCE_MAP.sub("", _text(name))
+    text = _SOURCE_MAP.sub("", _text(name, own))
     for _, target in _IMPORT.findall(text):
-        _add(_target(name, target), parts, (*above, name))
+        _add(_target(name, target), parts, (*above, name), own)
     parts[name] = _wrapped(name, text)
 
 
@@ -147,21 +154,37 @@ def _renamed(item: str, by: str) -> str:
 
 def document(answers: Collection[KeptAnswer] | None = None, first: str = "#/") -> PageDocument:
     """The document; with `answers`, it asks no server, and shows the view at `first`."""
-    code, style = script(frozenset() if answers is None else unshown(answers)), styles()
+    code = script(frozenset() if answers is None else unshown(answers))
+    connect = "'self'" if answers is None else "'none'"
+    kept = []
+    if answers is not None:
+        data = [
+            {"path": each.path, "parameters": dict(each.parameters), "data": answered(each.data)}
+            for each in answers
+        ]
+        kept = [f'<script type="application/gzip" id="kept">{_packed(data)}</script>']
+    sources = {"script-src": "", "connect-src": connect, "img-src": "data:", "trusted-types": "'none'"}
+    return composed(code, styles(), sources, first, kept)
+
+
+def composed(
+    code: str, style: str, sources: Mapping[str, str], first: str, data: Iterable[str]
+) -> PageDocument:
+    """The document of a script, a style sheet and elements with data.
+
+    `sources` are parts of its policy; its script and its style are added by their hashes.
+    """
     if "</script" in code.lower() or "<!--" in code or "</style" in style.lower():
         raise ValueError("a module holds what ends a script")
-    connect = "'self'" if answers is None else "'none'"
+    allowed = {**sources, "script-src": f"{_hash(code)} {sources['script-src']}".strip()}
     policy = "; ".join(
         (
             "default-src 'none'",
-            f"script-src {_hash(code)}",
             f"style-src {_hash(style)}",
-            f"connect-src {connect}",
-            "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
             "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
+            *(f"{name} {allowed[name]}" for name in sorted(allowed)),
         )
     )
     lines = [
@@ -177,14 +200,9 @@ def document(answers: Collection[KeptAnswer] | None = None, first: str = "#/") -
         f"<style>{style}</style>",
         f'<body data-first="{html.escape(first)}">',
         '<noscript>This page needs JavaScript. It asks nobody but this machine.</noscript><div id="app"></div>',
+        *data,
+        f"<script>{code}</script>",
     ]
-    if answers is not None:
-        data = [
-            {"path": each.path, "parameters": dict(each.parameters), "data": answered(each.data)}
-            for each in answers
-        ]
-        lines.append(f'<script type="application/gzip" id="kept">{_packed(data)}</script>')
-    lines.append(f"<script>{code}</script>")
     return PageDocument("\n".join(lines) + "\n", f"{policy}; frame-ancestors 'none'")
 
 

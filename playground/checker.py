@@ -1,0 +1,73 @@
+"""The checker: the part of llmdo that runs in a browser, with the two libraries that it imports, as one archive.
+
+Nothing of it runs agents, starts programs or opens connections; `tests/playground` holds that by its imports.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import llmdo
+
+PACKAGE = Path(llmdo.__file__).parent
+
+PACKAGES = ("base", "extensions", "syntax", "policy", "graph", "formats", "reach", "workspace", "diff", "foreign", "checks")
+"""Packages of llmdo that are in it as a whole."""
+
+MODULES = (
+    "__init__", "version",
+    "toolsets/__init__", "toolsets/confinement", "toolsets/folders", "toolsets/paths", "toolsets/problems",
+    "services/__init__", "services/check", "services/diff", "services/foreign", "services/invalid", "services/lock",
+    "services/locking", "services/past_sources", "services/reach", "services/relocking", "services/root",
+    "services/soundness",
+    "features/__init__", "features/page/__init__", "features/page/changes", "features/page/endpoints",
+    "features/page/shapes", "features/page/team",
+)  # fmt: skip
+"""Modules of the other packages; `render` and the features with formats come whole as well."""
+
+LIBRARIES = ("yaml", "pathspec")
+"""The libraries, of which only their Python is in it."""
+
+DATE = (1980, 1, 1, 0, 0, 0)  # the first that archives know: the same bytes for everyone
+
+
+def files() -> dict[str, bytes]:
+    """The files of the archive, by their paths."""
+    chosen = [path for name in (*PACKAGES, "render", *_formats()) for path in sorted((PACKAGE / name).rglob("*.py"))]
+    chosen += [PACKAGE / f"{name}.py" for name in MODULES]
+    found = {f"llmdo/{path.relative_to(PACKAGE).as_posix()}": path.read_bytes() for path in chosen}
+    found["playground/__init__.py"] = b""
+    found["playground/answers.py"] = Path(__file__).with_name("answers.py").read_bytes()
+    for name in LIBRARIES:
+        folder = _folder_of(name)
+        found |= {
+            f"{name}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in sorted(folder.rglob("*.py"))
+        }
+    return found
+
+
+def _formats() -> list[str]:
+    """The folders of features with formats of other tools."""
+    from llmdo.extensions.registry import features
+
+    packages = {form.package for each in features() for form in each.formats.values()}
+    return sorted(package.removeprefix("llmdo.").replace(".", "/") for package in packages)
+
+
+def _folder_of(library: str) -> Path:
+    spec = find_spec(library)
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError(library)
+    return Path(spec.origin).parent
+
+
+def archive() -> bytes:
+    """The archive, the same bytes for the same files."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, data in sorted(files().items()):
+            archive.writestr(zipfile.ZipInfo(path, DATE), data, zipfile.ZIP_DEFLATED)
+    return content.getvalue()

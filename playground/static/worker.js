@@ -1,0 +1,103 @@
+// The worker: Python with llmdo, and the files of a project in memory. It runs nothing of them.
+//
+// A file is at first a name with a size. Reading one whose content is not there yet yields nothing and is noted, so
+// that the page can bring the contents that llmdo reads, and no others.
+
+const LARGEST = 1024 * 1024; // bytes that llmdo reads of a file: of a larger one only its size matters
+
+let python;
+let answered;
+let wanted = new Set();
+
+/** A file without its content. */
+function awaited(folder, path, size) {
+  const { FS } = python;
+  FS.writeFile(`${folder}/${path}`, "");
+  const { node } = FS.lookupPath(`${folder}/${path}`);
+  node.usedBytes = size;
+  const operations = node.stream_ops;
+  node.stream_ops = {
+    ...operations,
+    read(stream, buffer, offset, length, position) {
+      if (size <= LARGEST) {
+        wanted.add(path);
+        return 0;
+      }
+      const many = Math.max(0, Math.min(length, size - position));
+      buffer.fill(0, offset, offset + many);
+      return many;
+    },
+  };
+}
+
+const ACTIONS = {
+  async start({ base }) {
+    const { loadPyodide } = await import(`${base}pyodide/pyodide.mjs`);
+    const archive = fetch(`${base}checker.zip`).then((response) => response.arrayBuffer());
+    python = await loadPyodide({ indexURL: `${base}pyodide/`, env: { HOME: "/home", LLMDO_NO_CACHE: "1" } });
+    python.unpackArchive(await archive, "zip", { extractDir: "/checker" });
+    python.runPython("import sys; sys.path.insert(0, '/checker'); from playground import answers; subject = answers.Subject()");
+    answered = python.runPython("lambda question: answers.answer(subject, question)");
+  },
+
+  /** The files of a folder, in place of those before: of each its path, size and mode, and its bytes if they are there. */
+  place({ folder, files }) {
+    const { FS } = python;
+    python.runPython(`import os, shutil; os.chdir("/"); shutil.rmtree("${folder}", ignore_errors=True); os.mkdir("${folder}"); subject.forget()`);
+    const folders = new Set();
+    const made = (path) => {
+      if (!path || folders.has(path)) return;
+      folders.add(path);
+      FS.mkdirTree(`${folder}/${path}`);
+    };
+    let skipped = 0;
+    for (const { path, size, mode, content } of files) {
+      try {
+        made(mode === "160000" ? path : path.slice(0, Math.max(0, path.lastIndexOf("/"))));
+        if (mode === "160000") continue;
+        if (mode === "120000") FS.symlink("elsewhere", `${folder}/${path}`);
+        else if (content) FS.writeFile(`${folder}/${path}`, content);
+        else awaited(folder, path, size);
+      } catch {
+        skipped += 1; // a name that no file can have, or one that is a file and a folder
+      }
+    }
+    return { skipped };
+  },
+
+  /** Takes an archive apart into a folder. */
+  unpack({ folder, archive }) {
+    python.FS.writeFile("/archive.zip", archive);
+    return JSON.parse(python.runPython(`from playground import unpacking; subject.forget(); unpacking.unpack("/archive.zip", "${folder}")`));
+  },
+
+  /** Contents of files that were wanted; null for one that could not be had. */
+  fill({ folder, contents }) {
+    const { FS } = python;
+    for (const [path, content] of contents) {
+      FS.unlink(`${folder}/${path}`);
+      if (content) FS.writeFile(`${folder}/${path}`, content);
+    }
+    python.runPython("subject.forget()");
+  },
+
+  /** Reads a folder, and says which contents were wanted for it. */
+  read({ folder }) {
+    wanted = new Set();
+    const problem = python.runPython(`answers.tried(subject, "${folder}")`);
+    return { wanted: [...wanted], problem: problem ?? null };
+  },
+
+  ask({ path, parameters }) {
+    return JSON.parse(answered(JSON.stringify({ path, parameters })));
+  },
+};
+
+addEventListener("message", async ({ data }) => {
+  const { number, action, ...more } = data;
+  try {
+    postMessage({ number, answer: await ACTIONS[action](more) });
+  } catch (error) {
+    postMessage({ number, error: String(error?.message ?? error).trim().split("\n").at(-1) });
+  }
+});
