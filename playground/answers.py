@@ -80,17 +80,19 @@ class Subject:
         Raises:
             LlmdoError: It is a workspace.
         """
-        return _foreign(self.read())
-
-    @property
-    def opened(self) -> Opened:
-        """The project, for questions about reach."""
         read = self.read()
+        if isinstance(read, check.CheckOutcome):
+            raise LlmdoError("this is a workspace of llmdo", hint="`check` and `reach` say what it lets agents do")
+        return read
+
+    def opened(self, folder: Path | None = None) -> Opened:
+        """The project in a folder, for questions about reach."""
+        read = self.read(folder)
         return soundness.shown_as_unknown(read.read) if isinstance(read, check.CheckOutcome) else read
 
     def graph(self, tell: Tell, entry: str | None = None, select: tuple[str, ...] = ()) -> reach.GraphOutcome:
         """The graph below one entry, or below all."""
-        outcome = reach.graph_of(self.opened, reach.GraphRequest(entry=entry, select=select), tell)
+        outcome = reach.graph_of(self.opened(), reach.GraphRequest(entry=entry, select=select), tell)
         if not self.is_strict:
             return outcome
         return replace(outcome, analysis=Analysis(replace(outcome.analysis.graph, flows=STRICT)))
@@ -99,14 +101,10 @@ class Subject:
         """The difference between the two folders."""
         if not self.before.is_dir():
             raise LlmdoError("there is nothing to compare with", hint="open `?repo=owner/name&diff=base...head`")
-        then, now = (_foreign(self.read(folder)) for folder in (self.before, self.after))
-        return diff.foreign_outcome(then, now, diff.DiffRequest(before=before, after=after), tell)
-
-
-def _foreign(read: Foreign | CheckOutcome) -> Foreign:
-    if isinstance(read, check.CheckOutcome):
-        raise LlmdoError("this is a workspace of llmdo", hint="`check` and `reach` say what it lets agents do")
-    return read
+        then, now = (self.opened(folder) for folder in (self.before, self.after))
+        if isinstance(then, foreign.Foreign) and isinstance(now, foreign.Foreign):
+            return diff.foreign_outcome(then, now, diff.DiffRequest(before=before, after=after), tell)
+        return diff.outcome_of(then.graph, now.graph, diff.Sides(before=before, after=after))
 
 
 def _scan(subject: Subject) -> str:
@@ -122,7 +120,7 @@ def _check(subject: Subject) -> str:
 
 
 def _reach(subject: Subject) -> str:
-    return reached.rendered(reach.reach_of(subject.opened, reach.ReachRequest()), "json")
+    return reached.rendered(reach.reach_of(subject.opened(), reach.ReachRequest()), "json")
 
 
 _PRINTED: dict[str, Callable[[Subject], str]] = {"scan": _scan, "check": _check, "reach": _reach}

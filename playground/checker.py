@@ -9,8 +9,13 @@ import io
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import llmdo
+from llmdo.base import resources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PACKAGE = Path(llmdo.__file__).parent
 
@@ -28,8 +33,12 @@ MODULES = (
 )  # fmt: skip
 """Modules of the other packages; `render` and the features with formats come whole as well."""
 
-LIBRARIES = ("yaml", "pathspec")
-"""The libraries, of which only their Python is in it."""
+LIBRARIES = ("yaml", "pathspec", "jsonschema", "referencing", "jsonschema_specifications", "attr", "attrs")
+"""The libraries, of which only Python and data are in it; those from `jsonschema` on tell the faults of a manifest."""
+
+OWN = ("answers", "unpacking")
+STAND_INS = ("rpds",)
+"""Modules of the playground in the place of libraries that are no Python."""
 
 DATE = (1980, 1, 1, 0, 0, 0)  # the first that archives know: the same bytes for everyone
 
@@ -39,14 +48,24 @@ def files() -> dict[str, bytes]:
     chosen = [path for name in (*PACKAGES, "render", *_formats()) for path in sorted((PACKAGE / name).rglob("*.py"))]
     chosen += [PACKAGE / f"{name}.py" for name in MODULES]
     found = {f"llmdo/{path.relative_to(PACKAGE).as_posix()}": path.read_bytes() for path in chosen}
+    schemas = resources.folder("schemas").glob("*.json")
+    found |= {f"llmdo/data/schemas/{path.name}": path.read_bytes() for path in sorted(schemas)}
+    here = Path(__file__).parent
     found["playground/__init__.py"] = b""
-    found["playground/answers.py"] = Path(__file__).with_name("answers.py").read_bytes()
+    found |= {f"playground/{name}.py": (here / f"{name}.py").read_bytes() for name in OWN}
+    found |= {f"{name}.py": (here / f"{name}.py").read_bytes() for name in STAND_INS}
     for name in LIBRARIES:
-        folder = _folder_of(name)
-        found |= {
-            f"{name}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in sorted(folder.rglob("*.py"))
-        }
+        found |= {f"{name}/{path}": data for path, data in _library(_folder_of(name))}
     return found
+
+
+def _library(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """The Python and the data of a library, without its tests and what was compiled for a machine."""
+    for path in sorted(folder.rglob("*")):
+        within = path.relative_to(folder)
+        is_left_out = path.suffix in (".so", ".pyc", ".pyd", ".pyi") or not {"tests", "benchmarks"}.isdisjoint(within.parts)
+        if path.is_file() and not is_left_out:
+            yield within.as_posix(), path.read_bytes()
 
 
 def _formats() -> list[str]:

@@ -16,6 +16,9 @@ DATE = (1980, 1, 1, 0, 0, 0)
 with zipfile.ZipFile("/from.zip") as archive, zipfile.ZipFile("/to.zip", "w", zipfile.ZIP_DEFLATED) as compiled:
     for name in archive.namelist():
         source = archive.read(name)
+        if not name.endswith(".py"):
+            compiled.writestr(zipfile.ZipInfo(name, DATE), source, zipfile.ZIP_DEFLATED)
+            continue
         code = compile(source, f"/checker/{name}", "exec", dont_inherit=True)
         content = _code_to_hash_pyc(code, importlib.util.source_hash(source), False)
         folder, _, file = name.rpartition("/")

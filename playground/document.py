@@ -35,7 +35,7 @@ def document(examples: Mapping[str, object], hosts: Hosts) -> str:
     sources = {
         "script-src": "'self' 'wasm-unsafe-eval'",
         "worker-src": "'self' blob:",
-        "connect-src": f"'self' {_origin(hosts.api)} {_origin(hosts.raw)}",
+        "connect-src": f"'self' {_origin(hosts.api)} {_origin(hosts.raw)}".strip(),
         "img-src": "data:",
         "manifest-src": "'self'",
         "trusted-types": "own",
@@ -49,6 +49,8 @@ def document(examples: Mapping[str, object], hosts: Hosts) -> str:
 
 
 def _origin(address: str) -> str:
+    if address.startswith("."):
+        return ""  # at the server of the document itself
     scheme, _, rest = address.partition("://")
     return f"{scheme}://{rest.partition('/')[0]}"
 

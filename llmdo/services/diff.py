@@ -101,13 +101,14 @@ def diff(request: DiffRequest, tell: Tell) -> DiffOutcome:
     elif request.locks:
         before, after = map(_file, request.locks)
         sides = Sides(before=request.locks[0], after=request.locks[1])
-        outcome = _outcome(before, after, sides)
+        outcome = outcome_of(before, after, sides)
     else:
         outcome = _revisions(request, tell)
     return replace(outcome, difference=replace(outcome.difference, is_lock_checked=request.lock_checked))
 
 
-def _outcome(before: Graph, after: Graph, sides: Sides) -> DiffOutcome:
+def outcome_of(before: Graph, after: Graph, sides: Sides) -> DiffOutcome:
+    """The difference of two graphs."""
     return DiffOutcome(difference=difference_of(before, after), sides=sides, before=before, after=after)
 
 
@@ -135,7 +136,7 @@ def _revisions(request: DiffRequest, tell: Tell) -> DiffOutcome:
         tell(f"no baseline: there is no `{LOCK}` at `{request.before}`, so everything is new")
     sides = Sides(before=request.before, after=request.after, has_baseline=before is not None)
     old = before.graph if before else Graph(settings=after.graph.settings)
-    outcome = _outcome(old, after.graph, sides)
+    outcome = outcome_of(old, after.graph, sides)
     return replace(outcome, difference=replace(outcome.difference, unread=after.unread))
 
 
@@ -217,5 +218,5 @@ def foreign_outcome(then: Foreign, now: Foreign, request: DiffRequest, tell: Tel
         places = "1 place" if unread == 1 else f"{unread} places"
         tell(f"warning: {places} could not be read, so what {name} lets agents do is not known")
     before = then.graph if has_baseline else Graph(settings=now.graph.settings)
-    outcome = _outcome(before, now.graph, sides)
+    outcome = outcome_of(before, now.graph, sides)
     return replace(outcome, difference=replace(outcome.difference, unread=unread))
