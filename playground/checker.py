@@ -28,10 +28,14 @@ MODULES = (
     "services/__init__", "services/check", "services/diff", "services/foreign", "services/invalid", "services/lock",
     "services/locking", "services/past_sources", "services/reach", "services/relocking", "services/root",
     "services/soundness",
+    *(f"render/{name}" for name in (
+        "__init__", "amounts", "diff", "excerpt", "facts", "findings", "flows", "foreign", "formats", "graph",
+        "markdown", "page", "reach", "reached", "report", "scan",
+    )),
     "features/__init__", "features/page/__init__", "features/page/changes", "features/page/endpoints",
     "features/page/shapes", "features/page/team",
 )  # fmt: skip
-"""Modules of the other packages; `render` and the features with formats come whole as well."""
+"""Modules of the other packages; the features with formats come whole as well."""
 
 LIBRARIES = ("yaml", "pathspec", "jsonschema", "referencing", "jsonschema_specifications", "attr", "attrs")
 """The libraries, of which only Python and data are in it; those from `jsonschema` on tell the faults of a manifest."""
@@ -45,7 +49,7 @@ DATE = (1980, 1, 1, 0, 0, 0)  # the first that archives know: the same bytes for
 
 def files() -> dict[str, bytes]:
     """The files of the archive, by their paths."""
-    chosen = [path for name in (*PACKAGES, "render", *_formats()) for path in sorted((PACKAGE / name).rglob("*.py"))]
+    chosen = [path for name in (*PACKAGES, *_formats()) for path in sorted((PACKAGE / name).rglob("*.py"))]
     chosen += [PACKAGE / f"{name}.py" for name in MODULES]
     found = {f"llmdo/{path.relative_to(PACKAGE).as_posix()}": path.read_bytes() for path in chosen}
     schemas = resources.folder("schemas").glob("*.json")

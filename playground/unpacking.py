@@ -19,7 +19,7 @@ MOST_BYTES = 64 * 1024 * 1024  # of all contents
 SHOWN = 3  # names in a sentence
 
 
-def unpack(archive: str, folder: str) -> str:
+def unpack(archive: str, folder: str, most: int = MOST_FILES) -> str:
     """Replaces the folder by the content of the archive: `problem`, if it is none, and `sentences` of what is left out.
 
     The one folder at the top of archives of GitHub is left away. Files larger than llmdo reads are there with one byte
@@ -31,7 +31,7 @@ def unpack(archive: str, folder: str) -> str:
     left_out: list[str] = []
     try:
         with zipfile.ZipFile(archive) as opened:
-            for member, path in _placed(opened.infolist(), left_out):
+            for member, path in _placed(opened.infolist(), most, left_out):
                 _write(opened, member, target / path, left_out)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         return json.dumps({"problem": f"this is no ZIP that can be read: {error}", "sentences": []})
@@ -42,7 +42,7 @@ def unpack(archive: str, folder: str) -> str:
 
 
 def _placed(
-    members: Sequence[zipfile.ZipInfo], left_out: list[str]
+    members: Sequence[zipfile.ZipInfo], most: int, left_out: list[str]
 ) -> list[tuple[zipfile.ZipInfo, PurePosixPath]]:
     """The files, with their paths below the folder that all of them share."""
     paths = [(member, PurePosixPath(member.filename)) for member in members if not member.is_dir()]
@@ -52,7 +52,7 @@ def _placed(
     size = 0
     for member, path in paths:
         size += min(member.file_size, MAX_FILE + 1)
-        if _is_strange(member, path) or len(placed) >= MOST_FILES or size > MOST_BYTES:
+        if _is_strange(member, path) or len(placed) >= most or size > MOST_BYTES:
             left_out.append(member.filename)
             continue
         placed.append((member, path.relative_to(shared) if shared else path))

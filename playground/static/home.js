@@ -28,6 +28,8 @@ function exampleOf(name) {
   return ofTexts(title, Object.entries(files), `?example=${encodeURIComponent(name)}`);
 }
 
+progress();
+keepOffline();
 const first = asked();
 if (first) session.open(first);
 else session.ready().catch(() => {}); // it takes longest, so it begins before anybody has chosen
@@ -168,9 +170,6 @@ function progress() {
   });
   document.body.append(box);
 }
-
-progress();
-keepOffline();
 
 export const home = {
   name: "home",

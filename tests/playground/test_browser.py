@@ -37,6 +37,15 @@ def opened(page: Page, address: str) -> None:
     page.wait_for_selector(".findings, .failing", timeout=PATIENCE)
 
 
+def until(page: Page, expression: str) -> None:
+    """Waits until an expression is true, without the `eval` that the policy forbids."""
+    for _ in range(PATIENCE // 100):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(100)
+    pytest.fail(f"never true: {expression}")
+
+
 def shown(page: Page, address: str, repository: str) -> str:
     opened(page, f"{address}?repo={repository}")
     return page.locator("main").inner_text()
@@ -104,7 +113,7 @@ def test_a_pull_request_shows_what_it_lets_agents_do(page: Page, address: str, r
 
 def test_it_works_without_a_network_after_the_first_time(page: Page, address: str, built: Path) -> None:
     page.goto(address)
-    page.wait_for_function("navigator.serviceWorker.controller !== null", timeout=PATIENCE)
+    until(page, "navigator.serviceWorker.controller !== null")
     page.context.set_offline(True)
     page.goto(f"{address}?example=agents")
     page.wait_for_selector(".findings", timeout=PATIENCE)
@@ -116,7 +125,7 @@ def test_texts_can_be_edited_and_are_compared_with_what_they_were(page: Page, ad
     area = page.locator("textarea")
     area.wait_for(timeout=PATIENCE)
     area.fill(area.input_value().replace("tools: Read, Grep, Task", "tools: Read, Bash"))
-    page.wait_for_function("modules['session.js'].session.edited.size === 1")
+    until(page, "modules['session.js'].session.edited.size === 1")
     page.get_by_role("link", name="Changes").or_(page.locator("nav a", has_text="Changes")).first.click()
     expect(page.locator("main")).to_contain_text("proc.exec", timeout=PATIENCE)
 
