@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # What all is developed and tested with; .ci/lowest.txt has the least that we admit.
 VERSIONS ?= .ci/newest.txt
 
-.PHONY: demo install install-dev versions lint compiled test test-lowest test-long test-all test-thorough test-fleet bench bench-fleet mutants agentdojo delegationbench clients schemas pictures site dist clean
+.PHONY: demo install install-dev versions lint compiled test test-lowest test-long test-all test-thorough test-fleet bench bench-fleet mutants agentdojo delegationbench clients schemas pictures site playground dist clean
 
 demo: install
 	cd examples/pitchdeck && LLMDO_TRUST=1 ../../$(BIN)/llmdo run pitchdeck
@@ -129,6 +129,10 @@ pictures: install-dev
 
 site: install-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+
+# The playground beside the docs, for a server of files; takes Debian's package npm, which brings Pyodide.
+playground: install-dev
+	$(BIN)/python -m playground build/site/playground
 
 # The same bytes for everyone: by the same tools, with the date that hatchling gives, from what is committed.
 build/.installed: .ci/build.txt

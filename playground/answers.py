@@ -82,7 +82,9 @@ class Subject:
         """
         read = self.read()
         if isinstance(read, check.CheckOutcome):
-            raise LlmdoError("this is a workspace of llmdo", hint="`check` and `reach` say what it lets agents do")
+            raise LlmdoError(
+                "this is a workspace of llmdo", hint="`check` and `reach` say what it lets agents do"
+            )
         return read
 
     def opened(self, folder: Path | None = None) -> Opened:
@@ -100,7 +102,9 @@ class Subject:
     def difference(self, before: str, after: str, tell: Tell) -> diff.DiffOutcome:
         """The difference between the two folders."""
         if not self.before.is_dir():
-            raise LlmdoError("there is nothing to compare with", hint="open `?repo=owner/name&diff=base...head`")
+            raise LlmdoError(
+                "there is nothing to compare with", hint="open `?repo=owner/name&diff=base...head`"
+            )
         then, now = (self.opened(folder) for folder in (self.before, self.after))
         if isinstance(then, foreign.Foreign) and isinstance(now, foreign.Foreign):
             return diff.foreign_outcome(then, now, diff.DiffRequest(before=before, after=after), tell)
@@ -212,7 +216,9 @@ def tried(subject: Subject, folder: str) -> str | None:
     try:
         read = subject.read(Path(folder))
         if not isinstance(read, check.CheckOutcome) and not (read.team.agents or read.team.problems):
-            return "nothing that llmdo reads is in it: no agents, workflows or settings of a tool that it knows"
+            return (
+                "nothing that llmdo reads is in it: no agents, workflows or settings of a tool that it knows"
+            )
     except LlmdoError as error:
         return error.message
     return None

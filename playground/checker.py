@@ -19,7 +19,19 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(llmdo.__file__).parent
 
-PACKAGES = ("base", "extensions", "syntax", "policy", "graph", "formats", "reach", "workspace", "diff", "foreign", "checks")
+PACKAGES = (
+    "base",
+    "extensions",
+    "syntax",
+    "policy",
+    "graph",
+    "formats",
+    "reach",
+    "workspace",
+    "diff",
+    "foreign",
+    "checks",
+)
 """Packages of llmdo that are in it as a whole."""
 
 MODULES = (
@@ -67,7 +79,10 @@ def _library(folder: Path) -> Iterator[tuple[str, bytes]]:
     """The Python and the data of a library, without its tests and what was compiled for a machine."""
     for path in sorted(folder.rglob("*")):
         within = path.relative_to(folder)
-        is_left_out = path.suffix in (".so", ".pyc", ".pyd", ".pyi") or not {"tests", "benchmarks"}.isdisjoint(within.parts)
+        is_left_out = path.suffix in (".so", ".pyc", ".pyd", ".pyi") or not {
+            "tests",
+            "benchmarks",
+        }.isdisjoint(within.parts)
         if path.is_file() and not is_left_out:
             yield within.as_posix(), path.read_bytes()
 

@@ -41,7 +41,9 @@ def document(examples: Mapping[str, object], hosts: Hosts) -> str:
         "trusted-types": "own",
     }
     data = [
-        _element("hosts", "application/json", json.dumps({"api": hosts.api, "raw": hosts.raw, "site": hosts.site})),
+        _element(
+            "hosts", "application/json", json.dumps({"api": hosts.api, "raw": hosts.raw, "site": hosts.site})
+        ),
         _element("examples", "application/json", json.dumps(examples)),
         _element("worker", "text/plain", WORKER.read_text(encoding="utf-8")),
     ]

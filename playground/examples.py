@@ -9,7 +9,10 @@ ROOT = Path(__file__).parents[1]
 WORKSPACES = {
     "pitchdeck": ("A team that writes pitch decks", "A workspace: reading, writing, and who is asked."),
     "confused_deputy": ("A confused deputy", "What one worker may not do, another does for it."),
-    "sealed_inbox": ("An inbox of strangers", "A workspace with flow rules: what may follow a stranger's words."),
+    "sealed_inbox": (
+        "An inbox of strangers",
+        "A workspace with flow rules: what may follow a stranger's words.",
+    ),
 }
 PROJECTS = {
     "triage": ("An issue bot in a workflow", "GitHub Actions: anybody's issue starts an agent with a token."),

@@ -16,21 +16,21 @@ class HashTrieMap(dict[Any, Any]):
     """A table."""
 
     @classmethod
-    def convert(cls, value: Any) -> HashTrieMap:  # noqa: ANN401
+    def convert(cls, value: Any) -> HashTrieMap:
         """The value as such a table."""
         return value if isinstance(value, cls) else cls(value)
 
-    def insert(self, key: Any, value: Any) -> HashTrieMap:  # noqa: ANN401
+    def insert(self, key: Any, value: Any) -> HashTrieMap:
         """With one key more."""
         return HashTrieMap({**self, key: value})
 
-    def remove(self, key: Any) -> HashTrieMap:  # noqa: ANN401
+    def remove(self, key: Any) -> HashTrieMap:
         """Without a key, which is there."""
         rest = HashTrieMap(self)
         del rest[key]
         return rest
 
-    def update(self, other: Any = (), **more: Any) -> HashTrieMap:  # type: ignore[override]  # noqa: ANN401
+    def update(self, other: Any = (), **more: Any) -> HashTrieMap:  # type: ignore[override]
         """With the keys of another one."""
         return HashTrieMap({**self, **dict(other), **more})
 
@@ -38,17 +38,17 @@ class HashTrieMap(dict[Any, Any]):
 class HashTrieSet(frozenset[Any]):
     """A set."""
 
-    def insert(self, value: Any) -> HashTrieSet:  # noqa: ANN401
+    def insert(self, value: Any) -> HashTrieSet:
         """With one value more."""
         return HashTrieSet({*self, value})
 
-    def remove(self, value: Any) -> HashTrieSet:  # noqa: ANN401
+    def remove(self, value: Any) -> HashTrieSet:
         """Without a value, which is there."""
         if value not in self:
             raise KeyError(value)
         return HashTrieSet(self - {value})
 
-    def update(self, other: Any) -> HashTrieSet:  # noqa: ANN401
+    def update(self, other: Any) -> HashTrieSet:
         """With the values of another one."""
         return HashTrieSet({*self, *other})
 
@@ -58,16 +58,16 @@ class List(tuple[Any, ...]):
 
     __slots__ = ()
 
-    def __new__(cls, *values: Any) -> List:  # noqa: ANN401
+    def __new__(cls, *values: Any) -> List:
         """The list of the values of one list, or of several values."""
         return super().__new__(cls, *values if len(values) == 1 else (values,))
 
-    def push_front(self, value: Any) -> List:  # noqa: ANN401
+    def push_front(self, value: Any) -> List:
         """With one value more, as the first."""
         return List((value, *self))
 
     @property
-    def first(self) -> Any:  # noqa: ANN401
+    def first(self) -> Any:
         """The first value."""
         return self[0]
 

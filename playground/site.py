@@ -31,7 +31,7 @@ def fetched(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
             words = ["npm", "pack", "--silent", PYODIDE, "--pack-destination", scratch]
-            subprocess.run(words, check=True, stdout=subprocess.DEVNULL, cwd=scratch)  # noqa: S607  # on the path
+            subprocess.run(words, check=True, stdout=subprocess.DEVNULL, cwd=scratch)  # on the path
             shutil.unpack_archive(next(Path(scratch).glob("*.tgz")), scratch, filter="data")
             (Path(scratch) / "package").replace(target)
     return target
@@ -47,10 +47,12 @@ def write(folder: Path, pyodide: Path, hosts: Hosts) -> None:
         plain = Path(scratch) / "checker.zip"
         plain.write_bytes(checker.archive())
         words = ["node", str(HERE / "compile.mjs"), str(pyodide), str(plain), str(folder / "checker.zip")]
-        subprocess.run(words, check=True)  # noqa: S607
+        subprocess.run(words, check=True)
     (folder / "index.html").write_text(document(examples(), hosts), encoding="utf-8")
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     digest = hashlib.sha256(b"".join((folder / name).read_bytes() for name in files)).hexdigest()[:16]
     kept = ["./", *(name for name in files if name != "index.html")]
     head = f"const VERSION = {json.dumps(f'llmdo-playground {digest}')};\nconst FILES = {json.dumps(kept)};\n"
-    (folder / "service.js").write_text(head + (HERE / "service.js").read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "service.js").write_text(
+        head + (HERE / "service.js").read_text(encoding="utf-8"), encoding="utf-8"
+    )

@@ -37,7 +37,9 @@ def unpack(archive: str, folder: str, most: int = MOST_FILES) -> str:
         return json.dumps({"problem": f"this is no ZIP that can be read: {error}", "sentences": []})
     names = ", ".join(f"`{name}`" for name in left_out[:SHOWN])
     more = f" and {len(left_out) - SHOWN:,} more" if len(left_out) > SHOWN else ""
-    sentences = [f"Left out of the ZIP for its name, its kind or its size: {names}{more}."] if left_out else []
+    sentences = (
+        [f"Left out of the ZIP for its name, its kind or its size: {names}{more}."] if left_out else []
+    )
     return json.dumps({"problem": None, "sentences": sentences})
 
 
@@ -62,7 +64,12 @@ def _placed(
 def _is_strange(member: zipfile.ZipInfo, path: PurePosixPath) -> bool:
     """Whether it is a link or encrypted, or its name leads elsewhere."""
     kind = stat.S_IFMT(member.external_attr >> 16)
-    return kind not in (0, stat.S_IFREG) or bool(member.flag_bits & 1) or path.is_absolute() or ".." in path.parts
+    return (
+        kind not in (0, stat.S_IFREG)
+        or bool(member.flag_bits & 1)
+        or path.is_absolute()
+        or ".." in path.parts
+    )
 
 
 def _write(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path, left_out: list[str]) -> None:

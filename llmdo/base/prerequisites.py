@@ -52,6 +52,7 @@ PREREQUISITES = (
         package="postgresql", programs=("initdb", "pg_ctl", "postgres"), asked_by="LLMDO_TEST_POSTGRES"
     ),
     Prerequisite(package="chromium", programs=("chromium",), asked_by="LLMDO_TEST_CHROMIUM"),
+    Prerequisite(package="npm", programs=("node", "npm"), asked_by="LLMDO_TEST_NPM"),
     Prerequisite(package="coq", programs=("coqc",), asked_by="LLMDO_TEST_COQ"),
     Prerequisite(package="ocaml-nox", programs=("ocamlc", "ocamlrun")),
 )

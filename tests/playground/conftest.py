@@ -29,7 +29,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the playground, which asks the server that it comes from in place of GitHub."""
     if not shutil.which("node") or not shutil.which("npm"):
         (pytest.fail if os.environ.get("LLMDO_TEST_NPM") else pytest.skip)("there is no npm")
-    shared = tmp_path_factory.getbasetemp().parent if os.environ.get("PYTEST_XDIST_WORKER") else tmp_path_factory.getbasetemp()
+    shared = (
+        tmp_path_factory.getbasetemp().parent
+        if os.environ.get("PYTEST_XDIST_WORKER")
+        else tmp_path_factory.getbasetemp()
+    )
     folder = shared / "playground"
     with (shared / "playground.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -60,7 +64,9 @@ def problems() -> list[str]:
 
 
 @pytest.fixture
-def page(browsing: Browsing, problems: list[str], request: pytest.FixtureRequest, address: str) -> Iterator[Page]:
+def page(
+    browsing: Browsing, problems: list[str], request: pytest.FixtureRequest, address: str
+) -> Iterator[Page]:
     """A new window, in which no script may fail and no request may go to any other server."""
     mark = request.node.get_closest_marker("window")
     options: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, **(mark.kwargs if mark else {})}
@@ -73,7 +79,9 @@ def page(browsing: Browsing, problems: list[str], request: pytest.FixtureRequest
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: problems.append(f"script: {error}"))
         page.on("console", lambda line: line.type == "error" and problems.append(f"console: {line.text}"))
-        page.context.on("request", lambda sent: is_elsewhere(sent.url) and problems.append(f"request: {sent.url}"))
+        page.context.on(
+            "request", lambda sent: is_elsewhere(sent.url) and problems.append(f"request: {sent.url}")
+        )
         return page
 
     page = browsing.run(opened)

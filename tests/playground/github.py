@@ -94,7 +94,11 @@ class Handler(SimpleHTTPRequestHandler):
     """The files of the playground, and the GitHub beside them, at the same port."""
 
     protocol_version = "HTTP/1.1"
-    extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".mjs": "text/javascript", ".wasm": "application/wasm"}
+    extensions_map = {
+        **SimpleHTTPRequestHandler.extensions_map,
+        ".mjs": "text/javascript",
+        ".wasm": "application/wasm",
+    }
 
     def __init__(self, github: GitHub, *arguments: Any, **options: Any) -> None:
         self.github = github
@@ -106,7 +110,11 @@ class Handler(SimpleHTTPRequestHandler):
             return super().do_GET()
         status, body, headers = self.github.answer(address.path, dict(self.headers))
         self.send_response(status)
-        shown = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "x-ratelimit-reset", **headers}
+        shown = {
+            "Access-Control-Allow-Origin": "*",
+            "Access-Control-Expose-Headers": "x-ratelimit-reset",
+            **headers,
+        }
         for name, value in {**shown, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
         self.end_headers()

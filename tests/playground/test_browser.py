@@ -25,7 +25,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(400)]
 
 CASES = Path(__file__).parents[1] / "foreign" / "cases"
 PROJECTS = sorted(path for path in CASES.glob("*/*") if path.is_dir())[::3][:20]
-COMMANDS = {"scan": ["scan", "."], "check": ["check", "--from", "auto", "."], "reach": ["reach", "--from", "auto", "."]}
+COMMANDS = {
+    "scan": ["scan", "."],
+    "check": ["check", "--from", "auto", "."],
+    "reach": ["reach", "--from", "auto", "."],
+}
 
 AGENT = "---\nname: helper\ndescription: Helps.\ntools: Bash, WebFetch, Read\n---\nHelp.\n"
 Made = Callable[..., Path]
@@ -52,7 +56,9 @@ def shown(page: Page, address: str, repository: str) -> str:
 
 
 def printed(page: Page, command: str) -> str:
-    question = "command => modules['session.js'].session.ask('/api/printed', { command }).then(({ text }) => text)"
+    question = (
+        "command => modules['session.js'].session.ask('/api/printed', { command }).then(({ text }) => text)"
+    )
     return str(page.evaluate(question, command))
 
 
@@ -87,10 +93,14 @@ def test_a_link_names_the_commit_and_shows_it_again(page: Page, address: str, re
     opened(page, page.url)
     assert "helper" in page.locator("main").inner_text()
     place = page.locator("a.place").first.get_attribute("href")
-    assert place is not None and place.startswith(f"https://github.com/acme/shop/blob/{first}/.claude/agents/helper.md#L")
+    assert place is not None and place.startswith(
+        f"https://github.com/acme/shop/blob/{first}/.claude/agents/helper.md#L"
+    )
 
 
-def test_only_files_that_are_read_are_asked_for(page: Page, address: str, github: GitHub, repository: Made) -> None:
+def test_only_files_that_are_read_are_asked_for(
+    page: Page, address: str, github: GitHub, repository: Made
+) -> None:
     files = {f"src/module_{number}.py": "x = 1\n" for number in range(30)}
     repository("acme/shop", {".claude/agents/helper.md": AGENT, "LICENSE": "Nobody may read it.", **files})
     shown(page, address, "acme/shop")
@@ -138,7 +148,9 @@ def test_a_broken_manifest_is_told_as_somebody_types(page: Page, address: str) -
     expect(page.locator(".editing section")).to_contain_text("unknown key", timeout=PATIENCE)
 
 
-def test_a_zip_and_a_folder_of_this_machine_are_read(page: Page, address: str, github: GitHub, tmp_path: Path) -> None:
+def test_a_zip_and_a_folder_of_this_machine_are_read(
+    page: Page, address: str, github: GitHub, tmp_path: Path
+) -> None:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr("shop-main/.claude/agents/helper.md", AGENT)
@@ -159,7 +171,9 @@ def test_a_zip_and_a_folder_of_this_machine_are_read(page: Page, address: str, g
     assert not [path for path in github.asked if path.startswith(("/api/", "/raw/"))]
 
 
-def test_what_github_does_not_say_is_a_sentence(page: Page, address: str, github: GitHub, problems: list[str]) -> None:
+def test_what_github_does_not_say_is_a_sentence(
+    page: Page, address: str, github: GitHub, problems: list[str]
+) -> None:
     assert "no public repository" in shown(page, address, "acme/private")
     assert "no repository" in shown(page, address, "a/b/c/d")
     github.is_exhausted = True
@@ -170,8 +184,16 @@ def test_what_github_does_not_say_is_a_sentence(page: Page, address: str, github
 def hostile(sizes: int) -> dict[str, Any]:
     """A listing of many files with strange names and sizes."""
     names = [f"data/{number % 200}/file {number}.bin" for number in range(sizes)]
-    names += ["<img src=x onerror=alert(1)>.md", ".claude/agents/<b>bold<b>.md", ".claude/agents/\u202egnp.md", "a/../b", "."]
-    tree: list[dict[str, Any]] = [{"path": name, "mode": "100644", "type": "blob", "size": 2 * 1024**3} for name in names]
+    names += [
+        "<img src=x onerror=alert(1)>.md",
+        ".claude/agents/<b>bold<b>.md",
+        ".claude/agents/\u202egnp.md",
+        "a/../b",
+        ".",
+    ]
+    tree: list[dict[str, Any]] = [
+        {"path": name, "mode": "100644", "type": "blob", "size": 2 * 1024**3} for name in names
+    ]
     tree += [
         {"path": ".claude/agents/helper.md", "mode": "100644", "type": "blob", "size": len(AGENT)},
         {"path": ".claude/agents/bomb.md", "mode": "100644", "type": "blob", "size": 600},
@@ -201,7 +223,12 @@ def test_a_hostile_repository_is_read_as_far_as_can_be(
     assert page.evaluate("performance.now()") - began < 5_000  # the window answers while Python works
     page.wait_for_selector(".findings", timeout=PATIENCE)
     text = page.locator(".left-out").inner_text()
-    for sentence in ("GitHub lists only the first", "Submodules are not read", "Git LFS", "names that cannot be kept"):
+    for sentence in (
+        "GitHub lists only the first",
+        "Submodules are not read",
+        "Git LFS",
+        "names that cannot be kept",
+    ):
         assert sentence in text
     assert page.locator("img, main b b").count() == 0
     assert "\u202e" not in page.locator("body").inner_text()

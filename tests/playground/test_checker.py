@@ -14,7 +14,16 @@ from pathlib import Path
 from playground import checker
 from playground.examples import examples
 
-NEVER = ("runtime", "journal", "cli", "scaffold", "toolsets/shell", "toolsets/python", "toolsets/mcp", "features/batch")
+NEVER = (
+    "runtime",
+    "journal",
+    "cli",
+    "scaffold",
+    "toolsets/shell",
+    "toolsets/python",
+    "toolsets/mcp",
+    "features/batch",
+)
 
 
 def test_nothing_that_runs_agents_is_in_it() -> None:

@@ -12,7 +12,9 @@ import pytest
 from playground.unpacking import unpack
 
 
-def unpacked(tmp_path: Path, files: dict[str, bytes | zipfile.ZipInfo]) -> tuple[dict[str, object], dict[str, bytes]]:
+def unpacked(
+    tmp_path: Path, files: dict[str, bytes | zipfile.ZipInfo]
+) -> tuple[dict[str, object], dict[str, bytes]]:
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             if isinstance(content, zipfile.ZipInfo):
