@@ -61,9 +61,8 @@ def main() -> None:
         ("cold", 15, [cold for cold, _ in pairs]),
         ("warm", 6, [warm for _, warm in pairs]),
     ):
-        print(
-            f"first answer, {name}: median {statistics.median(times):.1f} s of {len(times)}, {min(times):.1f} to {max(times):.1f} (<= {most})"
-        )
+        spread = f"{min(times):.1f} to {max(times):.1f} of {len(times)}"
+        print(f"first answer, {name}: median {statistics.median(times):.1f} s, {spread} (<= {most})")
 
 
 def transferred(folder: Path) -> int:

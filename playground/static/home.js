@@ -3,6 +3,7 @@
 import { keepOffline } from "./checker.js";
 import { get } from "./client.js";
 import { fill, h } from "./dom.js";
+import { Failure } from "./failure.js";
 import { findingsOf } from "./findings.js";
 import { repositoryOf } from "./github.js";
 import { ofArchive, ofFolder, ofRepository, ofTexts, session } from "./session.js";
@@ -15,7 +16,8 @@ const PASTED = [".claude/agents/pasted.md", ".claude/settings.json", ".github/wo
 /** What the address of the page asks for, if anything. */
 function asked() {
   const query = new URLSearchParams(location.search);
-  const [repo, example] = [query.get("repo"), query.get("example")];
+  const [repo, example, files] = ["repo", "example", "files"].map((name) => query.get(name));
+  if (files) return ofPacked(files);
   if (example && Object.hasOwn(EXAMPLES, example)) return exampleOf(example);
   if (!repo) return null;
   const repository = repositoryOf(repo);
@@ -33,6 +35,19 @@ keepOffline();
 const first = asked();
 if (first) session.open(first);
 else session.ready().catch(() => {}); // it takes longest, so it begins before anybody has chosen
+
+/** The example of a page of the docs, which its link holds. */
+function ofPacked(files) {
+  return async (tell) => {
+    const letters = atob(files.replace(/-/g, "+").replace(/_/g, "/"));
+    const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    const texts = await new Response(stream).json().catch(() => {
+      throw new Failure(400, "the link is not whole", "open it where it is from");
+    });
+    return ofTexts("An example of the docs", Object.entries(texts), `?files=${files}`)(tell);
+  };
+}
 
 /** Opens a project, and shows it at the start. */
 async function open(context, bring) {

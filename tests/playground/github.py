@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 COMMIT = re.compile(r"/api/repos/([^/]+/[^/]+)/commits/(.+)")
@@ -94,7 +94,7 @@ class Handler(SimpleHTTPRequestHandler):
     """The files of the playground, and the GitHub beside them, at the same port."""
 
     protocol_version = "HTTP/1.1"
-    extensions_map = {
+    extensions_map: ClassVar[dict[str, str]] = {
         **SimpleHTTPRequestHandler.extensions_map,
         ".mjs": "text/javascript",
         ".wasm": "application/wasm",

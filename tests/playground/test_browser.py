@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from playground.links import examples, packed
 from tests.features.page.test_access import axe, findings
-from tests.playground.conftest import PATIENCE, commit
+from tests.playground.conftest import PATIENCE, ROOT, commit
 from tests.playground.github import GitHub, git
 
 __all__ = ["axe"]
@@ -93,9 +94,7 @@ def test_a_link_names_the_commit_and_shows_it_again(page: Page, address: str, re
     opened(page, page.url)
     assert "helper" in page.locator("main").inner_text()
     place = page.locator("a.place").first.get_attribute("href")
-    assert place is not None and place.startswith(
-        f"https://github.com/acme/shop/blob/{first}/.claude/agents/helper.md#L"
-    )
+    assert str(place).startswith(f"https://github.com/acme/shop/blob/{first}/.claude/agents/helper.md#L")
 
 
 def test_only_files_that_are_read_are_asked_for(
@@ -146,6 +145,16 @@ def test_a_broken_manifest_is_told_as_somebody_types(page: Page, address: str) -
     area.wait_for(timeout=PATIENCE)
     area.fill(f"{area.input_value()}\nmissspelt = 1\n")
     expect(page.locator(".editing section")).to_contain_text("unknown key", timeout=PATIENCE)
+
+
+def test_the_tutorial_can_be_done_in_it(page: Page, address: str) -> None:
+    """As far as `check`, `reach` and what changed: each step's link opens what a reader has by then."""
+    *_, last = examples((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
+    page.goto(f"{address}?files={packed(last)}")
+    page.wait_for_selector(".findings", timeout=PATIENCE)
+    assert '"entries"' in printed(page, "reach")
+    page.goto(f"{address}?files=broken")
+    page.wait_for_selector(".failing", timeout=PATIENCE)
 
 
 def test_a_zip_and_a_folder_of_this_machine_are_read(
