@@ -6,16 +6,18 @@ import ast
 import inspect
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llmdo.base import resources
-from llmdo.base.diagnostic import CODES
-from llmdo.checks import ALL, explanation, name_of
+from llmdo.checks import ALL, explanation
 from llmdo.foreign.findings import ALL as FOREIGN
 from llmdo.policy.authority import BUILT_IN
 from llmdo.policy.protection import CODE_FILES, PROTECTED_FILES, SECRET_FILES
 from llmdo.policy.vocabulary import OUTSIDE_CEILINGS, TERMINAL_ONLY, VOCABULARY
 from llmdo.runtime.telemetry import events as telemetry
+
+if TYPE_CHECKING:
+    from llmdo.base.checking import Check
 
 FOLDER = Path(__file__).parent
 ORGANISATIONS = """
@@ -163,11 +165,9 @@ def kind(value: dict[str, Any]) -> str:
     return " or ".join(words[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds))
 
 
-def finding(check: Any) -> str:
+def finding(check: Check[Any]) -> str:
     """A section about the finding of a check."""
-    name = name_of(check)
-    code = next(code for code, (known, _) in CODES.items() if known == name)
-    head, _, body = (explanation(code) or "").partition("\n\n")
+    head, _, body = (explanation(check.code) or "").partition("\n\n")
     return f"\n## {head}\n\n{body}"
 
 
