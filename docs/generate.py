@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from llmdo.base import resources
 from llmdo.checks import ALL, explanation
 from llmdo.foreign.findings import ALL as FOREIGN
-from llmdo.policy.authority import BUILT_IN
 from llmdo.policy.protection import CODE_FILES, PROTECTED_FILES, SECRET_FILES
-from llmdo.policy.vocabulary import OUTSIDE_CEILINGS, TERMINAL_ONLY, VOCABULARY
+from llmdo.policy.vocabulary import FACTS, OWN
 from llmdo.runtime.telemetry import events as telemetry
 
 if TYPE_CHECKING:
@@ -199,18 +198,22 @@ def stated(shape: ast.ClassDef) -> dict[str, str]:
 
 def vocabulary() -> str:
     """The capabilities and what is built in about them."""
-    built_in = {rule.capability.name: rule.decision for rule in BUILT_IN}
     rows = []
-    for name, meaning in VOCABULARY.items():
-        notes = [f"`{built_in[name]}`"] if name in built_in else ["the default"]
-        notes += ["asked at a terminal only"] * (name in TERMINAL_ONLY)
-        notes += ["needs no place in a ceiling"] * (name in OUTSIDE_CEILINGS)
-        rows.append(f"| `{name}` | {meaning} | {', '.join(notes)} |\n")
+    for name, facts in FACTS.items():
+        own = (
+            "`x.TOOLSET.NAME`",
+            "does what a project's own toolset calls so; `x.TOOLSET.any` where it declares nothing",
+        )
+        written, meaning = own if name == OWN else (f"`{name}`", facts.meaning)
+        notes = [f"`{facts.decision}`" if facts.decision else "the default"]
+        notes += ["asked at a terminal only"] * facts.is_for_a_terminal
+        notes += ["needs no place in a ceiling"] * facts.is_outside_ceilings
+        rows.append(f"| {written} | {meaning} | {', '.join(notes)} | {facts.leg or ''} |\n")
     return (
-        "| capability | a call that raises it | built in |\n| --- | --- | --- |\n"
+        "The gravest come first. The last column says which of the three that must not meet a capability brings\n"
+        "([flow.md](flow.md)).\n\n"
+        "| capability | a call that raises it | built in | brings |\n| --- | --- | --- | --- |\n"
         + "".join(rows)
-        + "| `x.TOOLSET.NAME` | does what the project's own toolset calls so; `x.TOOLSET.any` where it declares "
-        + "nothing | the default |\n"
     )
 
 
