@@ -6,16 +6,17 @@ import ast
 import inspect
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llmdo.base import resources
-from llmdo.base.diagnostic import CODES
-from llmdo.checks import ALL, explanation, name_of
+from llmdo.checks import ALL, explanation
 from llmdo.foreign.findings import ALL as FOREIGN
-from llmdo.policy.authority import BUILT_IN
 from llmdo.policy.protection import CODE_FILES, PROTECTED_FILES, SECRET_FILES
-from llmdo.policy.vocabulary import OUTSIDE_CEILINGS, TERMINAL_ONLY, VOCABULARY
+from llmdo.policy.vocabulary import FACTS, OWN
 from llmdo.runtime.telemetry import events as telemetry
+
+if TYPE_CHECKING:
+    from llmdo.base.checking import Check
 
 FOLDER = Path(__file__).parent
 ORGANISATIONS = """
@@ -163,11 +164,9 @@ def kind(value: dict[str, Any]) -> str:
     return " or ".join(words[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds))
 
 
-def finding(check: Any) -> str:
+def finding(check: Check[Any]) -> str:
     """A section about the finding of a check."""
-    name = name_of(check)
-    code = next(code for code, (known, _) in CODES.items() if known == name)
-    head, _, body = (explanation(code) or "").partition("\n\n")
+    head, _, body = (explanation(check.code) or "").partition("\n\n")
     return f"\n## {head}\n\n{body}"
 
 
@@ -199,18 +198,22 @@ def stated(shape: ast.ClassDef) -> dict[str, str]:
 
 def vocabulary() -> str:
     """The capabilities and what is built in about them."""
-    built_in = {rule.capability.name: rule.decision for rule in BUILT_IN}
     rows = []
-    for name, meaning in VOCABULARY.items():
-        notes = [f"`{built_in[name]}`"] if name in built_in else ["the default"]
-        notes += ["asked at a terminal only"] * (name in TERMINAL_ONLY)
-        notes += ["needs no place in a ceiling"] * (name in OUTSIDE_CEILINGS)
-        rows.append(f"| `{name}` | {meaning} | {', '.join(notes)} |\n")
+    for name, facts in FACTS.items():
+        own = (
+            "`x.TOOLSET.NAME`",
+            "does what a project's own toolset calls so; `x.TOOLSET.any` where it declares nothing",
+        )
+        written, meaning = own if name == OWN else (f"`{name}`", facts.meaning)
+        notes = [f"`{facts.decision}`" if facts.decision else "the default"]
+        notes += ["asked at a terminal only"] * facts.is_for_a_terminal
+        notes += ["needs no place in a ceiling"] * facts.is_outside_ceilings
+        rows.append(f"| {written} | {meaning} | {', '.join(notes)} | {facts.leg or ''} |\n")
     return (
-        "| capability | a call that raises it | built in |\n| --- | --- | --- |\n"
+        "The gravest come first. The last column says which of the three that must not meet a capability brings\n"
+        "([flow.md](flow.md)).\n\n"
+        "| capability | a call that raises it | built in | brings |\n| --- | --- | --- | --- |\n"
         + "".join(rows)
-        + "| `x.TOOLSET.NAME` | does what the project's own toolset calls so; `x.TOOLSET.any` where it declares "
-        + "nothing | the default |\n"
     )
 
 

@@ -6,32 +6,23 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from llmdo.base import parts
-from llmdo.base.diagnostic import CODES, did_you_mean, excerpt, finding
+from llmdo.base.checking import checks_among, reports
+from llmdo.base.codes import CODES
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.checks import authority, descriptions
 from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from llmdo.base.diagnostic import Diagnostic, Severity
+    from llmdo.base.checking import Check
+    from llmdo.base.codes import Severity
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.graph.settings import Acceptance
     from llmdo.workspace.project import Project
 
-ACCEPTABLE: Mapping[str, Callable[[Project], Iterator[Diagnostic]]] = {
-    "LDO501": authority.outside_ceiling,
-    "LDO502": authority.delegate_gain,
-    "LDO503": authority.dead_rule,
-    "LDO504": authority.open_reach,
-    "LDO505": authority.loosened_default,
-    "LDO506": authority.block_without_ceiling,
-    "LDO507": authority.tool_never_runs,
-    "LDO510": authority.private_data_way_out,
-    "LDO531": descriptions.hidden_text,
-    "LDO532": descriptions.instructing_text,
-    "LDO533": descriptions.foreign_tool_named,
-    "LDO534": descriptions.unpinned_server,
-    "LDO535": descriptions.server_shell,
-    "LDO536": descriptions.clear_text_server,
+ACCEPTABLE: Mapping[str, Check[Project]] = {
+    each.code: each for each in checks_among(vars(authority), vars(descriptions)) if each.acceptable
 }
 """The findings that an acceptance can silence, each with the check that makes it."""
 
@@ -65,6 +56,7 @@ def _is_about(accepted: Capability | None, diagnostic: Diagnostic) -> bool:
     return accepted.contains(Capability.parse(diagnostic.capability))
 
 
+@reports("LDO511", "warning")
 def idle_acceptance(project: Project) -> Iterator[Diagnostic]:
     """An acceptance that no longer stands for anything.
 
@@ -156,6 +148,7 @@ def reported(project: Project, findings: Iterable[Diagnostic]) -> tuple[Diagnost
     return tuple(finding for finding in findings if finding.code in wanted)
 
 
+@reports("LDO209", "error")
 def unknown_check(project: Project) -> Iterator[Diagnostic]:
     """`[check]` selects or ignores something that is not a check.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.checking import reports
 from llmdo.base.diagnostic import Related, finding
 from llmdo.graph.toolkit import tools_of
 from llmdo.policy.authority import BUILT_IN, STRICTNESS, decide
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from llmdo.workspace.project import Project
 
 
+@reports("LDO501", "error", acceptable=True)
 def outside_ceiling(project: Project) -> Iterator[Diagnostic]:
     """An entry or a worker can reach what its ceiling does not admit.
 
@@ -109,6 +111,7 @@ def _elsewhere(row: Row) -> str:
     return " (beside the narrower scopes)" if row.elsewhere else ""
 
 
+@reports("LDO502", "warning", acceptable=True)
 def delegate_gain(project: Project) -> Iterator[Diagnostic]:
     """An entry without a ceiling gains a capability through a delegate.
 
@@ -145,6 +148,7 @@ def delegate_gain(project: Project) -> Iterator[Diagnostic]:
             )
 
 
+@reports("LDO503", "warning", acceptable=True)
 def dead_rule(project: Project) -> Iterator[Diagnostic]:
     """A rule that can never decide anything.
 
@@ -205,6 +209,7 @@ def _overrides(other: Rule, rule: Rule) -> bool:
     )
 
 
+@reports("LDO504", "warning", acceptable=True)
 def open_reach(project: Project) -> Iterator[Diagnostic]:
     """An entry with a ceiling reaches a program that runs without isolation.
 
@@ -230,6 +235,7 @@ def open_reach(project: Project) -> Iterator[Diagnostic]:
             )
 
 
+@reports("LDO505", "warning", acceptable=True)
 def loosened_default(project: Project) -> Iterator[Diagnostic]:
     """The manifest makes something milder than it is built in.
 
@@ -262,6 +268,7 @@ def loosened_default(project: Project) -> Iterator[Diagnostic]:
             )
 
 
+@reports("LDO506", "warning", acceptable=True)
 def block_without_ceiling(project: Project) -> Iterator[Diagnostic]:
     """A worker blocks for itself what its delegates can do.
 
@@ -296,6 +303,7 @@ def block_without_ceiling(project: Project) -> Iterator[Diagnostic]:
                 )
 
 
+@reports("LDO507", "warning", acceptable=True)
 def tool_never_runs(project: Project) -> Iterator[Diagnostic]:
     """A tool whose every call is blocked.
 
@@ -369,6 +377,7 @@ def _scoped(capabilities: Iterable[Capability], project: Project) -> bool:
     return any(scoped.covers_name(capability.name) for capability in capabilities for scoped in written)
 
 
+@reports("LDO510", "warning", acceptable=True)
 def private_data_way_out(project: Project) -> Iterator[Diagnostic]:
     """Private data, untrusted input and a way out come together in one tree.
 

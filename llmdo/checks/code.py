@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.checking import reports
 from llmdo.base.diagnostic import Related, did_you_mean, finding
 from llmdo.graph import builtin
 from llmdo.graph.code_calls import calls_of, uses_named
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _FORM = "write `async def {}(runtime, input) -> str`"
 
 
+@reports("LDO211", "error")
 def unfit_function(project: Project) -> Iterator[Diagnostic]:
     """The function of an entry cannot be run as one.
 
@@ -60,6 +62,7 @@ def unfit_function(project: Project) -> Iterator[Diagnostic]:
             )
 
 
+@reports("LDO212", "error")
 def undeclared_call(project: Project) -> Iterator[Diagnostic]:
     """The function of an entry calls a worker or a tool that the entry's `calls` do not name.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base import topology
+from llmdo.base.checking import reports
 from llmdo.base.diagnostic import Related, finding
 from llmdo.graph.code_calls import calls_below, own_uses
 from llmdo.reach import depth_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from llmdo.workspace.project import Project
 
 
+@reports("LDO301", "error")
 def delegation_cycle(project: Project) -> Iterator[Diagnostic]:
     """Workers delegate in a circle, and none of them says that it may.
 
@@ -63,6 +65,7 @@ def _cycle(steps: list[tuple[str, Use]], opening: tuple[str, str] | None) -> Dia
     return finding("LDO301", edge.at.location, message, hint=hint, related=related)
 
 
+@reports("LDO302", "error")
 def depth_exceeded(project: Project) -> Iterator[Diagnostic]:
     """A chain of delegations is longer than `max-depth`.
 
@@ -99,6 +102,7 @@ def depth_exceeded(project: Project) -> Iterator[Diagnostic]:
             )
 
 
+@reports("LDO303", "warning")
 def unreachable_worker(project: Project) -> Iterator[Diagnostic]:
     """No entry can reach a worker.
 
@@ -126,6 +130,7 @@ def unreachable_worker(project: Project) -> Iterator[Diagnostic]:
             )
 
 
+@reports("LDO304", "warning")
 def unused_toolset(project: Project) -> Iterator[Diagnostic]:
     """No worker uses a toolset of the workspace.
 
@@ -149,6 +154,7 @@ def _module(toolset: Toolset) -> str:
     return (toolset.python or "").rpartition(":")[0]
 
 
+@reports("LDO305", "warning")
 def unused_path(project: Project) -> Iterator[Diagnostic]:
     """Nothing mentions an alias of the path map.
 

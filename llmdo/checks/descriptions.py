@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from unicodedata import category
 
 from llmdo.base import credentials, parts
+from llmdo.base.checking import reports
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.graph import builtin, toolkit
 from llmdo.graph.launchers import FETCHERS, FETCHING
@@ -57,6 +58,7 @@ _TELLING = re.compile(r"[a-z]+[_-][a-z]|[a-z][A-Z]")
 """What a name has that is no word of a language: `read_file`, `sendMail`."""
 
 
+@reports("LDO531", "warning", acceptable=True)
 def hidden_text(project: Project) -> Iterator[Diagnostic]:
     r"""A prompt, the manifest or an MCP server's description of a tool contains invisible characters.
 
@@ -164,6 +166,7 @@ def _is_hidden(text: str, at: int) -> bool:
 _OF_LETTERS = ("Lo", "Mn", "Mc")  # of scripts without capitals: Arabic, those of India
 
 
+@reports("LDO532", "warning", acceptable=True)
 def instructing_text(project: Project) -> Iterator[Diagnostic]:
     """An MCP server's description of a tool talks to the model instead of describing.
 
@@ -192,6 +195,7 @@ def _markup() -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in _MARKUP), re.IGNORECASE | re.MULTILINE)
 
 
+@reports("LDO533", "warning", acceptable=True)
 def foreign_tool_named(project: Project) -> Iterator[Diagnostic]:
     """An MCP server's description of a tool names a tool of another toolset.
 
@@ -324,6 +328,7 @@ _SHELLS = frozenset(
 )
 
 
+@reports("LDO534", "warning", acceptable=True)
 def unpinned_server(project: Project) -> Iterator[Diagnostic]:
     """An MCP server is whatever version of a package is the newest when it is started.
 
@@ -387,6 +392,7 @@ def _fetched(words: Sequence[str]) -> tuple[str | None, tuple[str | int, ...]]:
     return package, ("args", min(place, len(words) - 1) - 1)
 
 
+@reports("LDO535", "warning", acceptable=True)
 def server_shell(project: Project) -> Iterator[Diagnostic]:
     """An MCP server is started by a shell.
 
@@ -411,6 +417,7 @@ def server_shell(project: Project) -> Iterator[Diagnostic]:
             )
 
 
+@reports("LDO536", "warning", acceptable=True)
 def clear_text_server(project: Project) -> Iterator[Diagnostic]:
     """An MCP server is reached over plain HTTP.
 
@@ -439,6 +446,7 @@ def clear_text_server(project: Project) -> Iterator[Diagnostic]:
 _LOOPBACK = re.compile(r"http://(?:localhost|127\.[0-9.]+|\[::1\])(?::[0-9]+)?(?:/|$)")
 
 
+@reports("LDO537", "error")
 def secret_in_manifest(project: Project) -> Iterator[Diagnostic]:
     """A token of an MCP server stands in the manifest.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base import parts
+from llmdo.base.checking import reports
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import replace
 from llmdo.checks import acceptance, code, descriptions, schedules, shell
@@ -25,6 +26,7 @@ def _reported(project: Project, code: str) -> Iterator[Diagnostic]:
     yield from (problem for problem in project.workspace.problems if problem.code == code)
 
 
+@reports("LDO101", "error")
 def invalid_syntax(project: Project) -> Iterator[Diagnostic]:
     """A file cannot be parsed.
 
@@ -44,6 +46,7 @@ def invalid_syntax(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO101")
 
 
+@reports("LDO102", "error")
 def unknown_key(project: Project) -> Iterator[Diagnostic]:
     """A key that the format does not have.
 
@@ -83,6 +86,7 @@ def _metadata_key(owner: str, key: str, at: Location) -> Diagnostic:
     return problem if is_meant else replace(problem, severity="note")
 
 
+@reports("LDO103", "error")
 def invalid_value(project: Project) -> Iterator[Diagnostic]:
     """A value of the wrong kind, or two that do not go together.
 
@@ -128,6 +132,7 @@ def invalid_value(project: Project) -> Iterator[Diagnostic]:
             )
 
 
+@reports("LDO104", "error")
 def missing_key(project: Project) -> Iterator[Diagnostic]:
     """A key that has to be there is not.
 
@@ -159,6 +164,7 @@ def missing_key(project: Project) -> Iterator[Diagnostic]:
             )
 
 
+@reports("LDO105", "error")
 def unreadable_file(project: Project) -> Iterator[Diagnostic]:
     """A file cannot be read as text.
 
@@ -170,6 +176,7 @@ def unreadable_file(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO105")
 
 
+@reports("LDO106", "error")
 def missing_file(project: Project) -> Iterator[Diagnostic]:
     """A file that the workspace names does not exist.
 
@@ -186,6 +193,7 @@ def missing_file(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO106")
 
 
+@reports("LDO107", "error")
 def path_escape(project: Project) -> Iterator[Diagnostic]:
     """A path leaves the workspace, or passes through a link.
 
@@ -205,6 +213,7 @@ def path_escape(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO107")
 
 
+@reports("LDO108", "error")
 def case_collision(project: Project) -> Iterator[Diagnostic]:
     """Two files have names that are equal but for upper and lower case.
 
@@ -213,6 +222,7 @@ def case_collision(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO108")
 
 
+@reports("LDO109", "error")
 def missing_header(project: Project) -> Iterator[Diagnostic]:
     """A worker file does not begin with a header.
 
@@ -232,6 +242,7 @@ def missing_header(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO109")
 
 
+@reports("LDO110", "error")
 def unsupported_llmdo(project: Project) -> Iterator[Diagnostic]:
     """The workspace asks for another version of llmdo.
 
@@ -263,6 +274,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return (*numbers, *[0] * (3 - len(numbers)))
 
 
+@reports("LDO111", "warning")
 def pattern_without_match(project: Project) -> Iterator[Diagnostic]:
     """A glob matches no file.
 
@@ -272,6 +284,7 @@ def pattern_without_match(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO111")
 
 
+@reports("LDO112", "warning")
 def compiled_module(project: Project) -> Iterator[Diagnostic]:
     """A compiled Python module lies where the workspace's code imports from.
 
@@ -286,6 +299,7 @@ def compiled_module(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO112")
 
 
+@reports("LDO114", "error")
 def refused_extension(project: Project) -> Iterator[Diagnostic]:
     """The manifest names an extension that is not loaded, so the workspace is not checked as a whole (exit code 2).
 
@@ -307,6 +321,7 @@ def refused_extension(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO114")
 
 
+@reports("LDO113", "warning")
 def missing_root(project: Project) -> Iterator[Diagnostic]:
     """The folder that tools work on is not here.
 

@@ -6,6 +6,7 @@ import json
 from math import ceil
 from typing import TYPE_CHECKING
 
+from llmdo.base.checking import reports
 from llmdo.base.diagnostic import finding, joined
 from llmdo.graph import builtin
 from llmdo.policy.authority import MOST_BITS, Capability, scopes_meet
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from llmdo.workspace.project import Project
 
 
+@reports("LDO514", "warning")
 def open_answer(project: Project) -> Iterator[Diagnostic]:
     """A typed answer may carry a stranger's words, as its type leaves something open.
 
@@ -98,6 +100,7 @@ def _admitted_bits(project: Project) -> dict[str, int]:
     return admitted
 
 
+@reports("LDO515", "warning")
 def unlabelled_file(project: Project) -> Iterator[Diagnostic]:
     """An entry reads files that another one may write after it has read a stranger's words.
 
@@ -139,6 +142,7 @@ def unlabelled_file(project: Project) -> Iterator[Diagnostic]:
                 )
 
 
+@reports("LDO516", "warning")
 def idle_flow(project: Project) -> Iterator[Diagnostic]:
     """Flow rules about strangers' words never ask, as no file says who brings such words in.
 
@@ -239,6 +243,7 @@ def _is_labelled(project: Project, scope: str) -> bool:
 _NUMBERS = ("boolean", "integer", "null", "number")
 
 
+@reports("LDO517", "warning")
 def unstated_targets(project: Project) -> Iterator[Diagnostic]:
     """A tool that sealed texts can be given to does not say which of its arguments are targets.
 
@@ -287,6 +292,7 @@ def unstated_targets(project: Project) -> Iterator[Diagnostic]:
         )
 
 
+@reports("LDO518", "warning")
 def idle_seal(project: Project) -> Iterator[Diagnostic]:
     """A worker seals its answer, and nobody can use the seal.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.checking import reports
 from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
 from llmdo.base.values import replace
@@ -29,6 +30,7 @@ UNREAD = frozenset({"LDO202", "LDO203", "LDO205", "LDO207", "LDO208"})
 MAX_GAINS = 3  # named in one finding: `llmdo diff` shows them all
 
 
+@reports("LDO401", "error")
 def stale_lock(project: Project) -> Iterator[Diagnostic]:
     """The lock does not say what the sources say.
 
@@ -103,6 +105,7 @@ def _cause(items: Sequence[Drift], entry: str, hops: Sequence[str]) -> tuple[str
     return next((suspect for suspect in suspects if suspect in telling), (items[0].kind, items[0].name))
 
 
+@reports("LDO402", "error")
 def missing_lock(project: Project) -> Iterator[Diagnostic]:
     """There is no lock.
 
@@ -121,6 +124,7 @@ def missing_lock(project: Project) -> Iterator[Diagnostic]:
         )
 
 
+@reports("LDO403", "error")
 def conflicted_lock(project: Project) -> Iterator[Diagnostic]:
     """The lock holds the markers of a merge conflict.
 
@@ -134,6 +138,7 @@ def conflicted_lock(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO403")
 
 
+@reports("LDO404", "error")
 def newer_lock(project: Project) -> Iterator[Diagnostic]:
     """The lock was written by a newer llmdo, in a format that this one does not know.
 
@@ -143,6 +148,7 @@ def newer_lock(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO404")
 
 
+@reports("LDO405", "error")
 def unreadable_lock(project: Project) -> Iterator[Diagnostic]:
     """The lock is not what llmdo writes: it was edited or damaged.
 
@@ -153,6 +159,7 @@ def unreadable_lock(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO405")
 
 
+@reports("LDO406", "note")
 def newer_revision(project: Project) -> Iterator[Diagnostic]:
     """The lock was written by a newer llmdo, in a format that this one can read, but not write.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.checking import reports
 from llmdo.base.diagnostic import finding
 from llmdo.graph import models, toolkit
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from llmdo.workspace.project import Project
 
 
+@reports("LDO210", "warning")
 def incompatible_model(project: Project) -> Iterator[Diagnostic]:
     """A worker would be run with a model that its `compatible_models` do not name.
 

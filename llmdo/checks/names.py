@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from llmdo.base import parts
+from llmdo.base.checking import reports
 from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding, nearest, only_match
 from llmdo.checks import code
 from llmdo.checks.naming import declared_capabilities, named_capabilities
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from llmdo.workspace.project import Project
 
 
+@reports("LDO201", "error")
 def name_collision(project: Project) -> Iterator[Diagnostic]:
     """Two things have one name.
 
@@ -92,6 +94,7 @@ def _entry_collisions(graph: Graph) -> Iterator[Diagnostic]:
             )
 
 
+@reports("LDO202", "error")
 def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
     """A worker uses a name that is neither a toolset nor a worker, or an entry a toolset that does not exist.
 
@@ -176,6 +179,7 @@ def _respelt(place: Place, name: str, known: Iterable[str]) -> Fix | None:
     return place.respelt(name, meant, safe=True) if meant else None
 
 
+@reports("LDO203", "error")
 def unknown_worker(project: Project) -> Iterator[Diagnostic]:
     """An entry names a worker that does not exist.
 
@@ -202,6 +206,7 @@ def unknown_worker(project: Project) -> Iterator[Diagnostic]:
                 )
 
 
+@reports("LDO204", "error")
 def unknown_model(project: Project) -> Iterator[Diagnostic]:
     """A model that is no alias of `[models]`, nor `provider:model`, `python:FILE.py:NAME` or `replay:FILE.sqlite`.
 
@@ -244,6 +249,7 @@ def _models(project: Project) -> Iterator[Reference]:
                 yield Reference(name, Place(document, ("models", alias, number)))
 
 
+@reports("LDO205", "error")
 def missing_attribute(project: Project) -> Iterator[Diagnostic]:
     """A Python file does not have the name that is asked of it.
 
@@ -311,6 +317,7 @@ def _python_references(project: Project) -> Iterator[tuple[str, Place]]:
             yield model.name.removeprefix("python:"), model.at
 
 
+@reports("LDO206", "error")
 def tool_collision(project: Project) -> Iterator[Diagnostic]:
     """Two tools of one worker have the same name.
 
@@ -376,6 +383,7 @@ def _tool_names(graph: Graph, use: Use) -> Iterable[str]:
     ]
 
 
+@reports("LDO207", "error")
 def unknown_capability(project: Project) -> Iterator[Diagnostic]:
     """A capability that the vocabulary does not have.
 
@@ -485,6 +493,7 @@ def _respelt_rule(project: Project, capability: Capability, place: Place, known:
     return place.respelt(capability.name, meant, safe=safe)
 
 
+@reports("LDO208", "error")
 def unknown_tool(project: Project) -> Iterator[Diagnostic]:
     """The manifest names a tool that its toolset does not have.
 

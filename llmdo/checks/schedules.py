@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from llmdo.base.checking import reports
 from llmdo.base.diagnostic import finding, near_or_all
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _PART = re.compile(r"(\*|[0-9]{1,4}|[A-Za-z]{3})(?:-([0-9]{1,4}|[A-Za-z]{3}))?(?
 MAX_CRON = 200  # characters
 
 
+@reports("LDO213", "error")
 def unknown_entry(project: Project) -> Iterator[Diagnostic]:
     """A schedule names an entry that does not exist.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base import parts
+from llmdo.base.checking import reports
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.policy.shell.programs import is_launcher, steers_programs
 from llmdo.policy.shell.rules import breaks_example, is_program, parse_rule
@@ -40,6 +41,7 @@ def without_meaning(project: Project) -> Iterator[Diagnostic]:
             )
 
 
+@reports("LDO512", "error")
 def shell_rule_example(project: Project) -> Iterator[Diagnostic]:
     """An example of a shell rule is not what the rule does.
 
@@ -77,6 +79,7 @@ def shell_rule_example(project: Project) -> Iterator[Diagnostic]:
                     )
 
 
+@reports("LDO513", "warning")
 def open_launcher(project: Project) -> Iterator[Diagnostic]:
     """A shell rule leaves to the model what a launcher or an interpreter runs.
 

@@ -10,7 +10,7 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from llmdo.base.diagnostic import CODES
+from llmdo.base.codes import CODES
 from llmdo.base.nearest import MANIFEST, nearest
 from llmdo.cli.tables import ARGUMENTS, COMMANDS, FEATURES
 from llmdo.extensions.registry import folders

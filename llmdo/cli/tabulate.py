@@ -1,27 +1,32 @@
-"""Writes `tables.py` and `help/` from the commands: `python -m llmdo.cli.tabulate`. A test finds stale ones.
+"""Writes `tables.py` and `help/` from the commands, and `base/codes.py` from the checks. A test finds stale ones.
 
-Completion and `--help` read these instead of the commands, whose library takes longer than a person waits for a
-key.
+`python -m llmdo.cli.tabulate` writes them. Completion and `--help` read these instead of the commands, whose
+library takes longer than a person waits for a key, and what finds something needs its code without the checks.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from llmdo import checks
 from llmdo.cli import helping
 from llmdo.cli.app import command_line
 from llmdo.extensions.registry import folders
+from llmdo.foreign import findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from typer._click import Command, Context
 
+    from llmdo.base.checking import Check
+
 TARGET = Path(__file__).with_name("tables.py")
+CODES = Path(__file__).parents[1] / "base/codes.py"
 HELP = Path(__file__).with_name("help")
 WIDTH = 110  # characters, as the rest of the code
 
@@ -37,6 +42,32 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 '''
+
+_CODES = '''"""The codes of findings.
+
+Made by `python -m llmdo.cli.tabulate`: change the checks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Severity = Literal["error", "warning", "note"]
+
+CODES: Mapping[str, tuple[str, Severity]] = {
+%s}
+"""Every code, its name and its severity. A code never changes its meaning and is never used again."""
+'''
+
+
+def codes() -> str:
+    """The text of the module of the codes."""
+    every: list[Check[Any]] = [*checks.ALL, *findings.ALL]
+    every.sort(key=lambda check: check.code)
+    return _CODES % "".join(f'    "{each.code}": ("{each.name}", "{each.severity}"),\n' for each in every)
 
 
 def tables() -> str:
@@ -112,6 +143,7 @@ def _written(value: object, indent: str = "", before: int = 0) -> str:
 
 
 if __name__ == "__main__":
+    CODES.write_text(codes(), encoding="utf-8", newline="\n")
     TARGET.write_text(tables(), encoding="utf-8", newline="\n")
     HELP.mkdir(exist_ok=True)
     texts = helps()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base import topology
+from llmdo.base.checking import checks_among, few, reports
 from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
 from llmdo.foreign import advice, flows
@@ -17,21 +18,21 @@ from llmdo.reach.flows import legs_text
 from llmdo.reach.risks import SHELL, edges, gains, path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
+    from llmdo.base.checking import Check
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Agent
     from llmdo.reach.risks import Gain
 
-    Check = Callable[[Foreign], Iterator[Diagnostic]]
 
 _FEW_TOOLS = {"claude": "tools: Read, Grep, Glob", "copilot": "tools: [read, search]"}
 """A line that gives an agent of a format the tools that only read."""
-MAX_OF_A_KIND = 1_000  # findings with one code: a project could be made to have millions
 
 
+@reports("LDO150", "warning")
 def foreign_guess(project: Foreign) -> Iterator[Diagnostic]:
     """A file of another format had to be guessed at.
 
@@ -41,6 +42,7 @@ def foreign_guess(project: Foreign) -> Iterator[Diagnostic]:
     yield from _with_code(project, "LDO150")
 
 
+@reports("LDO151", "warning")
 def foreign_key(project: Foreign) -> Iterator[Diagnostic]:
     """A key or a mode that the format does not know.
 
@@ -50,6 +52,7 @@ def foreign_key(project: Foreign) -> Iterator[Diagnostic]:
     yield from _with_code(project, "LDO151")
 
 
+@reports("LDO152", "note")
 def foreign_no_agent(project: Foreign) -> Iterator[Diagnostic]:
     """A file among the agents is not an agent.
 
@@ -59,6 +62,7 @@ def foreign_no_agent(project: Foreign) -> Iterator[Diagnostic]:
     yield from _with_code(project, "LDO152")
 
 
+@reports("LDO153", "error")
 def foreign_unread(project: Foreign) -> Iterator[Diagnostic]:
     """Part of a file could not be read, so agents or tools may be missing.
 
@@ -68,6 +72,7 @@ def foreign_unread(project: Foreign) -> Iterator[Diagnostic]:
     yield from _with_code(project, "LDO153")
 
 
+@reports("LDO154", "note")
 def foreign_skipped(project: Foreign) -> Iterator[Diagnostic]:
     """A file was left out, or a `.gitignore` was not applied.
 
@@ -78,6 +83,7 @@ def foreign_skipped(project: Foreign) -> Iterator[Diagnostic]:
     yield from _with_code(project, "LDO154")
 
 
+@reports("LDO250", "warning")
 def foreign_unknown_name(project: Foreign) -> Iterator[Diagnostic]:
     """A name that exists nowhere: a tool, an agent or an MCP server.
 
@@ -88,6 +94,7 @@ def foreign_unknown_name(project: Foreign) -> Iterator[Diagnostic]:
     yield from _with_code(project, "LDO250")
 
 
+@reports("LDO251", "warning")
 def foreign_name_collision(project: Foreign) -> Iterator[Diagnostic]:
     """Two agents have one name.
 
@@ -109,6 +116,7 @@ def foreign_name_collision(project: Foreign) -> Iterator[Diagnostic]:
             )
 
 
+@reports("LDO350", "warning")
 def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
     """Agents call each other in a circle.
 
@@ -154,6 +162,7 @@ def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
         )
 
 
+@reports("LDO351", "note")
 def foreign_unreached(project: Foreign) -> Iterator[Diagnostic]:
     """No agent calls an agent, and it is not what the format starts first.
 
@@ -170,6 +179,7 @@ def foreign_unreached(project: Foreign) -> Iterator[Diagnostic]:
             )
 
 
+@reports("LDO550", "warning")
 def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
     """An agent gains a capability only through another agent.
 
@@ -203,6 +213,7 @@ def _without_unknown(gain: Gain) -> Gain:
     return replace(gain, rows=known or gain.rows)
 
 
+@reports("LDO551", "warning")
 def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
     """An agent has every tool because its file names none.
 
@@ -249,6 +260,7 @@ def _is_asked(agent: Agent) -> bool:
     return not any(is_free and gravest in names for is_free, names in by_decision)
 
 
+@reports("LDO552", "warning")
 def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
     """A stranger's words reach a tool that sends, private data reaches it as well, and nobody is asked on the way.
 
@@ -278,6 +290,7 @@ _GUESSED: Mapping[str, str] = {
 }
 
 
+@reports("LDO555", "note")
 def foreign_perhaps_way_out(project: Foreign) -> Iterator[Diagnostic]:
     """An agent sends private data unasked, and a tool of which nothing is known may bring it a stranger's words.
 
@@ -299,6 +312,7 @@ def foreign_perhaps_way_out(project: Foreign) -> Iterator[Diagnostic]:
             yield _of_flow(project, "LDO555", name, flow, sentence)
 
 
+@reports("LDO556", "warning")
 def foreign_stranger_pushes(project: Foreign) -> Iterator[Diagnostic]:
     """A stranger starts an agent that changes the repository, and nobody is asked on the way.
 
@@ -347,6 +361,7 @@ def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) 
     )
 
 
+@reports("LDO553", "warning")
 def foreign_loose_rule(project: Foreign) -> Iterator[Diagnostic]:
     """A rule allows more than it says.
 
@@ -366,6 +381,7 @@ def foreign_loose_rule(project: Foreign) -> Iterator[Diagnostic]:
     yield from _with_code(project, "LDO553")
 
 
+@reports("LDO554", "warning")
 def foreign_unasked(project: Foreign) -> Iterator[Diagnostic]:
     """A file of the project switches the questions off.
 
@@ -375,6 +391,7 @@ def foreign_unasked(project: Foreign) -> Iterator[Diagnostic]:
     yield from _with_code(project, "LDO554")
 
 
+@reports("LDO557", "warning")
 def foreign_client_runs(project: Foreign) -> Iterator[Diagnostic]:
     """A client of the project runs what a stranger may change, or sends the conversation to a stranger's host.
 
@@ -394,25 +411,7 @@ def foreign_client_runs(project: Foreign) -> Iterator[Diagnostic]:
     yield from _with_code(project, "LDO557")
 
 
-ALL: tuple[Check, ...] = (
-    foreign_guess,
-    foreign_key,
-    foreign_no_agent,
-    foreign_unread,
-    foreign_skipped,
-    foreign_unknown_name,
-    foreign_name_collision,
-    foreign_cycle,
-    foreign_unreached,
-    foreign_delegate_gain,
-    foreign_inherits_everything,
-    foreign_private_data_way_out,
-    foreign_loose_rule,
-    foreign_unasked,
-    foreign_perhaps_way_out,
-    foreign_stranger_pushes,
-    foreign_client_runs,
-)
+ALL: tuple[Check[Foreign], ...] = checks_among(globals())
 """Every check of foreign projects, in the order of the codes."""
 
 
@@ -421,7 +420,7 @@ def check(project: Foreign) -> tuple[Diagnostic, ...]:
     codes = {"LDO150", "LDO151", "LDO152", "LDO153", "LDO154", "LDO250", "LDO553", "LDO554", "LDO557"}
     findings = {problem for problem in project.team.problems if problem.code not in codes}
     for each in ALL:
-        findings.update(_few(each(project)))
+        findings.update(few(each(project)))
     return tuple(sorted(findings, key=lambda diagnostic: diagnostic.order))
 
 
@@ -436,12 +435,3 @@ def _by_whom(project: Foreign, agent: Agent, name: str) -> str:
 
 def _with_code(project: Foreign, code: str) -> Iterator[Diagnostic]:
     return (problem for problem in project.team.problems if problem.code == code)
-
-
-def _few(findings: Iterator[Diagnostic]) -> Iterator[Diagnostic]:
-    for number, each in enumerate(findings):
-        if number == MAX_OF_A_KIND:
-            message = f"only the first {MAX_OF_A_KIND:,} findings of this kind are shown"
-            yield replace(each, message=message, hint=None, related=())
-            return
-        yield each

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import CODES, Diagnostic, excerpt
+from llmdo.base.codes import CODES
+from llmdo.base.diagnostic import Diagnostic, excerpt
 from llmdo.base.source import Location, Source
 from llmdo.extensions.fitting import finding_fault, misfit
 from llmdo.foreign.lines import Line

@@ -101,13 +101,18 @@ def written(
     codec: Codec,
     *,
     file: Key | None = None,
-    agent: Key | None = None,
-    lock: Key | None = None,
+    agent: Key | str | None = None,
+    lock: Key | str | None = None,
     drift: str = "",
     effect: Effect = "none",
     gives_nothing: bool = False,
 ) -> dict[str, Written]:
-    """The metadata of a field that files hold."""
+    """The metadata of a field that files hold; where a later key differs in its text alone, it is that text."""
+    if isinstance(agent, str):
+        agent = file and file._replace(doc=agent)
+    if isinstance(lock, str):
+        first = file or agent
+        lock = first and first._replace(doc=lock)
     return {"written": Written(codec, file, agent, lock, drift, effect, gives_nothing)}
 
 

@@ -119,7 +119,7 @@ class Entry:
         metadata=written(
             REFERENCE,
             file=Key("worker", "Name", "The worker that this entry starts."),
-            lock=Key("worker", "Name", "The worker that it starts."),
+            lock="The worker that it starts.",
             gives_nothing=True,
         ),
     )
@@ -132,7 +132,7 @@ class Entry:
                 "FileAttribute",
                 "FILE.py:NAME, an async function (runtime, input) that calls workers.",
             ),
-            lock=Key("function", "FileAttribute", "The function that it runs."),
+            lock="The function that it runs.",
             gives_nothing=True,
         ),
     )
@@ -142,11 +142,9 @@ class Entry:
         metadata=written(
             REFERENCE,
             file=Key(
-                "tool",
-                "ToolName",
-                "TOOLSET.TOOL, one call of one tool; the input is its arguments as JSON.",
+                "tool", "ToolName", "TOOLSET.TOOL, one call of one tool; the input is its arguments as JSON."
             ),
-            lock=Key("tool", "ToolName", "The tool that it calls."),
+            lock="The tool that it calls.",
         ),
     )
     """TOOLSET.TOOL."""
@@ -164,7 +162,7 @@ class Entry:
         metadata=written(
             PLAIN,
             file=Key("input", "str", "The input where `llmdo run` is given none."),
-            lock=Key("input", "str", "The input where none is given."),
+            lock="The input where none is given.",
             drift="its input changed",
             gives_nothing=True,
         ),
@@ -174,7 +172,7 @@ class Entry:
         metadata=written(
             REFERENCE,
             file=Key("model", "str", "The model for workers of this entry that name none."),
-            lock=Key("model", "str", "The model of its workers that name none."),
+            lock="The model of its workers that name none.",
             gives_nothing=True,
         ),
     )
@@ -187,7 +185,7 @@ class Entry:
                 "list[Callee]",
                 "What the function or tool may call: workers, and tools as TOOLSET.TOOL.",
             ),
-            lock=Key("calls", "list[Callee]", "The workers and tools that the function or tool may call."),
+            lock="The workers and tools that the function or tool may call.",
         ),
     )
     events: tuple[Reference, ...] = ()
@@ -202,7 +200,7 @@ class Entry:
                 "list[ScopedCapability]",
                 "The ceiling: the most that this entry may ever reach, through any delegation.",
             ),
-            lock=Key("may", "list[ScopedCapability]", "Its ceiling."),
+            lock="Its ceiling.",
             effect="ceiling",
             gives_nothing=True,
         ),
@@ -217,7 +215,7 @@ class Entry:
                 "dict[ScopedCapability, Decision]",
                 "Rules for the whole tree of this entry. They may only tighten.",
             ),
-            lock=Key("approvals", "dict[ScopedCapability, Decision]", "Its rules."),
+            lock="Its rules.",
             gives_nothing=True,
         ),
     )
@@ -226,7 +224,7 @@ class Entry:
         metadata=written(
             FLOWS,
             file=Key("flows", "Flows", "Flow rules for the whole tree of this entry. They may only tighten."),
-            lock=Key("flows", "Flows", "Its flow rules."),
+            lock="Its flow rules.",
             gives_nothing=True,
         ),
     )
@@ -240,7 +238,7 @@ class Entry:
                 "Whether a stranger may have written its input; where left out, that of batches and of services is "
                 "taken for such, and no other.",
             ),
-            lock=Key("untrusted-input", "bool", "Whether a stranger may have written its input."),
+            lock="Whether a stranger may have written its input.",
         ),
     )
     limits: Limits = field(
@@ -248,7 +246,7 @@ class Entry:
         metadata=written(
             table_of(Limits),
             file=Key("limits", "Limits", "Budgets that the whole tree of this entry shares."),
-            lock=Key("limits", "Limits", "Its budgets."),
+            lock="Its budgets.",
             gives_nothing=True,
         ),
     )
@@ -261,7 +259,7 @@ class Entry:
                 "ConversationLimits",
                 "Budgets that all runs share which go on from one another; `limits` hold for each of them.",
             ),
-            lock=Key("conversation-limits", "ConversationLimits", "The budgets of its conversations."),
+            lock="The budgets of its conversations.",
             gives_nothing=True,
         ),
     )
@@ -274,7 +272,7 @@ class Entry:
             file=Key(
                 "concurrent-runs", "Positive", "Runs that all workers of a fleet have at work at a time."
             ),
-            lock=Key("concurrent-runs", "Positive", "Its runs that a fleet has at work at a time."),
+            lock="Its runs that a fleet has at work at a time.",
             effect="amount",
             gives_nothing=True,
         ),

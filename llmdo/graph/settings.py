@@ -28,7 +28,7 @@ class Settings:
         metadata=written(
             PLAIN,
             file=Key("name", "Name", "The workspace's name.", is_required=True),
-            lock=Key("name", "Name", "The workspace's name.", is_required=True),
+            lock="The workspace's name.",
             gives_nothing=True,
         )
     )
@@ -48,10 +48,7 @@ class Settings:
         metadata=written(
             PLAIN,
             lock=Key(
-                "default",
-                "Decision",
-                "The decision about a capability that no rule names.",
-                is_required=True,
+                "default", "Decision", "The decision about a capability that no rule names.", is_required=True
             ),
         )
     )
@@ -59,9 +56,7 @@ class Settings:
         metadata=written(
             PLAIN,
             file=Key(
-                "max-depth",
-                "Annotated[int, Ge(0)]",
-                "The longest chain of delegations; 5 where left out.",
+                "max-depth", "Annotated[int, Ge(0)]", "The longest chain of delegations; 5 where left out."
             ),
             lock=Key(
                 "max-depth", "Annotated[int, Ge(0)]", "The longest chain of delegations.", is_required=True
@@ -79,7 +74,7 @@ class Settings:
                 "str",
                 "Of workers that name none: provider:model, python:FILE:NAME, replay:FILE or an alias of [models].",
             ),
-            lock=Key("model", "str", "The model of workers that name none."),
+            lock="The model of workers that name none.",
             gives_nothing=True,
         ),
     )
@@ -93,9 +88,7 @@ class Settings:
                 "What happens to an answer that was cut off by a limit of tokens or a content filter: `warn` "
                 "where left out, or `error`, which fails its worker.",
             ),
-            lock=Key(
-                "on-truncated", "Truncation", "What happens to an answer that was cut off, where not `warn`."
-            ),
+            lock="What happens to an answer that was cut off, where not `warn`.",
         ),
     )
     root: Reference | None = field(
@@ -108,7 +101,7 @@ class Settings:
                 "The folder that tools, attachments and the path map refer to, relative to this file, such as "
                 "`../site`; this one where left out.",
             ),
-            lock=Key("root", "Root", "The folder that tools work on, as the manifest has it."),
+            lock="The folder that tools work on, as the manifest has it.",
             effect="elsewhere",
         ),
     )
@@ -226,7 +219,7 @@ class Notify:
                 "The variable that holds the address, such as TEAM_WEBHOOK_URL.",
                 is_required=True,
             ),
-            lock=Key("url-env", "Variable", "The variable that holds the address.", is_required=True),
+            lock="The variable that holds the address.",
         )
     )
     secret_env: str = field(
@@ -238,7 +231,7 @@ class Notify:
                 "The variable that holds the secret by which messages are signed, such as TEAM_WEBHOOK_SECRET.",
                 is_required=True,
             ),
-            lock=Key("secret-env", "Variable", "The variable that holds the secret.", is_required=True),
+            lock="The variable that holds the secret.",
         )
     )
     content: bool = field(
@@ -250,7 +243,7 @@ class Notify:
                 "bool",
                 "Whether messages hold outputs, errors and questions, and not ids and names alone.",
             ),
-            lock=Key("content", "bool", "Whether messages hold outputs, errors and questions."),
+            lock="Whether messages hold outputs, errors and questions.",
         ),
     )
     """Whether the content of runs leaves the machine, and not ids and names alone."""
@@ -266,7 +259,7 @@ class Schedule:
         metadata=written(
             REFERENCE,
             file=Key("entry", "Name", "The entry that is started.", is_required=True),
-            lock=Key("entry", "Name", "The entry that it starts.", is_required=True),
+            lock="The entry that it starts.",
         )
     )
     cron: str = field(
@@ -278,7 +271,7 @@ class Schedule:
                 "When, in UTC: minute, hour, day of month, month, day of week.",
                 is_required=True,
             ),
-            lock=Key("cron", "Text", "When, in UTC.", is_required=True),
+            lock="When, in UTC.",
         )
     )
     input: str | None = field(
@@ -286,7 +279,7 @@ class Schedule:
         metadata=written(
             PLAIN,
             file=Key("input", "str", "What the entry is given; its own input where left out."),
-            lock=Key("input", "str", "What the entry is given, where not its own input."),
+            lock="What the entry is given, where not its own input.",
             drift="its input changed",
         ),
     )
@@ -299,7 +292,7 @@ class Schedule:
                 "Positive",
                 "For how long a time is made up for that passed while no worker looked.",
             ),
-            lock=Key("catch-up-minutes", "Positive", "For how long a time that passed is made up for."),
+            lock="For how long a time that passed is made up for.",
             effect="amount",
             gives_nothing=True,
         ),

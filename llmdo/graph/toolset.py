@@ -72,9 +72,7 @@ class Tool:
         metadata=written(
             CAPABILITIES,
             lock=Key(
-                "metadata",
-                "list[ScopedCapability]",
-                "The part of it that the tool's own metadata declares.",
+                "metadata", "list[ScopedCapability]", "The part of it that the tool's own metadata declares."
             ),
         ),
     )
@@ -133,7 +131,7 @@ class Toolset:
                 "Attribute",
                 "FILE.py:ATTRIBUTE or package.module:ATTRIBUTE; a toolset, or a class of one.",
             ),
-            lock=Key("python", "Attribute", "The module and the attribute."),
+            lock="The module and the attribute.",
             gives_nothing=True,
         ),
     )
@@ -175,7 +173,7 @@ class Toolset:
                 "Annotated[float, Gt(0)]",
                 "How long an MCP server may take for one answer; 60 where left out.",
             ),
-            lock=Key("timeout-s", "Annotated[float, Gt(0)]", "How long it may take for one answer."),
+            lock="How long it may take for one answer.",
         ),
     )
     """The time limit for one answer of an MCP server; None for the default."""
@@ -184,11 +182,9 @@ class Toolset:
         metadata=written(
             PLAIN,
             file=Key(
-                "instructions",
-                "bool",
-                "Whether models are given what an MCP server says about its own use.",
+                "instructions", "bool", "Whether models are given what an MCP server says about its own use."
             ),
-            lock=Key("instructions", "bool", "Whether models are given its instructions."),
+            lock="Whether models are given its instructions.",
         ),
     )
     """Whether models are given the instructions of an MCP server."""
@@ -203,9 +199,7 @@ class Toolset:
                 "network and writes files only as far as its tools declare.",
             ),
             lock=Key(
-                "isolation",
-                "Literal['require', 'off']",
-                "Whether it is isolated; auto where left out.",
+                "isolation", "Literal['require', 'off']", "Whether it is isolated; auto where left out."
             ),
         ),
     )
@@ -242,7 +236,7 @@ class Toolset:
                 "Prefix",
                 "Put before the name of each tool, with `_` between: models see only that.",
             ),
-            lock=Key("prefix", "Prefix", "What models see before the names of its tools."),
+            lock="What models see before the names of its tools.",
         ),
     )
     """The prefix of each tool's name, joined with `_`: the form for models, rules and people."""
@@ -255,7 +249,7 @@ class Toolset:
                 "list[ToolName]",
                 "The tools that its code may call, as TOOLSET.TOOL, with the rights of the worker that uses it.",
             ),
-            lock=Key("calls", "list[ToolName]", "The tools that its code may call."),
+            lock="The tools that its code may call.",
         ),
     )
     """The tools that its code may call, TOOLSET.TOOL each."""
@@ -269,7 +263,7 @@ class Toolset:
                 "list[ScopedCapability]",
                 "Of its capabilities, those that presets take for no effect.",
             ),
-            lock=Key("reads", "list[ScopedCapability]", "Of its capabilities, those that only read."),
+            lock="Of its capabilities, those that only read.",
         ),
     )
     targets: Mapping[str, Json] = field(
@@ -279,9 +273,7 @@ class Toolset:
             file=Key(
                 "targets", "dict[Text, list[Text]]", "Of its tools, the arguments that choose whom or what."
             ),
-            lock=Key(
-                "targets", "dict[Text, list[Text]]", "The arguments of its tools that choose whom or what."
-            ),
+            lock="The arguments of its tools that choose whom or what.",
         ),
     )
     """Tool to the names of its arguments that are targets; without it the tool states them, or all are."""
@@ -292,7 +284,7 @@ class Toolset:
             file=Key(
                 "keeps", "bool", "Whether its tools may return later what they got; true where left out."
             ),
-            lock=Key("keeps", "bool", "Whether its tools may return later what they got."),
+            lock="Whether its tools may return later what they got.",
         ),
     )
     """Whether its tools may return arguments of earlier calls later in a run."""

@@ -102,10 +102,7 @@ class Worker:
         metadata=written(
             PLAIN,
             lock=Key(
-                "config",
-                "Digest",
-                "Of the canonical header: what decides authority.",
-                is_required=True,
+                "config", "Digest", "Of the canonical header: what decides authority.", is_required=True
             ),
             drift="its header changed",
         )
@@ -152,7 +149,7 @@ class Worker:
                 "FileAttribute",
                 "FILE.py:NAME, a function without arguments: makes its deps for a run.",
             ),
-            lock=Key("deps", "FileAttribute", "What makes its deps."),
+            lock="What makes its deps.",
         ),
     )
     """The maker of the agent's deps for a run; without it they are those of every worker."""
@@ -165,8 +162,8 @@ class Worker:
                 "str",
                 "What the worker does: the tool description that its callers' models see.",
             ),
-            agent=Key("description", "str", "What it does: what its callers' models see."),
-            lock=Key("description", "str", "What its callers' models see."),
+            agent="What it does: what its callers' models see.",
+            lock="What its callers' models see.",
             drift=DESCRIPTION_CHANGED,
             gives_nothing=True,
         ),
@@ -178,7 +175,7 @@ class Worker:
             file=Key(
                 "model", "Text", "provider:model, python:FILE:NAME, replay:FILE or an alias of [models]."
             ),
-            agent=Key("model", "Text", "Another model than its own."),
+            agent="Another model than its own.",
             lock=Key("model", "str", "The model that it names."),
             gives_nothing=True,
         ),
@@ -188,8 +185,8 @@ class Worker:
         metadata=written(
             PLAIN,
             file=Key("entry", "bool", "Whether `llmdo run NAME` may start it."),
-            agent=Key("entry", "bool", "Whether `llmdo run NAME` may start it."),
-            lock=Key("entry", "bool", "Whether it may be started by its own name."),
+            agent="Whether `llmdo run NAME` may start it.",
+            lock="Whether it may be started by its own name.",
         ),
     )
     recursive: bool = field(
@@ -197,8 +194,8 @@ class Worker:
         metadata=written(
             PLAIN,
             file=Key("recursive", "bool", "Whether it may reach itself; max-depth then bounds the run."),
-            agent=Key("recursive", "bool", "Whether it may reach itself."),
-            lock=Key("recursive", "bool", "Whether it may reach itself."),
+            agent="Whether it may reach itself.",
+            lock="Whether it may reach itself.",
         ),
     )
     schema_in: Reference | None = field(
@@ -242,7 +239,7 @@ class Worker:
                 "Literal['sealed']",
                 "`sealed`: the models of its callers see the name and the size of its answer, and may pass it on.",
             ),
-            lock=Key("output", "Literal['sealed']", "How its answer is handed over."),
+            lock="How its answer is handed over.",
         ),
     )
     """The treatment of its answer for callers; None for unchanged."""
@@ -251,9 +248,7 @@ class Worker:
         metadata=written(
             SORTED_WORDS,
             file=Key(
-                "compatible_models",
-                "list[Text]",
-                "Patterns of models that it works with, such as openai:*.",
+                "compatible_models", "list[Text]", "Patterns of models that it works with, such as openai:*."
             ),
             lock=Key("compatible-models", "list[str]", "The models that it works with."),
             gives_nothing=True,
@@ -281,10 +276,8 @@ class Worker:
             file=Key(
                 "may", "list[ScopedCapability]", "The ceiling of this worker and of everything below it."
             ),
-            agent=Key(
-                "may", "list[ScopedCapability]", "The ceiling of this worker and of everything below it."
-            ),
-            lock=Key("may", "list[ScopedCapability]", "Its ceiling."),
+            agent="The ceiling of this worker and of everything below it.",
+            lock="Its ceiling.",
             effect="ceiling",
             gives_nothing=True,
         ),
@@ -299,12 +292,8 @@ class Worker:
                 "dict[ScopedCapability, Decision]",
                 "Rules for this worker's own calls. They may only tighten.",
             ),
-            agent=Key(
-                "approvals",
-                "dict[ScopedCapability, Decision]",
-                "Rules for its own calls. They may only tighten.",
-            ),
-            lock=Key("approvals", "dict[ScopedCapability, Decision]", "Its rules."),
+            agent="Rules for its own calls. They may only tighten.",
+            lock="Its rules.",
             gives_nothing=True,
         ),
     )
@@ -313,8 +302,8 @@ class Worker:
         metadata=written(
             FLOWS,
             file=Key("flows", "Flows", "Flow rules for this worker's own calls. They may only tighten."),
-            agent=Key("flows", "Flows", "Flow rules for its own calls. They may only tighten."),
-            lock=Key("flows", "Flows", "Its flow rules."),
+            agent="Flow rules for its own calls. They may only tighten.",
+            lock="Its flow rules.",
             gives_nothing=True,
         ),
     )
@@ -323,8 +312,8 @@ class Worker:
         metadata=written(
             table_of(Attachments),
             file=Key("attachments", "AttachmentLimits", "Which files its callers may hand over."),
-            agent=Key("attachments", "AttachmentLimits", "Which files its callers may hand over."),
-            lock=Key("attachments", "AttachmentLimits", "The files that callers may hand over."),
+            agent="Which files its callers may hand over.",
+            lock="The files that callers may hand over.",
         ),
     )
 

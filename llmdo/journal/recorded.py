@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.values import dataclass
+from llmdo.base.jsonable import record
+from llmdo.base.values import dataclass, field, in_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,10 +33,10 @@ class RecordedRequest:
     """The call path of the worker."""
     step: int
     """Its number there."""
-    sent: Mapping[str, Any]
+    sent: Mapping[str, Any] = field(metadata=in_json("asked"))
     """The model, and the digests of the messages."""
     answer: Mapping[str, Any]
-    lacks: str | None = None
+    lacks: str | None = field(default=None, metadata=in_json(sparse=True))
     """The part left out of the answer, so that it cannot be given again."""
 
 
@@ -46,7 +47,7 @@ class RecordedRun:
     case: str
     """The case that was run, or whose output was judged."""
     entry: str
-    input: str
+    input: str = field(metadata=in_json("given"))
     """The digest of its input, and of the names of its attachments."""
     requests: tuple[RecordedRequest, ...]
 
@@ -86,30 +87,8 @@ def given_to(first: JournalEntry) -> str:
 
 def dump(recording: Recording) -> str:
     """The text of its file: the same for the same answers."""
-    document = {
-        "schema": SCHEMA,
-        "eval": recording.eval,
-        "entry": recording.entry,
-        "runs": [
-            {
-                "case": run.case,
-                "entry": run.entry,
-                "given": run.input,
-                "requests": [
-                    {
-                        "path": request.path,
-                        "step": request.step,
-                        "asked": dict(request.sent),
-                        "answer": dict(request.answer),
-                        **({"lacks": request.lacks} if request.lacks else {}),
-                    }
-                    for request in run.requests
-                ],
-            }
-            for run in recording.runs
-        ],
-    }
-    return json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    keys = {"schema": SCHEMA, **record(recording)}
+    return json.dumps(keys, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def parse(text: str, name: str) -> Recording:

@@ -36,7 +36,10 @@ MANIFEST = "llmdo.toml"
 """The origin of the manifest's rules."""
 
 BUILT_IN_VERSION = 3
-"""Version of `BUILT_IN` and of the vocabulary; the lock records it, so that a change of ours shows up there.
+"""Version of what is built in; the lock records it, so that a change of ours shows up there.
+
+It goes up where a call may be decided otherwise than before: not with a family of capabilities, or a toolset, that no
+workspace had.
 
 3: changing a file of an executable kind is `fs.write.code`, which asks.
 2: reading a file that mostly holds secrets is `fs.read.protected`, which asks at a terminal.

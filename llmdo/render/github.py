@@ -12,7 +12,8 @@ from llmdo.render.report import with_hint
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llmdo.base.diagnostic import Diagnostic, Severity
+    from llmdo.base.codes import Severity
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.render.report import Report
 
 _COMMANDS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}

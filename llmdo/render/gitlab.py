@@ -9,7 +9,8 @@ from llmdo.base.diagnostic import shown
 from llmdo.render.report import fingerprints, with_hint
 
 if TYPE_CHECKING:
-    from llmdo.base.diagnostic import Diagnostic, Severity
+    from llmdo.base.codes import Severity
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.values import Json
     from llmdo.render.report import Report
 

@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from llmdo.base.diagnostic import CODES, shown
+from llmdo.base.codes import CODES
+from llmdo.base.diagnostic import shown
 from llmdo.checks import documentation
 from llmdo.render.report import fingerprints, with_hint
 from llmdo.version import __version__

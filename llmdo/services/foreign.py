@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo import foreign
-from llmdo.base.diagnostic import CODES, LlmdoError, did_you_mean
+from llmdo.base.codes import CODES
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.request_fields import argument, option
 from llmdo.base.values import dataclass, field
 from llmdo.extensions.spec import AUTO

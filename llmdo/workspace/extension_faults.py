@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from llmdo.base.diagnostic import CODES, excerpt
+from llmdo.base.codes import CODES
+from llmdo.base.diagnostic import excerpt
 from llmdo.base.values import fields, replace
 from llmdo.extensions.fitting import misfit
 from llmdo.extensions.spec import AUTO, Extension

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import CODES
+from llmdo.base.codes import CODES
 from llmdo.base.values import dataclass, field, replace
 from llmdo.graph.toolkit import unseen
 from llmdo.reach import Analysis
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.base.cache import Seen
-    from llmdo.base.diagnostic import Severity
+    from llmdo.base.codes import Severity
     from llmdo.base.source import Source
     from llmdo.extensions.spec import Extension
     from llmdo.graph.resolved import Graph

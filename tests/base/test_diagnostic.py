@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from llmdo import checks
-from llmdo.base.diagnostic import CODES, MANY, nearest, only_match, shown
+from llmdo.base import checking
+from llmdo.base.codes import CODES
+from llmdo.base.diagnostic import MANY, nearest, only_match, shown
 from llmdo.workspace import project
 from tests.support.commands import llmdo
 
@@ -61,16 +63,16 @@ def manifest(root: Path, entries: int, accept: str = "") -> None:
 def test_of_very_many_findings_of_a_kind_the_first_are_shown_and_the_last_says_that_there_are_more(
     tmp_path: Path,
 ) -> None:
-    manifest(tmp_path, checks.MAX_OF_A_KIND + 4)
+    manifest(tmp_path, checking.MAX_OF_A_KIND + 4)
     findings = [finding for finding in checks.check(project.read(tmp_path)) if finding.code == "LDO203"]
-    assert len(findings) == checks.MAX_OF_A_KIND + 1
+    assert len(findings) == checking.MAX_OF_A_KIND + 1
     *others, last = ["findings of this kind are shown" in finding.message for finding in findings]
     assert last
     assert not any(others)
 
 
 def test_what_is_accepted_hides_nothing_that_comes_after_it(tmp_path: Path) -> None:
-    number_accepted = checks.MAX_OF_A_KIND + 3
+    number_accepted = checking.MAX_OF_A_KIND + 3
     (tmp_path / "main.worker").write_text(
         "---\nname: main\ntoolsets: [filesystem]\n---\nGo.\n", encoding="utf-8"
     )

@@ -22,8 +22,8 @@ from llmdo.base.values import also_in_json, in_json
 PACKAGE = Path(__file__).parents[2] / "llmdo"
 
 UNDERIVED = {
-    "features/evaluation/document.py": "is read again: its schema stands beside the way back",
-    "journal/recorded.py": "is a file of its own format, which is read again",
+    "features/evaluation/document.py": "is read again, so its schema is compared; its keys are those of the fields",
+    "journal/recorded.py": "is read again, so its schema is compared, and sorted; its keys are those of the fields",
     "render/inbox.py": "draws what a stranger wrote, so that nothing in it hides or passes for another",
 }
 """The modules that name the schema of a document which `jsonable.document` does not write, each with the reason."""

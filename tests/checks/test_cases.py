@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from llmdo import checks
-from llmdo.base.diagnostic import CODES
+from llmdo.base.codes import CODES
 from llmdo.cli.check import rendered
 from llmdo.foreign import findings
 from llmdo.workspace import project
 
 CASES = Path(__file__).parent.parent / "cases"
-FOREIGN = {check.__name__.replace("_", "-") for check in findings.ALL}
+FOREIGN = {check.name for check in findings.ALL}
 """The checks of foreign projects, whose cases are in `foreign/`."""
 ALL = sorted(path for path in CASES.glob("*/*") if path.is_dir())
 

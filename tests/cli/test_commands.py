@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.base.diagnostic import CODES
+from llmdo.base.codes import CODES
 from tests.cli.conftest import Llmdo
 from tests.support import forking
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.base.diagnostic import CODES
+from llmdo.base.codes import CODES
 from llmdo.cli import completion
 
 MANIFEST = """

@@ -9,13 +9,14 @@ import pytest
 
 from llmdo.cli import app
 from llmdo.cli.tables import ARGUMENTS, COMMANDS
-from llmdo.cli.tabulate import HELP, TARGET, helps, tables
+from llmdo.cli.tabulate import CODES, HELP, TARGET, codes, helps, tables
 from llmdo.render.formats import Format
 from tests.support.commands import llmdo
 
 
 def test_the_tables_of_completion_are_those_of_the_commands() -> None:
     assert TARGET.read_text(encoding="utf-8") == tables(), "run `python -m llmdo.cli.tabulate`"
+    assert CODES.read_text(encoding="utf-8") == codes(), "run `python -m llmdo.cli.tabulate`"
 
 
 def test_the_tables_hold_what_the_commands_take() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from llmdo import foreign
-from llmdo.base.diagnostic import CODES
+from llmdo.base.codes import CODES
 from llmdo.cli.check import rendered
 from llmdo.extensions.spec import AUTO
 from llmdo.foreign import findings
@@ -25,7 +25,7 @@ from tests.checks.test_cases import copied
 
 CASES = Path(__file__).parent / "cases"
 ALL = sorted(path.parent for path in CASES.glob("*/*/expect.txt"))
-NAMES = {check.__name__.replace("_", "-") for check in findings.ALL}
+NAMES = {check.name for check in findings.ALL}
 FOREIGN = [code for code, (name, _) in CODES.items() if name in NAMES]
 
 

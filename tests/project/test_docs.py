@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from llmdo import checks
-from llmdo.policy.vocabulary import GRAVEST_FIRST
 from llmdo.workspace import project
 
 ROOT = Path(__file__).parents[2]
@@ -45,9 +44,3 @@ def test_the_manifest_in_the_page_about_the_shell_is_right(tmp_path: Path) -> No
     (tmp_path / "main.worker").write_text("---\nname: main\nentry: true\ntoolsets: [shell]\n---\nGo.\n")
     findings = checks.check(project.read(tmp_path))
     assert [finding.code for finding in findings] == ["LDO402"]
-
-
-def test_the_order_of_gravity_in_the_page_is_that_of_the_code() -> None:
-    text = (ROOT / "docs/capabilities.md").read_text(encoding="utf-8")
-    listed = text.split("in this order, each with what lies below it:")[1].split("Findings")[0]
-    assert tuple(re.findall(r"`([\w.]+)`", listed)) == GRAVEST_FIRST

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.base.diagnostic import CODES, LlmdoError, finding
+from llmdo.base.codes import CODES
+from llmdo.base.diagnostic import LlmdoError, finding
 from llmdo.checks import documentation
 from llmdo.cli.tables import COMMANDS
 from llmdo.render.formats import FOR_PEOPLE, Format, rendered

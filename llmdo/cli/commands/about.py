@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from llmdo.base.diagnostic import CODES, LlmdoError, did_you_mean
+from llmdo.base.codes import CODES
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.request_fields import argument, option
 from llmdo.cli import requests
 from llmdo.cli.console import FINDINGS, FINE, put

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from llmdo.base import resources
-from llmdo.base.diagnostic import CODES
+from llmdo.base.codes import CODES
 from llmdo.graph import builtin, toolkit
 from llmdo.policy.vocabulary import VOCABULARY
 from llmdo.syntax import discovery
