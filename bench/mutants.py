@@ -114,13 +114,15 @@ def _changes(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _left_out(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a node that are no code of a decision: annotations, words, and imports for them alone."""
+    """The parts of a node that decide nothing: annotations, imports for them alone, words, and what mypy sees to."""
     if isinstance(node, ast.AnnAssign | ast.arg) and node.annotation is not None:
         yield node.annotation
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
         yield node.returns
     if isinstance(node, ast.JoinedStr):
         yield node
+    if isinstance(node, ast.keyword) and node.arg in ("frozen", "slots"):
+        yield node.value
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         yield node
 
