@@ -3,6 +3,8 @@
 Each mutant is made in a copy of the repository, never here. Of the tests that are not `long`, those that run its lines
 are run, the quickest first, until one fails. `mutants.toml` names survivors that change nothing, with the reason. Other
 survivors are printed; try each against `make test-all`, then write a test for it, or a line there.
+
+`--kept FOLDER` keeps the copies and which mutants were killed, and goes on from there.
 """
 
 from __future__ import annotations
@@ -11,13 +13,16 @@ import argparse
 import ast
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Queue
 from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
@@ -35,7 +40,8 @@ TARGETS = (
 )
 PATIENCE = 3.0  # times as long as without a change; a mutant that never ends is killed
 FIRST = 2.0  # seconds that the quickest tests take, which are run first
-RESULTS, CHOSEN = "results.xml", "chosen.txt"
+RESULTS, CHOSEN, KILLED = "results.xml", "chosen.txt", "killed.txt"
+SHOWN = 20  # mutants from one line of progress to the next
 
 SWAPPED = {
     ast.Eq: "!=",
@@ -108,13 +114,15 @@ def _changes(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _left_out(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a node that are no code of a decision: annotations, words, and imports for them alone."""
+    """The parts of a node that decide nothing: annotations, imports for them alone, words, and what mypy sees to."""
     if isinstance(node, ast.AnnAssign | ast.arg) and node.annotation is not None:
         yield node.annotation
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
         yield node.returns
     if isinstance(node, ast.JoinedStr):
         yield node
+    if isinstance(node, ast.keyword) and node.arg in ("frozen", "slots"):
+        yield node.value
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         yield node
 
@@ -193,29 +201,29 @@ def _in_results(test: str) -> str:
     return f"{file.removesuffix('.py').replace('/', '.')}::{name}"
 
 
-class Trial:
-    """A copy of the repository in which mutants are tried, one after the other."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+def measured(folder: Path) -> Coverage:
+    """The coverage of the copy of the repository in `folder`, which is made unless it is there."""
+    if not (folder / RESULTS).exists():
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
         for path in filter(None, listed.decode().split("\0")):
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes((ROOT / path).read_bytes())
-            target.chmod((ROOT / path).stat().st_mode)
-        measured = [f"--cov={target.removesuffix('.py').replace('/', '.')}" for target in TARGETS]
-        self._pytest(
-            "-n",
-            "2",
-            "-m",
-            "not long",
-            *measured,
-            "--cov-context=test",
-            "--cov-report=",
-            f"--junitxml={RESULTS}",
-        )
-        self._coverage = Coverage.read(folder)
+            shutil.copy(ROOT / path, target)
+        covered = [f"--cov={target.removesuffix('.py').replace('/', '.')}" for target in TARGETS]
+        told = ["--cov-context=test", "--cov-report=", f"--junitxml={RESULTS}"]
+        _pytest(folder, "-n", "2", "-m", "not long", *covered, *told, keeps_compiled=True)
+    # By its text, not by its time: a mutant is compiled anew, and nothing else is.
+    by_text = ["compileall", "-q", "-f", "--invalidation-mode", "checked-hash", "llmdo"]
+    subprocess.run([sys.executable, "-m", *by_text], cwd=folder, check=True)
+    return Coverage.read(folder)
+
+
+class Trial:
+    """A copy of the repository in which mutants are tried, one after the other."""
+
+    def __init__(self, folder: Path, coverage: Coverage) -> None:
+        self._folder = folder
+        self._coverage = coverage
 
     def ending(self, mutant: Mutant) -> Ending:
         """What came of a mutant."""
@@ -244,18 +252,18 @@ class Trial:
         (self._folder / CHOSEN).write_text("\n".join(tests), encoding="utf-8")
         most = PATIENCE * self._coverage.seconds(tests) + 60
         try:
-            return self._pytest("-x", f"@{CHOSEN}", most=most) == 0
+            return _pytest(self._folder, "-x", f"@{CHOSEN}", most=most) == 0
         except subprocess.TimeoutExpired:
             return False
 
-    def _pytest(self, *arguments: str, most: float | None = None) -> int:
-        """The exit code of a run of tests in the copy."""
-        environ = {**os.environ, "PYTHONPATH": str(self._folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-m", "pytest", "-q", *arguments]
-        done = subprocess.run(
-            command, cwd=self._folder, env=environ, capture_output=True, timeout=most, check=False
-        )
-        return done.returncode
+
+def _pytest(folder: Path, *arguments: str, most: float | None = None, keeps_compiled: bool = False) -> int:
+    """The exit code of a run of tests in a copy."""
+    compiled = "" if keeps_compiled else "1"
+    environ = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": compiled}
+    command = [sys.executable, "-m", "pytest", "-q", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, timeout=most, check=False)
+    return done.returncode
 
 
 def every_mutant() -> list[Mutant]:
@@ -269,24 +277,62 @@ def every_mutant() -> list[Mutant]:
     ]
 
 
+def endings_of(mutants: list[Mutant], folder: Path, jobs: int) -> Iterator[tuple[Mutant, Ending]]:
+    """What came of each mutant; `folder` has the copies, one for each job."""
+    coverage = measured(folder / "0")
+    free = Queue[Trial]()
+    free.put(Trial(folder / "0", coverage))
+    for job in range(1, jobs):
+        copy = folder / str(job)
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(folder / "0", copy, symlinks=True)
+        free.put(Trial(copy, coverage))
+
+    def tried(mutant: Mutant) -> tuple[Mutant, Ending]:
+        trial = free.get()
+        try:
+            return mutant, trial.ending(mutant)
+        finally:
+            free.put(trial)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(tried, mutants)
+
+
 def main() -> None:
     """Tries the mutants that are chosen, and exits with 1 if one survives."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=400, help="how many of all mutants are tried")
     parser.add_argument("--seed", type=int, default=1, help="chooses them")
+    parser.add_argument("--jobs", type=int, default=2, help="how many are tried at a time")
+    parser.add_argument("--kept", type=Path, help="a folder that keeps the copies, and which were killed")
     options = parser.parse_args()
     mutants, reasons = every_mutant(), known()
     chosen = random.Random(options.seed).sample(mutants, min(options.count, len(mutants)))
     print(f"{len(chosen)} of {len(mutants)} mutants", flush=True)
-    endings: Counter[Ending] = Counter()
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        trial = Trial(Path(folder))
+    with tempfile.TemporaryDirectory(prefix="mutants-") as temporary:
+        folder: Path = options.kept or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        killed = folder / KILLED
+        before = set(killed.read_text(encoding="utf-8").splitlines()) if killed.exists() else set()
+        left = []
+        endings: Counter[Ending] = Counter()
         for mutant in chosen:
-            is_known = (mutant.module, mutant.before, mutant.after) in reasons
-            ending = "known" if is_known else trial.ending(mutant)
+            if (mutant.module, mutant.before, mutant.after) in reasons:
+                endings["known"] += 1
+            elif repr(mutant) in before:
+                endings["killed"] += 1
+            else:
+                left.append(mutant)
+        for mutant, ending in endings_of(left, folder, options.jobs) if left else ():
             endings[ending] += 1
-            if ending in ("survived", "untested"):
+            if ending == "killed":
+                with killed.open("a", encoding="utf-8") as file:
+                    file.write(f"{mutant!r}\n")
+            else:
                 print(f"{ending}: {mutant}", flush=True)
+            if endings.total() % SHOWN == 0:
+                print(f"{endings.total()} of {len(chosen)}", file=sys.stderr)
     print(", ".join(f"{number} {ending}" for ending, number in sorted(endings.items())))
     sys.exit(bool(endings["survived"] or endings["untested"]))
 

@@ -15,7 +15,7 @@ Open Scope bool_scope.
 
 (** A program that may do anything reads and writes any file; `_does_anything` *)
 Definition does_anything (c : capability) : bool :=
-  prefix ["proc"] (cname c) && negb (same (cname c) ["proc"; "exec"; "read"]).
+  prefix ["proc"] (cname c) && negb (prefix ["proc"; "exec"; "read"] (cname c)).
 
 (** What a call reads, by what it raises and by `[sources]`; names of files are what whoever wrote the files says. *)
 Definition reading (srcs : list (capability * capability)) (raised : list capability) : list capability :=
@@ -126,48 +126,64 @@ Definition open_delegates (t : team) (w : worker) : list worker :=
   flat_map (fun v => if is_blocked (gate t [w] v) then [] else match find_worker t v with Some u => [u] | None => [] end)
            (delegates w).
 
-(** One look at each worker: what its calls bring, what its delegates hand over, what its callers hand it, and what it
-    leaves behind. *)
-Definition spread_once (t : team) (nm : list capability) (fs : list capability) (all : list (worker * list (tool * (capability * list capability))))
-    (first : list (string * list capability)) (s : spread) : spread :=
-  let mine w := by_name (wname w) (of_workers s) in
+Section Spreading.
+
+Variable t : team.
+Variable nm fs : list capability.
+Variable all : list (worker * list (tool * (capability * list capability))).
+Variable first : list (string * list capability).
+
+Definition mine (s : spread) (w : worker) : list capability := by_name (wname w) (of_workers s).
+
+(** What a worker's calls bring, what its toolsets say, what its delegates hand over, and what its callers hand it. *)
+Definition from_calls (s : spread) (calls : list (tool * (capability * list capability))) : list capability :=
+  unions (fun call =>
+    labels_of fs (sources t) (snd (snd call))
+    ++ unions (fun f => if existsb (share_a_file nm (fst f)) (reads_of (snd (snd call))) then snd f else []) (of_files s))
+  calls.
+
+Definition from_toolsets (s : spread) (w : worker) : list capability :=
+  unions (fun tl =>
+    (if speaks tl then labels_of fs (sources t) (declared tl) else [])
+    ++ match keeper tl with Some k => by_name k (of_toolsets s) | None => [] end) (tools w).
+
+Definition from_delegates (s : spread) (w : worker) : list capability :=
+  unions (fun u =>
+    match handed t [w] u with
+    | Bits _ => filter (fun l => negb (is_strange l)) (mine s u)
+    | _ => mine s u
+    end) (open_delegates t w).
+
+Definition from_callers (s : spread) (w : worker) : list capability :=
+  unions (fun x =>
+    if existsb (fun u => String.eqb (wname u) (wname w)) (open_delegates t (fst x)) then mine s (fst x) else []) all.
+
+(** One look at each worker, and what it leaves behind. *)
+Definition spread_once (s : spread) : spread :=
   Spread
     (map (fun x =>
        let w := fst x in
-       let from_calls := unions (fun c =>
-         let raised := snd (snd c) in
-         labels_of fs (sources t) raised
-         ++ unions (fun f => if existsb (share_a_file nm (fst f)) (reads_of raised) then snd f else []) (of_files s))
-         (snd x) in
-       let from_toolsets := unions (fun tl =>
-         (if speaks tl then labels_of fs (sources t) (declared tl) else [])
-         ++ match keeper tl with Some k => by_name k (of_toolsets s) | None => [] end) (tools w) in
-       let from_delegates := unions (fun u =>
-         match handed t [w] u with
-         | Bits _ => filter (fun l => negb (is_strange l)) (mine u)
-         | _ => mine u
-         end) (open_delegates t w) in
-       let from_callers := unions (fun y =>
-         if existsb (fun u => String.eqb (wname u) (wname w)) (open_delegates t (fst y)) then mine (fst y) else []) all in
-       (wname w, unite (unite (unite (unite (unite (mine w) (by_name (wname w) first)) from_calls) from_toolsets)
-                              from_delegates) from_callers)) all)
+       (wname w, unite (unite (unite (unite (unite (mine s w) (by_name (wname w) first)) (from_calls s (snd x)))
+                                     (from_toolsets s w)) (from_delegates s w)) (from_callers s w))) all)
     (fold_right (fun f acc => with_labels (fst f) (snd f) acc) []
-       (flat_map (fun x => flat_map (fun c =>
-          map (fun u => (u, mine (fst x))) (writes_of (snd (snd c)) (declared (fst c)))) (snd x)) all))
+       (flat_map (fun x => flat_map (fun call =>
+          map (fun u => (u, mine s (fst x))) (writes_of (snd (snd call)) (declared (fst call)))) (snd x)) all))
     (flat_map (fun x => flat_map (fun tl =>
-       match keeper tl with Some k => [(k, mine (fst x))] | None => [] end) (tools (fst x))) all).
+       match keeper tl with Some k => [(k, mine s (fst x))] | None => [] end) (tools (fst x))) all).
 
-Definition weight (s : spread) : nat :=
-  list_sum (map (fun x => length (snd x)) (of_workers s)).
+(** Whether the labels of workers in [next] are all in [s]. *)
+Definition settled (s next : spread) : bool :=
+  forallb (fun x => forallb (carries (by_name (fst x) (of_workers s))) (snd x)) (of_workers next).
 
-(** The fixed point: labels only grow, and each round of two adds one or is the last. *)
-Fixpoint spreading (t : team) nm fs all first (fuel : nat) (s : spread) : spread :=
+(** The fixed point: labels only grow, and each round of two adds one or is the last. Were there ever too few rounds,
+    every label would be said. *)
+Fixpoint spreading (fuel : nat) (s : spread) : spread :=
   match fuel with
-  | 0 => s
-  | S less =>
-      let next := spread_once t nm fs all first (spread_once t nm fs all first s) in
-      if weight next =? weight s then next else spreading t nm fs all first less next
+  | 0 => Spread (map (fun x => (wname (fst x), fs)) all) [] []
+  | S less => let next := spread_once (spread_once s) in if settled s next then next else spreading less next
   end.
+
+End Spreading.
 
 Definition all_open (t : team) := 
   let nm := named t in let ns := names t in
@@ -180,7 +196,7 @@ Definition labels_below (t : team) (untrusted_input : bool) : spread :=
   let fs := unite [] (froms_looked_for t) in
   let all := all_open t in
   let first := if untrusted_input then map (fun n => (n, labels_of fs (sources t) [of_name untrusted])) (starts t) else [] in
-  spreading t (named t) fs all first (1 + length all * length fs) (Spread [] [] []).
+  spreading t (named t) fs all first (2 + length all * length fs) (Spread [] [] []).
 
 Definition is_effect (t : team) (c : capability) : bool :=
   negb (existsb (fun n => prefix n (cname c)) (without_effect ++ team_reads t)).
@@ -325,7 +341,7 @@ Inductive step (s : state) : state -> Prop :=
     step s (set_context (leaves_behind s x r ls) (by_context x) (hears c r ls []))
 | call_worker x c n words v u j :
     In x (pending s) -> contexts s (by_context x) = Some c -> judged t (at_way c) x <> Blocked ->
-    kind_of (with_tool x) = Calls v -> find_worker t v = Some u -> contexts s j = None ->
+    kind_of (with_tool x) = Calls v -> find_worker t v = Some u -> contexts s j = None -> length (at_way c) <= depth t ->
     (brings (raises x) = false -> words = []) ->
     step s (set_context s j (Context (u :: at_way c) (Some (by_context x)) [Made n (ingredients s x words)]
                                      (labels_after s x) []))
@@ -355,9 +371,11 @@ Definition begins (w : worker) (untrusted_input : bool) : state :=
                                   (if untrusted_input then labels_of (all_froms t) (sources t) [of_name untrusted] else []) [])
                   else None) [] [] [].
 
-Inductive reachable : state -> Prop :=
-| at_first w u : reachable (begins w u)
-| after s s' : reachable s -> step s s' -> reachable s'.
+Inductive leads (first : state) : state -> Prop :=
+| at_first : leads first first
+| after s s' : leads first s -> step s s' -> leads first s'.
+
+Definition reachable (s : state) : Prop := exists w u, leads (begins w u) s.
 
 (** * Proofs *)
 
@@ -441,7 +459,7 @@ Qed.
 Lemma safe_step l s s' : about_strangers l -> safe l s -> step s s' -> safe l s'.
 Proof.
   intros A S H. destruct H as
-    [i c w tl raised n targets others sent C W T Q I1 I2 | x c n words P C J K B r ls | x c n words v u j P C J K F N B
+    [i c w tl raised n targets others sent C W T Q I1 I2 | x c n words P C J K B r ls | x c n words v u j P C J K F N L B
     | i j c d u n D P C U E | i j c d u n bits D P C U E | i j c d u n D P C U E | i c w tl n words C W T SP B | i c n C].
   - split; simpl; try apply S. intros x [<-|X]; [| now apply S]. simpl. split.
     + apply tracked_made. intros y Y. now apply (safe_history l s S i c).
@@ -468,7 +486,7 @@ Qed.
 
 Lemma runs_are_safe l s : about_strangers l -> reachable s -> safe l s.
 Proof.
-  intros A H. induction H as [w u | s s' H IH N].
+  intros A [w [u H]]. induction H as [| s s' H IH N].
   - split; simpl; try tauto.
     + intros i c x C X. destruct (i =? 0); [| discriminate]. injection C as <-. simpl in *.
       destruct X as [<-|[]]. destruct u; intros S; [| discriminate].

@@ -222,8 +222,10 @@ Definition reach (t : team) : list (capability * decision) :=
 (** * What is asked of a team: its files can say nothing else, or `check` refuses them *)
 
 Record well_formed (t : team) : Prop := {
-  (* no scope can spell `*` *)
+  (* no scope can spell `*`, and no capability is without a name *)
   wf_fresh : forall c, In c (named t) -> ~ In fresh (path (cscope c));
+  wf_declared : forall w tl c, In w (workers t) -> In tl (tools w) -> In c (declared tl) ->
+                  cname c <> [] /\ ~ In fresh (path (cscope c));
   (* the scope of a rule about delegation is the name of a worker, or everywhere (LDO207) *)
   wf_called : forall c, In c (named t) -> prefix (cname c) delegate = true -> below (cscope c) = true -> cscope c = everywhere;
   (* a preset is about a stranger's words *)
@@ -245,7 +247,7 @@ Definition known (t : team) (p : capability) : Prop :=
 (** [i] stands for [c]: nothing in the team tells them apart to the disadvantage of [i]. *)
 Record stands_for (t : team) (i c : capability) : Prop := {
   sf_name : prefix (cname i) (cname c) = true;
-  sf_contains : forall p, known t p -> contains p c = contains p i;
+  sf_contains : forall p, known t p -> contains p c = true -> contains p i = true;
   sf_touches : forall p, known t p -> touches p i = true -> touches p c = true;
   sf_outside : is_of (cname c) outside_ceilings = true -> is_of (cname i) outside_ceilings = true;
 }.
@@ -311,13 +313,20 @@ Proof.
     rewrite B, H. simpl. now apply same_eq.
 Qed.
 
-(** Each call within what a tool declares is represented by one of few. *)
-Lemma represented t d c :
-  well_formed t -> contains d c = true ->
-  exists row i, In (row, i) (narrowed (named t) (names t) d) /\ contains row c = true /\ contains d i = true
-                /\ stands_for t i c.
+(** Each call within what a tool declares is represented by one of few, and so is what it does to the files of [f]. *)
+Lemma represented_at t d c f :
+  well_formed t -> contains d c = true -> scope_contains (cscope c) f = true ->
+  exists n u, In (Cap n u, Cap n (instance u)) (narrowed (named t) (names t) d)
+    /\ prefix n (cname c) = true /\ prefix (cname d) n = true
+    /\ scope_contains (cscope d) u = true /\ scope_contains u f = true
+    /\ (u = cscope d \/ exists p, In p (named t) /\ u = cscope p)
+    /\ (forall p, known t p -> prefix (cname p) (cname c) = true -> prefix (cname p) n = true)
+    /\ (forall p, known t p -> prefix (cname p) (cname c) = true -> scope_contains (cscope p) f = true ->
+          scope_contains (cscope p) u = true)
+    /\ stands_for t (Cap n (instance u)) c.
 Proof.
-  intros W D. apply contains_split in D as [DN DS].
+  intros W D CF. apply contains_split in D as [DN DC].
+  pose proof (scope_trans _ _ _ DC CF) as DS.
   (* the narrowest name that somebody wrote *)
   destruct (least (fun m k => prefix k m) (filter (fun m => prefix m (cname c)) (narrower_names (names t) (cname d))))
     as [n [NI NL]].
@@ -329,14 +338,16 @@ Proof.
   { unfold narrower_names in NI. destruct NI as [<-|NI]; [apply prefix_refl|]. now apply filter_In in NI as [_ NI]. }
   (* the narrowest scope that somebody wrote for it *)
   destruct (least (fun s u => scope_contains u s)
-              (filter (fun s => scope_contains s (cscope c)) (classes (named t) (Cap n (cscope d)))))
+              (filter (fun s => scope_contains s f) (classes (named t) (Cap n (cscope d)))))
     as [u [UI UL]].
   { unfold classes. simpl. rewrite DS. discriminate. }
   { intros x y X Y. apply filter_In in X as [_ X], Y as [_ Y]. destruct (scope_nested _ _ _ X Y); auto. }
   { intros x y z X Y. eapply scope_trans; eauto. }
   apply filter_In in UI as [UI UC].
-  assert (scope_contains (cscope d) u = true) as DU.
-  { unfold classes in UI. simpl in UI. destruct UI as [<-|UI]; [apply scope_refl|]. now apply filter_In in UI as [_ UI]. }
+  assert (scope_contains (cscope d) u = true /\ (u = cscope d \/ exists p, In p (named t) /\ u = cscope p)) as [DU UK].
+  { unfold classes in UI. simpl in UI. destruct UI as [<-|UI]; [split; [apply scope_refl | now left]|].
+    apply filter_In in UI as [UI U]. split; auto. right. apply in_map_iff in UI as [p [E P]].
+    apply filter_In in P as [P _]. eauto. }
   assert (forall p, known t p -> prefix (cname p) (cname c) = true -> prefix (cname p) n = true) as NM.
   { intros p K P. assert (In (cname p) (names t)) as PN by (destruct K as [K|[_ K]]; auto using in_names).
     destruct (prefix_nested _ _ _ P DN) as [H|H].
@@ -344,30 +355,38 @@ Proof.
     - apply NL. apply filter_In. split; auto. unfold narrower_names. right. apply filter_In. auto. }
   assert (forall p, known t p -> ~ In fresh (path (cscope p))) as FR.
   { intros p [K|[K _]]; [now apply (wf_fresh t W) | rewrite K; simpl; tauto]. }
-  assert (forall p, known t p -> contains p c = true -> scope_contains (cscope p) u = true) as SM.
-  { intros p K P. apply contains_split in P as [PN PS].
-    destruct (scope_nested _ _ _ PS DS) as [H|H]; [eapply scope_trans; eauto |].
+  assert (forall p, known t p -> prefix (cname p) (cname c) = true -> scope_contains (cscope p) f = true ->
+            scope_contains (cscope p) u = true) as SM.
+  { intros p K PN PS. destruct (scope_nested _ _ _ PS DS) as [H|H]; [eapply scope_trans; eauto |].
     destruct K as [K|[K _]]; [| now rewrite K].
     apply UL. apply filter_In. split; auto. unfold classes. right.
     apply filter_In. split; [| exact H]. apply in_map. apply filter_In. split; auto.
     simpl. apply NM; auto. now left. }
-  exists (Cap n u), (Cap n (instance u)). repeat split.
-  - unfold narrowed. apply in_flat_map. exists n. split; auto. apply in_map_iff. exists u. auto.
-  - apply contains_split. auto.
-  - apply contains_split. simpl. split; auto. eapply scope_trans; eauto using instance_inside.
+  exists n, u. split; [| split; [exact NC | split; [exact DNn | split; [exact DU | split; [exact UC | split; [exact UK |
+    split; [exact NM | split; [exact SM |]]]]]]]].
+  { unfold narrowed. apply in_flat_map. exists n. split; auto. apply in_map_iff. exists u. auto. }
+  split.
   - exact NC.
-  - intros p K. apply eq_true_iff_eq. split; intros H.
-    + apply contains_split. simpl. pose proof (SM p K H). apply contains_split in H as [H _].
-      split; [now apply NM|]. eapply scope_trans; eauto using instance_inside.
-    + apply contains_split in H as [H1 H2]. simpl in *. apply contains_split.
-      split; [eapply prefix_trans; eauto|]. apply (scope_trans _ u); [| exact UC].
-      apply contains_instance; auto.
+  - intros p K H. apply contains_split in H as [H1 H2]. apply contains_split. simpl. split; [now apply NM|].
+    eapply scope_trans; [| apply instance_inside]. apply SM; auto. eapply scope_trans; eauto.
   - intros p K H. unfold touches in *. simpl in *. rewrite andb_true_iff, orb_true_iff in *. destruct H as [H1 H2].
-    split; [eapply prefix_trans; eauto|]. left.
+    split; [eapply prefix_trans; eauto|].
     assert (scope_contains (cscope p) u = true) as X by (destruct H2; auto using contains_instance, instance_holds).
-    eapply scope_trans; eauto.
+    apply (scope_nested _ _ f); auto. eapply scope_trans; eauto.
   - intros H. simpl. replace n with (cname c); auto. apply prefix_antisym; auto.
     apply (NM (of_name (cname c))); [right; simpl; auto using built_in_outside | apply prefix_refl].
+Qed.
+
+Lemma represented t d c :
+  well_formed t -> contains d c = true ->
+  exists row i, In (row, i) (narrowed (named t) (names t) d) /\ contains row c = true /\ contains d i = true
+                /\ stands_for t i c.
+Proof.
+  intros W D. destruct (represented_at t d c (cscope c) W D (scope_refl _)) as
+    [n [u [I [NC [DN [DU [UC [_ [_ [_ S]]]]]]]]]].
+  exists (Cap n u), (Cap n (instance u)). split; [exact I|].
+  split; [now apply contains_split|]. split; [| exact S].
+  apply contains_split. simpl. split; auto. eapply scope_trans; eauto using instance_inside.
 Qed.
 
 Lemma calls_a_worker t v :
@@ -388,10 +407,8 @@ Proof.
     assert (forall p, known t p -> ~ In fresh (path (cscope p))) as FR.
     { intros p [K|[K _]]; [now apply (wf_fresh t W) | rewrite K; simpl; tauto]. }
     split; auto.
-    + intros p K. apply eq_true_iff_eq. unfold instance_of; simpl. split; intros H; apply contains_split in H as [H1 H2];
-        simpl in *; apply contains_split; simpl; split; auto.
-      * now rewrite (EV p).
-      * apply (contains_instance _ everywhere) in H2; auto. eapply scope_trans; eauto.
+    + intros p K H. unfold instance_of; simpl. apply contains_split in H as [H1 H2]. simpl in *.
+      apply contains_split. simpl. split; auto. now rewrite (EV p).
     + intros p K H. unfold instance_of, touches in *; simpl in *. rewrite andb_true_iff, orb_true_iff in *.
       destruct H as [H1 H2]. split; auto. left.
       assert (scope_contains (cscope p) everywhere = true) as X
@@ -464,6 +481,9 @@ Proof.
   unfold opinions in E. rewrite DI in E.
   assert (forall x, In x (opinions a D raised k c) -> milder x (decide a D raised k)) as O
     by (intros; now apply (in_opinions _ _ _ _ c)).
+  destruct (is_milder e Allowed) eqn:EA.
+  { apply is_milder_spec in EA. eapply milder_trans; [exact EA|]. unfold milder; simpl; lia. }
+  assert (e <> Allowed) as NA by (intros ->; discriminate).
   apply in_app_iff in E as [E|E].
   - apply O. unfold opinions. rewrite DC. apply in_app_iff; left. unfold by_rules in *.
     apply in_app_iff in E as [E|E]; apply in_app_iff; [left | right; apply in_app_iff in E as [E|E]; apply in_app_iff].
@@ -473,17 +493,18 @@ Proof.
       destruct X as [X|X]; [left; now apply (sf_outside t i c S)|]. right.
       apply existsb_exists in X as [p [P G]]. apply existsb_exists. exists p. split; auto.
       unfold grants in *. rewrite andb_true_iff in *. destruct G as [G1 G2]. split.
-      * rewrite <- (sf_contains t i c S); auto. eapply (ot_ceilings t a A); eauto.
+      * apply (sf_contains t i c S); auto. eapply (ot_ceilings t a A); eauto.
       * rewrite forallb_forall in *. intros g Gg. specialize (G2 g Gg). rewrite orb_true_iff, negb_true_iff in *.
         destruct (prefix g (cname i)) eqn:PG; auto. right. destruct G2 as [G2|G2]; auto.
         rewrite (prefix_trans _ _ _ PG (sf_name t i c S)) in G2. discriminate.
-    + left. replace (existsb (fun r => contains (about r) c) (base a))
-        with (existsb (fun r => contains (about r) i) (base a)); auto.
-      apply eq_true_iff_eq. rewrite !existsb_exists. split; intros [r [R X]]; exists r; split; auto;
-        rewrite (sf_contains t i c S) in *; auto; apply (ot_rules t a A); apply in_app_iff; now left.
+    + left. destruct (existsb (fun r => contains (about r) i) (base a)) eqn:X; [destruct E|].
+      replace (existsb (fun r => contains (about r) c) (base a)) with false; auto. symmetry.
+      apply not_true_is_false. intros Y. apply not_true_iff_false in X. apply X.
+      apply existsb_exists in Y as [r [R Y]]. apply existsb_exists. exists r. split; auto.
+      apply (sf_contains t i c S); auto. apply (ot_rules t a A). apply in_app_iff; now left.
     + right. apply in_map_iff in E as [r [<- E]]. apply filter_In in E as [E X]. apply in_map_iff. exists r. split; auto.
       apply filter_In. split; auto. pose proof (ot_rules t a A r E) as K. unfold applies in *.
-      destruct (says r); [now rewrite (sf_contains t i c S) | |]; now apply (sf_touches t i c S).
+      destruct (says r) eqn:SR; [congruence | |]; now apply (sf_touches t i c S).
   - apply in_map_iff in E as [f [<- E]]. apply filter_In in E as [E X].
     pose proof (ot_flows t a A f E) as FT. destruct (flow_known t f FT) as [KT KF].
     unfold flows_in in X. rewrite !andb_true_iff in X. destruct X as [[[X1 X2] X3] X4].

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.base import topology
+from llmdo.base.values import replace
+from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.resolved import Graph
 from llmdo.graph.toolkit import delegating, tools_of
 from llmdo.graph.toolset import Tool
@@ -279,8 +281,6 @@ def test_every_capability_has_a_place_among_the_grave_ones() -> None:
 @tried(75)
 @given(graphs(), st.integers(0, 3))
 def test_a_deeper_limit_never_hides_anything(graph, more) -> None:
-    from dataclasses import replace
-
     deeper = replace(graph, settings=replace(graph.settings, max_depth=graph.settings.max_depth + more))
     before = {row.capability: row for row in Analysis(graph).of(graph.entries["e"])}
     after = {row.capability: row for row in Analysis(deeper).of(deeper.entries["e"])}
@@ -439,3 +439,21 @@ def test_a_row_is_elsewhere_also_of_a_narrower_one_that_sorts_before_it() -> Non
     graph = building.graph(building.worker("main", "kit"), kit)
     rows = {str(row.capability): row.elsewhere for row in Analysis(graph).of(graph.entries["go"])}
     assert rows == {"fs.write:a/!b": False, "fs.write:a/**": True}
+
+
+@pytest.mark.parametrize("name", ["a_kit", "z_kit"])
+def test_what_a_built_in_and_a_declared_tool_may_both_do_is_as_sure_as_the_weaker(name: str) -> None:
+    files = building.use("filesystem", read=["in/**"])
+    kit = building.toolset(name, "kit.py:kit", tool=["fs.read:in/**"])
+    for used, assurance in ((files,), "enforced"), ((name,), "declared"), ((files, name), "declared"):
+        graph = building.graph(building.worker("main", *used), kit)
+        rows = {str(row.capability): row.assurance for row in Analysis(graph).of(graph.entries["go"])}
+        assert rows["fs.read:in/**"] == assurance
+
+
+def test_what_a_providers_tools_or_a_foreign_project_say_is_declared() -> None:
+    search = building.graph(building.worker("main", building.use(PROVIDER_SIDE, tools=["web_search"])))
+    files = building.graph(building.worker("main", building.use("filesystem", read=["in/**"])))
+    foreign = replace(files, read_from="claude")
+    for graph, assurances in (search, {"declared"}), (files, {"enforced"}), (foreign, {"declared"}):
+        assert {row.assurance for row in Analysis(graph).of(graph.entries["go"])} == assurances
