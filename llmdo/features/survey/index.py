@@ -51,7 +51,7 @@ def document(projects: Sequence[SurveyedProject]) -> str:
         element(
             "p",
             f"{counted(len(scanned), 'repository').replace('repositorys', 'repositories')} at fixed commits, with "
-            f"{counted(agents, 'agent')}, read by llmdo {__version__} as their files are. Nothing of them was run, and "
+            f"{counted(agents, 'agent')}, read from their files by llmdo {__version__}. Nothing of them was run, and "
             "llmdo enforces nothing there.",
             *([f" {counted(left_out, 'row')} could not be read and say why."] if left_out else []),
             class_="lead",
@@ -98,7 +98,9 @@ def _row(project: SurveyedProject) -> Markup:
     head = link(f"projects/{listed.page}", name) if project.page else name
     cells = [
         element("th", head, scope="row"),
-        element("td", link(f"{listed.address}/tree/{listed.commit}", verbatim(listed.short))),
+        element(
+            "td", link(f"{listed.address}/tree/{listed.commit}", verbatim(listed.short)), class_="commit"
+        ),
     ]
     if project.problem:
         hint = joined([" ", sentence(project.hint), "."]) if project.hint else ""
@@ -110,7 +112,7 @@ def _row(project: SurveyedProject) -> Markup:
         *cells,
         element("td", ", ".join(project.formats) or "none"),
         _number(project.agents),
-        element("td", *(joined([verbatim(each), " "]) for each in project.unasked), class_="gravest"),
+        element("td", ", ".join(project.unasked) or "nothing"),
         element("td", *map(_kind, project.kinds), data_key=str(findings), class_="kinds"),
         _number(project.asked),
         _number(project.unread),

@@ -1,4 +1,4 @@
-"""The words about kinds of findings, for owners of projects: the name of each, its meaning, and when it is by design."""
+"""The words for owners of projects: kinds of findings, when each is by design, and capabilities."""
 
 from __future__ import annotations
 
@@ -60,11 +60,47 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         ),
         "LDO557": Kind(
             "run by clients",
-            "It is by design where the host, and whoever can write there, is trusted like the project.",
+            "It is by design where the host, and whoever can write there, is trusted like it.",
         ),
     }
 )
 """The kinds of findings about projects of other tools, by their codes, but for parts that were not read."""
+
+
+ABILITIES: Mapping[str, str] = MappingProxyType(
+    {
+        "proc.exec.unlisted": "any command",
+        "proc.exec.read": "listed commands that only read",
+        "proc.exec": "listed commands",
+        "fs.write.protected": "files that govern agents",
+        "fs.write.code": "files that something executes",
+        "fs.write": "writing files",
+        "fs.delete": "deleting files",
+        "secret.read": "secrets",
+        "fs.read.protected": "files that hold secrets",
+        "net.connect": "requests to hosts",
+        "net.search": "web searches",
+        "mcp.call": "tools of MCP servers",
+        "mcp.start": "starting MCP servers",
+        "mcp.read": "tools of MCP servers that only read",
+        "env.read": "environment variables",
+        "fs.read": "reading files",
+        "fs.list": "listing files",
+        "agent.delegate": "calling agents",
+        "data.untrusted": "text that strangers may write",
+        "x.github.push": "pushing to the repository",
+        "x.github.read": "reading at GitHub",
+        "x.github": "changing things at GitHub",
+        "x.sandbox.exec": "any command in a sandbox",
+    }
+)
+"""Capabilities in words, by their names; a longer name before one that begins it."""
+
+
+def ability(capability: str) -> str:
+    """A capability in words; one that a tool's author named is as that name says."""
+    words = (text for name, text in ABILITIES.items() if f"{capability}.".startswith(f"{name}."))
+    return next(words, capability.removeprefix("x.").removesuffix(".any"))
 
 
 def kind(code: str) -> Kind:

@@ -12,7 +12,7 @@ from llmdo.base.diagnostic import shown
 from llmdo.features import page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 _SHEETS = (
     Path(page.__file__).with_name("static") / "styles/10-base.css",
@@ -50,12 +50,12 @@ def verbatim(words: str) -> Markup:
     return element("code", words)
 
 
-def sentence(text: str) -> Markup:
-    """A message that begins with a capital; what stands in backticks is code."""
+def sentence(text: str, words: Callable[[str], str] = str) -> Markup:
+    """A message that begins with a capital; what stands in backticks is code, and `words` makes the rest."""
     parts = f"{text[:1].upper()}{text[1:]}".split("`")
     if len(parts) % 2 == 0:
         return Markup(_text(text))
-    return joined(verbatim(part) if number % 2 else part for number, part in enumerate(parts))
+    return joined(verbatim(part) if number % 2 else words(part) for number, part in enumerate(parts))
 
 
 def _text(text: str) -> str:

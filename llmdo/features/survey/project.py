@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from llmdo.features.survey import kinds
 from llmdo.features.survey.markup import Markup, element, joined, link, sentence, verbatim
 from llmdo.features.survey.markup import document as whole
-from llmdo.foreign import not_enforced
 from llmdo.foreign.advice import where as where_given
 from llmdo.render import page, reach
 from llmdo.render.amounts import counted
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from llmdo.render.page import Reached
     from llmdo.services.foreign import ScanOutcome
 
+_IN_BRACKETS = re.compile(r"(?<=[( ])([^\s()]+:[0-9]+:[0-9]+)(?=[),])")
 _PLACE = re.compile(r"(?P<path>.+?):(?P<line>[0-9]+)(?::[0-9]+)?")
 
 
@@ -37,12 +37,12 @@ def document(listed: ListedProject, outcome: ScanOutcome, reached: Sequence[Reac
             "p",
             "At commit ",
             link(f"{listed.address}/tree/{listed.commit}", verbatim(listed.short)),
-            f", read by llmdo {__version__} as the files are: nothing of the project was run, and llmdo enforces "
-            f"nothing in it ({not_enforced(read.team.format)}).",
+            f", read from its files by llmdo {__version__}: nothing of the project was run, and llmdo enforces "
+            "nothing in it.",
             class_="lead",
         ),
-        element("p", sentence(first), ".", class_="first"),
-        *(element("p", sentence(each), ".") for each in others),
+        element("p", _placed(listed, first), ".", class_="first"),
+        *(element("p", _placed(listed, each), ".") for each in others),
         *_findings(listed, summary.causes),
         *_by_design(listed, outcome),
         *_list("Who may start an agent", map(sentence, page.starters_of_agents(read))),
@@ -80,12 +80,12 @@ def _cause(listed: ListedProject, cause: Cause, *, is_new: bool) -> Markup:
     code = cause.first.code
     gate = f", {cause.gate}" if cause.gate else ""
     lines = [
-        element("p", sentence(cause.sentence), ". ", element("span", f"{code}{gate}", class_="tag")),
-        *(element("p", sentence(way), class_="way-in") for way in cause.ways),
+        element("p", _placed(listed, cause.sentence), ". ", element("span", f"{code}{gate}", class_="tag")),
+        *(element("p", _placed(listed, way), class_="way-in") for way in cause.ways),
         element("p", "At ", _places(listed, cause), ".", class_="dim"),
     ]
     if cause.hint:
-        lines.append(element("p", element("strong", "To change it: "), sentence(cause.hint), "."))
+        lines.append(element("p", element("strong", "To change it: "), _placed(listed, cause.hint), "."))
     if is_new and (by_design := kinds.kind(code).by_design):
         lines.append(element("p", by_design, class_="dim"))
     return element("li", *lines)
@@ -105,14 +105,26 @@ def _place(listed: ListedProject, place: str) -> Markup:
     )
 
 
+def _placed(listed: ListedProject, text: str) -> Markup:
+    """A message in which each place in brackets is a link to its line."""
+
+    def linked(words: str) -> Markup:
+        pieces = _IN_BRACKETS.split(words)
+        return joined(_place(listed, each) if number % 2 else each for number, each in enumerate(pieces))
+
+    return sentence(text, linked)
+
+
 def _by_design(listed: ListedProject, outcome: ScanOutcome) -> Iterator[Markup]:
     """What a person is asked about first, and what the tools themselves bring along."""
     asked = [
-        joined([sentence(cause.sentence), ": a person is asked first. At ", _places(listed, cause), "."])
+        joined(
+            [_placed(listed, cause.sentence), ": a person is asked first. At ", _places(listed, cause), "."]
+        )
         for cause in outcome.summary.asked
     ]
     given = [sentence(page.by_default(each)) for each in outcome.summary.defaults]
-    yield from _list("By design", [*asked, *given])
+    yield from _list("By design, and brought along by the tools themselves", [*asked, *given])
 
 
 def _by_clients(outcome: ScanOutcome) -> Iterator[Markup]:
@@ -129,7 +141,7 @@ def _reached(listed: ListedProject, outcome: ScanOutcome, reached: Sequence[Reac
     rows = [
         element(
             "tr",
-            element("th", verbatim(line.capability), scope="row"),
+            element("th", verbatim(line.capability), *_in_words(line), scope="row"),
             element("td", f"{line.agents:,}", class_="number"),
             element("td", f"{line.unasked:,}", class_="number"),
             element("td", verbatim(reach.path(line.best))),
@@ -152,9 +164,16 @@ def _reached(listed: ListedProject, outcome: ScanOutcome, reached: Sequence[Reac
     )
 
 
+def _in_words(line: Reached) -> Iterator[Markup]:
+    name = line.best.capability.name
+    if (words := kinds.ability(name)) not in name:
+        yield element("div", words, class_="dim")
+
+
 def _not_read(listed: ListedProject, outcome: ScanOutcome) -> Iterator[Markup]:
     unread = [
-        joined([sentence(cause.sentence), ": ", _places(listed, cause)]) for cause in outcome.summary.unread
+        joined([_placed(listed, cause.sentence), ": ", _places(listed, cause)])
+        for cause in outcome.summary.unread
     ]
     of_zizmor = [sentence(page.OF_ZIZMOR)] if page.reads_workflows(outcome.project) else []
     yield from _list("What was not read", [*unread, sentence(page.NEVER_READ), *of_zizmor])

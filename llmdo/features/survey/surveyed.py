@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.diff import revision
-from llmdo.features.survey import project
+from llmdo.features.survey import kinds, project
 from llmdo.render import page
 from llmdo.render import scan as render
 from llmdo.render.foreign import alike
@@ -34,7 +34,7 @@ class SurveyedProject:
     formats: tuple[str, ...] = ()
     agents: int = 0
     unasked: tuple[str, ...] = ()
-    """The gravest capabilities that an agent has without a question."""
+    """The gravest capabilities that an agent has without a question, in words."""
     kinds: tuple[tuple[str, int], ...] = ()
     """The codes of findings, each with its number."""
     asked: int = 0
@@ -86,6 +86,6 @@ def survey(listed: ListedProject, fail_on: tuple[str, ...] = ()) -> SurveyedProj
 
 
 def _gravest(reached: Iterable[Reached]) -> Iterator[str]:
-    """The names of the gravest capabilities without a question."""
-    names = dict.fromkeys(line.best.capability.name for line in reached if line.unasked)
+    """The gravest capabilities without a question, in words."""
+    names = dict.fromkeys(kinds.ability(line.best.capability.name) for line in reached if line.unasked)
     yield from list(names)[:GRAVEST]
