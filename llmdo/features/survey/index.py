@@ -112,7 +112,7 @@ def _row(project: SurveyedProject) -> Markup:
         *cells,
         element("td", ", ".join(project.formats) or "none"),
         _number(project.agents),
-        element("td", ", ".join(project.unasked) or "nothing"),
+        element("td", ", ".join(project.unasked) or "nothing", class_="gravest"),
         element("td", *map(_kind, project.kinds), data_key=str(findings), class_="kinds"),
         _number(project.asked),
         _number(project.unread),

@@ -86,6 +86,10 @@ def survey(listed: ListedProject, fail_on: tuple[str, ...] = ()) -> SurveyedProj
 
 
 def _gravest(reached: Iterable[Reached]) -> Iterator[str]:
-    """The gravest capabilities without a question, in words."""
-    names = dict.fromkeys(kinds.ability(line.best.capability.name) for line in reached if line.unasked)
-    yield from list(names)[:GRAVEST]
+    """The gravest capabilities without a question, in words: one of commands, one of files, and so on."""
+    first_of: dict[str, str] = {}
+    for line in reached:
+        if line.unasked:
+            name = line.best.capability.name
+            first_of.setdefault(name.partition(".")[0], kinds.ability(name))
+    yield from list(first_of.values())[:GRAVEST]
