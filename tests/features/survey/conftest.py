@@ -51,7 +51,7 @@ def listed(folder: Path) -> Listed:
         "evil/markup": {
             f"{agents}/{MARKUP.replace('/', '')}.md": AGENT.format(name=f'"{MARKUP}"'),
             f"{agents}/b.md": f"---\nname: x\ndescription: d\ntools: '{SHELL}'\n---\n",
-            ".claude/settings.json": '{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "</code><script>x</script>"}]}]}}',
+            ".claude/settings.json": '{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "</code><script>x</script>\u202e"}]}]}}',
         },
         "evil/yaml": {
             f"{agents}/bomb.md": "---\na: &a [x]\n" + "".join(f"b{n}: &b{n} [*a, *a]\n" for n in range(99)) + "---\n",
