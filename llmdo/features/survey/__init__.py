@@ -13,6 +13,4 @@ from __future__ import annotations
 
 from llmdo.extensions.spec import Extension
 
-EXTENSION = Extension(
-    name="survey", survey="llmdo.features.survey.cli", needs=("page",), pages=("survey.md",)
-)
+EXTENSION = Extension(name="survey", survey="llmdo.features.survey.cli", needs=("page",))
