@@ -103,6 +103,14 @@ FUZZ ?= 0
 delegationbench: .venv-delegationbench/.installed
 	.venv-delegationbench/bin/python -m bench.delegationbench --fuzz $(FUZZ)
 
+# The agents of public repositories at fixed commits; CLONES is a folder with a clone of each, called owner/name. No network.
+.PHONY: proof-of-reach
+REPORT ?= build/proof-of-reach
+proof-of-reach: install
+	@test -n "$(CLONES)" || { echo "CLONES=FOLDER: where the clones of bench/proof-of-reach.txt are" >&2; exit 2; }
+	rm -rf "$(REPORT)"
+	cd "$(CLONES)" && "$(abspath $(BIN))/llmdo" scan --many "$(CURDIR)/bench/proof-of-reach.txt" --to "$(abspath $(REPORT))"
+
 # With npm, ip and unshare, some minutes; CLIENTS=codex for one. Fetched into .clients, and run without a network.
 clients: install-dev
 	$(BIN)/python -m bench.clients --fetch $(CLIENTS)

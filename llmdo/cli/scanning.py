@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Protocol, cast, get_args
 
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.cli.console import FINDINGS, FINE, put, screen
+from llmdo.extensions.registry import features, module_with
 from llmdo.render import scan as render
 from llmdo.services import foreign as service
 from llmdo.services.foreign import ScanRequest
@@ -20,6 +22,13 @@ class ScanOptions:
 
     request: ScanRequest
     format: render.Form = "text"
+
+
+class Survey(Protocol):
+    """The scan of many projects, as a module of an extension."""
+
+    def scan(self, options: ScanOptions, many: str) -> int:
+        """Scans the projects of the list `many` and returns the exit code."""
 
 
 def parse(words: Sequence[str]) -> ScanOptions | None:
@@ -48,6 +57,11 @@ def parse(words: Sequence[str]) -> ScanOptions | None:
 
 def scan(options: ScanOptions) -> int:
     """Scans, prints the page and returns the exit code."""
+    if (many := options.request.many) is not None:
+        survey = module_with((each.survey for each in features()), "scans of many projects")
+        return cast("Survey", survey).scan(options, many)
+    if options.request.to is not None:
+        raise LlmdoError("`--to` needs `--many`")
     outcome = service.scan(options.request)
     text = render.rendered(outcome, options.format, screen())
     put(text, end="", as_json=options.format == "json", is_drawn=options.format == "text")

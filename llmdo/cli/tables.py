@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
-    "scan": {"--fail-on": (), "--format": ("text", "markdown", "json")},
+    "scan": {"--fail-on": (), "--many": (), "--to": (), "--format": ("text", "markdown", "json")},
     "init": {"--template": ("minimal", "delegation", "tools", "chat", "service"), "--force": None},
     "check": {
         "--locked": None,

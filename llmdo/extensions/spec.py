@@ -84,6 +84,8 @@ class Extension:
     """Schemes of addresses of journals, such as `postgresql`, to the module, a `llmdo.journal.opening.Store`."""
     queue: str | None = None
     """The module that passes items of batches to workers elsewhere: a `llmdo.services.queue.BatchQueue`."""
+    survey: str | None = None
+    """The module that scans the projects of a list: `llmdo.cli.scanning.Survey`."""
     views: tuple[str, ...] = ()
     """Modules with `ENDPOINTS` of the page, and `STREAMS` if there are any."""
     extras: Mapping[str, str] = field(default_factory=dict)

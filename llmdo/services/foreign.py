@@ -91,7 +91,7 @@ SEVERITIES = ("error", "warning", "note")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanRequest:
-    """The folder to look at, and the findings to fail on."""
+    """The folder to look at, or a list of many, and the findings to fail on."""
 
     folder: str = field(default=".", metadata=argument("[DIR]", "A folder, or one file."))
     fail_on: tuple[str, ...] = field(
@@ -100,6 +100,16 @@ class ScanRequest:
             "Exit 1 on a finding of this code, or of this severity or a graver one; may be repeated.",
             metavar="SEVERITY|CODE",
         ),
+    )
+    many: str | None = field(
+        default=None,
+        metadata=option(
+            "Scan each project of a list instead: lines `owner/name@COMMIT CLONE`.", metavar="LIST"
+        ),
+    )
+    to: str | None = field(
+        default=None,
+        metadata=option("The new folder for the pages about the projects of a list.", metavar="FOLDER"),
     )
 
 
@@ -124,15 +134,30 @@ def scan(request: ScanRequest) -> ScanOutcome:
     Raises:
         LlmdoError: There is nothing of any format, or it should fail on an unknown code or severity.
     """
-    for name in request.fail_on:
+    require_known(request.fail_on)
+    project = foreign.read(AUTO, Path(request.folder), extensions=extensions_here())
+    return scan_of(project, request.fail_on)
+
+
+def require_known(fail_on: tuple[str, ...]) -> None:
+    """Check that each word of `--fail-on` is a severity or a code."""
+    for name in fail_on:
         if name not in (*SEVERITIES, *CODES):
             hint = (
                 did_you_mean(name, (*SEVERITIES, *CODES))
                 or f"{', '.join(SEVERITIES)}, or a code such as LDO552"
             )
             raise LlmdoError(f"`{name}` is neither a severity nor a code", hint=hint)
-    project = foreign.read(AUTO, Path(request.folder), extensions=extensions_here())
-    return scan_of(project, request.fail_on)
+
+
+def scan_at(path: Path, revision: str, fail_on: tuple[str, ...]) -> ScanOutcome:
+    """The scan of a clone at a git revision, from git's objects alone; without agents it says so.
+
+    Raises:
+        LlmdoError: There is no such clone or revision.
+    """
+    extensions = extensions_here()
+    return scan_of(foreign.read(AUTO, path, revision, may_be_empty=True, extensions=extensions), fail_on)
 
 
 def scan_of(project: Foreign, fail_on: tuple[str, ...] = ()) -> ScanOutcome:

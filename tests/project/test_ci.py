@@ -126,7 +126,7 @@ def test_the_steps_pass_where_nothing_changed(runner: Runner) -> None:
     for done in (
         runner.run("Derive the lock anew"),
         runner.run("Check"),
-        runner.run("Compare", BASE="HEAD", FAIL_ON="widened"),
+        runner.run("Compare", BASE="HEAD", FAIL_ON="widened", FROM=""),
         runner.run("Write SARIF"),
     ):
         assert done.returncode == 0, done.stderr
@@ -140,10 +140,10 @@ def test_the_steps_pass_where_nothing_changed(runner: Runner) -> None:
 def test_a_widening_fails_and_is_in_the_summary(runner: Runner, llmdo: Llmdo) -> None:
     let_triage_publish(runner.workspace, llmdo)
     commit(runner.workspace, "let triage publish")
-    done = runner.run("Compare", BASE="HEAD~1", FAIL_ON="widened")
+    done = runner.run("Compare", BASE="HEAD~1", FAIL_ON="widened", FROM="")
     assert done.returncode == 1
     assert "#### `triage`: widened" in runner.summary.read_text(encoding="utf-8")
-    assert runner.run("Compare", BASE="HEAD~1", FAIL_ON="never").returncode == 0
+    assert runner.run("Compare", BASE="HEAD~1", FAIL_ON="never", FROM="").returncode == 0
 
 
 @pytest.mark.long
@@ -154,19 +154,19 @@ def test_a_base_that_is_not_in_the_clone_is_fetched(runner: Runner, llmdo: Llmdo
     git(runner.workspace, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{runner.workspace.parent}", "shallow")
     runner.workspace = tmp_path / "shallow/team"
-    done = runner.run("Compare", BASE=base, FAIL_ON="widened")
+    done = runner.run("Compare", BASE=base, FAIL_ON="widened", FROM="")
     assert done.returncode == 1, done.stderr
     assert "#### `triage`: widened" in runner.summary.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("base", ["", "0" * 40])
 def test_without_a_base_it_says_so(runner: Runner, base: str) -> None:
-    done = runner.run("Compare", BASE=base, FAIL_ON="widened")
+    done = runner.run("Compare", BASE=base, FAIL_ON="widened", FROM="")
     assert (done.returncode, done.stdout) == (0, "llmdo: there is no revision to compare with\n")
 
 
 def test_a_base_that_exists_nowhere_fails(runner: Runner) -> None:
-    done = runner.run("Compare", BASE="1" * 40, FAIL_ON="widened")
+    done = runner.run("Compare", BASE="1" * 40, FAIL_ON="widened", FROM="")
     assert done.returncode not in (0, 1)
 
 
