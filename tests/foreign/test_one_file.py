@@ -29,6 +29,7 @@ FILES = {
     ),
     "llm-do": ("helper.worker", "---\nname: helper\n---\nHelp.\n"),
     "mcp": (".mcp.json", '{"mcpServers": {"notes": {"command": "notes"}}}'),
+    "skills": (".agents/skills/helper/SKILL.md", MARKDOWN),
     "opencode": ("opencode.json", '{"agent": {"helper": {"description": "Helps."}}}'),
 }
 
