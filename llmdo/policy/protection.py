@@ -137,8 +137,8 @@ CODE_FILES = (
     # instructions and settings of other agents
     "claude.md", "claude.*.md", "agents.md", "agents.*.md", "agent.md", "gemini.md", "qwen.md", "skill.md",
     "codex.md", "copilot-instructions.md", "*.agent.md", "*.prompt.md", "*.instructions.md", "*.chatmode.md",
-    ".cursorrules", ".windsurfrules", ".clinerules*", ".roorules*", ".roo", ".goosehints", ".aider*", ".agents",
-    ".amazonq", ".crush*", ".junie", "mcp.json", "crush.json", ".rules", "mcp_agent.config.yaml",
+    ".cursorrules", ".windsurfrules", ".clinerules*", ".roorules*", ".roo", ".roomodes", ".goosehints", ".aider*",
+    ".agents", ".amazonq", ".crush*", ".junie", "mcp.json", "crush.json", ".rules", "mcp_agent.config.yaml",
     "mcp_agent.secrets.yaml", "fastmcp.json", "opencode.json*", "fast-agent.yaml", "fastagent.config.yaml",
     "fastagent.secrets.yaml", "agent-cards", "agent_cards", "tool-cards", "tool_cards", "*.agent", "*.mcp.json",
     "gemini-extension.json", "claude_desktop_config.json", "hooks.json",

@@ -69,6 +69,7 @@ FILES = {
     "llm-do": ("main.worker", "app/main.agent", "app/project.json"),
     "mcp": (".mcp.json", ".vscode/mcp.json"),
     "opencode": (".opencode/agent/a.md", "opencode.json"),
+    "roo": (".roomodes", ".roo/mcp.json"),
     "skills": (".agents/skills/a/SKILL.md", ".agents/skills/a/run.sh", "skills/b/SKILL.md"),
 }
 """Files that each format looks at."""
@@ -88,7 +89,8 @@ WORDS = (
     "\u202e", "x" * 200, "../..", "rag", "max_depth", "instruction", "model", "core", "exclude", "allowed", "excluded", "trust", "includeTools", "kind", "remote",
     "agent_card_url", "general", "defaultApprovalMode", "auto_edit", "mcp_servers", "mcp_s_*", "run_shell_command(git)",
     "run_shell_command", "overrides", "enabled", "browser_agent", "discoveryCommand", "experimental", "enableAgents",
-    "s", "excludeTools", "allowedTools", "allowed-tools", "confirmationRequired",
+    "s", "excludeTools", "allowedTools", "allowed-tools",
+    "customModes", "slug", "groups", "read", "fileRegex", "roleDefinition", "alwaysAllow", "confirmationRequired",
     "sandbox_mode", "read-only", "danger-full-access", "approval_policy", "never", "untrusted", "granular", "config_file",
     "enabled_tools", "default_tools_approval_mode", "profiles", "default_permissions", "extends", "features", "approve",
     "developer_instructions", "multi_agent", "live", "sandbox_workspace_write", "network_access", "approvals_reviewer",

@@ -29,6 +29,10 @@ FILES = {
     ),
     "llm-do": ("helper.worker", "---\nname: helper\n---\nHelp.\n"),
     "mcp": (".mcp.json", '{"mcpServers": {"notes": {"command": "notes"}}}'),
+    "roo": (
+        ".roomodes",
+        "customModes:\n  - slug: helper\n    name: Helper\n    roleDefinition: Help.\n    groups: [read]\n",
+    ),
     "skills": (".agents/skills/helper/SKILL.md", MARKDOWN),
     "opencode": ("opencode.json", '{"agent": {"helper": {"description": "Helps."}}}'),
 }
