@@ -27,6 +27,7 @@ FILES = {
         ".github/workflows/helper.yml",
         "on: issues\njobs:\n  helper:\n    steps:\n      - uses: anthropics/claude-code-action@v1\n",
     ),
+    "kiro": (".kiro/agents/helper.json", '{"name": "helper", "tools": ["read"]}'),
     "llm-do": ("helper.worker", "---\nname: helper\n---\nHelp.\n"),
     "mcp": (".mcp.json", '{"mcpServers": {"notes": {"command": "notes"}}}'),
     "roo": (

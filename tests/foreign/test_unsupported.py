@@ -44,7 +44,7 @@ def sightings(root: Path) -> list[tuple[str, str]]:
         ),
         ("desk/root_agent.yaml", "name: a\n", "Google ADK", "1 agent: `desk/root_agent.yaml`"),
         (".clinerules", "Be brief.", "Cline", "1 file of rules: `.clinerules`"),
-        (".kiro/agents/a.json", "{}", "Kiro", "1 agent: `.kiro/agents/a.json`"),
+        (".amazonq/cli-agents/a.json", "{}", "Amazon Q Developer", "1 agent: `.amazonq/cli-agents/a.json`"),
         (
             "requirements.txt",
             "OpenAI_Agents[viz]>=1\n",
