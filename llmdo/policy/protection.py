@@ -84,8 +84,8 @@ PROTECTED_FILES = (
     "appveyor.yml", ".appveyor.yml", ".semaphore", ".readthedocs.yaml", ".gitpod.yml", ".vscode", ".idea",
     ".devcontainer", ".devcontainer.json", ".zed", ".fleet", "*.code-workspace", ".codesandbox", ".helix", ".replit",
     ".run", ".theia", ".agent", ".claude", ".claude-plugin", ".codex", ".continue", ".cursor", ".fast-agent", ".gemini",
-    ".kilocode", ".kiro", ".opencode", ".windsurf", ".mcp.json", ".env", ".env.*", ".envrc", "*.env", ".mise", "mise",
-    ".mise.toml", ".mise.*.toml", "mise.toml", "mise.*.toml", "conftest.py", "sitecustomize.py", "usercustomize.py",
+    ".kilocode", ".kiro", ".opencode", ".qwen", ".windsurf", ".mcp.json", ".env", ".env.*", ".envrc", "*.env",
+    ".mise", "mise", ".mise.toml", ".mise.*.toml", "mise.toml", "mise.*.toml", "conftest.py", "sitecustomize.py", "usercustomize.py",
 )  # fmt: skip
 """Names that govern runs of llmdo, CI, git, editors and other agents; a file in such a folder counts too."""
 

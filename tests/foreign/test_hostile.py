@@ -76,6 +76,7 @@ FILES = {
     "llm-do": ("main.worker", "app/main.agent", "app/project.json"),
     "mcp": (".mcp.json", ".vscode/mcp.json"),
     "opencode": (".opencode/agent/a.md", "opencode.json"),
+    "qwen": (".qwen/settings.json", ".qwen/agents/a.md"),
     "roo": (".roomodes", ".roo/mcp.json"),
     "skills": (".agents/skills/a/SKILL.md", ".agents/skills/a/run.sh", "skills/b/SKILL.md"),
 }
@@ -97,7 +98,8 @@ WORDS = (
     "agent_card_url", "general", "defaultApprovalMode", "auto_edit", "mcp_servers", "mcp_s_*", "run_shell_command(git)",
     "run_shell_command", "overrides", "enabled", "browser_agent", "discoveryCommand", "experimental", "enableAgents",
     "s", "excludeTools", "allowedTools", "allowed-tools",
-    "includeMcpJson", "toolsSettings", "allowedCommands", "availableAgents", "capability", "effect", "match", "hooks",
+    "approvalMode", "yolo", "modelProviders", "baseUrl", "includeMcpJson", "toolsSettings", "allowedCommands",
+    "availableAgents", "capability", "effect", "match", "hooks",
     "then", "action", "trigger", "when", "@builtin", "@s/t", "subagent", "autoApprove", "customModes", "slug", "groups", "read", "fileRegex", "roleDefinition", "alwaysAllow", "confirmationRequired",
     "sandbox_mode", "read-only", "danger-full-access", "approval_policy", "never", "untrusted", "granular", "config_file",
     "enabled_tools", "default_tools_approval_mode", "profiles", "default_permissions", "extends", "features", "approve",

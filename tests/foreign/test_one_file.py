@@ -30,6 +30,7 @@ FILES = {
     "kiro": (".kiro/agents/helper.json", '{"name": "helper", "tools": ["read"]}'),
     "llm-do": ("helper.worker", "---\nname: helper\n---\nHelp.\n"),
     "mcp": (".mcp.json", '{"mcpServers": {"notes": {"command": "notes"}}}'),
+    "qwen": (".qwen/agents/helper.md", MARKDOWN),
     "roo": (
         ".roomodes",
         "customModes:\n  - slug: helper\n    name: Helper\n    roleDefinition: Help.\n    groups: [read]\n",
