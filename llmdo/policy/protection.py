@@ -85,7 +85,8 @@ PROTECTED_FILES = (
     ".devcontainer", ".devcontainer.json", ".zed", ".fleet", "*.code-workspace", ".codesandbox", ".helix", ".replit",
     ".run", ".theia", ".agent", ".claude", ".claude-plugin", ".codex", ".continue", ".cursor", ".fast-agent", ".gemini",
     ".kilocode", ".kiro", ".opencode", ".qwen", ".windsurf", ".mcp.json", ".env", ".env.*", ".envrc", "*.env",
-    ".mise", "mise", ".mise.toml", ".mise.*.toml", "mise.toml", "mise.*.toml", "conftest.py", "sitecustomize.py", "usercustomize.py",
+    ".mise", "mise", ".mise.toml", ".mise.*.toml", "mise.toml", "mise.*.toml", "conftest.py", "sitecustomize.py",
+    "usercustomize.py",
 )  # fmt: skip
 """Names that govern runs of llmdo, CI, git, editors and other agents; a file in such a folder counts too."""
 
