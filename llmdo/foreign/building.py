@@ -341,14 +341,18 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
     for grant in grants:
         most = STRICTNESS[grant.decision]
         key = tuple(
-            each
-            for each in grant.capabilities
-            if each == UNTRUSTED or STRICTNESS[mildest[each].decision] >= most
+            each for each in grant.capabilities if each == UNTRUSTED or _strictness(each, mildest) >= most
         )
         if grant.server or (key and key != (UNTRUSTED,)) or grant.capabilities == key:
             merged = grant if key == grant.capabilities else replace(grant, capabilities=key)
             distinct.setdefault((key, grant.decision, id(grant.at), grant.server, grant.runs_in), merged)
     return tuple(distinct.values())
+
+
+def _strictness(capability: Capability, mildest: Mapping[Capability, Grant]) -> int:
+    """The strictness of the mildest decision about a capability, or about all that it is a part of."""
+    either = (capability, Capability(capability.name))
+    return min(STRICTNESS[mildest[each].decision] for each in either if each in mildest)
 
 
 def _mildest(grants: Iterable[Grant]) -> dict[Capability, Grant]:

@@ -231,6 +231,21 @@ def project_scripts(files: Files, command: str, root: str = "") -> Iterator[tupl
                 yield path, script.text
 
 
+def is_script(path: str) -> bool:
+    """Whether the name of a file is that of a program in text."""
+    return bool(_SCRIPT.fullmatch(path))
+
+
+def script_abilities(path: str, script: str) -> tuple[Capability, ...]:
+    """The capabilities of a script of the project: it runs, and may connect to hosts, of which a shell's are named."""
+    # A socket may be a file, or local.
+    sends = any(match[0].lower() != "socket" for match in _FETCHES.finditer(script))
+    of_others = [None] if sends else []
+    hosts = {*(scripts.hosts(script) if path.endswith(_OF_A_SHELL) else of_others)}
+    brought = (UNTRUSTED,) if None in hosts else ()  # what a named host says is that host's
+    return tuple(sorted({*RUNS, *brought, *_connecting(hosts)}, key=str))
+
+
 def is_harmless(command: str) -> bool:
     """Whether a command runs only programs that answer nothing of their own."""
     steps = (_WORD.findall(step) for step in _STEP.split(command))

@@ -11,7 +11,7 @@ from llmdo.base.diagnostic import finding, nearest
 from llmdo.base.source import Source, Span
 from llmdo.base.values import dataclass, replace
 from llmdo.syntax import frontmatter
-from llmdo.syntax.document import Document, LazyPlaces
+from llmdo.syntax.document import Document, LazyPlaces, Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -29,6 +29,8 @@ MANY = 200  # lines of a header: looking for misspelt keys in more would take lo
 
 _FENCED = re.compile(r"\s*---[ \t]*\n(?P<header>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL)
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?=[ \t]|$)[ \t]*(.*)")
+_TOOL = re.compile(r"[^\s,()\"'\[\]]+(?:\((?:[^()]|\([^()]*\))*\))?")
+"""A tool in a text that separates several by commas or blanks, with its parentheses."""
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
@@ -109,6 +111,22 @@ def with_items(document: Document, key: str, items: re.Pattern[str]) -> Document
     if not isinstance(document.data.get(key), str):
         return document
     return replace(document, index=_ItemPlaces(document, key, items))
+
+
+ToolItem = tuple[str, str | None, Place]
+"""A tool, the text in its parentheses, and its place."""
+
+
+def tool_items(document: Document, key: str) -> Iterator[ToolItem]:
+    """The tools that a header lists at `key`."""
+    value = document.data.get(key)
+    document = with_items(document, key, _TOOL)
+    texts = value if isinstance(value, list) else [value]
+    for number, text in enumerate(texts):
+        for part, item in enumerate(_TOOL.findall(text) if isinstance(text, str) else ()):
+            tool, _, pattern = item.partition("(")
+            place = Place(document, (key, number if isinstance(value, list) else part))
+            yield tool, pattern.removesuffix(")") if pattern else None, place
 
 
 @dataclass(frozen=True, slots=True)

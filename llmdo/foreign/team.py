@@ -188,14 +188,16 @@ _OF_CLAUDE = ".claude/"
 """The folder in which only Claude Code looks."""
 _PLUGIN = ".claude-plugin/plugin.json"
 """The file by which a folder is a plugin of Claude Code."""
+_OF_SEVERAL = frozenset({"mcp", "skills"})
+"""Formats of files that clients of several makers read: servers, skills."""
 _CERTAIN = frozenset({"fast-agent", "gemini"})
 """Formats that take files of `agents` for theirs only next to a manifest of their own."""
 
 
 def claimed(teams: Sequence[Team]) -> list[Team]:
-    """Each team without agents that are certainly another format's; an empty `mcp` team is dropped."""
+    """Each team without agents that are certainly another format's; an empty team of servers or skills is dropped."""
     left = [_without(team, _others_agents(team, teams)) for team in teams]
-    return [team for team in left if team.format != "mcp" or team.agents or team.problems]
+    return [team for team in left if team.format not in _OF_SEVERAL or team.agents or team.problems]
 
 
 def together(teams: Sequence[Team]) -> Team:
@@ -224,8 +226,8 @@ def together(teams: Sequence[Team]) -> Team:
 def _others_agents(team: Team, teams: Sequence[Team]) -> set[str]:
     """The files that are certainly agents of another format."""
     others = [other for other in teams if other.format != team.format and other.agents]
-    if team.format == "mcp":  # files with nothing but servers
-        return {path for other in others for path in other.files}
+    if team.format in _OF_SEVERAL:
+        return {path for other in others if other.format not in _OF_SEVERAL for path in other.files}
     if team.format == "claude" and not any(path.endswith(_PLUGIN) for path in team.files):
         # `agents` may be anybody's folder: beside their own manifests it is that of these.
         theirs = (agent.path for other in others if other.format in _CERTAIN for agent in other.agents)
@@ -237,7 +239,7 @@ def _without(team: Team, paths: set[str]) -> Team:
     if not paths:
         return team
     agents = tuple(agent for agent in team.agents if agent.path not in paths)
-    if team.format == "mcp":
+    if team.format in _OF_SEVERAL:
         return replace(team, agents=agents)
     if not any(path.startswith(_OF_CLAUDE) for path in team.files) and not any(
         agent.path for agent in agents

@@ -84,8 +84,9 @@ PROTECTED_FILES = (
     "appveyor.yml", ".appveyor.yml", ".semaphore", ".readthedocs.yaml", ".gitpod.yml", ".vscode", ".idea",
     ".devcontainer", ".devcontainer.json", ".zed", ".fleet", "*.code-workspace", ".codesandbox", ".helix", ".replit",
     ".run", ".theia", ".agent", ".claude", ".claude-plugin", ".codex", ".continue", ".cursor", ".fast-agent", ".gemini",
-    ".kilocode", ".kiro", ".opencode", ".windsurf", ".mcp.json", ".env", ".env.*", ".envrc", "*.env", ".mise", "mise",
-    ".mise.toml", ".mise.*.toml", "mise.toml", "mise.*.toml", "conftest.py", "sitecustomize.py", "usercustomize.py",
+    ".kilocode", ".kiro", ".opencode", ".qwen", ".windsurf", ".mcp.json", ".env", ".env.*", ".envrc", "*.env",
+    ".mise", "mise", ".mise.toml", ".mise.*.toml", "mise.toml", "mise.*.toml", "conftest.py", "sitecustomize.py",
+    "usercustomize.py",
 )  # fmt: skip
 """Names that govern runs of llmdo, CI, git, editors and other agents; a file in such a folder counts too."""
 
@@ -137,8 +138,8 @@ CODE_FILES = (
     # instructions and settings of other agents
     "claude.md", "claude.*.md", "agents.md", "agents.*.md", "agent.md", "gemini.md", "qwen.md", "skill.md",
     "codex.md", "copilot-instructions.md", "*.agent.md", "*.prompt.md", "*.instructions.md", "*.chatmode.md",
-    ".cursorrules", ".windsurfrules", ".clinerules*", ".roorules*", ".roo", ".goosehints", ".aider*", ".agents",
-    ".amazonq", ".crush*", ".junie", "mcp.json", "crush.json", ".rules", "mcp_agent.config.yaml",
+    ".cursorrules", ".windsurfrules", ".clinerules*", ".roorules*", ".roo", ".roomodes", ".goosehints", ".aider*",
+    ".agents", ".amazonq", ".crush*", ".junie", "mcp.json", "crush.json", ".rules", "mcp_agent.config.yaml",
     "mcp_agent.secrets.yaml", "fastmcp.json", "opencode.json*", "fast-agent.yaml", "fastagent.config.yaml",
     "fastagent.secrets.yaml", "agent-cards", "agent_cards", "tool-cards", "tool_cards", "*.agent", "*.mcp.json",
     "gemini-extension.json", "claude_desktop_config.json", "hooks.json",

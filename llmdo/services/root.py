@@ -40,7 +40,7 @@ SELECT = option(
 PROJECT = option("The workspace's folder, instead of looking upwards from here.", metavar="DIR", last=True)
 ORIGIN = option(
     "A project of another tool, read as it is: claude, codex, copilot, cursor, docker-agent, fast-agent, gemini, "
-    "gh-aw, github-actions, llm-do, mcp, opencode or auto.",
+    "gh-aw, github-actions, kiro, llm-do, mcp, opencode, qwen, roo, skills or auto.",
     "--from",
     metavar="FORMAT DIR",
     last=True,

@@ -66,9 +66,19 @@ FILES = {
     ),
     "gh-aw": (".github/workflows/a.md", ".github/workflows/shared/b.md"),
     "github-actions": (".github/workflows/a.yml", ".github/workflows/b.yaml", ".github/actions/a/action.yml"),
+    "kiro": (
+        ".kiro/agents/a.json",
+        ".kiro/agents/b.md",
+        ".kiro/settings/mcp.json",
+        ".kiro/hooks/c.json",
+        ".kiro/hooks/d.kiro.hook",
+    ),
     "llm-do": ("main.worker", "app/main.agent", "app/project.json"),
     "mcp": (".mcp.json", ".vscode/mcp.json"),
     "opencode": (".opencode/agent/a.md", "opencode.json"),
+    "qwen": (".qwen/settings.json", ".qwen/agents/a.md"),
+    "roo": (".roomodes", ".roo/mcp.json"),
+    "skills": (".agents/skills/a/SKILL.md", ".agents/skills/a/run.sh", "skills/b/SKILL.md"),
 }
 """Files that each format looks at."""
 
@@ -87,7 +97,10 @@ WORDS = (
     "\u202e", "x" * 200, "../..", "rag", "max_depth", "instruction", "model", "core", "exclude", "allowed", "excluded", "trust", "includeTools", "kind", "remote",
     "agent_card_url", "general", "defaultApprovalMode", "auto_edit", "mcp_servers", "mcp_s_*", "run_shell_command(git)",
     "run_shell_command", "overrides", "enabled", "browser_agent", "discoveryCommand", "experimental", "enableAgents",
-    "s", "excludeTools", "allowedTools", "confirmationRequired",
+    "s", "excludeTools", "allowedTools", "allowed-tools",
+    "approvalMode", "yolo", "modelProviders", "baseUrl", "includeMcpJson", "toolsSettings", "allowedCommands",
+    "availableAgents", "capability", "effect", "match", "hooks",
+    "then", "action", "trigger", "when", "@builtin", "@s/t", "subagent", "autoApprove", "customModes", "slug", "groups", "read", "fileRegex", "roleDefinition", "alwaysAllow", "confirmationRequired",
     "sandbox_mode", "read-only", "danger-full-access", "approval_policy", "never", "untrusted", "granular", "config_file",
     "enabled_tools", "default_tools_approval_mode", "profiles", "default_permissions", "extends", "features", "approve",
     "developer_instructions", "multi_agent", "live", "sandbox_workspace_write", "network_access", "approvals_reviewer",

@@ -27,8 +27,15 @@ FILES = {
         ".github/workflows/helper.yml",
         "on: issues\njobs:\n  helper:\n    steps:\n      - uses: anthropics/claude-code-action@v1\n",
     ),
+    "kiro": (".kiro/agents/helper.json", '{"name": "helper", "tools": ["read"]}'),
     "llm-do": ("helper.worker", "---\nname: helper\n---\nHelp.\n"),
     "mcp": (".mcp.json", '{"mcpServers": {"notes": {"command": "notes"}}}'),
+    "qwen": (".qwen/agents/helper.md", MARKDOWN),
+    "roo": (
+        ".roomodes",
+        "customModes:\n  - slug: helper\n    name: Helper\n    roleDefinition: Help.\n    groups: [read]\n",
+    ),
+    "skills": (".agents/skills/helper/SKILL.md", MARKDOWN),
     "opencode": ("opencode.json", '{"agent": {"helper": {"description": "Helps."}}}'),
 }
 

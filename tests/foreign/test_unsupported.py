@@ -35,11 +35,16 @@ def sightings(root: Path) -> list[tuple[str, str]]:
     [
         ("src/desk/config/agents.yaml", CREW, "CrewAI", "2 agents in `src/desk/config/agents.yaml`"),
         ("langgraph.json", '{"graphs": {"a": "a.py:g"}}', "LangGraph", "1 graph in `langgraph.json`"),
-        (".roomodes", '{"customModes": [{"slug": "a"}]}', "Roo Code", "1 mode in `.roomodes`"),
-        (".roomodes", "customModes:\n  - slug: a\n  - slug: b\n", "Roo Code", "2 modes in `.roomodes`"),
+        (".kilocodemodes", '{"customModes": [{"slug": "a"}]}', "Kilo Code", "1 mode in `.kilocodemodes`"),
+        (
+            ".kilocodemodes",
+            "customModes:\n  - slug: a\n  - slug: b\n",
+            "Kilo Code",
+            "2 modes in `.kilocodemodes`",
+        ),
         ("desk/root_agent.yaml", "name: a\n", "Google ADK", "1 agent: `desk/root_agent.yaml`"),
         (".clinerules", "Be brief.", "Cline", "1 file of rules: `.clinerules`"),
-        (".kiro/agents/a.json", "{}", "Kiro", "1 agent: `.kiro/agents/a.json`"),
+        (".amazonq/cli-agents/a.json", "{}", "Amazon Q Developer", "1 agent: `.amazonq/cli-agents/a.json`"),
         (
             "requirements.txt",
             "OpenAI_Agents[viz]>=1\n",
@@ -76,7 +81,7 @@ def test_it_is_named_with_what_was_seen(
         ("config/agents.yaml", "agents:\n  root:\n    model: a\n"),
         ("config/agents.yaml", "[[[["),
         ("langgraph.json", '{"graphs": []}'),
-        (".roomodes", "\x00"),
+        (".kilocodemodes", "\x00"),
         ("pyproject.toml", '[project]\nname = "crewai"\nkeywords = ["smolagents"]\n'),
         ("pyproject.toml", "crewai = ["),
         ("package.json", '["crewai"]'),

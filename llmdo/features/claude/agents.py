@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass
 from llmdo.features.claude.client import hook_events
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
-from llmdo.features.claude.rules import CALLING, RUNNING, WORKFLOW, items_in
+from llmdo.features.claude.rules import CALLING, RUNNING, WORKFLOW
 from llmdo.features.claude.session import BUILT_IN, EVERY_SERVER, SessionTools, any_with, server_name
 from llmdo.features.claude.settings import MODES, Mode
 from llmdo.features.claude.table import LINES
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.features.claude.homes import ClaudeHome
-    from llmdo.features.claude.rules import Item
     from llmdo.features.claude.settings import ClaudeSettings
     from llmdo.foreign.files import Files
     from llmdo.foreign.permissions import PermissionRule
@@ -107,7 +106,7 @@ class AgentReader:
             events=tuple(self._events()),
             everyone=everyone,
             inherits=tool_items is None,
-            but=tuple(tool for tool, _, _ in items_in(self.text.document, "disallowedTools")),
+            but=tuple(tool for tool, _, _ in reading.tool_items(self.text.document, "disallowedTools")),
             # A session that is started further up does not load it.
             is_callable=not self.around.home.folder and not self.around.home.settings.denies_call(self.name),
             sandbox="sandbox" if self.around.home.settings.is_sandboxed else None,
@@ -143,7 +142,7 @@ class AgentReader:
             yield from hook_events(self.files, [self._place("hooks")])
 
     def _approved(
-        self, tool_items: Sequence[Item] | None, taken: frozenset[str]
+        self, tool_items: Sequence[reading.ToolItem] | None, taken: frozenset[str]
     ) -> tuple[PermissionRule, ...]:
         """The rules of commands and skills, if the agent can run them."""
         runs = (
@@ -213,15 +212,15 @@ class AgentReader:
 
     def _taken(self) -> Iterator[str]:
         """The tools that the file takes away as a whole."""
-        for tool, pattern, _ in items_in(self.text.document, "disallowedTools"):
+        for tool, pattern, _ in reading.tool_items(self.text.document, "disallowedTools"):
             if pattern in (None, "", "*"):
                 yield tool if tool == EVERY_SERVER else tool.removesuffix("__*")
 
-    def _given(self) -> list[Item] | None:
+    def _given(self) -> list[reading.ToolItem] | None:
         """The tools that the file names; None if it names none, and the agent has them all."""
         if "tools" not in self.header:
             return None
-        tool_items = list(items_in(self.text.document, "tools"))
+        tool_items = list(reading.tool_items(self.text.document, "tools"))
         if any(tool == "*" for tool, _, _ in tool_items):
             return None
         if not tool_items and self.header["tools"] != []:
@@ -230,7 +229,7 @@ class AgentReader:
             self.files.note("LDO150", self._place("tools", of_key=True), message, hint)
         return tool_items
 
-    def _named(self, tool_items: Sequence[Item], tools: SessionTools) -> Iterator[Grant]:
+    def _named(self, tool_items: Sequence[reading.ToolItem], tools: SessionTools) -> Iterator[Grant]:
         """The grants of the tools that the file names."""
         for tool, _, place in tool_items:
             if tool.startswith("mcp__"):
@@ -244,7 +243,9 @@ class AgentReader:
         for server, (_, place) in self._own_servers().items():
             yield from tools.of_server(f"mcp__{server}", place)
 
-    def _remembering(self, tool_items: Sequence[Item] | None, tools: SessionTools) -> Iterator[Grant]:
+    def _remembering(
+        self, tool_items: Sequence[reading.ToolItem] | None, tools: SessionTools
+    ) -> Iterator[Grant]:
         """The tools that come with a memory, unless the file names them itself."""
         if tool_items is None or str(self.header.get("memory")) not in _MEMORIES:
             return
@@ -253,7 +254,7 @@ class AgentReader:
                 yield from tools.named(tool, self._place("memory", of_key=True))
 
     def _called(
-        self, tool_items: Sequence[Item] | None, tools: SessionTools, at: Place
+        self, tool_items: Sequence[reading.ToolItem] | None, tools: SessionTools, at: Place
     ) -> tuple[list[AgentCall], Place | None]:
         """The agents that it may call by name, and the place that lets it call them all."""
         calls: list[AgentCall] = []

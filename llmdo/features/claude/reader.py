@@ -12,8 +12,8 @@ from llmdo.features.claude import AGENTS, IN_PLUGINS
 from llmdo.features.claude.agents import KEYS, AgentContext, AgentReader
 from llmdo.features.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
 from llmdo.features.claude.plugins import plugins_in
-from llmdo.features.claude.rules import items_in
 from llmdo.features.claude.session import MAIN, any_with, built_in_agents, main_session
+from llmdo.foreign import reading
 from llmdo.foreign.files import Files, folder_place
 from llmdo.foreign.known import tools_of
 from llmdo.foreign.team import MAX_NAME, Team
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.claude.plugins import ClaudePlugin
-    from llmdo.foreign import reading
     from llmdo.foreign.team import Agent
     from llmdo.foreign.tree import Tree
 
@@ -172,7 +171,7 @@ def _lacking(text: reading.Text | None, *, is_own: bool, is_listed: bool) -> str
 
 def _is_of_gemini(text: reading.Text) -> bool:
     """Whether a file, in a folder of no particular tool, names only tools of Gemini CLI."""
-    tools = {tool for tool, _, _ in items_in(text.document, "tools")}
+    tools = {tool for tool, _, _ in reading.tool_items(text.document, "tools")}
     return tools <= tools_of("gemini") and any("_" in tool for tool in tools)
 
 

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from llmdo.foreign import reading
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
-from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from llmdo.foreign.files import Files
-    from llmdo.syntax.document import Document
 
 CALLING = frozenset({"Agent", "Task"})
 """The tool that calls agents, by its name and by its former one."""
@@ -84,25 +82,6 @@ def flaw(rule: PermissionRule) -> str | None:
     return None
 
 
-_ITEM = re.compile(r"[^\s,()\"'\[\]]+(?:\((?:[^()]|\([^()]*\))*\))?")
-"""A tool in a text that separates several by commas or blanks, with its parentheses."""
-
-Item = tuple[str, str | None, Place]
-"""A tool, the text in its parentheses, and its place."""
-
-
-def items_in(document: Document, key: str) -> Iterator[Item]:
-    """The tools that a header lists at `key`."""
-    value = document.data.get(key)
-    document = reading.with_items(document, key, _ITEM)
-    texts = value if isinstance(value, list) else [value]
-    for number, text in enumerate(texts):
-        for part, item in enumerate(_ITEM.findall(text) if isinstance(text, str) else ()):
-            tool, _, pattern = item.partition("(")
-            place = Place(document, (key, number if isinstance(value, list) else part))
-            yield tool, pattern.removesuffix(")") if pattern else None, place
-
-
 COMMAND_KEYS = frozenset(
     {
         "agent", "allowed-tools", "argument-hint", "arguments", "background", "context", "description",
@@ -124,7 +103,7 @@ def approvals_in(files: Files, paths: Iterable[str]) -> Iterator[PermissionRule]
         if header is None or ALLOWED not in header.document.data:
             continue
         files.problems.extend(header.document.problems)
-        for tool, pattern, at in items_in(header.document, ALLOWED):
+        for tool, pattern, at in reading.tool_items(header.document, ALLOWED):
             if (tool, pattern) not in seen:
                 seen.add((tool, pattern))
                 yield PermissionRule(tool, pattern, "allowed", at)

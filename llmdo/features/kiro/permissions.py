@@ -1,0 +1,227 @@
+"""What an agent of Kiro does unasked: its lists of allowed tools, settings of tools and rules about capabilities."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt
+from llmdo.base.parts import items, table, text
+from llmdo.base.values import dataclass, replace
+from llmdo.features.kiro.table import NAMES, TABLE
+from llmdo.foreign import servers
+from llmdo.foreign.commands import commands
+from llmdo.foreign.permissions import CONNECTS, STRICTEST, WORDS, PermissionRule, RuleTable, part
+from llmdo.foreign.team import MAX_NAME
+from llmdo.policy.shell.rules import UNLISTED
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.foreign.files import Files
+    from llmdo.foreign.lines import Line
+    from llmdo.foreign.team import Grant
+    from llmdo.graph.described import Server
+    from llmdo.policy.authority import Capability
+    from llmdo.policy.vocabulary import Decision
+    from llmdo.syntax.document import Document
+
+LINES = {line.tool: line for line in TABLE if line.tool.islower()}
+ORIGIN = "Kiro, where no rule says anything"
+SHELL = "execute_bash"
+BUILT_IN = "@builtin"
+ALL_SERVERS = "@*"
+RULE_KEYS = frozenset({"capability", "effect", "exclude", "match"})
+_CAPABILITIES = {
+    "all": ("*", ALL_SERVERS),
+    "fs_read": ("fs_read", "glob", "grep", "code"),
+    "fs_write": ("fs_write",),
+    "mcp": (ALL_SERVERS,),
+    "shell": (SHELL,),
+    "subagent": ("subagent",),
+    "web_fetch": ("web_fetch",),
+    "web_search": ("web_search",),
+}
+"""By what a rule is about, the tools."""
+_LISTS = {
+    "allowedCommands": "allowed", "allowedPaths": "allowed", "allowedServices": "allowed", "trusted": "allowed",
+}  # fmt: skip
+"""The settings of a tool that let a part of it go unasked. What a part is denied takes nothing from the rest."""
+_READS = "proc.exec.read"
+_REGULAR = re.compile(r"[*+?\[\](){}|\\^$]")
+_ALTERNATIVES = re.compile(r"\((?:\?:)?([\w./-]+(?:\|[\w./-]+)*)\)")
+_EVERYTHING = frozenset({"*", "**", "**/*", ".*"})
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a pattern with `*` and `?` is about this name; one longer than any name is about itself alone."""
+    if len(pattern) > 2 * MAX_NAME:
+        return pattern == name
+    return fnmatchcase(name, pattern.replace("[", "[[]"))
+
+
+def tools_named(name: str) -> tuple[str, ...]:
+    """The built-in tools that a name, a tag or a pattern is about."""
+    return tuple(tool for tool in LINES if _is_about(name, tool))
+
+
+def _is_about(name: str, tool: str) -> bool:
+    plain = name.removeprefix(f"{BUILT_IN}/")
+    if plain in (BUILT_IN, "*"):
+        return True
+    return any(matches(plain, each) for each in (tool, *NAMES.get(tool, ())))
+
+
+def _names(rule: PermissionRule, tool: str) -> bool:
+    if tool.startswith("@") != (rule.tool.startswith("@") and not rule.tool.startswith(BUILT_IN)):
+        return False
+    return matches(rule.tool, tool) if tool.startswith("@") else _is_about(rule.tool, tool)
+
+
+def _part(capability: Capability, pattern: str) -> Capability:
+    """The part for a pattern: of commands a regular expression or a glob, of addresses none that confines."""
+    if capability == UNLISTED:
+        first, _, rest = pattern.replace(".*", " *").partition(" ")
+        programs = _ALTERNATIVES.fullmatch(first)
+        words = ["*" if _REGULAR.search(word) else word for word in rest.split()]
+        each = [
+            commands(" ".join(["*" if _REGULAR.search(program) else program, *words]))
+            for program in (programs[1].split("|") if programs else [first])
+        ]
+        return UNLISTED if UNLISTED in each else each[0]
+    return capability if capability == CONNECTS else part(capability, pattern)
+
+
+RULES = RuleTable(
+    order=STRICTEST,
+    names=_names,
+    whole=lambda rule, _tool: rule.pattern is None or rule.pattern.strip() in _EVERYTHING,
+    part=_part,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KiroPermissions:
+    """The rules about one agent."""
+
+    rules: tuple[PermissionRule, ...] = ()
+    is_closed: bool = False
+    """Whether commands that no rule allows are denied."""
+    reads_at: Place | None = None
+    """The setting that lets commands which only read go unasked."""
+
+    def grants(self, line: Line, at: Place, toolset: str | None = None) -> Iterator[Grant]:
+        """The decisions about one built-in tool: about all of it, and about milder parts."""
+        default: Decision = "blocked" if line.tool == SHELL and self.is_closed else line.decision
+        for ruling in RULES.rulings(self.rules, line.tool, line.raised, default):
+            if ruling.decision != "blocked":
+                yield ruling.grant(line, at, _origin(ruling.rule), toolset=toolset)
+        if line.tool == SHELL and (place := self.reads_at):
+            reads = replace(line, capabilities=(_READS,), decision="allowed")
+            yield reads.grant(at, place.document.source.path, toolset=toolset or line.tool, rule_at=place)
+
+    def server(self, name: str, server: Server, at: Place, only: str | None = None) -> Iterator[Grant]:
+        """The decision about the tools of a server; `only` is the one that the agent has."""
+        mine = RULES.about(self.rules, f"@{name}")
+        if (rule := RULES.decided_whole(mine, "")) and rule.decision == "blocked":
+            return
+        unasked = [
+            each
+            for each in mine
+            if each.decision == "allowed" and (only is None or matches(each.pattern or "*", only))
+        ]
+        if rule is None or rule.decision == "allowed":
+            rule = next(iter(unasked), rule)
+        grant = servers.grant(name, server, at, rule.decision if rule else "needs_approval", _origin(rule))
+        yield replace(grant, rule_at=rule.at if rule else None)
+
+
+def _origin(rule: PermissionRule | None) -> str:
+    return rule.origin if rule else ORIGIN
+
+
+def permissions_of(files: Files, document: Document, shared: Document | None) -> KiroPermissions:
+    """The rules of an agent's file, and of the servers that the project shares."""
+    rules: list[PermissionRule] = []
+    for key, decision in (("allowedTools", "allowed"), ("excludedTools", "blocked")):
+        for name, at in files.texts(document, key):
+            if name == "*" and decision == "allowed":
+                message = f"`{key}` knows no `*`, so it does nothing"
+                files.note("LDO151", at, message, "name the tools that may go unasked")
+            else:
+                rules.append(_of_tool(name, "blocked" if decision == "blocked" else "allowed", at))
+    for each in (document, shared):
+        rules += of_servers(each) if each else ()
+    rules += _of_settings(document)
+    rules += _of_capabilities(files, document)
+    for rule in rules:
+        if rule.decision == "allowed" and RULES.whole(rule, SHELL) and _names(rule, SHELL):
+            message = "this allows every command without a question"
+            files.note("LDO554", rule.at, message, "allow the commands that ask too often by name")
+    settings = [(name, table(document.data, "toolsSettings", name)) for name in (SHELL, *NAMES[SHELL])]
+    reads = next((name for name, each in settings if each.get("autoAllowReadonly") is True), None)
+    return KiroPermissions(
+        tuple(rules),
+        any(each.get("denyByDefault") is True for _, each in settings),
+        Place(document, ("toolsSettings", reads, "autoAllowReadonly")) if reads else None,
+    )
+
+
+def _of_tool(name: str, decision: Decision, at: Place) -> PermissionRule:
+    """The rule about `read`, `@SERVER` or `@SERVER/TOOL`."""
+    server, slash, tool = name.partition("/")
+    if not server.startswith("@") or server == BUILT_IN:
+        return PermissionRule(name, None, decision, at)
+    return PermissionRule(server, tool if slash and tool != "*" else None, decision, at)
+
+
+def of_servers(document: Document) -> Iterator[PermissionRule]:
+    """The rules that the servers of a file bring: the tools that go unasked."""
+    for name in table(document.data, "mcpServers"):
+        for number, tool in enumerate(items(table(document.data, "mcpServers", name).get("autoApprove"))):
+            at = Place(document, ("mcpServers", name, "autoApprove", number))
+            yield PermissionRule(f"@{name}", None if tool == "*" else str(tool), "allowed", at)
+
+
+def _of_settings(document: Document) -> Iterator[PermissionRule]:
+    for name in table(document.data, "toolsSettings"):
+        for key in _LISTS if not name.startswith("@") else ():
+            for number, pattern in enumerate(items(table(document.data, "toolsSettings", name).get(key))):
+                if isinstance(pattern, str):
+                    at = Place(document, ("toolsSettings", name, key, number))
+                    yield PermissionRule(name, pattern, "allowed", at)
+
+
+def _of_capabilities(files: Files, document: Document) -> Iterator[PermissionRule]:
+    """The rules of `permissions`, a list or a table with one."""
+    route: tuple[str, ...] = ("permissions",)
+    if isinstance(document.data.get("permissions"), dict):
+        route = ("permissions", "rules")
+    for number, rule in enumerate(items(Place(document, route).data)):
+        files.misspelt_keys(document, RULE_KEYS, *route, number)
+        at = Place(document, (*route, number))
+        if not isinstance(rule, dict):
+            files.note("LDO151", at, "a rule of Kiro is a table, so this does nothing")
+            continue
+        capability, effect = text(table(rule).get("capability")), text(table(rule).get("effect"))
+        for key, value, known in (("capability", capability, _CAPABILITIES), ("effect", effect, WORDS)):
+            if value not in known:
+                place = Place(document, (*at.route, key)) if key in table(rule) else at
+                files.note(
+                    "LDO151", place, f"a rule of Kiro has no {key} `{excerpt(value)}`, so it does nothing"
+                )
+        if capability not in _CAPABILITIES or effect not in WORDS:
+            continue
+        match = table(rule).get("match")
+        patterns = [match] if isinstance(match, str) else [*items(match)] or [None]
+        for tool in _CAPABILITIES[capability]:
+            for pattern in patterns:
+                named = capability == "mcp" and isinstance(pattern, str) and pattern not in _EVERYTHING
+                if named:
+                    yield _of_tool(f"@{str(pattern).removeprefix('@')}", WORDS[effect], at)
+                else:
+                    yield PermissionRule(
+                        tool, pattern if isinstance(pattern, str) else None, WORDS[effect], at
+                    )

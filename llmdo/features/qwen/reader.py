@@ -1,0 +1,272 @@
+"""Qwen Code: its session, and the agents that it calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt
+from llmdo.base.parts import items, table, text
+from llmdo.base.values import dataclass
+from llmdo.features.qwen import AGENTS, SETTINGS
+from llmdo.features.qwen.settings import LINES, MODES, QwenRules, rules_of
+from llmdo.features.qwen.table import ALIASES, DISPLAYED
+from llmdo.foreign.events import ClientEvents
+from llmdo.foreign.files import Files, folder_place
+from llmdo.foreign.servers import judge, servers_in
+from llmdo.foreign.team import MAX_NAME, Agent, Team
+from llmdo.graph.described import Server
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.foreign.reading import Text
+    from llmdo.foreign.team import AgentCall, Grant
+    from llmdo.foreign.tree import Tree
+    from llmdo.syntax.document import Document
+
+    Declared = Mapping[str, tuple[Server, Place]]
+
+KEYS = frozenset({
+    "approvalMode", "background", "color", "description", "disallowedTools", "hooks", "model", "modelConfig", "name",
+    "runConfig", "skills", "tools",
+})  # fmt: skip
+SECTIONS = {
+    "permissions": ("allow", "ask", "deny"),
+    "tools": (
+        "allowed", "approvalMode", "autoAccept", "callCommand", "core", "discoveryCommand",
+        "enableToolOutputTruncation", "exclude", "sandbox", "sandboxImage", "shell",
+        "truncateToolOutputLines", "truncateToolOutputThreshold", "useBuiltinRipgrep", "useRipgrep",
+    ),
+}  # fmt: skip
+"""The sections that decide something, and the keys in them."""
+SERVER_KEYS = frozenset({
+    "args", "authProviderType", "command", "cwd", "description", "env", "excludeTools", "extensionName", "headers",
+    "httpUrl", "includeTools", "oauth", "targetAudience", "targetServiceAccount", "tcp", "timeout", "trust", "type",
+    "url",
+})  # fmt: skip
+SESSION = "main-session"
+"""The name of a project's session here."""
+ANY = "general-purpose"
+"""The built-in agent, which has every tool."""
+EVERY_TOOL = "every tool"
+READS = frozenset({"SessionStart", "SubagentStart", "UserPromptSubmit"})
+"""The events whose hooks add to the conversation."""
+_COMMANDS = (("tools", "discoveryCommand"), ("tools", "callCommand"), ("mcp", "serverCommand"))
+_WITHOUT = frozenset({"agent"})
+"""A tool that agents do not have, so that they call nobody."""
+
+
+def read(tree: Tree) -> Team:
+    """The session and the agents of a project of Qwen Code."""
+    files = Files(tree, "Qwen Code")
+    paths = files.find((AGENTS, SETTINGS))
+    path = next((path for path in paths if path.endswith(".json")), SETTINGS)
+    document = files.json(path) if not tree.only or path in paths else None
+    home = _home(files, document) if document else _QwenHome(QwenRules(), {}, {})
+    agents = [
+        agent
+        for path in paths
+        if path.endswith(".md") and (content := files.text(path, KEYS))
+        for agent in _AgentReader(files, home, path, content).agents(is_entry=document is None)
+    ]
+    own = {agent.name for agent in agents}
+    if document and ANY not in own:
+        agents.append(_built_in(home))
+    session = [_session(files, document, home, agents)] if document else []
+    return Team(
+        format="qwen",
+        agents=(*session, *agents),
+        files=files.paths,
+        problems=tuple(files.problems),
+        starts="allowed",  # in a folder that is trusted
+        max_depth=1,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _QwenHome:
+    """The common data of a session and of all agents that it calls."""
+
+    rules: QwenRules
+    servers: Declared
+    trusted: Mapping[str, Place]
+    """The settings that let all tools of a server go unasked."""
+
+    def everything(self, rules: QwenRules, at: Place, without: Iterable[str] = ()) -> Iterator[Grant]:
+        """Every tool that is not taken away."""
+        taken = {*without}
+        for line in LINES.values():
+            if line.tool not in taken:
+                yield from rules.grants(line, at, EVERY_TOOL)
+        for name, (server, declared) in self.servers.items():
+            if f"mcp__{name}" not in taken:
+                yield from rules.server(name, server, declared, self.trusted.get(name))
+
+
+def _home(files: Files, document: Document) -> _QwenHome:
+    for section, known in SECTIONS.items():
+        files.misspelt_keys(document, known, section)
+    allowed = [name for name, _ in files.texts(document, "mcp", "allowed")]
+    excluded = {name for name, _ in files.texts(document, "mcp", "excluded")}
+    declared = servers_in(document, "mcpServers")
+    judge(files, declared)
+    trusted = {}
+    for name in declared:
+        files.misspelt_keys(document, SERVER_KEYS, "mcpServers", name)
+        if table(document.data, "mcpServers", name).get("trust") is True:
+            trusted[name] = Place(document, ("mcpServers", name, "trust"))
+            message = f"nothing asks before a call of the MCP server `{excerpt(name)}`, because it is trusted"
+            files.note(
+                "LDO554", trusted[name], message, "name its tools that may go unasked in `permissions.allow`"
+            )
+    there = {
+        name: each
+        for name, each in declared.items()
+        if name not in excluded and (not allowed or name in allowed)
+    }
+    return _QwenHome(rules_of(files, document), there, trusted)
+
+
+def _session(files: Files, document: Document, home: _QwenHome, agents: Iterable[Agent]) -> Agent:
+    """The session that a person starts: it has every tool and calls every agent."""
+    at = Place(document, ())
+    calls: tuple[AgentCall, ...] = tuple(
+        call for agent in agents for call in home.rules.call(agent.name, agent.at)
+    )
+    return Agent(
+        name=SESSION,
+        at=at,
+        header=document.data,
+        description="The session of Qwen Code.",
+        grants=tuple(home.everything(home.rules, at)),
+        calls=calls,
+        events=tuple(_events(files, document)),
+        inherits=home.rules.core is None,
+        but=home.rules.without,
+    )
+
+
+def _built_in(home: _QwenHome) -> Agent:
+    at = folder_place(".qwen")
+    grants = home.everything(home.rules.below(None, None), at, _WITHOUT)
+    return Agent(name=ANY, at=at, description="Built into Qwen Code.", grants=tuple(grants), is_entry=False)
+
+
+def _events(files: Files, document: Document) -> Iterator[Grant]:
+    """What the settings make Qwen Code run, and where they send the conversation."""
+    client, data = ClientEvents(files), document.data
+    for route in _COMMANDS:
+        place = Place(document, route)
+        if text(place.data).strip():
+            yield client.command(".".join(route), text(place.data), place, is_read=route == _COMMANDS[0])
+    places = [("security", "auth", "baseUrl")]
+    for provider, models in table(data, "modelProviders").items():
+        places += [("modelProviders", provider, number, "baseUrl") for number, _ in enumerate(items(models))]
+    for place in (Place(document, route) for route in places):
+        if address := text(_value(place)):
+            yield client.receiver("the model", address, place)
+    if data.get("disableAllHooks") is not True:
+        yield from client.hooks([Place(document, ("hooks",))], reads=READS)
+
+
+def _value(place: Place) -> object:
+    """The value at a place; None where its parents are of another type."""
+    value: object = place.document.data
+    for step in place.route:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class _AgentReader:
+    """The reading of one agent file."""
+
+    files: Files
+    home: _QwenHome
+    path: str
+    text: Text
+
+    def _place(self, *route: str | int, of_key: bool = False) -> Place:
+        return Place(self.text.document, route, of_key)
+
+    def agents(self, *, is_entry: bool) -> Iterator[Agent]:
+        """The agent that the file declares; none, with the reason noted, if Qwen Code does not load it."""
+        header = self.text.document.data
+        if why := self._refusal():
+            self.files.note(
+                "LDO152", self._place(), f"`{self.path}` {why}, so Qwen Code does not load this agent"
+            )
+            return
+        self.files.misspelt_keys(self.text.document, KEYS)
+        mode = text(header.get("approvalMode")) or None
+        mode_at = self._place("approvalMode") if mode else None
+        rules = self.home.rules.below(mode, mode_at)
+        if mode == "yolo" and mode_at:
+            message = "mode `yolo` never asks for approval"
+            self.files.note("LDO554", mode_at, message, "allow by name what asks too often")
+        at = self._place("name", of_key=True)
+        without = {DISPLAYED.get(name, name) for name in self._names("disallowedTools")}
+        listed = items(header.get("tools"))
+        inherits = not listed or "*" in listed
+        model = header.get("model")
+        yield Agent(
+            name=excerpt(str(header["name"]), MAX_NAME),
+            at=at,
+            path=self.path,
+            prompt=self.text.prompt,
+            header=header,
+            description=str(header["description"]),
+            model=model if isinstance(model, str) and model != "inherit" else None,
+            grants=tuple(
+                self.home.everything(rules, at, {*without, *_WITHOUT})
+                if inherits
+                else self._grants(rules, without)
+            ),
+            inherits=inherits,
+            but=tuple(sorted(without)),
+            is_entry=is_entry,
+        )
+
+    def _names(self, key: str) -> Iterator[str]:
+        value = self.text.document.data.get(key)
+        yield from (
+            each for each in ([value] if isinstance(value, str) else items(value)) if isinstance(each, str)
+        )
+
+    def _refusal(self) -> str | None:
+        header = self.text.document.data
+        for key in ("name", "description"):
+            if header.get(key) in (None, ""):
+                return f"has no `{key}`"
+        tools, mode = header.get("tools"), header.get("approvalMode")
+        if tools and not isinstance(tools, list):
+            return "has `tools` that are no list"
+        if mode not in (None, "", *MODES):
+            return f"has the mode `{excerpt(str(mode))}`"
+        return None
+
+    def _grants(self, rules: QwenRules, without: set[str]) -> Iterator[Grant]:
+        for number, name in enumerate(items(self.text.document.data.get("tools"))):
+            place = self._place("tools", number)
+            tool = DISPLAYED.get(str(name), str(name))
+            if tool in without or tool in _WITHOUT:
+                continue
+            if tool in LINES:
+                yield from rules.grants(LINES[tool], place)
+            elif tool.startswith("mcp__"):
+                server = tool.split("__")[1]
+                if server not in self.home.servers:
+                    self.files.unknown_server(place, server, self.home.servers)
+                known = self.home.servers[server][0] if server in self.home.servers else Server()
+                yield from rules.server(server, known, place, self.home.trusted.get(server))
+            else:
+                meant = ALIASES.get(tool)
+                message = f"Qwen Code has no tool `{excerpt(tool)}`"
+                hint = f"did you mean `{meant}`?" if meant else None
+                self.files.note("LDO250", place, message, hint)

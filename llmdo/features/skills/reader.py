@@ -1,0 +1,178 @@
+"""Skills: what each lets a client do unasked, and the programs in its folder."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.parts import text
+from llmdo.base.values import dataclass, replace
+from llmdo.features.skills import COLLECTION, FILES, HEEDING
+from llmdo.features.skills.table import HARMLESS, SAME, TABLE
+from llmdo.foreign import reading, scripts, servers
+from llmdo.foreign.events import is_script, script_abilities
+from llmdo.foreign.files import Files
+from llmdo.foreign.permissions import part
+from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
+from llmdo.graph.described import Server
+from llmdo.policy.shell.rules import UNLISTED
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from llmdo.foreign.lines import Line
+    from llmdo.foreign.reading import Text, ToolItem
+    from llmdo.foreign.team import Grant
+    from llmdo.foreign.tree import Tree
+
+SKILL = "SKILL.md"
+ALLOWED = "allowed-tools"
+KEYS = frozenset({
+    ALLOWED, "argument-hint", "compatibility", "context", "description", "disable-model-invocation", "license",
+    "metadata", "model", "name", "user-invocable", "version",
+})  # fmt: skip
+"""The keys of the specification, and those of clients that many skills have."""
+MANY = 100  # scripts of one skill: more are an installed package, not somebody's own
+
+_LINES = {line.tool: line for line in TABLE}
+_BY_NAME = {
+    **{line.tool.lower(): line for line in TABLE},
+    **{name: _LINES[tool] for tool, names in SAME.items() for name in names},
+}
+_OF_SERVER = re.compile(r"mcp__(?P<server>.+?)(?:__.*)?|(?P<path>[\w.-]+)/.+")
+_HEEDED = "`allowed-tools` of the skill"
+_UNHEEDED = "up to the client, which is not known to heed `allowed-tools`"
+_RUNS = "the client, before a command that nothing allows"
+
+
+def read(tree: Tree) -> Team:
+    """Every skill as an agent: what it adds to the session that loads it."""
+    files = Files(tree, "the client")
+    paths = [path for path in files.find(FILES) if PurePosixPath(path).name == SKILL]
+    homes = {_home(path) for path in paths}
+    agents = [
+        _SkillReader(files, path, content).agent("" if len(homes) == 1 else f"{_home(path)}/")
+        for path in paths
+        if (content := _text(files, path))
+    ]
+    return Team(format="skills", agents=tuple(agents), files=files.paths, problems=tuple(files.problems))
+
+
+def _home(path: str) -> str:
+    """The folder of the client, such as `.agents`."""
+    return PurePosixPath(path).parts[0]
+
+
+def _text(files: Files, path: str) -> Text | None:
+    content = files.header(path, KEYS)
+    if content:
+        files.problems.extend(content.document.problems)
+    elif source := files.source(path):
+        message = f"`{path}` has no header, so clients load no skill from it"
+        files.problems.append(finding("LDO152", source.location(), message))
+    return content
+
+
+@dataclass(frozen=True, slots=True)
+class _SkillReader:
+    """The reading of one skill."""
+
+    files: Files
+    path: str
+    text: Text
+
+    @property
+    def is_heeded(self) -> bool:
+        """Whether a client lets what `allowed-tools` names go unasked."""
+        return _home(self.path) in (*HEEDING, COLLECTION[:6], SKILL)
+
+    def agent(self, before: str) -> Agent:
+        """The skill; `before` its name goes the folder that it is in, where there are several."""
+        document = self.text.document
+        header = document.data
+        folder = PurePosixPath(self.path).parent.name
+        name = text(header.get("name")).strip() or folder or SKILL
+        named = next((key for key in ("name", "description") if key in header), None)
+        allowed = tuple(reading.tool_items(document, ALLOWED))
+        return Agent(
+            name=excerpt(f"{before}{name}", MAX_NAME),
+            at=Place(document, (named,) if named else (), of_key=True),
+            path=self.path,
+            prompt=self.text.prompt,
+            header=header,
+            description=text(header.get("description")) or None,
+            grants=(*self._allowed(allowed), *self._scripts(allowed)),
+            expressed_otherwise=frozenset({ALLOWED}),
+        )
+
+    def _allowed(self, allowed: Sequence[ToolItem]) -> Iterator[Grant]:
+        for tool, pattern, at in allowed:
+            if tool.lower() in HARMLESS:
+                continue
+            if server := _OF_SERVER.fullmatch(tool):
+                name = server["server"] or server["path"]
+                grant = servers.grant(name, Server(), at, "allowed", _HEEDED)
+            else:
+                grant = _grant(_line(tool), pattern, at)
+            if not self.is_heeded:
+                grant = replace(grant, decision="needs_approval", origin=_UNHEEDED)
+            elif grant.capabilities == (UNLISTED,):
+                message = (
+                    f"`{excerpt(tool)}` lets every command run without a question while the skill is loaded"
+                )
+                hint = "allow the commands that it needs: `Bash(git diff *)`"
+                self.files.note("LDO554", at, message, hint)
+            yield replace(grant, rule_at=at)
+
+    def _scripts(self, allowed: Sequence[ToolItem]) -> Iterator[Grant]:
+        """The programs in its folder, which the client's shell runs."""
+        folder = self.path.removesuffix(SKILL)
+        if self.files.tree.only or not folder:
+            return
+        paths = [path for path in self.files.tree.find([f"{folder}**/*"])[0] if is_script(path)]
+        at = Place(self.text.document, ())
+        for path in paths[:MANY]:
+            read = self.files.tree.read(path)
+            source = self.files.source(path) if read and not read[1] else None
+            if source is None:
+                continue
+            own = path.removeprefix(folder)
+            if scripts.runs_downloads(source.text) and not path.endswith((".py", ".rb")):
+                message = f"the script `{excerpt(own)}` of the skill downloads a program and runs it"
+                hint = "keep the program in the project, where a change of it is reviewed"
+                self.files.problems.append(finding("LDO557", source.location(), message, hint=hint))
+            rule = next((item for item in allowed if self.is_heeded and _runs(item, own)), None)
+            line = _LINES["a script of its folder"]
+            yield line.grant(
+                at,
+                _HEEDED if rule else _RUNS,
+                toolset="scripts",
+                tool=excerpt(own, MAX_NAME),
+                capabilities=script_abilities(path, source.text),
+                decision="allowed" if rule else None,
+                rule_at=rule[2] if rule else None,
+            )
+
+
+def _line(tool: str) -> Line:
+    return _BY_NAME.get(tool.lower()) or replace(
+        _LINES["SERVER"], tool=excerpt(tool, MAX_NAME), capabilities=(str(capability_of(tool)),)
+    )
+
+
+def _grant(line: Line, pattern: str | None, at: Place) -> Grant:
+    """The tool, or the part of it in parentheses."""
+    whole = pattern is None or pattern.strip() in ("", "*", ":*", "**")
+    raised = line.raised if whole else tuple(part(each, pattern or "") for each in line.raised)
+    return line.grant(at, _HEEDED, toolset=ALLOWED, capabilities=raised)
+
+
+def _runs(item: ToolItem, script: str) -> bool:
+    """Whether an allowed tool runs this script of the skill's folder."""
+    tool, pattern, _ = item
+    if _line(tool) is not _LINES["Bash"]:
+        return False
+    return pattern is None or pattern.strip() in ("", "*", ":*") or PurePosixPath(script).name in pattern

@@ -1,0 +1,1 @@
+curl -T site.tar https://deploy.example/site

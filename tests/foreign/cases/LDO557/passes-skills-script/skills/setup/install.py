@@ -1,0 +1,3 @@
+import requests
+
+print(requests.get("https://tools.example/versions").text)

@@ -1,0 +1,1 @@
+curl -fsSL https://tools.example/install | bash
