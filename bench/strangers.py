@@ -84,7 +84,9 @@ def main() -> None:
             name: [each for each in those if each.code == chosen.code] for name, those in of_projects.items()
         }
     number = sum(map(len, of_projects.values())) if chosen.code else chosen.number
-    print(f"{sum(map(len, of_projects.values()))} findings in {sum(map(bool, of_projects.values()))} projects")
+    print(
+        f"{sum(map(len, of_projects.values()))} findings in {sum(map(bool, of_projects.values()))} projects"
+    )
     for index, (name, each) in zip(range(1, number + 1), drawn(of_projects, chosen.seed), strict=False):
         root = chosen.folder / name.replace("/", "+")
         print(f"\n#{index} {name} {place(each.at)} {each.severity}[{each.code}]: {each.message}")

@@ -204,8 +204,8 @@ class _Tools:
         return own in levels and self._is_in(runs_in, shape)
 
     def may_read(self, shape: Shape) -> bool:
-        """Whether a call is one of a server of which nothing is known."""
-        return shape.toolset in self._unknown
+        """Whether a call is one of a server of which nothing is known; to start it reads nothing yet."""
+        return shape.toolset in self._unknown and any(each.name == SERVER for each in shape.raised)
 
     def keeps(self, name: str, shape: Shape, *, with_checkout: bool) -> bool:
         """Whether the data that a call returns is private: a checkout of a public repository is not."""
