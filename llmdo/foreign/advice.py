@@ -130,7 +130,9 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     agent = named(project.team.agents).get(leg.path[-2].name)
     name, key, lost = f"`{excerpt(given.tool)}`", _key(at), _lost(given)
     form = (agent and agent.format) or project.team.format
-    instead = _INSTEAD.get((form, given.tool))
+    is_shell = SHELL in {each.name for each in given.capabilities}
+    tool = given.tool.partition("(")[0] if is_shell else given.tool
+    instead = _INSTEAD.get((form, tool))
     if agent is None:
         change, lost = f"take {name} out of {key}", "it then does not run"
     elif given.narrower:
