@@ -145,7 +145,9 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     elif left := _without(at, given.tool):
         change = f"write `{left}`, without {name}"
     elif instead and at.route[:1] != (_HEADER,):
-        change, lost = f"write `{instead[0]}` or the like in place of {name}", instead[1]
+        is_silent = form == "opencode" and given.rule_at is None
+        where = "under `permission`" if is_silent else f"or the like in place of {name}"
+        change, lost = f"write `{instead[0]}` {where}", instead[1]
     elif leg.is_ruled and given.rule_at:
         change = f"tighten {key or 'the rule'}, which allows {name}"
     elif not key:

@@ -275,15 +275,17 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
 _GUESSED: Mapping[str, str] = {
     "words": "can send private data on the word of a tool of which nothing is known",
     "data": "can send what a server reads of which nothing is known, on a stranger's word",
+    "sends": "can send private data on a stranger's word, where its server says that the tool only reads",
 }
 
 
 def foreign_perhaps_way_out(project: Foreign) -> Iterator[Diagnostic]:
-    """An agent sends private data unasked, and a tool of which nothing is known may bring it a stranger's words.
+    """An agent may send private data unasked on a stranger's word, but one part of that is not known.
 
     What the tools of an MCP server or of an extension return is not known before they run. Does it return text that
     people outside can write, such as tickets, mails or pages, then this is LDO552. Else nothing is wrong. Look what the
-    server returns; if that is not yours alone, take the server or the way out away.
+    server returns; if that is not yours alone, take the server or the way out away. Codex and docker-agent ask a person
+    about a server's tools, but for those of which the server says that they only read, as one that fetches pages may.
 
     Fails, in an agent of Claude Code:
 

@@ -134,7 +134,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
             message = f"`{path}` names tools of Gemini CLI alone, so it is not an agent to Claude Code"
             files.problems.append(finding("LDO152", _start(files, path), message))
             continue
-        lacking = _lacking(text, is_own=own, is_listed=path in prefixes)
+        lacking = _lacking(text, is_own=own, is_listed=path in prefixes) if text else files.headless(path)
         if text is None or lacking:
             if PurePosixPath(path).stem.lower() != "readme":
                 message = f"`{path}` has {lacking}, so Claude Code loads no agent from it"
@@ -154,10 +154,8 @@ def _start(files: Files, path: str) -> Location:
     return source.location() if source else Location(path)
 
 
-def _lacking(text: reading.Text | None, *, is_own: bool, is_listed: bool) -> str | None:
+def _lacking(text: reading.Text, *, is_own: bool, is_listed: bool) -> str | None:
     """The missing part of a file that is no agent; None for an agent."""
-    if text is None:
-        return "no header"
     header = text.document.data
     if not is_own:  # a plugin's agent may be called after its file
         if is_listed:
