@@ -231,7 +231,10 @@ def _place(project: Foreign, leg: _Leg) -> Place | None:
         caller = named(project.team.agents).get(leg.path[-2].name)
         if caller and not caller.path and len(leg.path) > 2 and leg.path[1].use:
             return leg.path[1].use.at  # built in: what calls it is what a file says
-        return (given.rule_at if leg.is_ruled else None) or given.at
+        rule = given.rule_at if leg.is_ruled else None
+        if rule and rule.location.path.endswith("/SKILL.md") and given.at.location.path != rule.location.path:
+            rule = None  # a skill spares questions; what an agent has says its own file
+        return rule or given.at
     use = leg.path[-1].use if leg.path else None
     return use.at if use else None
 

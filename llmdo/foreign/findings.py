@@ -94,10 +94,11 @@ def foreign_name_collision(project: Foreign) -> Iterator[Diagnostic]:
     Which of them runs is up to the tool, and changes when a file moves. Both are looked at; the second is called
     `NAME (2)`. Rename one of them. An agent of a project within the project may have the name of another.
     """
-    first: dict[tuple[str, str], int] = {}
+    first: dict[tuple[object, str], int] = {}
     for number, agent in enumerate(project.team.agents):
         # What lies before a hidden folder, such as `game/.claude`, is a project of its own, with names of its own.
-        within = agent.path.rpartition("/.")[0]
+        # and beside it, an agent that its tool loads has the name of one that lies in a collection.
+        within = f"/{agent.path}".rpartition("/.")[:2]
         other = project.team.agents[first.setdefault((within, agent.name), number)]
         if other is not agent:
             yield finding(
@@ -225,12 +226,15 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
             but = f" but {', '.join(f'`{tool}`' for tool in agent.but)}" if agent.but else ""
             others = " and may call every agent" if agent.everyone else ""
             by_whom = _by_whom(project, agent, name)
+            listed = agent.header.get("tools")
+            is_all = "*" in listed if isinstance(listed, list) else listed == "*"
+            why = "its file names `*`" if is_all else "its file does not name its tools"
             line = _FEW_TOOLS.get(agent.format or project.team.format)
             is_told = line and agent.narrower == NAME_TOOLS
             yield finding(
                 "LDO551",
                 agent.at.location,
-                f"`{name}` has every tool{but}{others}, because its file does not name its tools{by_whom}",
+                f"`{name}` has every tool{but}{others}, because {why}{by_whom}",
                 hint=f"write `{line}`, and what else it needs; it loses the rest"
                 if is_told
                 else agent.narrower,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.source import Location
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
 from llmdo.features.claude import AGENTS, IN_PLUGINS
 from llmdo.features.claude.agents import KEYS, AgentContext, AgentReader
 from llmdo.features.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
@@ -60,6 +60,12 @@ def read(tree: Tree) -> Team:
         ).agent()
         for file in agent_files
     ]
+    if any(file.path.startswith(OWN) for file in agent_files):  # a collection beside these is not loaded
+        loaded = [f"/{OWN}" in f"/{file.path}" or file.plugin in at_plugins for file in agent_files]
+        agents = [
+            each if is_loaded else replace(each, is_callable=False)
+            for each, is_loaded in zip(agents, loaded, strict=True)
+        ]
     sessions = [*_sessions(homes.values(), agent_files), *_sessions_with(at_plugins)]
     if plugins and not sessions and not agents:  # what such plugins bring along is text alone
         sessions = [main_session(MAIN, homes[""].tools(), plugins[0].at)]
@@ -157,6 +163,8 @@ def _start(files: Files, path: str) -> Location:
 def _lacking(text: reading.Text, *, is_own: bool, is_listed: bool) -> str | None:
     """The missing part of a file that is no agent; None for an agent."""
     header = text.document.data
+    if "{{" in str(header.get("name")):
+        return "a placeholder for a `name`"
     if not is_own:  # a plugin's agent may be called after its file
         if is_listed:
             return None if header.keys() & IDENTIFYING else "neither `name` nor `description`"

@@ -208,7 +208,8 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
 
 def _of_steps_before(site: Site) -> Iterator[Grant]:
     """The text that an earlier step read from GitHub and passes to this one."""
-    ids = set(_OUTPUT.findall(texts_of_step(site.step)))
+    words = {key: value for key, value in site.step.items() if key != "if"}  # which shows the agent nothing
+    ids = set(_OUTPUT.findall(texts_of_step(words)))
     for step in site.before:
         if text(step.get("id")) in ids and _LOOKS_UP.search(texts_of_step(step)):
             name = excerpt(f"steps.{step.get('id')}", MAX_NAME)
