@@ -130,7 +130,9 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     agent = named(project.team.agents).get(leg.path[-2].name)
     name, key, lost = f"`{excerpt(given.tool)}`", _key(at), _lost(given)
     form = (agent and agent.format) or project.team.format
-    instead = _INSTEAD.get((form, given.tool))
+    is_shell = SHELL in {each.name for each in given.capabilities}
+    tool = given.tool.partition("(")[0] if is_shell else given.tool
+    instead = _INSTEAD.get((form, tool))
     if agent is None:
         change, lost = f"take {name} out of {key}", "it then does not run"
     elif given.narrower:
@@ -143,7 +145,9 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     elif left := _without(at, given.tool):
         change = f"write `{left}`, without {name}"
     elif instead and at.route[:1] != (_HEADER,):
-        change, lost = f"write `{instead[0]}` or the like in place of {name}", instead[1]
+        is_silent = form == "opencode" and given.rule_at is None
+        where = "under `permission`" if is_silent else f"or the like in place of {name}"
+        change, lost = f"write `{instead[0]}` {where}", instead[1]
     elif leg.is_ruled and given.rule_at:
         change = f"tighten {key or 'the rule'}, which allows {name}"
     elif not key:
@@ -227,7 +231,10 @@ def _place(project: Foreign, leg: _Leg) -> Place | None:
         caller = named(project.team.agents).get(leg.path[-2].name)
         if caller and not caller.path and len(leg.path) > 2 and leg.path[1].use:
             return leg.path[1].use.at  # built in: what calls it is what a file says
-        return (given.rule_at if leg.is_ruled else None) or given.at
+        rule = given.rule_at if leg.is_ruled else None
+        if rule and rule.location.path.endswith("/SKILL.md") and given.at.location.path != rule.location.path:
+            rule = None  # a skill spares questions; what an agent has says its own file
+        return rule or given.at
     use = leg.path[-1].use if leg.path else None
     return use.at if use else None
 

@@ -323,7 +323,7 @@ def _tools(grants: Iterable[Grant]) -> dict[str, Tool]:
         name: Tool(
             name=name,
             capabilities=tuple(sorted({each for grant in mine for each in grant.capabilities}, key=str)),
-            hook=len(mine) > 1,
+            hook=len({grant.capabilities for grant in mine}) > 1,
             is_open=any(grant.is_open for grant in mine),
         )
         for name, mine in sorted(by_name.items())

@@ -101,10 +101,11 @@ def foreign_name_collision(project: Foreign) -> Iterator[Diagnostic]:
     Which of them runs is up to the tool, and changes when a file moves. Both are looked at; the second is called
     `NAME (2)`. Rename one of them. An agent of a project within the project may have the name of another.
     """
-    first: dict[tuple[str, str], int] = {}
+    first: dict[tuple[object, str], int] = {}
     for number, agent in enumerate(project.team.agents):
         # What lies before a hidden folder, such as `game/.claude`, is a project of its own, with names of its own.
-        within = agent.path.rpartition("/.")[0]
+        # and beside it, an agent that its tool loads has the name of one that lies in a collection.
+        within = f"/{agent.path}".rpartition("/.")[:2]
         other = project.team.agents[first.setdefault((within, agent.name), number)]
         if other is not agent:
             yield finding(
@@ -236,12 +237,15 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
             but = f" but {', '.join(f'`{tool}`' for tool in agent.but)}" if agent.but else ""
             others = " and may call every agent" if agent.everyone else ""
             by_whom = _by_whom(project, agent, name)
+            listed = agent.header.get("tools")
+            is_all = "*" in listed if isinstance(listed, list) else listed == "*"
+            why = "its file names `*`" if is_all else "its file does not name its tools"
             line = _FEW_TOOLS.get(agent.format or project.team.format)
             is_told = line and agent.narrower == NAME_TOOLS
             yield finding(
                 "LDO551",
                 agent.at.location,
-                f"`{name}` has every tool{but}{others}, because its file does not name its tools{by_whom}",
+                f"`{name}` has every tool{but}{others}, because {why}{by_whom}",
                 hint=f"write `{line}`, and what else it needs; it loses the rest"
                 if is_told
                 else agent.narrower,
@@ -287,16 +291,18 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
 _GUESSED: Mapping[str, str] = {
     "words": "can send private data on the word of a tool of which nothing is known",
     "data": "can send what a server reads of which nothing is known, on a stranger's word",
+    "sends": "can send private data on a stranger's word, where its server says that the tool only reads",
 }
 
 
 @reports("LDO555", "note")
 def foreign_perhaps_way_out(project: Foreign) -> Iterator[Diagnostic]:
-    """An agent sends private data unasked, and a tool of which nothing is known may bring it a stranger's words.
+    """An agent may send private data unasked on a stranger's word, but one part of that is not known.
 
     What the tools of an MCP server or of an extension return is not known before they run. Does it return text that
     people outside can write, such as tickets, mails or pages, then this is LDO552. Else nothing is wrong. Look what the
-    server returns; if that is not yours alone, take the server or the way out away.
+    server returns; if that is not yours alone, take the server or the way out away. Codex and docker-agent ask a person
+    about a server's tools, but for those of which the server says that they only read, as one that fetches pages may.
 
     Fails, in an agent of Claude Code:
 

@@ -68,7 +68,7 @@ _SENT, _FETCHED, _ASKED, _GUESSED = range(4)
 """Words that anybody sends; pages that an agent chooses to read; words read after a question or by unknown tools."""
 
 
-Guess = Literal["words", "data"]
+Guess = Literal["words", "data", "sends"]
 
 
 class WayOut(IntEnum):
@@ -92,7 +92,7 @@ class Flow(NamedTuple):
     row: FlowRow
     way: WayOut
     guess: Guess | None
-    """What is not known: that the source brings a stranger's words, or that what it reads is private."""
+    """What is not known: that the source brings a stranger's words, that what it reads is private, or that it sends."""
     sources: int
     """The tools that bring a stranger's words."""
     ends: int
@@ -107,10 +107,14 @@ class _Question(NamedTuple):
     """Whether a checkout counts as private data."""
     may_read: bool = False
     """Whether what a server of which nothing is known returns counts as private data."""
+    may_send: bool = False
+    """Whether a server that says itself which of its tools ask a person counts as a way out."""
 
     @property
     def guess(self) -> Guess | None:
         """The part of a flow that is not known."""
+        if self.may_send:
+            return "sends"
         return "data" if self.may_read else "words" if _GUESSED in self.levels else None
 
 
@@ -121,6 +125,7 @@ _QUESTIONS = (
     _Question(frozenset({_SENT, _FETCHED, _ASKED})),
     _Question(frozenset({_SENT, _FETCHED, _ASKED, _GUESSED})),
     _Question(frozenset({_SENT, _FETCHED}), may_read=True),
+    _Question(frozenset({_SENT, _FETCHED}), may_send=True),
 )
 """The surest flow first. Where people outside can send words, the repository is public, and so is its checkout."""
 
@@ -139,7 +144,7 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
                     brings=partial(tools.brings, question.levels, runs_in),
                     private=tuple(map(Capability, (*LEGS["private data"], DATA))),
                     keeps=partial(tools.keeps, with_checkout=question.with_checkout),
-                    ends=partial(tools.rank, runs_in),
+                    ends=partial(tools.rank, runs_in, may_send=question.may_send),
                     may_read=tools.may_read if question.may_read else None,
                 ),
             ),
@@ -180,10 +185,13 @@ class _Tools:
         self.may_be_private = bool(self._unpublished)
         """Whether an agent works in a checkout that may be that of a private repository."""
         self._writers: set[str] = set()
+        self._asking: set[tuple[str, str]] = set()
         self._runs_in: dict[tuple[str, str], set[str]] = {}
         self._runs_files: dict[str, set[tuple[str, str]]] = {}
         for name, agent in agents.items():
             for grant in agent.grants:
+                if grant.asks_unless_reading:
+                    self._asking.add((name, grant.toolset))
                 self._runs_in.setdefault((grant.toolset, grant.tool), set()).add(grant.runs_in)
                 if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities:
                     self._writers.add(name)
@@ -204,8 +212,8 @@ class _Tools:
         return own in levels and self._is_in(runs_in, shape)
 
     def may_read(self, shape: Shape) -> bool:
-        """Whether a call is one of a server of which nothing is known."""
-        return shape.toolset in self._unknown
+        """Whether a call is one of a server of which nothing is known; to start it reads nothing yet."""
+        return shape.toolset in self._unknown and any(each.name == SERVER for each in shape.raised)
 
     def keeps(self, name: str, shape: Shape, *, with_checkout: bool) -> bool:
         """Whether the data that a call returns is private: a checkout of a public repository is not."""
@@ -215,9 +223,11 @@ class _Tools:
             return True  # the environment of the job
         return any(each.name in ("secret.read", "env.read") for each in shape.raised)
 
-    def rank(self, runs_in: str, name: str, shape: Shape) -> WayOut | None:
+    def rank(self, runs_in: str, name: str, shape: Shape, *, may_send: bool) -> WayOut | None:
         """The kind of way out that a call is, if it is one."""
         way = self._way(name, shape)
+        if way == WayOut.OPEN_SERVER and (name, _plain(shape.toolset)) in self._asking and not may_send:
+            return None
         return None if way is None or not self._is_in(runs_in, shape) else way
 
     def _way(self, name: str, shape: Shape) -> WayOut | None:

@@ -80,6 +80,8 @@ class Grant:
     is_default: bool = False
     """Whether the format gives it to an agent whose file does not name it."""
     server: Server | None = None
+    asks_unless_reading: bool = False
+    """Whether a person is asked about each tool of the server of which the server does not say that it only reads."""
     counterpart: Counterpart | None = None
     runs_in: str = ""
     """The place of the runs that have it, for formats whose agents run in several; empty for all."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol
@@ -121,12 +122,17 @@ class DiskTree:
             )
         paths = {path for glob in globs for path in self._matches[glob].paths}
         self._walked |= paths
-        refused = {path: why for glob in globs for path, why in self._matches[glob].refused}
+        refused = {
+            path: why
+            for glob in globs
+            for path, why in self._matches[glob].refused
+            if not self._is_missing(path, why)
+        }
         # A file that is named in full counts although it is hidden or ignored: so it does for its own tool.
         for path in (each for each in patterns if not is_pattern(each)):
             if (why := discovery.exists(self.root, path)) is None:
                 paths.add(path)
-            elif why.code != "LDO106":
+            elif not self._is_missing(path, why):
                 refused[path] = why
         return (
             tuple(sorted(paths)),
@@ -138,9 +144,11 @@ class DiskTree:
         content = discovery.read(self.root, path, is_walked=path in self._walked)
         if not isinstance(content, discovery.RefusedPath):
             return discovery.decode(path, content)
-        if content.code == "LDO106":
-            return None
-        return Source(path, ""), (finding(content.code, Location(path), f"`{path}` {content.reason}"),)
+        return None if self._is_missing(path, content) else (Source(path, ""), (unread(path, content),))
+
+    def _is_missing(self, path: str, why: discovery.RefusedPath) -> bool:
+        """Whether there is no such file, also not behind a link on the way to it."""
+        return why.code == "LDO106" or (why.code == "LDO107" and not os.path.lexists(self.root / path))
 
 
 def _nothing_ignored(_path: str) -> bool:

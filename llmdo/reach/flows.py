@@ -399,7 +399,7 @@ class _OpenSpread(_Spread):
         labels: dict[Capability, list[Entrance]] = {}
         ends: list[tuple[int, _Call]] = []
         may_read = self._question.may_read
-        for call in calls:
+        for call in sorted(calls, key=_edits):  # which is an odd example of reading
             origin = Entrance(name, call.toolset, call.shape.tool)
             for label in self._labelling.of(call.shape.raised):
                 if self._counts(name, call, label):
@@ -444,6 +444,13 @@ class _OpenSpread(_Spread):
             len(set(strangers)),
             len({(each, other.toolset, other.shape.tool) for _, each, other in ends}),
         )
+
+
+def _edits(call: _Call) -> bool:
+    """Whether a tool reads files only to write them."""
+    names = [each.name for each in call.shape.declared]
+    looks = "fs.list" in names or any(map(Capability("proc.exec").covers_name, names))
+    return not looks and any(map(Capability("fs.write").covers_name, names))
 
 
 def _gravest_first(rows: Iterable[FlowRow]) -> tuple[FlowRow, ...]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MANIFEST = ".claude-plugin/plugin.json"
 _MARKETPLACE = ".claude-plugin/marketplace.json"
+_OF_A_SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)/?\s*$", re.MULTILINE)
 _MANY = 5  # names of plugins in one sentence
 
 
@@ -120,6 +121,13 @@ def _within(base: str, path: str) -> str | None:
     return None if whole.startswith("..") else whole.removeprefix(".") if whole == "." else whole
 
 
+def _submodule(files: Files, folder: str) -> str | None:
+    """The submodule of git in which a folder lies."""
+    source = files.source(".gitmodules")
+    paths = _OF_A_SUBMODULE.findall(source.text) if source else ()
+    return next((path for path in paths if f"{folder}/".startswith(f"{path}/")), None)
+
+
 @dataclass(slots=True)
 class _PluginReader:
     """The reading of one plugin."""
@@ -149,7 +157,9 @@ class _PluginReader:
         if not any(parts) and self.root and not self.files.named([f"{globs.escape(self.root)}/**"]):
             at = self.declared[-1]
             at = Place(at.document, (*at.route, "source"))
-            self.files.note("LDO250", at, f"there are no files in `{self.root}`")
+            module = _submodule(self.files, self.root)
+            why = f", as the submodule `{module}` is not here" if module else ""
+            self.files.note("LDO250", at, f"there are no files in `{self.root}`{why}")
         return plugin
 
     def _name(self, *, is_alone: bool) -> str:

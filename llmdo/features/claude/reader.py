@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.source import Location
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
 from llmdo.features.claude import AGENTS, IN_PLUGINS
 from llmdo.features.claude.agents import KEYS, AgentContext, AgentReader
 from llmdo.features.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
@@ -59,6 +59,12 @@ def read(tree: Tree) -> Team:
         ).agent()
         for file in agent_files
     ]
+    if any(file.path.startswith(OWN) for file in agent_files):  # a collection beside these is not loaded
+        loaded = [f"/{OWN}" in f"/{file.path}" or file.plugin in at_plugins for file in agent_files]
+        agents = [
+            each if is_loaded else replace(each, is_callable=False)
+            for each, is_loaded in zip(agents, loaded, strict=True)
+        ]
     sessions = [*_sessions(homes.values(), agent_files), *_sessions_with(at_plugins)]
     if plugins and not sessions and not agents:  # what such plugins bring along is text alone
         sessions = [main_session(MAIN, homes[""].tools(), plugins[0].at)]
@@ -133,7 +139,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
             message = f"`{path}` names tools of Gemini CLI alone, so it is not an agent to Claude Code"
             files.problems.append(finding("LDO152", _start(files, path), message))
             continue
-        lacking = _lacking(text, is_own=own, is_listed=path in prefixes)
+        lacking = _lacking(text, is_own=own, is_listed=path in prefixes) if text else files.headless(path)
         if text is None or lacking:
             if PurePosixPath(path).stem.lower() != "readme":
                 message = f"`{path}` has {lacking}, so Claude Code loads no agent from it"
@@ -153,11 +159,11 @@ def _start(files: Files, path: str) -> Location:
     return source.location() if source else Location(path)
 
 
-def _lacking(text: reading.Text | None, *, is_own: bool, is_listed: bool) -> str | None:
+def _lacking(text: reading.Text, *, is_own: bool, is_listed: bool) -> str | None:
     """The missing part of a file that is no agent; None for an agent."""
-    if text is None:
-        return "no header"
     header = text.document.data
+    if "{{" in str(header.get("name")):
+        return "a placeholder for a `name`"
     if not is_own:  # a plugin's agent may be called after its file
         if is_listed:
             return None if header.keys() & IDENTIFYING else "neither `name` nor `description`"

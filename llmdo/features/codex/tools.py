@@ -208,8 +208,12 @@ class CodexTools:
                 # Where nobody is to be asked, a server's tool that would ask is called all the same.
                 is_free = approvals.name == "never" or approvals.name.startswith("answered")
                 asks: Decision = "allowed" if is_free else "needs_approval"
-                decision = asks if mode == "prompt" else "allowed"
-                yield replace(grant, tool=f"{shown}.{excerpt(tool)}" if tool else shown, decision=decision)
+                yield replace(
+                    grant,
+                    tool=f"{shown}.{excerpt(tool)}" if tool else shown,
+                    decision=asks if mode == "prompt" else "allowed",
+                    asks_unless_reading=not is_free and mode != "approve",
+                )
 
 
 def judge_servers(files: Files, layers: ConfigLayers) -> None:

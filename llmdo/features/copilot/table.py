@@ -35,7 +35,11 @@ TABLE = (
     ),
     *(
         Line(f"edit/{name}", ("fs.read", "fs.write"), "allowed", "declared", _VSCODE)
-        for name in ("createDirectory", "createFile", "createJupyterNotebook", "editFiles", "editNotebook", "rename")
+        for name in ("editFiles", "editNotebook", "rename")
+    ),
+    *(
+        Line(f"edit/{name}", ("fs.write",), "allowed", "declared", _VSCODE)
+        for name in ("createDirectory", "createFile", "createJupyterNotebook")
     ),
     *(
         Line(f"edit/{name}: sensitive files", ("fs.write.protected",), "needs_approval", "declared", _SENSITIVE)

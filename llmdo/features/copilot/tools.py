@@ -256,7 +256,9 @@ class UnknownNames:
             listed = ", ".join(f"`{excerpt(tool)}`" for tool in tools[:MOST])
             more = f" and {len(tools) - MOST} more" if len(tools) > MOST else ""
             noun = "tool" if len(tools) == 1 else "tools"
-            message = f"neither Copilot's documentation nor a file of this project mentions the {noun} {listed}{more}"
+            message = (
+                f"neither Copilot's documentation nor a server of this project has the {noun} {listed}{more}"
+            )
             yield self._finding(message, tools, self._tools[tools[0]])
 
     def _finding(self, message: str, names: list[str], places: list[Place]) -> Diagnostic:

@@ -284,7 +284,7 @@ class _FileReader:
             self.files.note("LDO250", place, message, did_you_mean(ref, servers))
         line = mcp.line(excerpt(name), server, "allowed")
         for grant in permissions.grants(line, line.tool, place):
-            yield replace(grant, server=server)
+            yield replace(grant, server=server, asks_unless_reading=grant.rule_at is None)
 
 
 def _own_name(toolset: Mapping[str, object]) -> str | None:

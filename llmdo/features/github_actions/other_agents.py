@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.parts import items, table, texts
 from llmdo.base.values import dataclass, replace
 from llmdo.features.gemini import SETTINGS
+from llmdo.features.github_actions.checkout import document_of
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
@@ -22,7 +23,8 @@ from llmdo.features.github_actions.tokens import (
 )
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
 from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
-from llmdo.features.opencode.permissions import RULES, rules_of
+from llmdo.features.opencode.permissions import RULES, rules_of, rules_of_agent
+from llmdo.features.opencode.reader import KEYS as OPENCODE_KEYS
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
 from llmdo.foreign.files import Files
@@ -41,8 +43,12 @@ if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
     from llmdo.policy.vocabulary import Decision
+    from llmdo.syntax.document import Document
 
 FREE = "danger-full-access"
+OPENCODE_PERMISSION = "OPENCODE_PERMISSION"
+_OPENCODE_VARIABLES = ("OPENCODE_CONFIG_CONTENT", OPENCODE_PERMISSION)
+"""The variables with settings of opencode, the lower one first."""
 
 _CODEX_BYPASSES = frozenset({"--dangerously-bypass-approvals-and-sandbox", "--yolo"})
 _SANDBOXES = frozenset({"read-only", "workspace-write"})
@@ -321,12 +327,14 @@ def _listed(value: str) -> Iterator[str]:
 
 
 def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
-    """The tools of opencode, which allows everything without a `permission` in the project."""
+    """The tools of opencode, which allows everything without a `permission` in the project, a variable or the agent."""
     at, token = site.at, token_of(site)
     if site.run.key == "uses" and (site.input("use_github_token") or ("false", at))[0] != "true":
         token = TokenPermissions(OF_AN_APP, at)
     documents = [document for path in OPENCODE_SETTINGS[:2] if (document := tree.json(path))][-1:]
-    rules = [rule for each in documents for rule in rules_of(Files(tree, "opencode"), Place(each, ()))]
+    documents += [each for name in _OPENCODE_VARIABLES if (each := opencode_variable(site, name))]
+    files, tables = Files(tree, "opencode"), [Place(each, ()) for each in documents]
+    rules = [*rules_of(files, *tables), *_of_chosen(site, files, tables)]
     grants: list[Grant] = []
     for name, line in LINES.items():
         tool = name.removeprefix("opencode: ")
@@ -345,6 +353,28 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
         for name, server in table(each.data, "mcp").items():
             grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
     return tuple(grants), not rules
+
+
+def opencode_variable(site: Site, name: str) -> Document | None:
+    """The settings of opencode in a variable of a step; None without it, and if it is no JSON, which opencode skips."""
+    variable = site.variables.get(name)
+    if variable is None or not variable.value.strip():
+        return None
+    text = variable.value
+    return document_of(f'{{"permission": {text}}}' if name == OPENCODE_PERMISSION else text, variable.at)
+
+
+def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Iterator[PermissionRule]:
+    """The rules of the agent that a step asks opencode for."""
+    chosen = site.input("agent")
+    name = chosen[0] if chosen else next(iter(_values(site.run.words, "--agent")), "")
+    places = [Place(each.document, ("agent", name)) for each in tables]
+    places += [
+        Place(content.document, ())
+        for path in files.find(tuple(f".opencode/{folder}/{name}.md" for folder in ("agent", "agents")))
+        if (content := files.text_or_prompt(path, OPENCODE_KEYS))
+    ]
+    yield from rules_of_agent(files, places)
 
 
 def cursor_grants(site: Site) -> Iterator[Grant]:

@@ -20,6 +20,7 @@ from llmdo.features.github_actions.claude_code import (
 )
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
 from llmdo.features.github_actions.other_agents import (
+    OPENCODE_PERMISSION,
     codex_grants,
     codex_is_free,
     copilot_grants,
@@ -27,6 +28,7 @@ from llmdo.features.github_actions.other_agents import (
     gemini_grants,
     is_told_to_allow,
     opencode_grants,
+    opencode_variable,
 )
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import granted
@@ -206,7 +208,8 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
 
 def _of_steps_before(site: Site) -> Iterator[Grant]:
     """The text that an earlier step read from GitHub and passes to this one."""
-    ids = set(_OUTPUT.findall(texts_of_step(site.step)))
+    words = {key: value for key, value in site.step.items() if key != "if"}  # which shows the agent nothing
+    ids = set(_OUTPUT.findall(texts_of_step(words)))
     for step in site.before:
         if text(step.get("id")) in ids and _LOOKS_UP.search(texts_of_step(step)):
             name = excerpt(f"steps.{step.get('id')}", MAX_NAME)
@@ -225,6 +228,10 @@ def _problems(site: Site, tree: Tree) -> Iterator[Diagnostic]:
         yield finding(
             "LDO554", site.place("run").location, f"`{flag}` allows every tool here, so none is refused"
         )
+    permission = site.variables.get(OPENCODE_PERMISSION) if program == "opencode" else None
+    if permission and permission.value.strip() and not opencode_variable(site, permission.name):
+        message = f"`{permission.name}` is no JSON, so opencode skips it"
+        yield finding("LDO151", permission.at.location, message, hint="what it forbids is then allowed")
     if program == OTHER:
         name = excerpt(site.run.words[0], MAX_NAME)
         where = "is not among these files" if name.startswith("./") else "comes from another repository"

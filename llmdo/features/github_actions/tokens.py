@@ -134,10 +134,10 @@ def by_command(
     decision: Decision = "allowed",
 ) -> Iterator[Grant]:
     """The grants of an agent that may run the commands that begin with `pattern`."""
-    if commands(pattern, is_prefix=not pattern.strip()) == UNLISTED:
-        yield from by_shell(site, token, toolset, at, decision)
-        return
     tool = f"{toolset}({pattern.strip()})"
+    if commands(pattern, is_prefix=not pattern.strip()) == UNLISTED:
+        yield from by_shell(site, token, tool if pattern.strip(" *") else toolset, at, decision)
+        return
     words = [word for word in re.sub(r"(?::\*|\*)\s*$", "", pattern).split() if not word.startswith("-")]
     capabilities = _of_command(words, token)
     if capabilities:

@@ -156,8 +156,11 @@ class WorkflowWalk:
             if path in called:
                 trigger = trigger.without(CALLED)
             if AFTER_A_RUN in trigger.starters:
+                by = self._after_a_run(document)
                 trigger = replace(
-                    trigger, starters={**trigger.starters, AFTER_A_RUN: self._after_a_run(document)}
+                    trigger,
+                    starters={**trigger.starters, AFTER_A_RUN: by},
+                    by_members=frozenset() if by in OUTSIDERS else frozenset({AFTER_A_RUN}),
                 )
             if trigger.starters:
                 at = Place(document, ("jobs",), of_key=True)

@@ -51,6 +51,8 @@ class Trigger:
     """Every event of the workflow."""
     starters: Starters
     """The events that pass the conditions so far, with the people who may cause them then."""
+    by_members: frozenset[str] = frozenset()
+    """The events whose text members alone write."""
 
     def narrowed(self, condition: object) -> Trigger:
         """The trigger behind an `if`."""
@@ -79,7 +81,8 @@ class Trigger:
     def untrusted(self) -> Iterator[tuple[str, Place]]:
         """The events with a stranger's text; an unknown caller of a workflow may pass such text on."""
         for name, place in self.events.items():
-            if name in self.starters and (name in WRITTEN_BY_STRANGERS or name == CALLED):
+            is_strange = name == CALLED or (name in WRITTEN_BY_STRANGERS and name not in self.by_members)
+            if name in self.starters and is_strange:
                 yield name, place
 
 
