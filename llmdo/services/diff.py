@@ -192,6 +192,7 @@ def _foreign(origin: tuple[str, str], request: DiffRequest, tell: Tell) -> DiffO
     own, at = extensions_here(), None if request.after == WORKTREE else request.after
     now = foreign.read(name, folder, at, extensions=own)
     then = foreign.read(name, folder, request.before, may_be_empty=True, extensions=own)
+    now, then = foreign.named_alike(now, then)
     for problem in (each for each in then.team.problems if each not in now.team.problems):
         is_above = any(path.startswith(f"{problem.at.path}/") for path in now.team.files)
         if problem.severity == "error" or is_above:

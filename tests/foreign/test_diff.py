@@ -67,6 +67,24 @@ def test_an_agent_that_gains_what_its_caller_has_already_is_widened(tmp_path: Pa
     )
 
 
+def test_agents_keep_their_names_where_a_second_format_comes_or_goes(tmp_path: Path) -> None:
+    """Alone they are called by their names, beside others after their format: that is no other agent."""
+    both = claude("reader", "Read") | opencode("true")
+    (tmp_path / "gone").mkdir()
+    gone = compared(tmp_path / "gone", "auto", both, claude("reader", "Read")).difference
+    assert gone.verdict == "narrowed"
+    assert [each.name for each in gone.entries if each.status == "kept"] == [
+        "claude/main-session",
+        "claude/reader",
+    ]
+    (tmp_path / "new").mkdir()
+    new = compared(tmp_path / "new", "auto", claude("reader", "Read"), both).difference
+    assert [each.name for each in new.entries if each.status == "kept"] == [
+        "claude/main-session",
+        "claude/reader",
+    ]
+
+
 def test_a_tool_that_is_switched_on_widens(tmp_path: Path) -> None:
     outcome = compared(tmp_path, "opencode", opencode("false"), opencode("true"))
     assert outcome.difference.verdict == "widened"
@@ -365,3 +383,37 @@ def test_a_repository_within_the_repository_is_named(tmp_path: Path) -> None:
     notes: list[str] = []
     diff(DiffRequest(origin=("claude", str(tmp_path))), notes.append)
     assert any("`.claude/agents` is a repository of its own" in each for each in notes)
+
+
+def rules(**permissions: list[str]) -> dict[str, str]:
+    return {".claude/settings.json": json.dumps({"permissions": permissions})}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        ({"allow": ["Read"]}, {"allow": ["Read", "Bash(cp:*)"]}, "widened"),
+        ({"allow": ["Read", "Bash(cp:*)"]}, {"allow": ["Read"]}, "narrowed"),
+        ({"allow": ["Bash(git:*)"]}, {"allow": ["Bash(git:*)", "Bash(git log:*)"]}, "changed"),
+        ({"allow": ["mcp__a"]}, {"allow": ["mcp__a__*"]}, "changed"),
+        ({"deny": ["Read(./x)"]}, {"deny": ["Read(./x)", "Read(./y)"]}, "narrowed"),
+        ({"deny": ["Read(./x)"]}, {"deny": []}, "widened"),
+        ({"deny": ["Bash(rm:*)"]}, {"ask": ["Bash(rm:*)"]}, "widened"),
+        ({"ask": ["Bash(rm:*)"]}, {"deny": ["Bash(rm:*)"]}, "narrowed"),
+        ({"deny": ["Bash(rm -r:*)"]}, {"deny": ["Bash(rm:*)"]}, "narrowed"),
+    ],
+)
+def test_a_rule_that_shows_in_no_row_is_judged(
+    tmp_path: Path, before: dict[str, list[str]], after: dict[str, list[str]], verdict: str
+) -> None:
+    """Where no file sets a mode nothing asks, so that a rule spares no question there; it does for whoever is asked."""
+    difference = compared(tmp_path, "claude", rules(**before), rules(**after)).difference
+    assert difference.verdict == verdict
+
+
+def test_a_rule_of_cursor_is_judged(tmp_path: Path) -> None:
+    before, after = (
+        {".cursor/cli.json": json.dumps({"permissions": {"allow": [], "deny": denied}})}
+        for denied in (["Shell(rm)"], [])
+    )
+    assert compared(tmp_path, "cursor", before, after).difference.verdict == "widened"
