@@ -81,7 +81,11 @@ def _with_servers(change: Change, before: Graph, after: Graph) -> Change:
     if change.route[0] != "worker" or change.route[2:] != ("toolsets",) or not change.entries:
         return change
     old, new = ({*_servers(graph, change.route[1])} for graph in (before, after))
-    return _accepting(change, "widens", after.acceptances) if new - old else change
+    if new - old:
+        return _accepting(change, "widens", after.acceptances)
+    # Whoever has fewer tools can do less, though what is left may reach as much.
+    is_less = after.read_from and {*parts.texts(change.after)} < {*parts.texts(change.before)}
+    return replace(change, effect="narrows") if is_less else change
 
 
 def _with_events(change: Change, before: Graph, after: Graph) -> Change:

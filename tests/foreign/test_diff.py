@@ -417,3 +417,55 @@ def test_a_rule_of_cursor_is_judged(tmp_path: Path) -> None:
         for denied in (["Shell(rm)"], [])
     )
     assert compared(tmp_path, "cursor", before, after).difference.verdict == "widened"
+
+
+def workflow(with_: str = "", job: str = "", env: str = "", before: str = "") -> dict[str, str]:
+    return {
+        ".github/workflows/w.yml": (
+            "on: [issues]\npermissions: {contents: read}\njobs:\n  a:\n    runs-on: x\n"
+            f"{job}    steps:\n{before}      - uses: anthropics/claude-code-action@v1\n{env}        with:\n"
+            f"          anthropic_api_key: ${{{{ secrets.K }}}}\n          prompt: Go.\n{with_}"
+        )
+    }
+
+
+APP = (
+    "      - id: t\n        uses: actions/create-github-app-token@v2\n        with:\n          app-id: 1\n"
+    "          private-key: ${{ secrets.P }}\n"
+)
+BY_APP = "          github_token: ${{ steps.t.outputs.token }}\n"
+SENDS = '          claude_args: --allowedTools "Bash(gh issue comment:*)'
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (workflow(), workflow(env="        env: {ANTHROPIC_BASE_URL: 'https://m.example.com'}\n"), "widened"),
+        (workflow(), workflow(env="        env: {ANTHROPIC_BASE_URL: '${{ secrets.URL }}'}\n"), "widened"),
+        (workflow(), workflow("          allowed_bots: helper\n"), "changed"),
+        (workflow(), workflow(job="    if: github.actor != 'x'\n"), "changed"),
+        (workflow(), workflow(job="    permissions: {contents: read, id-token: write}\n"), "changed"),
+        (
+            workflow(f'{BY_APP}{SENDS}"\n', before=APP),
+            workflow(f'{BY_APP}{SENDS}"\n', before=f"{APP}          permission-issues: write\n"),
+            "narrowed",
+        ),
+        (
+            workflow(f'{BY_APP}{SENDS},Bash(gh issue edit:*)"\n', before=APP),
+            workflow(f'{BY_APP}{SENDS}"\n', before=APP),
+            "narrowed",
+        ),
+    ],
+)
+def test_a_change_of_a_workflow_is_judged(
+    tmp_path: Path, before: dict[str, str], after: dict[str, str], verdict: str
+) -> None:
+    assert compared(tmp_path, "github-actions", before, after).difference.verdict == verdict
+
+
+def test_another_address_of_the_model_in_gh_aw_widens(tmp_path: Path) -> None:
+    before, after = (
+        {".github/workflows/w.md": f"---\non: push\nengine:\n  id: claude\n{env}---\nGo.\n"}
+        for env in ("", "  env:\n    ANTHROPIC_BASE_URL: https://m.example.com\n")
+    )
+    assert compared(tmp_path, "gh-aw", before, after).difference.verdict == "widened"

@@ -32,6 +32,7 @@ from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import granted
 from llmdo.features.github_actions.walking import WorkflowWalk
 from llmdo.features.github_actions.workflow import AFTER_A_RUN, OTHER, texts_of_step
+from llmdo.foreign.events import models_addresses
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.foreign.tree import few
 
@@ -145,9 +146,13 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         at=site.place(site.run.key, of_key=True),
         path=site.document.source.path,
         prompt=prompt[0] if prompt else "",
-        header={key: value for key, value in site.step.items() if isinstance(value, str)},
+        header={
+            **{key: value for key, value in site.step.items() if isinstance(value, str)},
+            **site.governing,
+        },
         description=text(site.step.get("name")) or text(site.document.data.get("name")) or None,
         grants=(*_of_trigger(site), *grants),
+        events=tuple(models_addresses((each.name, each.value, each.at) for each in site.variables.values())),
         in_checkout=True,
         inherits=inherits,
         asks=SECOND_MODEL,
