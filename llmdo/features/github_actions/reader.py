@@ -50,10 +50,12 @@ if TYPE_CHECKING:
 COMPILED = ".lock.yml"
 """The ending of workflows that gh-aw compiles."""
 
+_CORE = '{"tools": {"core": ["read_file", "grep_search", "glob"]}}'
 _NARROWER = {
-    "gemini": "`tools.core` in its settings names the tools that it has",
-    "opencode": '`"permission": {"*": "deny"}` in `opencode.json` leaves it those that are allowed by name',
-    "run-gemini-cli": "`tools.core` in `settings` names the tools that it has",
+    "gemini": f"write `{_CORE}` into `.gemini/settings.json`, and what else it needs; it loses the rest",
+    "opencode": 'write `{"permission": {"*": "deny", "read": "allow"}}` into `opencode.json`, and what else it needs; '
+    "it loses the rest",
+    "run-gemini-cli": f"write `{_CORE}` as its `settings`, and what else it needs; it loses the rest",
 }
 _BY_GH_AW = re.compile(r"^#.*\bgh-aw\b", re.MULTILINE)
 _RUNS_AN_AGENT = re.compile(
