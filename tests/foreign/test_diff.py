@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +13,9 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.services.diff import DiffOutcome, DiffRequest, diff
 from tests.foreign.test_history import git
 from tests.support import commands
+
+if TYPE_CHECKING:
+    from llmdo.diff import Difference
 
 
 def compared(folder: Path, form: str, before: dict[str, str], after: dict[str, str]) -> DiffOutcome:
@@ -367,21 +372,53 @@ def test_a_folder_below_a_repository_may_be_new(tmp_path: Path) -> None:
     assert notes[0].startswith("no baseline")
 
 
-def test_a_repository_within_the_repository_is_named(tmp_path: Path) -> None:
-    """What it holds is on disk, and in no revision of the one around it."""
-    inner = tmp_path / ".claude/agents"
+def with_submodule(folder: Path) -> Path:
+    """A project whose agents are a repository of their own."""
+    inner = folder / ".claude/agents"
     inner.mkdir(parents=True)
-    for path, text in claude("a").items():
-        (tmp_path / path).write_text(text, encoding="utf-8")
+    for path, text in claude("a", "Read").items():
+        (folder / path).write_text(text, encoding="utf-8")
     git(inner, "init", "-q")
     git(inner, "add", "-A")
     git(inner, "commit", "-qm", "m")
-    (tmp_path / ".claude/settings.json").write_text('{"permissions": {"deny": ["Bash"]}}')
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", ".claude/settings.json", ".claude/agents")
-    git(tmp_path, "commit", "-qm", "m")
+    (folder / ".claude/settings.json").write_text('{"permissions": {"deny": ["Bash"]}}')
+    git(folder, "init", "-q")
+    git(folder, "add", ".claude/settings.json", ".claude/agents")
+    git(folder, "commit", "-qm", "m")
+    return inner
+
+
+def test_a_submodule_is_read_at_the_commit_that_a_revision_names(tmp_path: Path) -> None:
+    """Its files lie on disk: in a revision they were missing, and each of its agents was new."""
+    inner = with_submodule(tmp_path)
     notes: list[str] = []
-    diff(DiffRequest(origin=("claude", str(tmp_path))), notes.append)
+    outcome = diff(DiffRequest(origin=("claude", str(tmp_path))), notes.append)
+    assert (outcome.difference.verdict, notes) == ("same", [])
+    (inner / "a.md").write_text(claude("a", "Read, WebFetch")[".claude/agents/a.md"], encoding="utf-8")
+    git(inner, "commit", "-qam", "m")
+    (wider,) = [each for each in diff_of(tmp_path).entries if each.verdict == "widened"]
+    assert (wider.name, wider.status) == ("a", "kept")
+    git(tmp_path, "commit", "-qam", "m")
+    assert diff_of(tmp_path).verdict == "same"
+    assert diff_of(tmp_path, "HEAD~1", "HEAD").verdict == "widened"
+
+
+def diff_of(folder: Path, before: str = "HEAD", after: str = "worktree") -> Difference:
+    request = DiffRequest(before=before, after=after, origin=("claude", str(folder)))
+    return diff(request, lambda _: None).difference
+
+
+@pytest.mark.parametrize("where", ["gone", "elsewhere"])
+def test_a_submodule_that_is_not_here_is_named(tmp_path: Path, where: str) -> None:
+    """Nor is git asked in a repository outside the one that is read, wherever a stranger's file points."""
+    inner = with_submodule(tmp_path / "project")
+    if where == "elsewhere":
+        (inner / ".git").rename(tmp_path / "outside")
+        (inner / ".git").write_text(f"gitdir: {tmp_path / 'outside'}\n")
+    else:
+        shutil.rmtree(inner / ".git")
+    notes: list[str] = []
+    diff(DiffRequest(origin=("claude", str(tmp_path / "project"))), notes.append)
     assert any("`.claude/agents` is a repository of its own" in each for each in notes)
 
 
