@@ -12,7 +12,7 @@ from llmdo.graph.start import OUTSIDERS, STARTERS
 from llmdo.policy.authority import STRICTNESS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.values import Json
     from llmdo.diff.difference import Effect
@@ -104,6 +104,44 @@ def confinement(before: Json, after: Json) -> Effect:
     if (before is None) == (after is None):
         return "none"
     return "widens" if after is None else "narrows"
+
+
+_STRICTER = {"allow": (), "ask": ("ask", "deny"), "deny": ("deny",)}
+"""By the word of a rule, the words by which another one holds as well as it does."""
+
+
+def permitting(
+    words: Sequence[str], before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]
+) -> Effect:
+    """The effect of changed rules under these words, or under all, of which each decides about a part of a tool."""
+    effects: set[Effect] = set()
+    for word in words or _STRICTER:
+        stricter = _STRICTER[word]
+        more, less = (before, after) if stricter else (after, before)
+        if _uncovered(more.get(word, ()), less, stricter or (word,)):
+            effects.add("widens")
+        if _uncovered(less.get(word, ()), more, stricter or (word,)):
+            effects.add("narrows")
+    return "widens" if "widens" in effects else "narrows" if effects else "none"
+
+
+def _uncovered(rules: Iterable[str], others: Mapping[str, Sequence[str]], words: Iterable[str]) -> bool:
+    """Whether one of the rules is in none of the others under `words`."""
+    known = [other for word in words for other in others.get(word, ())]
+    return any(not any(_covers(other, rule) for other in known) for rule in rules)
+
+
+def _covers(rule: str, other: str) -> bool:
+    """Whether a rule is about all that another one is about: its tool, or its beginning of a command."""
+    if rule == other:
+        return True
+    if "(" in rule:
+        stem = rule.removesuffix(")")
+        return stem.endswith("*") and other.startswith(stem.rstrip("*").rstrip(": "))
+    if rule.startswith("mcp__"):
+        server = rule.removesuffix("__*")
+        return other == server or other.startswith(f"{server}__")
+    return other.startswith(f"{rule}(")
 
 
 def at_event(

@@ -58,8 +58,12 @@ def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
     users = _users(before, after)
     judged = (
         _with_policies(
-            _with_events(
-                _with_servers(_judged(users.concerned(change), after.acceptances), before, after),
+            _with_permissions(
+                _with_events(
+                    _with_servers(_judged(users.concerned(change), after.acceptances), before, after),
+                    before,
+                    after,
+                ),
                 before,
                 after,
             ),
@@ -77,7 +81,11 @@ def _with_servers(change: Change, before: Graph, after: Graph) -> Change:
     if change.route[0] != "worker" or change.route[2:] != ("toolsets",) or not change.entries:
         return change
     old, new = ({*_servers(graph, change.route[1])} for graph in (before, after))
-    return _accepting(change, "widens", after.acceptances) if new - old else change
+    if new - old:
+        return _accepting(change, "widens", after.acceptances)
+    # Whoever has fewer tools can do less, though what is left may reach as much.
+    is_less = after.read_from and {*parts.texts(change.after)} < {*parts.texts(change.before)}
+    return replace(change, effect="narrows") if is_less else change
 
 
 def _with_events(change: Change, before: Graph, after: Graph) -> Change:
@@ -86,6 +94,18 @@ def _with_events(change: Change, before: Graph, after: Graph) -> Change:
         case ("worker", worker, "events", *event):
             old, new = (_at_events(graph.workers[worker].events, event) for graph in (before, after))
             return replace(change, effect=effects.at_event(old, new))
+    return change
+
+
+def _with_permissions(change: Change, before: Graph, after: Graph) -> Change:
+    """The change; a rule that lets more through is a gain, also where no row shows it."""
+    match change.route:
+        case ("worker", worker, "permissions", *word):
+            sides = [
+                graph.workers[worker].permissions if worker in graph.workers else {}
+                for graph in (before, after)
+            ]
+            return replace(change, effect=effects.permitting(word, *sides))
     return change
 
 
@@ -139,6 +159,7 @@ def _of_files(graph: Graph, lock: Mapping[str, Json], servers: AbstractSet[str])
         name: {
             **{key: value for key, value in worker.items() if key != "approvals"},
             "sandbox": graph.workers[name].sandbox,
+            "permissions": {word: [*rules] for word, rules in graph.workers[name].permissions.items()},
             "events": {event: [*commands] for event, commands in graph.workers[name].events.items()},
             "toolsets": [_NUMBER.sub("", toolset) for toolset in parts.texts(worker.get("toolsets"))],
         }

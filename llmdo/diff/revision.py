@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.nearest import nearest
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
 from llmdo.syntax.discovery import decode
 from llmdo.workspace import lock
 from llmdo.workspace.root import LOCK, MAX_LOCK
@@ -95,6 +95,41 @@ class Blob:
     is_regular: bool
     """Whether it is neither a link nor another repository."""
     is_repository: bool = False
+    within: str = ""
+    """The folder of the submodule whose repository has it; empty for the repository itself."""
+
+
+MAX_SUBMODULES = 100  # nobody has more, and each is a few questions to git
+
+
+def with_submodules(root: Path, files: Mapping[str, Blob]) -> dict[str, Blob]:
+    """The files, and those of submodules that are checked out, at the commits that the revision names.
+
+    What of a submodule this clone does not have is left as the repository that it is, and so are submodules in
+    submodules.
+    """
+    found = dict(files)
+    links = [path for path, blob in files.items() if blob.is_repository]
+    for path in links[:MAX_SUBMODULES]:
+        folder = root / path
+        if not _is_own(root, folder):
+            continue
+        try:
+            listed = _listed(folder, commit_of(folder, files[path].name))
+        except LlmdoError:
+            continue
+        del found[path]
+        found.update({f"{path}/{name}": replace(blob, within=path) for name, blob in listed.items()})
+    return found
+
+
+def _is_own(root: Path, folder: Path) -> bool:
+    """Whether a folder is checked out from a repository that lies, with its objects, within that of `root`."""
+    if not (folder / ".git").exists():
+        return False
+    own = _repository(root.absolute()).resolve()
+    objects = folder / os.fsdecode(_git(folder, "rev-parse", "--git-path", "objects").removesuffix(b"\n"))
+    return all(place.resolve().is_relative_to(own) for place in (folder, objects))
 
 
 def files(root: Path, revision: str) -> dict[str, Blob]:

@@ -109,13 +109,17 @@ class Comparison:
     def _known(
         self, entries: Sequence[str], before: Mapping[Capability, Row], after: Mapping[Capability, Row]
     ) -> tuple[RowChange, ...]:
-        """The changes, without the loss of rows of toolsets not seen yet: these may raise the same as before."""
+        """The changes, without the loss of rows of toolsets not seen yet: these may raise the same as before.
+
+        Of another tool's project, a part of what was not known before is no gain.
+        """
         changes = _changes(entries, before, after, self.after.graph.acceptances)
         unseen = unseen_in(self.after.graph)
         return tuple(
             change
             for change in changes
             if not (change.effect == "narrows" and change.before and change.before.shape.toolset in unseen)
+            and not (self.after.graph.read_from and change.kind == "gained" and _was_unknown(change, before))
         )
 
     def entries_of(self, worker: str) -> tuple[str, ...]:
@@ -206,6 +210,13 @@ def _changes(
     changes = {capability: change for capability, change in changes.items() if _tells(change, changes)}
     shown = _folded(changes, {*before, *after})
     return iter(sorted(shown, key=_gravity))
+
+
+def _was_unknown(change: RowChange, before: Mapping[Capability, Row]) -> bool:
+    """Whether `x.NAME.any`, of which anything was to be expected, was decided as mildly."""
+    family, _, own = change.capability.name.rpartition(".")
+    unknown = before.get(Capability(f"{family}.any")) if family.startswith("x.") and own != "any" else None
+    return unknown is not None and STRICTNESS[unknown.decision] <= STRICTNESS[_decision(change.after)]
 
 
 def _gravity(change: RowChange) -> tuple[bool, int, tuple[int, str]]:

@@ -102,6 +102,19 @@ def read(
     return foreign_of(root, team, tuple(teams), revision)
 
 
+def named_alike(one: Foreign, other: Foreign) -> tuple[Foreign, Foreign]:
+    """Both readings with the same names: if one has agents of several formats, the other's are called after theirs."""
+    several = [any(agent.format for agent in each.team.agents) for each in (one, other)]
+    if several[0] == several[1]:
+        return one, other
+    return (one, _apart(other)) if several[0] else (_apart(one), other)
+
+
+def _apart(read: Foreign) -> Foreign:
+    team = replace(together(read.teams, apart=True), problems=read.team.problems)
+    return replace(foreign_of(read.root, team, read.teams), is_public=read.is_public)
+
+
 def foreign_of(root: Path, team: Team, teams: tuple[Team, ...], revision: str | None = None) -> Foreign:
     """The project of a team that was read."""
     graph = graph_of(team)

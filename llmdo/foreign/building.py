@@ -226,6 +226,7 @@ class _Builder:
             approvals=self._rules(agent, grants),
             events=_by_event(agent.events),
             sandbox=agent.sandbox,
+            permissions=agent.permissions,
             attachments=_NO_ATTACHMENTS,
         )
 

@@ -66,6 +66,24 @@ _INLINE = frozenset({"-c", "-e"})
 _OUTSIDE = ("/", "~", "..")
 
 
+MODELS_ADDRESSES = frozenset(
+    {
+        "ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_BEDROCK_MANTLE_BASE_URL",
+        "ANTHROPIC_FOUNDRY_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL",
+        "OPENAI_API_BASE", "OPENAI_BASE_URL",
+    }
+)  # fmt: skip
+"""The variables by which clients find the address of their model."""
+
+
+def models_addresses(variables: Iterable[tuple[str, str, Place]]) -> Iterator[Grant]:
+    """The hosts to which the variables of an unattended run send all of the conversation."""
+    for name, address, at in variables:
+        if name in MODELS_ADDRESSES and address.strip():
+            host = scripts.host_of(address)
+            yield _grant(f"env {name}", host or address, at, _connecting([host]))
+
+
 @dataclass(frozen=True, slots=True)
 class Hook:
     """One command of a table of hooks, or one address that it calls."""
@@ -132,7 +150,7 @@ class ClientEvents:
                     continue
                 is_read = hook.event in reads
                 if hook.is_address:
-                    yield self._grant(
+                    yield _grant(
                         hook.name, hook.command, hook.at, self._called(hook.command, is_read=is_read)
                     )
                 else:
@@ -157,7 +175,7 @@ class ClientEvents:
         raised = {*RUNS, *_connecting(hosts)}
         if is_read and (hosts or not _is_known(command, own)):
             raised.add(UNTRUSTED)
-        grant = self._grant(name, f"{matcher}: {command}" if matcher else command, at, raised)
+        grant = _grant(name, f"{matcher}: {command}" if matcher else command, at, raised)
         return replace(grant, content=_short(digest.of_data(sorted(own.items())))) if own else grant
 
     def address(self, name: str, address: str, at: Place, *, own: Collection[str]) -> Grant:
@@ -171,26 +189,25 @@ class ClientEvents:
 
     def receiver(self, name: str, address: str, at: Place) -> Grant:
         """An address to which a client sends something else, or may send."""
-        return self._grant(
-            name, scripts.host_of(address) or address, at, _connecting([scripts.host_of(address)])
-        )
+        return _grant(name, scripts.host_of(address) or address, at, _connecting([scripts.host_of(address)]))
 
     def _called(self, address: str, *, is_read: bool) -> set[Capability]:
         raised = {*_connecting([scripts.host_of(address)])}
         return {*raised, UNTRUSTED} if is_read else raised
 
-    def _grant(self, name: str, command: str, at: Place, raised: Iterable[Capability]) -> Grant:
-        raised = {*raised}
-        return Grant(
-            toolset=name,
-            tool=_shown(command),
-            capabilities=tuple(sorted(raised, key=str)),
-            decision="allowed",
-            origin=f"{at.document.source.path}: {name}",
-            at=at,
-            rule_at=at,
-            is_open=any(each in RUNS for each in raised),
-        )
+
+def _grant(name: str, command: str, at: Place, raised: Iterable[Capability]) -> Grant:
+    raised = {*raised}
+    return Grant(
+        toolset=name,
+        tool=_shown(command),
+        capabilities=tuple(sorted(raised, key=str)),
+        decision="allowed",
+        origin=f"{at.document.source.path}: {name}",
+        at=at,
+        rule_at=at,
+        is_open=any(each in RUNS for each in raised),
+    )
 
 
 def _connecting(hosts: Iterable[str | None]) -> Iterator[Capability]:

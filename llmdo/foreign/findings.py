@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     from llmdo.reach.risks import Gain
 
 
-_FEW_TOOLS = {"claude": "tools: Read, Grep, Glob", "copilot": "tools: [read, search]"}
+_FEW_TOOLS = {
+    "claude": "tools: Read, Grep, Glob",
+    "copilot": "tools: [read, search]",
+    "gemini": "tools: [read_file, grep_search, glob]",
+    "opencode": 'permission: {"*": deny, read: allow, grep: allow}',
+}
 """A line that gives an agent of a format the tools that only read."""
 
 
@@ -186,9 +191,11 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
 
     Its own tools do not have the capability; an agent that it calls does. Whoever talks the first one into a call uses
     the second one's power, and nobody who reads the first file sees it. Remove the call, give the second agent fewer
-    tools, or let a person confirm what it does.
+    tools, or let a person confirm what it does. An agent that can send private data by the same way is named for that
+    alone: one edit mends both.
     """
     agents = named(project.team.agents)
+    sending = {name: flow for name, flow in flows.gravest_flows(project).items() if flow.guess is None}
     for entry in project.choice.graph.entries.values():
         if agents[entry.name].inherits:
             continue
@@ -197,6 +204,8 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
             if gain.first.use is None or (gain.first.name not in agents and not has_shell):
                 continue  # what comes by calling just anybody is in the table, unless it is a shell
             path = gain.rows[0].path
+            if (flow := sending.get(entry.name)) and path_text(flow.row.path) == path_text(path):
+                continue
             gated = ", after a question" if gain.is_gated else ""
             yield finding(
                 "LDO550",

@@ -40,7 +40,7 @@ class Commit:
         Raises:
             LlmdoError: there is no such revision, or it holds too many files.
         """
-        files = revision.files(root, name)
+        files = revision.with_submodules(root, revision.files(root, name))
         if len(files) > discovery.MAX_ENTRIES:
             raise LlmdoError(f"`{name}` holds more than {discovery.MAX_ENTRIES:,} files")
         return cls(root, files, only)
@@ -57,12 +57,20 @@ class Commit:
         readable = tuple(path for path in named if path not in refused)
         # One question to git for all of them.
         blobs = (self.files[path] for path in readable)
-        small = [blob.name for blob in blobs if blob.size is not None and blob.size <= discovery.MAX_FILE]
-        self.contents.update(revision.contents(self.root, small))
+        small = [blob for blob in blobs if blob.size is not None and blob.size <= discovery.MAX_FILE]
+        self._load(small)
         for path, blob in self.files.items():
             if blob.is_repository and any(glob.text.startswith((f"{path}/", "**")) for glob in globs):
                 refused[path] = _REPOSITORY
         return readable, tuple(unread(path, why) for path, why in sorted(refused.items()))
+
+    def _load(self, blobs: Iterable[revision.Blob]) -> None:
+        """Reads blobs, with one question to git for each repository that has some."""
+        by_repository: dict[str, list[str]] = {}
+        for blob in blobs:
+            by_repository.setdefault(blob.within, []).append(blob.name)
+        for folder, names in by_repository.items():
+            self.contents.update(revision.contents(self.root / folder, names))
 
     def _refused(self, path: str) -> discovery.RefusedPath | None:
         """The reason why a path cannot be read, or None."""
@@ -82,7 +90,7 @@ class Commit:
             refused = discovery.RefusedPath("LDO105", f"is larger than {discovery.MAX_FILE // 1024:,} KiB")
             return Source(path, ""), (unread(path, refused),)
         if blob.name not in self.contents:
-            self.contents.update(revision.contents(self.root, [blob.name]))
+            self._load([blob])
         return discovery.decode(path, self.contents[blob.name])
 
 

@@ -51,6 +51,11 @@ class PermissionRule:
         """The source of the decision."""
         return self.at.document.source.path
 
+    @property
+    def text(self) -> str:
+        """The rule as formats write it."""
+        return self.tool if self.pattern is None else f"{self.tool}({self.pattern})"
+
 
 @dataclass(frozen=True, slots=True)
 class PermissionRuling:
@@ -81,6 +86,16 @@ class PermissionRuling:
             decision=self.decision,
             rule_at=self.rule.at if self.rule else otherwise_at,
         )
+
+
+def written(rules: Iterable[PermissionRule]) -> dict[str, tuple[str, ...]]:
+    """The rules as they are written, by the word for their decision."""
+    rules = tuple(rules)
+    return {
+        word: texts
+        for word, decision in WORDS.items()
+        if (texts := tuple(dict.fromkeys(rule.text for rule in rules if rule.decision == decision)))
+    }
 
 
 def form(name: str) -> re.Pattern[str]:

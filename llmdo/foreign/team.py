@@ -146,6 +146,8 @@ class Agent:
     """The tools that its file takes away again."""
     sandbox: str | None = None
     """The confinement of its commands, in words of its format; None if none is known."""
+    permissions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By `allow`, `ask` or `deny`, the rules of its settings as written: a change may show in no row."""
     in_checkout: bool = False
     """Whether its files are the checkout of a workflow: as private as the repository is."""
     is_entry: bool = True
@@ -202,15 +204,18 @@ def claimed(teams: Sequence[Team]) -> list[Team]:
     return [team for team in left if team.format not in _OF_SEVERAL or team.agents or team.problems]
 
 
-def together(teams: Sequence[Team]) -> Team:
-    """The teams as one. A single team with agents stays as it is; problems of the others are kept."""
+def together(teams: Sequence[Team], *, apart: bool = False) -> Team:
+    """The teams as one; problems of those without agents are kept.
+
+    A single team with agents stays as it is, unless its agents are to be told `apart` from those of other formats.
+    """
     with_agents = (
         [team for team in teams if team.agents]
         or [team for team in teams if team.files or team.problems]
         or teams
     )
     problems = tuple(dict.fromkeys(problem for team in teams for problem in _misplaced(team, teams)))
-    if len(with_agents) == 1:
+    if len(with_agents) == 1 and not apart:
         return replace(with_agents[0], problems=problems)
     return Team(
         format=" and ".join(team.format for team in with_agents) or "auto",

@@ -322,6 +322,8 @@ class Worker:
     a format that llmdo does not run."""
     sandbox: str | None = None
     """The confinement of its commands in a format that llmdo does not run; None for none."""
+    permissions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By `allow`, `ask` or `deny`, the rules about parts of its tools in a format that llmdo does not run."""
 
     @property
     def code(self) -> tuple[Reference, ...]:

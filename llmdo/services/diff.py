@@ -199,7 +199,10 @@ def _foreign(origin: tuple[str, str], request: DiffRequest, tell: Tell) -> DiffO
 
 def foreign_outcome(then: Foreign, now: Foreign, request: DiffRequest, tell: Tell) -> DiffOutcome:
     """The difference of two readings of a foreign project."""
+    from llmdo import foreign
+
     name = now.team.format
+    now, then = foreign.named_alike(now, then)
     for problem in (each for each in then.team.problems if each not in now.team.problems):
         is_above = any(path.startswith(f"{problem.at.path}/") for path in now.team.files)
         if problem.severity == "error" or is_above:

@@ -22,7 +22,7 @@ def scan(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    shutil.copytree(CASES / "LDO550" / "claude-readme" / ".claude", tmp_path / "project" / ".claude")
+    shutil.copytree(CASES / "LDO552" / "claude-readme" / ".claude", tmp_path / "project" / ".claude")
     return tmp_path / "project"
 
 
@@ -32,11 +32,8 @@ def test_it_begins_with_what_matters_and_ends_with_what_was_read(project: Path) 
     assert done.stdout.startswith(
         "1 of 2 agents can be steered by text from outside to send private data without a question\n"
     )
-    assert (
-        done.stdout.index("LDO552")
-        < done.stdout.index("LDO550")
-        < done.stdout.index("claude: 2 agents in 2 files")
-    )
+    assert done.stdout.index("LDO552") < done.stdout.index("claude: 2 agents in 2 files")
+    assert "LDO550" not in done.stdout  # one finding, one edit
     assert scan(project.parent, "project").stdout == done.stdout
 
 
@@ -141,7 +138,7 @@ def test_what_zizmor_does_is_said_only_of_workflows(project: Path) -> None:
         (["--fail-on=note"], 1),
         (["--fail-on", "LDO552"], 1),
         (["--fail-on", "LDO551"], 0),
-        (["--fail-on", "LDO551", "--fail-on", "LDO550", "."], 1),
+        (["--fail-on", "LDO551", "--fail-on", "LDO552", "."], 1),
         (["--fail-on", "grave"], 2),
         (["--fail-on"], 2),
         (["--format", "sarif"], 2),

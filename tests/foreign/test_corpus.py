@@ -8,6 +8,7 @@ import pytest
 
 from llmdo import foreign
 from llmdo.foreign import findings
+from llmdo.reach.risks import gains, path_text
 from tests.support.corpus import FOLDER, needs_corpus
 
 DOCKER = FOLDER / "docker-agent"
@@ -52,11 +53,13 @@ def test_a_plugin_comes_with_its_servers_and_the_project_with_its_session() -> N
 def test_roots_that_gain_a_shell_or_files_only_through_another_agent_are_found_with_the_way() -> None:
     read = foreign.read("docker-agent", DOCKER)
     gained = {}
-    for diagnostic in findings.foreign_delegate_gain(read):
-        team, _, agent = (diagnostic.subject or "").rpartition("/")
-        if agent == "root" and ("`fs.write`" in diagnostic.message or "`proc.exec" in diagnostic.message):
-            path = diagnostic.message.rpartition(": ")[2].strip("`")
-            gained[team] = path.replace(f"{team}/", "")
+    for entry in read.choice.graph.entries.values():
+        team, _, agent = entry.name.rpartition("/")
+        for gain in gains(read.choice.of(entry)):
+            if agent == "root" and any(
+                row.capability.name.startswith(("fs.write", "proc.exec")) for row in gain.rows
+            ):
+                gained[team] = path_text(gain.rows[0].path).replace(f"{team}/", "")
     assert gained == GAINS
 
 

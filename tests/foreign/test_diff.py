@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +13,9 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.services.diff import DiffOutcome, DiffRequest, diff
 from tests.foreign.test_history import git
 from tests.support import commands
+
+if TYPE_CHECKING:
+    from llmdo.diff import Difference
 
 
 def compared(folder: Path, form: str, before: dict[str, str], after: dict[str, str]) -> DiffOutcome:
@@ -65,6 +70,24 @@ def test_an_agent_that_gains_what_its_caller_has_already_is_widened(tmp_path: Pa
         "team/reader, below team/root: WIDENED"
         in commands.llmdo(tmp_path, "diff", "--from", "docker-agent", ".").stdout
     )
+
+
+def test_agents_keep_their_names_where_a_second_format_comes_or_goes(tmp_path: Path) -> None:
+    """Alone they are called by their names, beside others after their format: that is no other agent."""
+    both = claude("reader", "Read") | opencode("true")
+    (tmp_path / "gone").mkdir()
+    gone = compared(tmp_path / "gone", "auto", both, claude("reader", "Read")).difference
+    assert gone.verdict == "narrowed"
+    assert [each.name for each in gone.entries if each.status == "kept"] == [
+        "claude/main-session",
+        "claude/reader",
+    ]
+    (tmp_path / "new").mkdir()
+    new = compared(tmp_path / "new", "auto", claude("reader", "Read"), both).difference
+    assert [each.name for each in new.entries if each.status == "kept"] == [
+        "claude/main-session",
+        "claude/reader",
+    ]
 
 
 def test_a_tool_that_is_switched_on_widens(tmp_path: Path) -> None:
@@ -349,19 +372,137 @@ def test_a_folder_below_a_repository_may_be_new(tmp_path: Path) -> None:
     assert notes[0].startswith("no baseline")
 
 
-def test_a_repository_within_the_repository_is_named(tmp_path: Path) -> None:
-    """What it holds is on disk, and in no revision of the one around it."""
-    inner = tmp_path / ".claude/agents"
+def with_submodule(folder: Path) -> Path:
+    """A project whose agents are a repository of their own."""
+    inner = folder / ".claude/agents"
     inner.mkdir(parents=True)
-    for path, text in claude("a").items():
-        (tmp_path / path).write_text(text, encoding="utf-8")
+    for path, text in claude("a", "Read").items():
+        (folder / path).write_text(text, encoding="utf-8")
     git(inner, "init", "-q")
     git(inner, "add", "-A")
     git(inner, "commit", "-qm", "m")
-    (tmp_path / ".claude/settings.json").write_text('{"permissions": {"deny": ["Bash"]}}')
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", ".claude/settings.json", ".claude/agents")
-    git(tmp_path, "commit", "-qm", "m")
+    (folder / ".claude/settings.json").write_text('{"permissions": {"deny": ["Bash"]}}')
+    git(folder, "init", "-q")
+    git(folder, "add", ".claude/settings.json", ".claude/agents")
+    git(folder, "commit", "-qm", "m")
+    return inner
+
+
+def test_a_submodule_is_read_at_the_commit_that_a_revision_names(tmp_path: Path) -> None:
+    """Its files lie on disk: in a revision they were missing, and each of its agents was new."""
+    inner = with_submodule(tmp_path)
     notes: list[str] = []
-    diff(DiffRequest(origin=("claude", str(tmp_path))), notes.append)
+    outcome = diff(DiffRequest(origin=("claude", str(tmp_path))), notes.append)
+    assert (outcome.difference.verdict, notes) == ("same", [])
+    (inner / "a.md").write_text(claude("a", "Read, WebFetch")[".claude/agents/a.md"], encoding="utf-8")
+    git(inner, "commit", "-qam", "m")
+    (wider,) = [each for each in diff_of(tmp_path).entries if each.verdict == "widened"]
+    assert (wider.name, wider.status) == ("a", "kept")
+    git(tmp_path, "commit", "-qam", "m")
+    assert diff_of(tmp_path).verdict == "same"
+    assert diff_of(tmp_path, "HEAD~1", "HEAD").verdict == "widened"
+
+
+def diff_of(folder: Path, before: str = "HEAD", after: str = "worktree") -> Difference:
+    request = DiffRequest(before=before, after=after, origin=("claude", str(folder)))
+    return diff(request, lambda _: None).difference
+
+
+@pytest.mark.parametrize("where", ["gone", "elsewhere"])
+def test_a_submodule_that_is_not_here_is_named(tmp_path: Path, where: str) -> None:
+    """Nor is git asked in a repository outside the one that is read, wherever a stranger's file points."""
+    inner = with_submodule(tmp_path / "project")
+    if where == "elsewhere":
+        (inner / ".git").rename(tmp_path / "outside")
+        (inner / ".git").write_text(f"gitdir: {tmp_path / 'outside'}\n")
+    else:
+        shutil.rmtree(inner / ".git")
+    notes: list[str] = []
+    diff(DiffRequest(origin=("claude", str(tmp_path / "project"))), notes.append)
     assert any("`.claude/agents` is a repository of its own" in each for each in notes)
+
+
+def rules(**permissions: list[str]) -> dict[str, str]:
+    return {".claude/settings.json": json.dumps({"permissions": permissions})}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        ({"allow": ["Read"]}, {"allow": ["Read", "Bash(cp:*)"]}, "widened"),
+        ({"allow": ["Read", "Bash(cp:*)"]}, {"allow": ["Read"]}, "narrowed"),
+        ({"allow": ["Bash(git:*)"]}, {"allow": ["Bash(git:*)", "Bash(git log:*)"]}, "changed"),
+        ({"allow": ["mcp__a"]}, {"allow": ["mcp__a__*"]}, "changed"),
+        ({"deny": ["Read(./x)"]}, {"deny": ["Read(./x)", "Read(./y)"]}, "narrowed"),
+        ({"deny": ["Read(./x)"]}, {"deny": []}, "widened"),
+        ({"deny": ["Bash(rm:*)"]}, {"ask": ["Bash(rm:*)"]}, "widened"),
+        ({"ask": ["Bash(rm:*)"]}, {"deny": ["Bash(rm:*)"]}, "narrowed"),
+        ({"deny": ["Bash(rm -r:*)"]}, {"deny": ["Bash(rm:*)"]}, "narrowed"),
+    ],
+)
+def test_a_rule_that_shows_in_no_row_is_judged(
+    tmp_path: Path, before: dict[str, list[str]], after: dict[str, list[str]], verdict: str
+) -> None:
+    """Where no file sets a mode nothing asks, so that a rule spares no question there; it does for whoever is asked."""
+    difference = compared(tmp_path, "claude", rules(**before), rules(**after)).difference
+    assert difference.verdict == verdict
+
+
+def test_a_rule_of_cursor_is_judged(tmp_path: Path) -> None:
+    before, after = (
+        {".cursor/cli.json": json.dumps({"permissions": {"allow": [], "deny": denied}})}
+        for denied in (["Shell(rm)"], [])
+    )
+    assert compared(tmp_path, "cursor", before, after).difference.verdict == "widened"
+
+
+def workflow(with_: str = "", job: str = "", env: str = "", before: str = "") -> dict[str, str]:
+    return {
+        ".github/workflows/w.yml": (
+            "on: [issues]\npermissions: {contents: read}\njobs:\n  a:\n    runs-on: x\n"
+            f"{job}    steps:\n{before}      - uses: anthropics/claude-code-action@v1\n{env}        with:\n"
+            f"          anthropic_api_key: ${{{{ secrets.K }}}}\n          prompt: Go.\n{with_}"
+        )
+    }
+
+
+APP = (
+    "      - id: t\n        uses: actions/create-github-app-token@v2\n        with:\n          app-id: 1\n"
+    "          private-key: ${{ secrets.P }}\n"
+)
+BY_APP = "          github_token: ${{ steps.t.outputs.token }}\n"
+SENDS = '          claude_args: --allowedTools "Bash(gh issue comment:*)'
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (workflow(), workflow(env="        env: {ANTHROPIC_BASE_URL: 'https://m.example.com'}\n"), "widened"),
+        (workflow(), workflow(env="        env: {ANTHROPIC_BASE_URL: '${{ secrets.URL }}'}\n"), "widened"),
+        (workflow(), workflow("          allowed_bots: helper\n"), "changed"),
+        (workflow(), workflow(job="    if: github.actor != 'x'\n"), "changed"),
+        (workflow(), workflow(job="    permissions: {contents: read, id-token: write}\n"), "changed"),
+        (
+            workflow(f'{BY_APP}{SENDS}"\n', before=APP),
+            workflow(f'{BY_APP}{SENDS}"\n', before=f"{APP}          permission-issues: write\n"),
+            "narrowed",
+        ),
+        (
+            workflow(f'{BY_APP}{SENDS},Bash(gh issue edit:*)"\n', before=APP),
+            workflow(f'{BY_APP}{SENDS}"\n', before=APP),
+            "narrowed",
+        ),
+    ],
+)
+def test_a_change_of_a_workflow_is_judged(
+    tmp_path: Path, before: dict[str, str], after: dict[str, str], verdict: str
+) -> None:
+    assert compared(tmp_path, "github-actions", before, after).difference.verdict == verdict
+
+
+def test_another_address_of_the_model_in_gh_aw_widens(tmp_path: Path) -> None:
+    before, after = (
+        {".github/workflows/w.md": f"---\non: push\nengine:\n  id: claude\n{env}---\nGo.\n"}
+        for env in ("", "  env:\n    ANTHROPIC_BASE_URL: https://m.example.com\n")
+    )
+    assert compared(tmp_path, "gh-aw", before, after).difference.verdict == "widened"

@@ -323,3 +323,19 @@ def test_an_agent_of_the_name_that_events_would_have_keeps_it(tmp_path: Path) ->
     read = written(tmp_path, {**settings("a"), ".claude/agents/x.md": agent})
     assert rows(read)["proc.exec"] == "events of main-session (2) > hook Stop"
     assert "proc.exec" not in rows(read, "events of main-session")
+
+
+def test_a_plugin_from_elsewhere_is_unknown(tmp_path: Path) -> None:
+    """Its hooks, servers and commands are in no file here."""
+    enabled = {
+        "permissions": {"defaultMode": "default"},
+        "enabledPlugins": {"helper@market": True, "off@market": False},
+    }
+    read = written(tmp_path, {".claude/settings.json": json.dumps(enabled)})
+    assert rows(read)["x.helper.any"] == "events of main-session > plugin helper"
+    assert "x.off.any" not in rows(read)
+
+
+def test_enabling_a_plugin_from_elsewhere_widens(tmp_path: Path) -> None:
+    enabled = settings(enabledPlugins={"helper@market": True})
+    assert compared(tmp_path, "claude", settings(), enabled).difference.verdict == "widened"

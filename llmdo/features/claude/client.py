@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table, text
 from llmdo.features.claude.rules import COMMAND_KEYS
-from llmdo.foreign.events import ClientEvents
+from llmdo.foreign.events import MODELS_ADDRESSES, ClientEvents
+from llmdo.foreign.team import MAX_NAME, Grant, capability_of
+from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.files import Files
-    from llmdo.foreign.team import Grant
     from llmdo.graph.described import Server
     from llmdo.syntax.document import Document
 
@@ -29,11 +31,8 @@ _DRAWING = ("statusLine", "subagentStatusLine")
 _SUGGESTS = "fileSuggestion"
 _PREFIX = "CLAUDE_CODE_SHELL_PREFIX"
 """The variable with a program that is given every command."""
-_ADDRESSES = (
-    "ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_BEDROCK_MANTLE_BASE_URL",
-    "ANTHROPIC_FOUNDRY_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL",
-)  # fmt: skip
-"""The variables with the address of the model."""
+_ADDRESSES = sorted(name for name in MODELS_ADDRESSES if name.startswith("ANTHROPIC_"))
+"""The variables with the address of its model."""
 _OWN = ("amazonaws.com", "anthropic.com", "azure.com", "claude.com", "googleapis.com")
 """Hosts of those who offer its models."""
 
@@ -72,6 +71,21 @@ def command_events(files: Files, paths: Iterable[str]) -> Iterator[Grant]:
         header = files.header(path, COMMAND_KEYS) if source and "hooks:" in source.text else None
         if header and table(header.document.data, "hooks"):
             yield from hook_events(files, [Place(header.document, ("hooks",))])
+
+
+def external_plugin(name: str, at: Place) -> Grant:
+    """A plugin that settings enable and the project does not have: its hooks, servers and commands are unknown."""
+    path = at.document.source.path
+    return Grant(
+        toolset=f"plugin {excerpt(name, MAX_NAME)}",
+        tool=excerpt(str(at.route[-1]), MAX_NAME),
+        capabilities=(Capability.parse(capability_of(name)),),
+        decision="allowed",
+        origin=f"{path}: enabledPlugins",
+        at=at,
+        rule_at=at,
+        is_open=True,
+    )
 
 
 def server_events(files: Files, servers: Mapping[str, tuple[Server, Place]]) -> Iterator[Grant]:

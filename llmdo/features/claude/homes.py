@@ -8,7 +8,13 @@ from llmdo.base.diagnostic import did_you_mean
 from llmdo.base.parts import table as table_in
 from llmdo.base.values import dataclass, replace
 from llmdo.features.claude import COMMANDS, NESTED_SETTINGS, SETTINGS
-from llmdo.features.claude.client import command_events, hook_events, server_events, settings_events
+from llmdo.features.claude.client import (
+    command_events,
+    external_plugin,
+    hook_events,
+    server_events,
+    settings_events,
+)
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
 from llmdo.features.claude.rules import approvals_in, flaw
 from llmdo.features.claude.session import SessionTools
@@ -98,11 +104,14 @@ def with_plugin(files: Files, home: ClaudeHome, plugin: ClaudePlugin) -> ClaudeH
     )
 
 
-def _enabled(documents: Iterable[Document]) -> set[str]:
-    """The plugins that settings enable."""
-    tables = [table_in(document.data, "enabledPlugins") for document in documents]
-    states = {name.partition("@")[0]: state for table in tables for name, state in table.items()}
-    return {name for name, state in states.items() if state is True}
+def _enabled(documents: Iterable[Document]) -> dict[str, Place]:
+    """The plugins that settings enable, each with its place."""
+    states = {
+        name.partition("@")[0]: (state, Place(document, ("enabledPlugins", name), of_key=True))
+        for document in documents
+        for name, state in table_in(document.data, "enabledPlugins").items()
+    }
+    return {name: at for name, (state, at) in states.items() if state is True}
 
 
 @dataclass(slots=True)
@@ -149,6 +158,8 @@ class _HomeReader:
             events += command_events(self.files, [*commands, *brought])
             for plugin in plugins:
                 events += hook_events(self.files, plugin.hooks, plugin.root)
+        known = {plugin.name for plugin in self.plugins}
+        events += [external_plugin(name, at) for name, at in enabled.items() if name not in known]
         return ClaudeHome(
             folder=folder,
             settings=settings,

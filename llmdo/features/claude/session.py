@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass, replace
 from llmdo.features.claude.table import INHERITED, LINES
 from llmdo.foreign import servers as mcp
+from llmdo.foreign.permissions import written
 from llmdo.foreign.team import Agent, AgentCall
 from llmdo.graph.described import Server
 
@@ -103,6 +104,7 @@ def main_session(
         inherits=True,
         is_callable=False,
         sandbox="sandbox" if settings.is_sandboxed else None,
+        permissions=written(settings.rules),
     )
 
 

@@ -14,6 +14,7 @@ from llmdo.features.cursor.table import TABLE
 from llmdo.foreign import reading
 from llmdo.foreign.events import ClientEvents
 from llmdo.foreign.files import Files
+from llmdo.foreign.permissions import written
 from llmdo.foreign.servers import judge, servers_in
 from llmdo.foreign.team import MAX_NAME, Agent, Team
 from llmdo.syntax.document import Place
@@ -109,6 +110,7 @@ class _Home:
                 everyone=at,
                 inherits=True,
                 is_callable=False,
+                permissions=written(self.permissions.rules),
             )
 
 

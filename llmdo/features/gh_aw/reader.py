@@ -7,11 +7,13 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, finding
-from llmdo.base.parts import items
+from llmdo.base.parts import items, table
+from llmdo.base.parts import text as words_of
 from llmdo.base.values import dataclass, field
 from llmdo.features.gh_aw import FILES
 from llmdo.features.gh_aw.strangers import starts_of
 from llmdo.features.gh_aw.tools import FIREWALL, grants_of, is_sandboxed, judge_tools
+from llmdo.foreign.events import models_addresses
 from llmdo.foreign.files import Files
 from llmdo.foreign.team import Agent, Team
 from llmdo.syntax.discovery import leaves
@@ -91,6 +93,7 @@ class _WorkflowReader:
                 (words for key in ("description", "name") if isinstance(words := data.get(key), str)), None
             ),
             grants=tuple(grants_of(parts, text.prompt, at)),
+            events=tuple(models_addresses(_variables(main))),
             in_checkout=True,
             starts=tuple(starts_of(main)),
             sandbox=FIREWALL if is_sandboxed(main) else None,
@@ -133,6 +136,13 @@ class _WorkflowReader:
     def _judge(self, document: Document) -> None:
         judge_tools(self.files, document)
         self.files.misspelt_keys(document, KEYS)
+
+
+def _variables(main: Document) -> Iterator[tuple[str, str, Place]]:
+    """The variables of the workflow and of its engine."""
+    for route in (("env",), ("engine", "env")):
+        for name, value in table(Place(main, route).data).items():
+            yield name, words_of(value), Place(main, (*route, name))
 
 
 def _name_of(path: str, paths: Container[str]) -> str:

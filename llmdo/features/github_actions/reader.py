@@ -34,6 +34,7 @@ from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import granted
 from llmdo.features.github_actions.walking import WorkflowWalk
 from llmdo.features.github_actions.workflow import AFTER_A_RUN, OTHER, texts_of_step
+from llmdo.foreign.events import models_addresses
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.foreign.tree import few
 
@@ -51,10 +52,12 @@ if TYPE_CHECKING:
 COMPILED = ".lock.yml"
 """The ending of workflows that gh-aw compiles."""
 
+_CORE = '{"tools": {"core": ["read_file", "grep_search", "glob"]}}'
 _NARROWER = {
-    "gemini": "`tools.core` in its settings names the tools that it has",
-    "opencode": '`"permission": {"*": "deny"}` in `opencode.json` leaves it those that are allowed by name',
-    "run-gemini-cli": "`tools.core` in `settings` names the tools that it has",
+    "gemini": f"write `{_CORE}` into `.gemini/settings.json`, and what else it needs; it loses the rest",
+    "opencode": 'write `{"permission": {"*": "deny", "read": "allow"}}` into `opencode.json`, and what else it needs; '
+    "it loses the rest",
+    "run-gemini-cli": f"write `{_CORE}` as its `settings`, and what else it needs; it loses the rest",
 }
 _BY_GH_AW = re.compile(r"^#.*\bgh-aw\b", re.MULTILINE)
 _RUNS_AN_AGENT = re.compile(
@@ -147,9 +150,13 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         at=site.place(site.run.key, of_key=True),
         path=site.document.source.path,
         prompt=prompt[0] if prompt else "",
-        header={key: value for key, value in site.step.items() if isinstance(value, str)},
+        header={
+            **{key: value for key, value in site.step.items() if isinstance(value, str)},
+            **site.governing,
+        },
         description=text(site.step.get("name")) or text(site.document.data.get("name")) or None,
         grants=(*_of_trigger(site), *grants),
+        events=tuple(models_addresses((each.name, each.value, each.at) for each in site.variables.values())),
         in_checkout=True,
         inherits=inherits,
         asks=SECOND_MODEL,

@@ -14,7 +14,7 @@ from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.features.github_actions.walking import Site
     from llmdo.policy.vocabulary import Decision
@@ -29,6 +29,9 @@ OF_AN_APP = {"contents": "write", "issues": "write", "pull-requests": "write"}
 """The permissions of the token of the GitHub App of Claude or of opencode, whatever the job says."""
 
 _OF_THE_JOB = re.compile(r"\$\{\{\s*(?:secrets\.GITHUB_TOKEN|github\.token|env\.GITHUB_TOKEN)\s*\}\}")
+_OF_A_STEP = re.compile(r"\$\{\{\s*steps\.(?P<id>[\w-]+)\.outputs\.token\s*\}\}")
+_MAKES_TOKENS = "actions/create-github-app-token@"
+_PERMISSION = "permission-"
 _CARRIERS = ("GH_TOKEN", "GITHUB_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN", "GH_PAT", "COPILOT_GITHUB_TOKEN")
 _SECRET = re.compile(r"\bsecrets\.([\w-]+)")
 _FOR_THE_MODEL = re.compile(
@@ -56,11 +59,11 @@ _OF_GH_WITHOUT_CONTENTS = frozenset(
 def token_of(site: Site, *inputs: str) -> TokenPermissions | None:
     """The token that a step passes to its agent, or None."""
     if token := site.input(*inputs) if inputs else None:
-        return _token(*token, site.permissions)
+        return _token(*token, site)
     for name in _CARRIERS:
         variable = site.variables.get(name)
         if variable and variable.value.strip():
-            return _token(variable.value, variable.at, site.permissions)
+            return _token(variable.value, variable.at, site)
     for step in site.before:
         uses, options = text(step.get("uses")), table(step.get("with"))
         if (
@@ -72,8 +75,25 @@ def token_of(site: Site, *inputs: str) -> TokenPermissions | None:
     return None
 
 
-def _token(value: str, at: Place, own: TokenPermissions) -> TokenPermissions:
-    return own if _OF_THE_JOB.fullmatch(value.strip()) else TokenPermissions(None, at)
+def _token(value: str, at: Place, site: Site) -> TokenPermissions:
+    value = value.strip()
+    if _OF_THE_JOB.fullmatch(value):
+        return site.permissions
+    made = _OF_A_STEP.fullmatch(value)
+    for step in site.before if made else ():
+        if made and step.get("id") == made["id"] and text(step.get("uses")).startswith(_MAKES_TOKENS):
+            return TokenPermissions(_asked_for(table(step.get("with"))), at)
+    return TokenPermissions(None, at)
+
+
+def _asked_for(options: Mapping[str, object]) -> Mapping[str, str] | None:
+    """The permissions that a token of an app is made with; None if it has all of the app."""
+    scopes = {
+        key.removeprefix(_PERMISSION): written(level)
+        for key, level in options.items()
+        if key.startswith(_PERMISSION)
+    }
+    return scopes or None
 
 
 def granted(

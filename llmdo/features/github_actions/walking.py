@@ -51,6 +51,9 @@ MAX_CALLS = 10  # levels: GitHub allows four of workflows and ten of actions
 BOUNDS = YamlBounds(MAX_FILE, 50_000)
 """The limits on a workflow: gh-aw compiles some of more than 100 KiB."""
 
+_FOR_STARTERS = ("allow-users", "allowed_bots", "allowed_non_write_users", "trigger_phrase")
+"""Inputs of actions by which they choose who starts them."""
+
 SPOT = "spot"
 """The single key with a place in a synthetic document."""
 
@@ -83,6 +86,19 @@ class Site:
     before: tuple[Mapping[str, object], ...]
     """The steps before it in its job."""
     inputs: Mapping[str, str]
+    conditions: tuple[str, ...] = ()
+    """The `if` of each job on the way."""
+
+    @property
+    def governing(self) -> Mapping[str, object]:
+        """What says who starts it and what its token may, as it is written: not all of it shows in what it reaches."""
+        options = table(self.step.get("with"))
+        scopes = self.permissions.scopes
+        return {
+            "conditions": [*self.conditions],
+            "permissions": None if scopes is None else dict(scopes),
+            **{key: written(options[key]) for key in _FOR_STARTERS if key in options},
+        }
 
     def place(self, *route: str | int, of_key: bool = False) -> Place:
         """A place in the step."""
@@ -130,6 +146,7 @@ class _Scope:
     inputs: Mapping[str, str] = field(default_factory=dict)
     before: tuple[Mapping[str, object], ...] = ()
     depth: int = 0
+    conditions: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -237,6 +254,7 @@ class WorkflowWalk:
                 scope,
                 names=(*scope.names, name),
                 trigger=trigger,
+                conditions=(*scope.conditions, written(job.get("if"))),
                 permissions=own.within(scope.permissions) if own and scope.depth else own or scope.permissions,
                 variables={
                     **scope.variables, **variables, **{each.name: each for each in variables_at(document, at)},
@@ -329,6 +347,7 @@ class WorkflowWalk:
                 variables=scope.variables,
                 before=scope.before,
                 inputs=scope.inputs,
+                conditions=scope.conditions,
             )
 
     def _goes_on(self, document: Document, at: Route) -> bool:
