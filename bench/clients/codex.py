@@ -117,6 +117,9 @@ def generate(folder: Path, chance: random.Random) -> None:
             f'name = "agent-{number}"\ndescription = "Does one thing."\ndeveloper_instructions = "Do it."\n'
         )
         (own / "agents" / f"agent-{number}.toml").write_text(head + _config(chance, is_agent=True))
+    if chance.random() < 0.15:
+        with (own / "config.toml").open("a") as settings:
+            settings.write(f"[agents]\nenabled = {chance.choice(('true', 'false', 'false'))}\n")
 
 
 class _Script(Script):
