@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from bench.clients.cells import Cell
 
-CLIENTS = ("codex", "gemini", "opencode")
+CLIENTS = ("codex", "copilot", "gemini", "opencode")
 FOLDER = Path(".clients").absolute()
 
 
@@ -61,10 +61,11 @@ def watch(folder: Path, name: str, client: ModuleType, projects: int, seed: int)
     watched: list[list[Cell]] = []
     # Not in /tmp, where Codex does not find its own sandbox.
     with tempfile.TemporaryDirectory(prefix="llmdo-clients-", dir="/var/tmp") as temporary:
+        home = Path(temporary) / "home"
+        home.mkdir()
         for number in range(projects):
-            project, home = (Path(temporary) / f"{each}-{number}" for each in (name, "home"))
+            project = Path(temporary) / f"{name}-{number}"
             client.generate(project, random.Random(f"{seed} {number}"))
-            home.mkdir()
             try:
                 watched.append(list(client.observe(folder, home, project)))
             except ClientEndedError as problem:

@@ -198,7 +198,7 @@ def _settings(home: Path, script: Script) -> str:
         f'projects."{script.project}"': {"trust_level": "trusted"},
         "sandbox_workspace_write": {"exclude_slash_tmp": True},  # in which the sandbox leaves empty folders
     }
-    models.parent.mkdir()
+    models.parent.mkdir(exist_ok=True)
     models.write_text(json.dumps({"models": [_MODEL]}))
     lines = [f"{key} = {json.dumps(value)}" for key, value in top.items()]
     for name, table in tables.items():

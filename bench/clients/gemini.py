@@ -190,7 +190,7 @@ def _settle(home: Path, project: Path, agents: Sequence[Path]) -> None:
     for path, value in files.items():
         (own / path).parent.mkdir(parents=True, exist_ok=True)
         (own / path).write_text(json.dumps(value))
-    (own / "policies").mkdir()
+    (own / "policies").mkdir(exist_ok=True)
     (own / "policies" / "agents.toml").write_text(_CALLS)
 
 

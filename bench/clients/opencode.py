@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bench.clients import chat, servant
 from bench.clients.cells import Cell, Claims, Outcome, Probe
 from bench.clients.model import Call, serving
-from bench.clients.process import ClientEndedError, started
+from bench.clients.process import SECONDS, ClientEndedError, started
 from bench.clients.script import Script
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class _Server:
             headers={"Content-Type": "application/json"},
         )
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=SECONDS) as answer:
                 return json.loads(answer.read() or "null")
         except (OSError, HTTPException) as error:
             raise ClientEndedError(f"it did not answer {method} {path}: {error}") from error
@@ -198,7 +198,7 @@ class _Server:
 
     def _answer(self, done: threading.Event) -> None:
         with suppress(ClientEndedError):  # which the one that waits for the agent hears as well
-            while not done.wait(0.05):
+            while not done.wait(0.2):
                 for question in self.ask("GET", "/permission"):
                     self.script.asked.add(question["tool"]["callID"])
                     self.ask("POST", f"/permission/{question['id']}/reply", {"reply": "once"})

@@ -1,4 +1,4 @@
-"""A client as a process, for two minutes at most."""
+"""A client as a process, for five minutes at most."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-SECONDS = 120
+SECONDS = 300
 """How long a client may take for a project."""
 
 
