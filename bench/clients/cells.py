@@ -101,7 +101,8 @@ class Claims:
             _DECISIONS[grant.decision]
             for grant in (caller.grants if caller else ())
             for capability in grant.capabilities
-            if probe.tool in (grant.tool, grant.toolset) and str(capability) in (probe.capability, probe.part)
+            if probe.tool in (grant.tool, grant.tool.partition("/")[0], grant.toolset)  # VS Code's: in sets
+            and str(capability) in (probe.capability, probe.part)
         )
 
     def calls(self, agent: str, other: str) -> Outcome:

@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from bench.clients import chat, servant
-from bench.clients.cells import Cell, Claims, Outcome, Probe, mildest
+from bench.clients.cells import Cell, Claims, Kind, Outcome, Probe, mildest
 from bench.clients.model import serving
 from bench.clients.process import SECONDS, ClientEndedError
 from bench.clients.script import Script
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 FORMAT = "copilot"
 PACKAGE = "@github/copilot"
 PROGRAM = "node_modules/@github/copilot-linux-x64/copilot"
-KNOWN: dict[tuple[str, Outcome, Outcome], str] = {}
+KNOWN: dict[Kind, str] = {
+    ("servant", "absent", "runs"): "a server that no file of the project declares may be a person's own",
+    ("task", "shown", "absent"): "it does not heed `agents`, which VS Code does",
+}
 
 PROBES = (
     Probe("execute", "bash", {}, "proc.exec.unlisted"),
@@ -37,10 +40,10 @@ PROBES = (
 _ALIASES = ("execute", "read", "edit", "search", "agent", "todo", "web")
 _NAMES = (
     *_ALIASES, *_ALIASES, "Bash", "bash", "create", "custom-agent", "editFiles", "glob", "Grep", "MultiEdit",
-    "NotebookEdit", "NotebookRead", "powershell", "Read", "runCommands", "search/codebase", "servant", "servant/*",
-    "servant/*", "servant/put", "shell", "str_replace", "Task", "view", "Write", "github/*", "*",
+    "NotebookEdit", "NotebookRead", "Read", "runCommands", "search/codebase", "servant", "servant/*",
+    "servant/*", "servant/put", "shell", "Task", "view", "Write", "github/*", "*",
 )  # fmt: skip
-_TOOLS = ("[]", "", "'*'", '""', "read, edit", "execute")
+_TOOLS = ("[]", "'*'", "read, edit", "execute")
 
 
 def _agent(chance: random.Random) -> str:
