@@ -24,6 +24,11 @@ PACKAGE = "@github/copilot"
 PROGRAM = "node_modules/@github/copilot-linux-x64/copilot"
 KNOWN: dict[Kind, str] = {
     ("servant", "absent", "runs"): "a server that no file of the project declares may be a person's own",
+    (
+        "servant",
+        "absent",
+        "asks",
+    ): "the name of a server alone is one of its tools here, and all of them in VS Code",
     ("task", "shown", "absent"): "it does not heed `agents`, which VS Code does",
 }
 
