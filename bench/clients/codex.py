@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from bench.clients import responses, servant
-from bench.clients.cells import Cell, Claims, Outcome, Probe
+from bench.clients.cells import Cell, Claims, Kind, Outcome, Probe
 from bench.clients.model import Answer, Asked, Call, serving
 from bench.clients.rpc import talking
 from bench.clients.script import Script
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FORMAT = "codex"
 PACKAGE = "@openai/codex"
 PROGRAM = "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
-KNOWN: dict[tuple[str, Outcome, Outcome], str] = {
+KNOWN: dict[Kind, str] = {
     ("servant mcp.call", "absent", "runs"): "documented, but broken: openai/codex issue 40130",
     ("servant mcp.call", "asks", "runs"): "whether a tool only reads, and so goes unasked, its server says",
 }

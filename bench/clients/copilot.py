@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from bench.clients import chat, servant
-from bench.clients.cells import Cell, Claims, Kind, Outcome, Probe, mildest
+from bench.clients.cells import Cell, Claims, Kind, Outcome, Probe
 from bench.clients.model import serving
 from bench.clients.process import SECONDS, ClientEndedError
 from bench.clients.script import Script
@@ -131,16 +131,12 @@ def _run(folder: Path, home: Path, script: Script, agent: str) -> None:
 
 
 def _cells(script: Script, claims: Claims) -> Iterator[Cell]:
-    name = script.project.name
     for agent in script.agents:
-        shown = script.shown.get(agent, {})  # nothing of an agent that does not start
-        for tool in dict.fromkeys(probe.tool for probe in PROBES):
-            mine = [probe for probe in PROBES if probe.tool == tool]
-            outcome: Outcome = "shown" if any(each.called in shown for each in mine) else "absent"
-            yield Cell(name, agent, tool, outcome, mildest(claims.of(agent, each) for each in mine))
+        yield from script.shown_cells(agent, claims)  # nothing of an agent that does not start
         for other in script.agents:
             if other != agent:
-                yield Cell(name, agent, "task", _callable(shown, other), claims.calls(agent, other))
+                outcome = _callable(script.shown.get(agent, {}), other)
+                yield Cell(script.project.name, agent, "task", outcome, claims.calls(agent, other))
 
 
 def _callable(shown: Mapping[str, Any], other: str) -> Outcome:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.clients import acp, generate_content, servant
-from bench.clients.cells import Cell, Claims, Outcome, Probe, mildest
+from bench.clients.cells import Cell, Claims, Kind, Probe
 from bench.clients.model import Answer, Asked, Call, serving
 from bench.clients.script import Script
 from llmdo.features.gemini.reader import SESSION
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FORMAT = "gemini"
 PACKAGE = "@google/gemini-cli"
 PROGRAM = "node_modules/@google/gemini-cli/bundle/gemini.js"
-KNOWN: dict[tuple[str, Outcome, Outcome], str] = {
+KNOWN: dict[Kind, str] = {
     ("servant", "absent", "asks"): "a server that only an agent names may be a person's own",
     ("invoke_agent", "denied", "asks"): "its protocol for editors denies what asks about an agent",
     ("servant mcp.call", "absent", "asks"): "of the tools that are named none may be left by `excludeTools`",
@@ -195,14 +195,9 @@ def _settle(home: Path, project: Path, agents: Sequence[Path]) -> None:
 
 
 def _cells(script: Script, claims: Claims) -> Iterator[Cell]:
-    project = script.project.name
     for agent in (each for each in script.agents if each in script.shown):  # others cannot be called
-        shown = script.shown[agent]
-        for tool in dict.fromkeys(probe.tool for probe in PROBES):
-            mine = [probe for probe in PROBES if probe.tool == tool]
-            outcome: Outcome = "shown" if any(each.called in shown for each in mine) else "absent"
-            yield Cell(project, agent, tool, outcome, mildest(claims.of(agent, each) for each in mine))
+        yield from script.shown_cells(agent, claims)
     yield from script.cells(SESSION, claims)
     for other in script.agents:
         outcome = script.outcome(SESSION, f"{SESSION}/{other}", "invoke_agent")
-        yield Cell(project, SESSION, "invoke_agent", outcome, claims.calls(SESSION, other))
+        yield Cell(script.project.name, SESSION, "invoke_agent", outcome, claims.calls(SESSION, other))

@@ -10,7 +10,7 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
 from bench.clients import chat, servant
-from bench.clients.cells import Cell, Claims, Outcome, Probe
+from bench.clients.cells import Cell, Claims, Kind, Probe
 from bench.clients.model import Call, serving
 from bench.clients.process import SECONDS, ClientEndedError, started
 from bench.clients.script import Script
@@ -24,7 +24,7 @@ FORMAT = "opencode"
 PACKAGE = "opencode-ai"
 PROGRAM = "node_modules/opencode-linux-x64/bin/opencode"
 _PATHS = "outside of a git repository, as here, opencode's paths begin at the root of the disk"
-KNOWN: dict[tuple[str, Outcome, Outcome], str] = {
+KNOWN: dict[Kind, str] = {
     ("edit fs.write:docs/**", "denied", "runs"): _PATHS,
     ("read fs.read:docs/**", "denied", "runs"): _PATHS,
 }

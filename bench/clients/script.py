@@ -71,6 +71,14 @@ class Script:
             seen = mildest(self.seen(agent, each) for each in alike)
             yield Cell(self.project.name, name, probe.name, seen, self.claim(claims, name, probe))
 
+    def shown_cells(self, agent: str, claims: Claims) -> Iterator[Cell]:
+        """A cell for each tool of an agent that calls none: whether it was shown."""
+        shown = self.shown.get(agent, ())
+        for tool in dict.fromkeys(probe.tool for probe in self.PROBES):
+            mine = [probe for probe in self.PROBES if probe.tool == tool]
+            seen: Outcome = "shown" if any(each.called in shown for each in mine) else "absent"
+            yield Cell(self.project.name, agent, tool, seen, mildest(claims.of(agent, each) for each in mine))
+
     def claim(self, claims: Claims, agent: str, probe: Probe) -> Outcome:
         """What llmdo says of a call."""
         return claims.of(agent, probe)
