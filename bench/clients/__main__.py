@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import random
+import shutil
 import socket
 import subprocess
 import sys
@@ -15,12 +17,15 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.clients.cells import table
+from bench.clients.cells import changes, table
+from bench.clients.process import ClientEndedError
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-CLIENTS = ("codex", "gemini", "opencode")
+    from bench.clients.cells import Cell
+
+CLIENTS = ("codex", "copilot", "gemini", "opencode")
 FOLDER = Path(".clients").absolute()
 
 
@@ -30,39 +35,66 @@ def version_of(client: ModuleType) -> str:
 
 
 def fetch(name: str, client: ModuleType) -> None:
-    """Installs the version of a client that is compared with, and says whether there is a newer one."""
-    folder = FOLDER / name
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "package.json").write_text('{"private": true}\n')
+    """Installs the version of a client that is compared with, and the newest, if that is another one."""
     version = version_of(client)
-    wanted = f"{client.PACKAGE}@{version}"
-    words = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", wanted]
-    subprocess.run(words, cwd=folder, check=True)
     asked = subprocess.run(
-        ["npm", "view", client.PACKAGE, "version"], cwd=folder, capture_output=True, text=True, check=True
+        ["npm", "view", client.PACKAGE, "version"], capture_output=True, text=True, check=True
     )
     newest = asked.stdout.strip()
-    print(wanted if newest == version else f"{wanted}: {newest} is out, try it as VERSION of the table")
+    _install(FOLDER / name, f"{client.PACKAGE}@{version}")
+    if newest == version:
+        shutil.rmtree(FOLDER / f"{name}-newest", ignore_errors=True)
+    else:
+        _install(FOLDER / f"{name}-newest", f"{client.PACKAGE}@{newest}")
+
+
+def _install(folder: Path, wanted: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "package.json").write_text('{"private": true}\n')
+    words = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", wanted]
+    subprocess.run(words, cwd=folder, check=True)
+    print(wanted)
+
+
+def watch(folder: Path, name: str, client: ModuleType, projects: int, seed: int) -> list[list[Cell]]:
+    """The cells of each project, watched with the client in a folder; none where it ended early."""
+    watched: list[list[Cell]] = []
+    # Not in /tmp, where Codex does not find its own sandbox.
+    with tempfile.TemporaryDirectory(prefix="llmdo-clients-", dir="/var/tmp") as temporary:
+        home = Path(temporary) / "home"
+        home.mkdir()
+        for number in range(projects):
+            project = Path(temporary) / f"{name}-{number}"
+            client.generate(project, random.Random(f"{seed} {number}"))
+            try:
+                watched.append(list(client.observe(folder, home, project)))
+            except ClientEndedError as problem:
+                print(f"{project.name} was left out: {problem}")
+                watched.append([])
+    return watched
 
 
 def compare(name: str, client: ModuleType, projects: int, seed: int) -> bool:
-    """Prints the table of a client; whether every difference is explained."""
-    # Not in /tmp, where Codex lets every command write.
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as temporary:
-        home = Path(temporary) / "home"
-        home.mkdir()
-        folders = [Path(temporary) / f"{name}-{number}" for number in range(projects)]
-        for number, folder in enumerate(folders):
-            client.generate(folder, random.Random(f"{seed} {number}"))
-        cells = list(client.observe(FOLDER / name, home, folders))
-    print(f"{client.PACKAGE} {version_of(client)}: {projects} projects, ", end="")
+    """Prints the table of a client, and what its newest version does; whether all was seen and is explained."""
+    watched = watch(FOLDER / name, name, client, projects, seed)
+    cells = [cell for each in watched for cell in each]
+    print(f"{client.PACKAGE} {version_of(client)}: {sum(map(bool, watched))} projects, ", end="")
     for line in table(cells, client.KNOWN):
         print(line)
-    return all(cell.is_equal or (cell.call, cell.seen, cell.claim) in client.KNOWN for cell in cells)
+    newest = FOLDER / f"{name}-newest"
+    if newest.exists():
+        version = json.loads((newest / "node_modules" / client.PACKAGE / "package.json").read_text())[
+            "version"
+        ]
+        later = [cell for each in watch(newest, name, client, projects, seed) for cell in each]
+        print(f"{client.PACKAGE} {version} is out: ", end="")
+        for line in changes(cells, later):
+            print(line)
+    return all(watched) and all(cell.is_equal or cell.kind in client.KNOWN for cell in cells)
 
 
 def main() -> None:
-    """Does one of both for each client; fails where a difference is not explained."""
+    """Does one of both for each client; fails where a difference is not explained, or a client ended early."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from llmdo import foreign
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
 
 Outcome = Literal["runs", "asks", "shown", "denied", "absent"]
 """What came of a call; absent is a tool that no request showed, and shown one that was not tried."""
+Kind = tuple[str, Outcome, Outcome]
+"""A call, what came of it, and what llmdo says."""
 _ORDER: tuple[Outcome, ...] = ("runs", "asks", "shown", "denied", "absent")
 _DECISIONS: dict[str, Outcome] = {"allowed": "runs", "needs_approval": "asks", "blocked": "denied"}
 
@@ -46,6 +47,16 @@ class Cell:
     call: str
     seen: Outcome
     claim: Outcome
+
+    @property
+    def of(self) -> str:
+        """The project and the agent."""
+        return f"{self.project}, {self.agent}"
+
+    @property
+    def kind(self) -> Kind:
+        """What it has in common with those of other agents."""
+        return self.call, self.seen, self.claim
 
     @property
     def is_equal(self) -> bool:
@@ -90,7 +101,8 @@ class Claims:
             _DECISIONS[grant.decision]
             for grant in (caller.grants if caller else ())
             for capability in grant.capabilities
-            if probe.tool in (grant.tool, grant.toolset) and str(capability) in (probe.capability, probe.part)
+            if probe.tool in (grant.tool, grant.tool.partition("/")[0], grant.toolset)  # VS Code's: in sets
+            and str(capability) in (probe.capability, probe.part)
         )
 
     def calls(self, agent: str, other: str) -> Outcome:
@@ -104,14 +116,32 @@ class Claims:
         return mildest(decisions)
 
 
-def table(cells: Iterable[Cell], known: Mapping[tuple[str, Outcome, Outcome], str]) -> Iterator[str]:
+def table(cells: Sequence[Cell], known: Mapping[Kind, str]) -> Iterator[str]:
     """The lines that say how many cells there are, and each cause of a difference with an example."""
-    cells = list(cells)
     different = [cell for cell in cells if not cell.is_equal]
     yield f"{len(cells)} cells, {len(cells) - len(different)} equal, {len(different)} differing"
-    kinds = Counter((cell.call, cell.seen, cell.claim) for cell in different)
-    for kind, number in kinds.most_common():
+    for kind, alike in _alike((cell.kind, cell) for cell in different):
         call, seen, claim = kind
-        example = next(cell for cell in different if (cell.call, cell.seen, cell.claim) == kind)
         why = known.get(kind, "not explained")
-        yield f"  {number} x {call}: {seen}, llmdo says {claim} ({example.project}, {example.agent}): {why}"
+        yield f"  {len(alike)} x {call}: {seen}, llmdo says {claim} ({alike[0].of}): {why}"
+
+
+def changes(before: Sequence[Cell], after: Sequence[Cell]) -> Iterator[str]:
+    """The lines that say in which cells another version of a client does something else."""
+    now = {(cell.of, cell.call): cell.seen for cell in after}
+    changed = [
+        ((cell.call, cell.seen, seen), cell)
+        for cell in before
+        if (seen := now.get((cell.of, cell.call), "absent")) != cell.seen
+    ]
+    yield f"{len(changed)} of {len(before)} cells are others"
+    for (call, seen, later), alike in _alike(changed):
+        yield f"  {len(alike)} x {call}: {seen} before, {later} now ({alike[0].of})"
+
+
+def _alike(cells: Iterable[tuple[Kind, Cell]]) -> list[tuple[Kind, list[Cell]]]:
+    """Cells by their kinds, the most frequent kind first."""
+    kinds: dict[Kind, list[Cell]] = {}
+    for kind, cell in cells:
+        kinds.setdefault(kind, []).append(cell)
+    return sorted(kinds.items(), key=lambda item: -len(item[1]))

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import json
-import sys
+import re
 from typing import TYPE_CHECKING, Any
 
 from bench.clients import responses, servant
-from bench.clients.cells import Cell, Claims, Outcome, Probe, mildest, together
+from bench.clients.cells import Cell, Claims, Kind, Outcome, Probe
 from bench.clients.model import Answer, Asked, Call, serving
 from bench.clients.rpc import talking
+from bench.clients.script import Script
 from llmdo.features.codex.reader import SESSION
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 FORMAT = "codex"
 PACKAGE = "@openai/codex"
 PROGRAM = "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
-_PATCHES = "a model that Codex does not know patches by its shell; others have a tool for it"
-KNOWN: dict[tuple[str, Outcome, Outcome], str] = {
-    ("apply_patch fs.write", "absent", "runs"): _PATCHES,
-    ("apply_patch fs.write", "absent", "asks"): _PATCHES,
-    ("apply_patch fs.write.protected", "absent", "runs"): _PATCHES,
-    ("apply_patch fs.write.protected", "absent", "asks"): _PATCHES,
-    ("servant mcp.call", "absent", "runs"): "this version starts no server of an agent's own file",
+KNOWN: dict[Kind, str] = {
+    ("servant mcp.call", "absent", "runs"): "documented, but broken: openai/codex issue 40130",
     ("servant mcp.call", "asks", "runs"): "whether a tool only reads, and so goes unasked, its server says",
 }
 
@@ -36,7 +32,7 @@ def _shell(command: str, **more: str) -> dict[str, object]:
 
 
 def _patch(path: str) -> dict[str, object]:
-    return _shell(f"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch\nEOF")
+    return {"input": f"*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch\n"}
 
 
 _OUT = {"sandbox_permissions": "require_escalated", "justification": "x"}
@@ -50,8 +46,8 @@ PROBES = (
     Probe("unsandboxed shell", "exec_command", _shell("touch ../b-AGENT"), _ANY),
     Probe("unsandboxed shell", "exec_command", _shell("mkdir ../c-AGENT-PORT", **_OUT), _ANY, _SOME),
     Probe("unsandboxed shell", "exec_command", _shell("mkdir ../d-AGENT-PORT"), _ANY, _SOME),
-    Probe("apply_patch", "exec_command", _patch("new-AGENT.txt"), "fs.write"),
-    Probe("apply_patch", "exec_command", _patch("../new-AGENT.txt"), "fs.write.protected"),
+    Probe("apply_patch", "apply_patch", _patch("new-AGENT.txt"), "fs.write"),
+    Probe("apply_patch", "apply_patch", _patch("../new-AGENT.txt"), "fs.write.protected"),
     Probe("view_image", "view_image", {"path": "other.txt"}, "fs.read"),
     Probe("web_search", "web_search", {}, "data.untrusted"),
     Probe("web_search", "web_search", {}, "net.search"),
@@ -59,6 +55,14 @@ PROBES = (
     Probe("servant", "mcp__servant/look", {}, "mcp.call"),
 )
 _MODES = ("approve", "auto", "prompt", "writes")
+_MODEL = {
+    "slug": "scripted", "display_name": "Scripted", "base_instructions": "Do it.", "context_window": 100000,
+    "priority": 1, "visibility": "list", "supported_in_api": True, "supported_reasoning_levels": [],
+    "support_verbosity": False, "supports_reasoning_summaries": False, "supports_parallel_tool_calls": True,
+    "input_modalities": ["text", "image"], "experimental_supported_tools": [], "shell_type": "unified_exec",
+    "truncation_policy": {"mode": "tokens", "limit": 10000}, "apply_patch_tool_type": "freeform",
+}  # fmt: skip
+"""The model, as Codex knows others: with a tool for patches, and with every tool of a server in its requests."""
 
 
 def _config(chance: random.Random, *, is_agent: bool = False) -> str:
@@ -82,7 +86,7 @@ def _config(chance: random.Random, *, is_agent: bool = False) -> str:
             f"[features]\n{chance.choice(('shell_tool', 'multi_agent'))} = {chance.choice(('true', 'false'))}"
         )
     if chance.random() < 0.6 * often:
-        server = [f'[mcp_servers.servant]\ncommand = "{sys.executable}"\nargs = ["{servant.__file__}"]']
+        server = [f'[mcp_servers.servant]\ncommand = "{servant.COMMAND}"\nargs = {json.dumps(servant.ARGS)}']
         more = (
             f"enabled = {chance.choice(('true', 'false'))}",
             f'default_tools_approval_mode = "{chance.choice(_MODES)}"',
@@ -113,85 +117,99 @@ def generate(folder: Path, chance: random.Random) -> None:
             f'name = "agent-{number}"\ndescription = "Does one thing."\ndeveloper_instructions = "Do it."\n'
         )
         (own / "agents" / f"agent-{number}.toml").write_text(head + _config(chance, is_agent=True))
+    if chance.random() < 0.15:
+        with (own / "config.toml").open("a") as settings:
+            settings.write(f"[agents]\nenabled = {chance.choice(('true', 'false', 'false'))}\n")
 
 
-class _Script:
-    """The scripted model: each agent calls each tool once, and the session each agent, for which it waits."""
+class _Script(Script):
+    """The script of Codex: the session waits for the agents that it spawns."""
 
-    def __init__(self, agents: Sequence[str]) -> None:
-        self.agents = agents
-        self.port = 0
-        self.shown: dict[str, Mapping[str, Any]] = {}
-        self.results: dict[str, str] = {}
+    PROBES = PROBES
 
-    def answer(self, asked: Asked) -> Answer:
-        """The calls of an agent that begins, or an end."""
-        words = asked.prompt.split()
-        if "PROBE" not in words:
-            return Answer("done")
-        agent = words[words.index("PROBE") + 1]
-        self.results.update(asked.results)
-        agents = next(
-            (name.rpartition("/")[0] for name in asked.tools if name.endswith("/spawn_agent")), None
-        )
-        if agent in self.shown:
-            return self._waiting(agent, asked, f"{agents}/wait_agent")
-        self.shown[agent] = asked.tools
-        calls = [
-            Call(f"{agent}/{number}", probe.called, self._arguments(probe, agent))
-            for number, probe in enumerate(PROBES)
-            if asked.tools.get(probe.called, {}).get("type") == "function"
-        ]
-        if agents and agent == SESSION:
-            calls += [
-                Call(
-                    f"{agent}/{other}",
-                    f"{agents}/spawn_agent",
-                    {"agent_type": other, "message": f"PROBE {other}"},
-                )
-                for other in self.agents
-            ]
-        return Answer(calls=tuple(calls)) if calls else Answer("done")
+    def calling(self, agent: str) -> Iterable[Call]:
+        """The session's calls of agents."""
+        tool = self._tool("spawn_agent")
+        for other in self.agents if agent == SESSION and tool else ():
+            yield Call(f"{agent}/{other}", tool, {"agent_type": other, "message": f"PROBE {other}"})
 
-    def _waiting(self, agent: str, asked: Asked, tool: str) -> Answer:
-        begun = [asked.results.get(f"{agent}/{other}", "") for other in self.agents]
+    def later(self, agent: str, asked: Asked) -> Answer:
+        """A wait for one agent after the other."""
+        begun = [self.results.get(f"{agent}/{other}", "") for other in self.agents]
         targets = [json.loads(output)["agent_id"] for output in begun if output.startswith("{")]
         waited = sum(call.startswith("wait/") for call in asked.results)
-        if not targets or agent != SESSION or waited >= len(targets):
+        if agent != SESSION or waited >= len(targets):
             return Answer("done")
         arguments = {"targets": [targets[waited]], "timeout_ms": 60000}
-        return Answer(calls=(Call(f"wait/{waited}", tool, arguments),))
+        return Answer(calls=(Call(f"wait/{waited}", self._tool("wait_agent"), arguments),))
 
-    def _arguments(self, probe: Probe, agent: str) -> Mapping[str, object]:
-        text = json.dumps(probe.arguments).replace("AGENT", agent).replace("PORT", str(self.port))
-        arguments: dict[str, object] = json.loads(text)
-        return arguments
+    def _tool(self, name: str) -> str:
+        """A tool about agents, with the namespace that it is shown in; empty if it is not."""
+        return next((each for each in self.shown.get(SESSION, ()) if each.endswith(f"/{name}")), "")
+
+    def claim(self, claims: Claims, agent: str, probe: Probe) -> Outcome:
+        """What llmdo says of a call: where there is no sandbox, a command is one outside."""
+        if probe.tool == "shell" and claims.of(agent, PROBES[0]) == "absent":
+            return claims.of(agent, next(each for each in PROBES if each.tool == "unsandboxed shell"))
+        return claims.of(agent, probe)
+
+    def seen(self, agent: str, probe: Probe) -> Outcome:
+        """What came of a call; of the search it is only seen how it was asked for."""
+        if probe.called != "web_search":
+            return super().seen(agent, probe)
+        tool = self.shown[agent].get(probe.called)
+        if tool and (tool.get("external_web_access") or probe.capability == "data.untrusted"):
+            return "runs"
+        return "absent"
+
+    def spawned(self, other: str) -> Outcome:
+        """What came of spawning an agent."""
+        return self.outcome(SESSION, f"{SESSION}/{other}", self._tool("spawn_agent"))
+
+    def is_refused(self, tool: str, result: str | None) -> bool:
+        """Whether a call was denied: a command that fails in its sandbox is denied what it wanted."""
+        if tool in ("apply_patch", "exec_command"):
+            return not re.search(r"(exited with code|Exit code:) 0\b", result or "")
+        if tool.endswith("/spawn_agent"):
+            return not (result or "").startswith("{")
+        return result is None or "rejected" in result
 
 
-def observe(folder: Path, home: Path, projects: Sequence[Path]) -> Iterator[Cell]:
-    """The cells of projects."""
-    (home / ".codex").mkdir()
-    for project in projects:
-        script = _Script([path.stem for path in sorted((project / ".codex" / "agents").glob("*.toml"))])
-        with serving(responses, script.answer) as script.port:
-            asked = _run(folder, home, project, script.port)
-        yield from _cells(project, script, asked, Claims(FORMAT, project))
+def observe(folder: Path, home: Path, project: Path) -> Iterator[Cell]:
+    """The cells of a project."""
+    script = _Script(project, [path.stem for path in sorted((project / ".codex" / "agents").glob("*.toml"))])
+    with serving(responses, script.answer) as script.port:
+        _run(folder, home, script)
+    claims = Claims(FORMAT, project)
+    for agent in script.shown:  # an agent that the session cannot call is never seen
+        yield from script.cells(agent, claims)
+    for other in script.agents:
+        called = claims.calls(SESSION, other)
+        yield Cell(project.name, SESSION, "spawn_agent", script.spawned(other), called)
 
 
-def _run(folder: Path, home: Path, project: Path, port: int) -> set[str]:
-    """The calls that a person was asked about."""
-    provider = {
-        "name": "scripted", "base_url": f"http://127.0.0.1:{port}/v1", "wire_api": "responses",
-        "env_key": "SCRIPTED_KEY", "request_max_retries": 0, "stream_max_retries": 0,
-    }  # fmt: skip
-    lines = [f"{key} = {json.dumps(value)}" for key, value in provider.items()]
-    top = ['model = "scripted"', 'model_provider = "scripted"', "check_for_update_on_startup = false"]
-    trusted = [f'[projects."{project}"]', 'trust_level = "trusted"', ""]
-    (home / ".codex" / "config.toml").write_text(
-        "\n".join((*top, "[model_providers.scripted]", *lines, *trusted))
-    )
+def _settings(home: Path, script: Script) -> str:
+    """The settings of a person: the scripted model, which patches files by a tool, and trust in the project."""
+    models = home / ".codex" / "models.json"
+    top = {"model": "scripted", "model_provider": "scripted", "model_catalog_json": str(models)}
+    provider = {"name": "scripted", "base_url": f"http://127.0.0.1:{script.port}/v1", "wire_api": "responses"}
+    tables = {
+        "model_providers.scripted": {**provider, "env_key": "SCRIPTED_KEY", "request_max_retries": 0},
+        f'projects."{script.project}"': {"trust_level": "trusted"},
+        "sandbox_workspace_write": {"exclude_slash_tmp": True},  # in which the sandbox leaves empty folders
+    }
+    models.parent.mkdir(exist_ok=True)
+    models.write_text(json.dumps({"models": [_MODEL]}))
+    lines = [f"{key} = {json.dumps(value)}" for key, value in top.items()]
+    for name, table in tables.items():
+        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
+    return "\n".join((*lines, ""))
+
+
+def _run(folder: Path, home: Path, script: Script) -> None:
+    settings = _settings(home, script)
+    (home / ".codex" / "config.toml").write_text(settings)
     environ = {"HOME": str(home), "PATH": "/usr/bin:/bin", "SCRIPTED_KEY": "none"}
-    asked: set[str] = set()
     running: dict[tuple[str, str], str] = {}
 
     def heard(message: Mapping[str, Any]) -> object:
@@ -200,52 +218,15 @@ def _run(folder: Path, home: Path, project: Path, port: int) -> set[str]:
         if message["method"] == "item/started" and params["item"]["type"] == "mcpToolCall":
             running[thread, params["item"]["tool"]] = params["item"]["id"]
         if message["method"] == "mcpServer/elicitation/request":
-            asked.add(running[thread, params["_meta"]["tool_name"]])
+            script.asked.add(running[thread, params["_meta"]["tool_name"]])
             return {"action": "accept", "content": {}}
         if message["method"].endswith("/requestApproval"):
-            asked.add(params["itemId"])
+            script.asked.add(params["itemId"])
         return {"decision": "accept"}
 
-    with talking([str(folder / PROGRAM), "app-server"], environ, project, heard) as talk:
+    with talking([str(folder / PROGRAM), "app-server"], environ, script.project, heard) as talk:
         talk.request("initialize", {"clientInfo": {"name": "bench", "version": "1"}})
         talk.send({"method": "initialized"})
-        thread = talk.request("thread/start", {"cwd": str(project)})["thread"]["id"]
+        thread = talk.request("thread/start", {"cwd": str(script.project)})["thread"]["id"]
         prompt = [{"type": "text", "text": f"PROBE {SESSION}", "text_elements": []}]
         talk.request("turn/start", {"threadId": thread, "input": prompt}, until=("turn/completed", thread))
-    return asked
-
-
-def _cells(project: Path, script: _Script, asked: set[str], claims: Claims) -> Iterator[Cell]:
-    for agent, shown in script.shown.items():  # an agent that the session cannot call is never seen
-        for probe, others in together(PROBES):
-            seen = [_outcome(script, asked, f"{agent}/{PROBES.index(each)}", each, shown) for each in others]
-            yield Cell(project.name, agent, probe.name, mildest(seen), _claim(claims, agent, probe))
-    for other in script.agents:
-        call = f"{SESSION}/{other}"
-        outcome: Outcome = "runs" if script.results.get(call, "").startswith("{") else "absent"
-        yield Cell(project.name, SESSION, "spawn_agent", outcome, claims.calls(SESSION, other))
-
-
-def _claim(claims: Claims, agent: str, probe: Probe) -> Outcome:
-    """What llmdo says of a call: where there is no sandbox, a command is one outside."""
-    if probe.tool == "shell" and claims.of(agent, PROBES[0]) == "absent":
-        return claims.of(agent, next(each for each in PROBES if each.tool == "unsandboxed shell"))
-    return claims.of(agent, probe)
-
-
-def _outcome(script: _Script, asked: set[str], call: str, probe: Probe, shown: Mapping[str, Any]) -> Outcome:
-    """What came of a call: a command that fails in its sandbox is denied what it wanted."""
-    tool = shown.get(probe.called)
-    if tool is None:
-        return "absent"
-    if probe.called == "web_search":
-        return "runs" if tool.get("external_web_access") or probe.capability == "data.untrusted" else "absent"
-    if call in asked:
-        return "asks"
-    output = script.results.get(call, "rejected")
-    fails = (
-        ("exited with code 0" not in output and "Exit code: 0" not in output)
-        if probe.called == "exec_command"
-        else "rejected" in output
-    )
-    return "denied" if fails else "runs"

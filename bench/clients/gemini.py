@@ -5,29 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bench.clients import generate_content, servant
-from bench.clients.cells import Cell, Claims, Outcome, Probe, mildest, together
+from bench.clients import acp, generate_content, servant
+from bench.clients.cells import Cell, Claims, Kind, Probe
 from bench.clients.model import Answer, Asked, Call, serving
-from bench.clients.rpc import talking
+from bench.clients.script import Script
 from llmdo.features.gemini.reader import SESSION
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 FORMAT = "gemini"
 PACKAGE = "@google/gemini-cli"
 PROGRAM = "node_modules/@google/gemini-cli/bundle/gemini.js"
-KNOWN: dict[tuple[str, Outcome, Outcome], str] = {
+KNOWN: dict[Kind, str] = {
     ("servant", "absent", "asks"): "a server that only an agent names may be a person's own",
+    ("invoke_agent", "denied", "asks"): "its protocol for editors denies what asks about an agent",
     ("servant mcp.call", "absent", "asks"): "of the tools that are named none may be left by `excludeTools`",
 }
-_DENIED = ("denied by policy", "not found", "not available")
-
 _REPLACED = {"file_path": "other.txt", "instruction": "x", "old_string": "x", "new_string": "y"}
 PROBES = (
     Probe("read_file", "read_file", {"file_path": "other.txt"}, "fs.read"),
@@ -88,7 +86,7 @@ def _settings(chance: random.Random) -> dict[str, object]:
     if chance.random() < 0.3:
         settings["general"] = {"defaultApprovalMode": chance.choice(("default", "auto_edit"))}
     if chance.random() < 0.6:
-        server: dict[str, object] = {"command": sys.executable, "args": [servant.__file__]}
+        server: dict[str, object] = {"command": servant.COMMAND, "args": servant.ARGS}
         for key, values in (
             ("trust", (True, False)),
             ("includeTools", (["put"], ["look"], [])),
@@ -132,122 +130,74 @@ def generate(folder: Path, chance: random.Random) -> None:
         (folder / ".gemini" / "agents" / f"agent-{number}.md").write_text(_agent(chance, f"agent-{number}"))
 
 
-class _Script:
-    """The scripted model: the session calls each tool and each agent once.
+class _Script(Script):
+    """The script of Gemini CLI. An agent calls nothing: its protocol for editors forwards none of its questions."""
 
-    An agent calls nothing: the protocol for editors forwards no question of one that was called.
-    """
+    PROBES = PROBES
+    REFUSALS = ("denied by policy", "not found", "not available")
 
-    def __init__(self, agents: Sequence[str]) -> None:
-        self.agents = agents
-        self.shown: dict[str, frozenset[str]] = {}
-        self.results: dict[str, str] = {}
+    def probing(self, agent: str) -> Iterable[Call]:
+        """The calls of the session."""
+        return super().probing(agent) if agent == SESSION else ()
 
-    def answer(self, asked: Asked) -> Answer:
-        """The calls of an agent that begins, or an end."""
-        words = asked.prompt.split()
-        if "PROBE" not in words or not asked.tools:
+    def calling(self, agent: str) -> Iterable[Call]:
+        """The session's calls of agents."""
+        for other in self.agents if agent == SESSION and "invoke_agent" in self.shown[agent] else ():
+            arguments = {"agent_name": other, "prompt": f"PROBE {other}"}
+            yield Call(f"{agent}/{other}", "invoke_agent", arguments)
+
+    def later(self, agent: str, asked: Asked) -> Answer:
+        """The tool by which an agent ends."""
+        end = asked.tools.get("complete_task")
+        if end is None:
             return Answer("done")
-        agent = words[len(words) - words[::-1].index("PROBE")]
-        self.results.update(asked.results)
-        if agent != SESSION or agent in self.shown:
-            self.shown.setdefault(agent, frozenset(asked.tools))
-            end = asked.tools.get("complete_task")
-            if end is None:
-                return Answer("done")
-            needed = end.get("parametersJsonSchema", end.get("parameters", {})).get("required", ["result"])
-            return Answer(
-                calls=(
-                    Call(f"{agent}/end{len(asked.results)}", "complete_task", dict.fromkeys(needed, "done")),
-                )
-            )
-        self.shown[agent] = frozenset(asked.tools)
-        calls = [
-            Call(f"{agent}/{number}", probe.called, probe.arguments)
-            for number, probe in enumerate(PROBES)
-            if probe.called in asked.tools
-        ]
-        calls += [
-            Call(f"{agent}/{other}", "invoke_agent", {"agent_name": other, "prompt": f"PROBE {other}"})
-            for other in (self.agents if "invoke_agent" in asked.tools else ())
-        ]
-        return Answer(calls=tuple(calls)) if calls else Answer("done")
+        needed = end.get("parametersJsonSchema", end.get("parameters", {})).get("required", ["result"])
+        call = Call(f"{agent}/end{len(asked.results)}", "complete_task", dict.fromkeys(needed, "done"))
+        return Answer(calls=(call,))
 
 
-def observe(folder: Path, home: Path, projects: Sequence[Path]) -> Iterator[Cell]:
-    """The cells of projects."""
-    own = home / ".gemini"
-    own.mkdir()
-    settings = {
-        "security": {"auth": {"selectedType": "gemini-api-key"}},
-        "general": {"enableAutoUpdate": False},
-    }
-    (own / "settings.json").write_text(json.dumps(settings))
-    (own / "trustedFolders.json").write_text(json.dumps({str(each): "TRUST_FOLDER" for each in projects}))
-    (own / "acknowledgments").mkdir()
-    (own / "policies").mkdir()
-    (own / "policies" / "agents.toml").write_text(_CALLS)
-    for project in projects:
-        files = sorted((project / ".gemini" / "agents").glob("*.md"))
-        # A person has seen each agent once.
-        seen = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-        (own / "acknowledgments" / "agents.json").write_text(json.dumps({str(project): seen}))
-        script = _Script([path.stem for path in files])
-        with serving(generate_content, script.answer) as port:
-            asked = _run(folder, home, project, port)
-        yield from _cells(project, script, asked, Claims(FORMAT, project))
-
-
-def _run(folder: Path, home: Path, project: Path, port: int) -> set[str]:
-    """The calls that a person was asked about."""
+def observe(folder: Path, home: Path, project: Path) -> Iterator[Cell]:
+    """The cells of a project."""
+    files = sorted((project / ".gemini" / "agents").glob("*.md"))
+    _settle(home, project, files)
+    script = _Script(project, [path.stem for path in files])
     node = shutil.which("node") or "node"
     environ = {
         "HOME": str(home),
         "PATH": f"/usr/bin:/bin:{Path(node).parent}",
         "GEMINI_API_KEY": "none",
-        "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{port}",
         "GEMINI_CLI_NO_RELAUNCH": "1",
         "GEMINI_MODEL": "gemini-2.5-flash",
     }
-    asked: set[str] = set()
-
-    def heard(message: Mapping[str, Any]) -> object:
-        if message["method"] != "session/request_permission":
-            return None
-        asked.add(message["params"]["toolCall"]["toolCallId"].partition("__")[2])
-        yes = next(each["optionId"] for each in message["params"]["options"] if each["kind"] == "allow_once")
-        return {"outcome": {"outcome": "selected", "optionId": yes}}
-
-    with talking([node, str(folder / PROGRAM), "--acp"], environ, project, heard) as talk:
-        talk.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
-        new = talk.request("session/new", {"cwd": str(project), "mcpServers": []})
-        prompt = [{"type": "text", "text": f"PROBE {SESSION}"}]
-        talk.request("session/prompt", {"sessionId": new["sessionId"], "prompt": prompt})
-    return asked
+    with serving(generate_content, script.answer) as port:
+        environ["GOOGLE_GEMINI_BASE_URL"] = f"http://127.0.0.1:{port}"
+        acp.work([node, str(folder / PROGRAM), "--acp"], environ, script, SESSION)
+    yield from _cells(script, Claims(FORMAT, project))
 
 
-def _cells(project: Path, script: _Script, asked: set[str], claims: Claims) -> Iterator[Cell]:
+def _settle(home: Path, project: Path, agents: Sequence[Path]) -> None:
+    """Writes the settings of a person, who trusts the project, and has seen each of its agents once."""
+    own = home / ".gemini"
+    seen = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in agents}
+    files = {
+        "settings.json": {
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "general": {"enableAutoUpdate": False},
+        },
+        "trustedFolders.json": {str(project): "TRUST_FOLDER"},
+        "acknowledgments/agents.json": {str(project): seen},
+    }
+    for path, value in files.items():
+        (own / path).parent.mkdir(parents=True, exist_ok=True)
+        (own / path).write_text(json.dumps(value))
+    (own / "policies").mkdir(exist_ok=True)
+    (own / "policies" / "agents.toml").write_text(_CALLS)
+
+
+def _cells(script: Script, claims: Claims) -> Iterator[Cell]:
     for agent in (each for each in script.agents if each in script.shown):  # others cannot be called
-        shown = script.shown[agent]
-        for tool in dict.fromkeys(probe.tool for probe in PROBES):
-            mine = [probe for probe in PROBES if probe.tool == tool]
-            outcome: Outcome = "shown" if any(each.called in shown for each in mine) else "absent"
-            yield Cell(project.name, agent, tool, outcome, mildest(claims.of(agent, each) for each in mine))
-    shown = script.shown.get(SESSION, frozenset())
-    for probe, others in together(PROBES):
-        seen = [
-            _outcome(script, asked, f"{SESSION}/{PROBES.index(each)}", each.called in shown)
-            for each in others
-        ]
-        yield Cell(project.name, SESSION, probe.name, mildest(seen), claims.of(SESSION, probe))
+        yield from script.shown_cells(agent, claims)
+    yield from script.cells(SESSION, claims)
     for other in script.agents:
-        outcome = _outcome(script, asked, f"{SESSION}/{other}", "invoke_agent" in shown)
-        yield Cell(project.name, SESSION, "invoke_agent", outcome, claims.calls(SESSION, other))
-
-
-def _outcome(script: _Script, asked: set[str], call: str, is_shown: bool) -> Outcome:
-    if not is_shown:
-        return "absent"
-    if call in asked:
-        return "asks"
-    return "denied" if any(text in script.results.get(call, "not found") for text in _DENIED) else "runs"
+        outcome = script.outcome(SESSION, f"{SESSION}/{other}", "invoke_agent")
+        yield Cell(script.project.name, SESSION, "invoke_agent", outcome, claims.calls(SESSION, other))

@@ -1,36 +1,37 @@
-"""opencode: its server is asked, so that questions are seen, and one process is enough for all projects."""
+"""opencode: its server is asked, so that questions are seen."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
-import time
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
 from bench.clients import chat, servant
-from bench.clients.cells import Cell, Claims, Outcome, Probe, mildest, together
-from bench.clients.model import Answer, Asked, Call, serving
+from bench.clients.cells import Cell, Claims, Kind, Probe
+from bench.clients.model import Call, serving
+from bench.clients.process import SECONDS, ClientEndedError, started
+from bench.clients.script import Script
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 FORMAT = "opencode"
 PACKAGE = "opencode-ai"
 PROGRAM = "node_modules/opencode-linux-x64/bin/opencode"
 _PATHS = "outside of a git repository, as here, opencode's paths begin at the root of the disk"
-KNOWN: dict[tuple[str, Outcome, Outcome], str] = {
+KNOWN: dict[Kind, str] = {
     ("edit fs.write:docs/**", "denied", "runs"): _PATHS,
     ("read fs.read:docs/**", "denied", "runs"): _PATHS,
 }
 _CALLER = "caller"
 """An agent of each project that may call every other one."""
-_DENIED = ("prevents you from using", "Subagent depth limit reached")
+_PERSON = "person"
+_BY = (f"/{_CALLER}", f"/{_PERSON}")
 
 # Each option is given: the server cannot say a question about one that is not.
 _SEARCH = {
@@ -41,12 +42,14 @@ _SEARCH = {
     "contextMaxCharacters": 100,
 }
 PROBES = (
-    Probe("read", "read", {"filePath": "other.txt"}, "fs.read"),
-    Probe("read", "read", {"filePath": "docs/a.txt"}, "fs.read", "fs.read:docs/**"),
-    Probe("edit", "write", {"filePath": "new.txt", "content": "x"}, "fs.write"),
-    Probe("edit", "write", {"filePath": "docs/new.txt", "content": "x"}, "fs.write", "fs.write:docs/**"),
-    Probe("glob", "glob", {"pattern": "*.txt", "path": "."}, "fs.list"),
-    Probe("grep", "grep", {"pattern": "x", "path": ".", "include": "*"}, "fs.list"),
+    Probe("read", "read", {"filePath": "PROJECT/other.txt"}, "fs.read"),
+    Probe("read", "read", {"filePath": "PROJECT/docs/a.txt"}, "fs.read", "fs.read:docs/**"),
+    Probe("edit", "write", {"filePath": "PROJECT/new.txt", "content": "x"}, "fs.write"),
+    Probe(
+        "edit", "write", {"filePath": "PROJECT/docs/new.txt", "content": "x"}, "fs.write", "fs.write:docs/**"
+    ),
+    Probe("glob", "glob", {"pattern": "*.txt", "path": "PROJECT"}, "fs.list"),
+    Probe("grep", "grep", {"pattern": "x", "path": "PROJECT", "include": "*"}, "fs.list"),
     Probe("bash", "bash", {"command": "true", "description": "x"}, "proc.exec.unlisted"),
     Probe("bash", "bash", {"command": "echo x", "description": "x"}, "proc.exec.unlisted", "proc.exec"),
     Probe(
@@ -108,7 +111,7 @@ def generate(folder: Path, chance: random.Random) -> None:
     if chance.random() < 0.2:
         settings["tools"] = {chance.choice(("bash", "webfetch", "write")): chance.random() < 0.5}
     if chance.random() < 0.5:
-        command = [sys.executable, servant.__file__]
+        command = [servant.COMMAND, *servant.ARGS]
         settings["mcp"] = {"servant": {"type": "local", "command": command, "enabled": chance.random() < 0.9}}
     agents = {f"agent-{number}": _agent(chance) for number in range(chance.randint(1, 4))}
     if chance.random() < 0.2:
@@ -131,75 +134,56 @@ def generate(folder: Path, chance: random.Random) -> None:
             file.write_text("\n".join(("---", *lines, "---", "Do it.", "")))
 
 
-class _Script:
-    """The scripted model: each agent calls each tool once, and each agent that it is shown."""
+class _Script(Script):
+    """The script of opencode: an agent is known by its name and its caller's, with a stroke between them."""
 
-    def __init__(self) -> None:
-        self.project = ""
-        self.agents: list[str] = []
-        self.shown: dict[str, frozenset[str]] = {}
-        self.results: dict[str, str] = {}
+    PROBES = PROBES
+    REFUSALS = ("prevents you from using", "Subagent depth limit reached")
 
-    def answer(self, asked: Asked) -> Answer:
-        """The calls of an agent that begins, or an end."""
-        words = asked.prompt.split()
-        if "PROBE" not in words or not asked.tools:
-            return Answer("done")
-        agent, caller = words[words.index("PROBE") + 1 :][:2]
-        self.results.update(asked.results)
-        if asked.results or caller not in ("person", _CALLER):
-            return Answer("done")
-        key = f"{agent}/{caller}"
-        self.shown[key] = frozenset(asked.tools)
-        calls = [
-            Call(f"{key}/{number}", probe.called, _arguments(probe, self.project))
-            for number, probe in enumerate(PROBES)
-            if probe.called in asked.tools
-        ]
-        if "task" in asked.tools:
-            for other in _some(agent, self.agents):
-                prompt = f"PROBE {other} {agent}"
-                arguments = {"description": "x", "prompt": prompt, "subagent_type": other}
-                calls.append(Call(f"{key}/task/{other}", "task", arguments))
-        return Answer(calls=tuple(calls))
+    def probing(self, agent: str) -> Iterable[Call]:
+        """The calls of tools of an agent that a person talks to, or that the caller called."""
+        return super().probing(agent) if agent.endswith(_BY) else ()
 
+    def calling(self, agent: str) -> Iterable[Call]:
+        """An agent's calls of others."""
+        name = agent.partition("/")[0]
+        for other in self.some(name) if agent.endswith(_BY) and "task" in self.shown[agent] else ():
+            arguments = {"description": "x", "prompt": f"PROBE {other}/{name}", "subagent_type": other}
+            yield Call(f"{agent}/task/{other}", "task", arguments)
 
-def _some(agent: str, others: Sequence[str]) -> list[str]:
-    """The agents that one calls: the caller each other, an agent three of them."""
-    apart = [other for other in others if other != agent]
-    first = sum(map(ord, agent)) % len(apart) if agent != _CALLER and apart else 0
-    return apart if agent == _CALLER else [*apart[first:], *apart[:first]][:3]
-
-
-def _arguments(probe: Probe, project: str) -> dict[str, object]:
-    paths = {key: f"{project}/{path}" for key, path in probe.arguments.items() if key in ("filePath", "path")}
-    return {**probe.arguments, **paths}
+    def some(self, agent: str) -> list[str]:
+        """The agents that one calls: the caller each other, an agent three of them."""
+        apart = [other for other in self.agents if other != agent]
+        first = sum(map(ord, agent)) % len(apart) if agent != _CALLER and apart else 0
+        return apart if agent == _CALLER else [*apart[first:], *apart[:first]][:3]
 
 
 class _Server:
-    """The server of opencode."""
+    """The server of opencode, about the project of a script."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, script: Script) -> None:
         self.port = port
-        self.asked: set[str] = set()
-        """The calls that a person was asked about; the answer is always yes."""
+        self.script = script
 
-    def ask(self, method: str, path: str, project: str, body: object = None) -> Any:
-        """The answer to a request about a project."""
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        """The answer to a request about the project."""
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}{path}?directory={project}",
+            f"http://127.0.0.1:{self.port}{path}?directory={self.script.project}",
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.loads(answer.read() or "null")
+        try:
+            with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+                return json.loads(answer.read() or "null")
+        except (OSError, HTTPException) as error:
+            raise ClientEndedError(f"it did not answer {method} {path}: {error}") from error
 
-    def say(self, project: str, agent: str, text: str) -> None:
+    def say(self, agent: str, text: str) -> None:
         """Lets an agent work at a text until it ends."""
-        session = self.ask("POST", "/session", project, {})["id"]
+        session = self.ask("POST", "/session", {})["id"]
         done = threading.Event()
-        answering = threading.Thread(target=self._answer, args=(project, done))
+        answering = threading.Thread(target=self._answer, args=(done,))
         answering.start()
         body = {
             "agent": agent,
@@ -207,20 +191,20 @@ class _Server:
             "parts": [{"type": "text", "text": text}],
         }
         try:
-            self.ask("POST", f"/session/{session}/message", project, body)
+            self.ask("POST", f"/session/{session}/message", body)
         finally:
             done.set()
             answering.join()
 
-    def _answer(self, project: str, done: threading.Event) -> None:
-        while not done.wait(0.05):
-            for question in self.ask("GET", "/permission", project):
-                self.asked.add(question["tool"]["callID"])
-                self.ask("POST", f"/permission/{question['id']}/reply", project, {"reply": "once"})
+    def _answer(self, done: threading.Event) -> None:
+        with suppress(ClientEndedError):  # which the one that waits for the agent hears as well
+            while not done.wait(0.2):
+                for question in self.ask("GET", "/permission"):
+                    self.script.asked.add(question["tool"]["callID"])
+                    self.ask("POST", f"/permission/{question['id']}/reply", {"reply": "once"})
 
 
-@contextmanager
-def _started(folder: Path, home: Path, port: int) -> Iterator[_Server]:
+def _environ(home: Path, port: int) -> dict[str, str]:
     model = {
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": f"http://127.0.0.1:{port}/v1", "apiKey": "none"},
@@ -233,63 +217,44 @@ def _started(folder: Path, home: Path, port: int) -> Iterator[_Server]:
         "share": "disabled",
         "provider": {"scripted": model},
     }
-    environ = {
+    return {
         "HOME": str(home),
         "PATH": "/usr/bin:/bin",
         "OPENCODE_CONFIG_CONTENT": json.dumps(settings),
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "OPENCODE_ENABLE_EXA": "1",
     }
-    at = port + 1 if port < 65000 else port - 1
+
+
+@contextmanager
+def _serving(folder: Path, home: Path, script: Script) -> Iterator[_Server]:
+    at = script.port + 1 if script.port < 65000 else script.port - 1
     words = [str(folder / PROGRAM), "serve", "--port", str(at)]
-    with subprocess.Popen(
-        words, env=environ, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as child:
-        try:
-            assert child.stdout
-            while b"listening" not in child.stdout.readline():
-                time.sleep(0.01)
-            yield _Server(at)
-        finally:
-            child.kill()
+    with started(words, _environ(home, script.port), home) as child:
+        assert child.stdout
+        if not any("listening" in line for line in child.stdout):
+            raise ClientEndedError("it ended before it had started")
+        yield _Server(at, script)
 
 
-def observe(folder: Path, home: Path, projects: Sequence[Path]) -> Iterator[Cell]:
-    """The cells of projects."""
-    script = _Script()
-    with serving(chat, script.answer) as port, _started(folder, home, port) as server:
-        for project in projects:
-            claims = Claims(FORMAT, project)
-            yield from _cells(script, server, project, claims)
+def observe(folder: Path, home: Path, project: Path) -> Iterator[Cell]:
+    """The cells of a project."""
+    script = _Script(project, [])
+    with serving(chat, script.answer) as script.port, _serving(folder, home, script) as server:
+        known = server.ask("GET", "/agent")
+        hidden = ("compaction", "summary", "title")
+        modes = {each["name"]: each["mode"] for each in known if each["name"] not in hidden}
+        script.agents = [name for name in modes if name != _CALLER]
+        for agent, mode in modes.items():
+            if mode != "subagent":
+                server.say(agent, f"PROBE {agent}/{_PERSON}")
+    yield from _cells(script, modes, Claims(FORMAT, project))
 
 
-def _cells(script: _Script, server: _Server, project: Path, claims: Claims) -> Iterator[Cell]:
-    known = server.ask("GET", "/agent", str(project))
-    hidden = ("compaction", "summary", "title")
-    modes = {each["name"]: each["mode"] for each in known if each["name"] not in hidden}
-    script.project, script.agents = str(project), [name for name in modes if name != _CALLER]
-    script.shown, script.results, server.asked = {}, {}, set()
-    for agent, mode in modes.items():
-        if mode != "subagent":
-            server.say(str(project), agent, f"PROBE {agent} person")
+def _cells(script: _Script, modes: Mapping[str, str], claims: Claims) -> Iterator[Cell]:
     for agent in sorted(claims.agents | modes.keys() - {_CALLER}):
-        caller = _CALLER if modes.get(agent) == "subagent" else "person"
-        key = f"{agent}/{caller}"
-        shown = script.shown.get(key, frozenset())
-        for probe, others in together(PROBES):
-            seen = [
-                _outcome(script, server, f"{key}/{PROBES.index(each)}", each.called in shown)
-                for each in others
-            ]
-            yield Cell(project.name, agent, probe.name, mildest(seen), claims.of(agent, probe))
-        for other in _some(agent, script.agents):
-            outcome = _outcome(script, server, f"{key}/task/{other}", "task" in shown)
-            yield Cell(project.name, agent, f"task {other}", outcome, claims.calls(agent, other))
-
-
-def _outcome(script: _Script, server: _Server, call: str, is_shown: bool) -> Outcome:
-    if not is_shown:
-        return "absent"
-    if call in server.asked:
-        return "asks"
-    return "denied" if any(text in script.results.get(call, "") for text in _DENIED) else "runs"
+        key = f"{agent}/{_CALLER if modes.get(agent) == 'subagent' else _PERSON}"
+        yield from script.cells(key, claims)
+        for other in script.some(agent):
+            outcome = script.outcome(key, f"{key}/task/{other}", "task")
+            yield Cell(script.project.name, agent, f"task {other}", outcome, claims.calls(agent, other))

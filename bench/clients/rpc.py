@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from bench.clients.process import ClientEndedError, started
+
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     Heard = Callable[[Mapping[str, Any]], object]
-
-SECONDS = 120
-"""How long a client may take for a project."""
 
 
 class Talk:
@@ -38,7 +36,7 @@ class Talk:
                     self.send({"id": message["id"], "result": answer})
             elif message.get("id") == method:
                 if "error" in message:
-                    raise RuntimeError(f"{method}: {message['error']}")
+                    raise ClientEndedError(f"it answered {method} with {json.dumps(message['error'])}")
                 result = message.get("result")
             if until:
                 is_over = (message.get("method"), message.get("params", {}).get("threadId")) == until
@@ -46,34 +44,18 @@ class Talk:
                 is_over = "method" not in message and message.get("id") == method
             if is_over:
                 return result
-        return result
+        raise ClientEndedError(f"it ended before it had answered {method}")
 
     def send(self, message: Mapping[str, object]) -> None:
         """Sends a message, unless the client has ended."""
         assert self._child.stdin
-        try:
+        with suppress(BrokenPipeError):
             self._child.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
             self._child.stdin.flush()
-        except BrokenPipeError:
-            pass
 
 
 @contextmanager
 def talking(words: Sequence[str], environ: Mapping[str, str], folder: Path, heard: Heard) -> Iterator[Talk]:
-    """A client in a folder, which is ended with the block, or when its time is over."""
-    with subprocess.Popen(
-        words,
-        env=environ,
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as child:
-        ending = threading.Timer(SECONDS, child.kill)
-        ending.start()
-        try:
-            yield Talk(child, heard)
-        finally:
-            ending.cancel()
-            child.kill()
+    """A conversation with a client in a folder, which is ended with the block."""
+    with started(words, environ, folder) as child:
+        yield Talk(child, heard)

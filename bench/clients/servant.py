@@ -4,6 +4,8 @@ import json
 import sys
 from typing import Any
 
+COMMAND, ARGS = sys.executable, [__file__]
+"""The words that start it."""
 _SCHEMA = {"type": "object", "properties": {}}
 _HINTS = {
     "look": {"readOnlyHint": True, "destructiveHint": False, "openWorldHint": False},
@@ -33,7 +35,8 @@ def _result(asked: dict[str, Any]) -> object:
     return {"content": [{"type": "text", "text": "served"}]} if method == "tools/call" else {}
 
 
-for _line in sys.stdin:
-    _asked = json.loads(_line)
-    if "id" in _asked:
-        print(json.dumps({"jsonrpc": "2.0", "id": _asked["id"], "result": _result(_asked)}), flush=True)
+if __name__ == "__main__":
+    for _line in sys.stdin:
+        _asked = json.loads(_line)
+        if "id" in _asked:
+            print(json.dumps({"jsonrpc": "2.0", "id": _asked["id"], "result": _result(_asked)}), flush=True)

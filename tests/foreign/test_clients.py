@@ -190,6 +190,14 @@ def test_codex_gives_an_agent_the_servers_of_the_session(tmp_path: Path) -> None
     assert decisions(read, "a", "s") == ["allowed"]
 
 
+@pytest.mark.parametrize("off", ["[agents]\nenabled = false\n", "[features]\nmulti_agent = false\n"])
+def test_codex_spawns_no_agent_where_agents_are_off(tmp_path: Path, off: str) -> None:
+    agent = 'name = "a"\ndescription = "x"\ndeveloper_instructions = "Do."\n'
+    files = {".codex/config.toml": 'sandbox_mode = "read-only"\n', ".codex/agents/a.toml": agent}
+    assert called(team(tmp_path / "on", "codex", files), "codex") == {"a"}
+    assert called(team(tmp_path / "off", "codex", {**files, ".codex/config.toml": off}), "codex") == set()
+
+
 def test_codex_shows_images_whatever_its_settings_say(tmp_path: Path) -> None:
     read = team(tmp_path, "codex", {".codex/config.toml": "[tools]\nview_image = false\n"})
     assert decisions(read, "codex", "view_image") == ["allowed"]

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from bench import chat, delegation, mutants, streaming
+from bench.clients import rpc
+from bench.clients.cells import Cell, Kind, changes, table
+from bench.clients.process import ClientEndedError
 from bench.generate import Shape, files, generate, headers
 from llmdo import checks
 from llmdo.workspace import project
@@ -111,3 +114,31 @@ def test_every_change_of_every_target_is_python() -> None:
     for mutant in every[::50]:
         compile(mutant.applied((mutants.ROOT / mutant.module).read_bytes()), mutant.module, "exec")
     assert all(reason for reason in mutants.known().values())
+
+
+@pytest.mark.parametrize("says", ["", 'print(\'{"id": "hello", "error": {"code": 1}}\', flush=True)'])
+def test_a_client_that_ends_early_is_told_from_one_that_answers(says: str, tmp_path: Path) -> None:
+    words = [sys.executable, "-c", f"{says}\nprint('not a message')"]
+    with rpc.talking(words, {}, tmp_path, str) as talk:
+        for _ in range(2):  # so that one of them meets a client that has ended
+            with pytest.raises(ClientEndedError, match="hello"):
+                talk.request("hello", {})
+
+
+def test_another_version_of_a_client_is_compared_cell_by_cell() -> None:
+    before = [Cell("p", agent, "read fs.read", "runs", "runs") for agent in ("a", "b")]
+    after = [before[0], Cell("p", "b", "read fs.read", "asks", "runs")]
+    assert list(changes(before, before)) == ["0 of 2 cells are others"]
+    assert list(changes(before, after)) == [
+        "1 of 2 cells are others",
+        "  1 x read fs.read: runs before, asks now (p, b)",
+    ]
+
+
+def test_a_cell_is_equal_where_a_tool_is_denied_or_not_shown() -> None:
+    cells = [Cell("p", "a", "read", "absent", "denied"), Cell("p", "a", "read", "asks", "runs")]
+    known: dict[Kind, str] = {("read", "asks", "runs"): "as it must"}
+    assert list(table(cells, known)) == [
+        "2 cells, 1 equal, 1 differing",
+        "  1 x read: asks, llmdo says runs (p, a): as it must",
+    ]

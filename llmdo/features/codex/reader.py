@@ -55,7 +55,9 @@ _ELSEWHERE = {
 }
 """Keys without effect in their place, and the effective alternatives."""
 _SANDBOX_KEYS = frozenset({"exclude_slash_tmp", "exclude_tmpdir_env_var", "network_access", "writable_roots"})
-_OF_AGENTS = frozenset({"interrupt_message", "job_max_runtime_seconds", "max_depth", "max_threads"})
+_OF_AGENTS = frozenset(
+    {"enabled", "interrupt_message", "job_max_runtime_seconds", "max_depth", "max_threads"}
+)
 """Keys of `[agents]` that are no agents."""
 
 
@@ -127,7 +129,7 @@ class _CodexProject:
 
     def _calls(self, roles: Iterable[Agent]) -> tuple[AgentCall, ...]:
         """The agents that a session spawns: a person asks for them in words, and nobody is asked then."""
-        if self.base.get("features", "multi_agent")[0] is False:
+        if False in (self.base.get("features", "multi_agent")[0], self.base.get("agents", "enabled")[0]):
             return ()
         return tuple(AgentCall(name=role.name, at=role.at) for role in roles)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llmdo.foreign.lines import FETCHES, RUNS, RUNS_OWN, SEARCHES, SERVES, WRITES, Line
 
-VERSION = "0.169.0"
+VERSION = "0.171.0"
 """The version of Codex that `make clients` compares with."""
 _SANDBOX = "https://developers.openai.com/codex/agent-approvals-security#sandbox-and-approvals"
 _NETWORK = "https://developers.openai.com/codex/agent-approvals-security#network-access"

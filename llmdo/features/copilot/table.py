@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from llmdo.foreign.lines import EDITS, FETCHES, RUNS, RUNS_OWN, SERVES, Line
 
+VERSION = "1.0.102"
+"""The version of Copilot CLI that `make clients` compares with."""
 _GITHUB = "https://docs.github.com/en/copilot/reference/custom-agents-configuration#tool-aliases"
 _GITHUB_SERVERS = "https://docs.github.com/en/copilot/reference/custom-agents-configuration#mcp-server-configuration-details"
 _VSCODE = "https://code.visualstudio.com/docs/copilot/reference/copilot-vscode-features#_chat-tools"

@@ -1,0 +1,103 @@
+"""The script of a model for one project: each agent calls each tool once, and the agents that it may."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bench.clients.cells import Cell, Outcome, Probe, mildest, together
+from bench.clients.model import Answer, Asked, Call
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from bench.clients.cells import Claims
+
+_CALLABLE = ("custom", "function")
+
+
+class Script:
+    """A model's part in a project, and what came of it. A prompt is `PROBE AGENT`, from the bench or another agent."""
+
+    PROBES: ClassVar[Sequence[Probe]]
+    REFUSALS: ClassVar[Sequence[str]] = ()
+    """The texts by one of which the result of a call says that it was denied."""
+
+    def __init__(self, project: Path, agents: Sequence[str]) -> None:
+        self.project = project
+        self.agents = agents
+        self.port = 0
+        self.shown: dict[str, Mapping[str, Mapping[str, Any]]] = {}
+        """The tools that each agent was shown."""
+        self.results: dict[str, str] = {}
+        self.asked: set[str] = set()
+        """The calls that a person was asked about; the answer is always yes."""
+
+    def answer(self, asked: Asked) -> Answer:
+        """The calls of an agent that begins, or an end."""
+        words = asked.prompt.split()
+        if "PROBE" not in words or not asked.tools:
+            return Answer("done")
+        agent = words[len(words) - words[::-1].index("PROBE")]
+        self.results.update(asked.results)
+        if agent not in self.shown:
+            self.shown[agent] = asked.tools
+            if calls := (*self.probing(agent), *self.calling(agent)):
+                return Answer(calls=calls)
+        return self.later(agent, asked)
+
+    def probing(self, agent: str) -> Iterable[Call]:
+        """The calls of the tools that an agent is shown; AGENT, PORT and PROJECT in them stand for what they say."""
+        for probe in self.PROBES:
+            # A provider runs its own tools itself.
+            if self.shown[agent].get(probe.called, {"type": "none"}).get("type", "function") in _CALLABLE:
+                text = json.dumps(probe.arguments).replace("PROJECT", str(self.project))
+                arguments = json.loads(text.replace("AGENT", agent).replace("PORT", str(self.port)))
+                yield Call(self._id(agent, probe), probe.called, arguments)
+
+    def calling(self, _agent: str) -> Iterable[Call]:
+        """An agent's calls of others."""
+        return ()
+
+    def later(self, _agent: str, _asked: Asked) -> Answer:
+        """The answer to an agent that has called its tools."""
+        return Answer("done")
+
+    def cells(self, agent: str, claims: Claims) -> Iterator[Cell]:
+        """A cell for each tool, or part of one, of an agent."""
+        name = agent.partition("/")[0]
+        for probe, alike in together(self.PROBES):
+            seen = mildest(self.seen(agent, each) for each in alike)
+            yield Cell(self.project.name, name, probe.name, seen, self.claim(claims, name, probe))
+
+    def shown_cells(self, agent: str, claims: Claims) -> Iterator[Cell]:
+        """A cell for each tool of an agent that calls none: whether it was shown."""
+        shown = self.shown.get(agent, ())
+        for tool in dict.fromkeys(probe.tool for probe in self.PROBES):
+            mine = [probe for probe in self.PROBES if probe.tool == tool]
+            seen: Outcome = "shown" if any(each.called in shown for each in mine) else "absent"
+            yield Cell(self.project.name, agent, tool, seen, mildest(claims.of(agent, each) for each in mine))
+
+    def claim(self, claims: Claims, agent: str, probe: Probe) -> Outcome:
+        """What llmdo says of a call."""
+        return claims.of(agent, probe)
+
+    def seen(self, agent: str, probe: Probe) -> Outcome:
+        """What came of the call of a tool."""
+        return self.outcome(agent, self._id(agent, probe), probe.called)
+
+    def outcome(self, agent: str, call: str, tool: str) -> Outcome:
+        """What came of a call, if the agent was shown its tool."""
+        if tool not in self.shown.get(agent, ()):
+            return "absent"
+        if call in self.asked:
+            return "asks"
+        return "denied" if self.is_refused(tool, self.results.get(call)) else "runs"
+
+    def is_refused(self, _tool: str, result: str | None) -> bool:
+        """Whether a result says that the call was denied; one that never came says so, too."""
+        return result is None or any(text in result for text in self.REFUSALS)
+
+    def _id(self, agent: str, probe: Probe) -> str:
+        return f"{agent}/{self.PROBES.index(probe)}"
