@@ -32,11 +32,11 @@ from llmdo.workspace.references import (
     package_files,
     python_file,
     references_of,
+    with_sources,
     wrong_targets,
 )
 from llmdo.workspace.root import LOCK, MANIFEST, MAX_LOCK, environments_in
 from llmdo.workspace.source_files import SourceFiles
-from llmdo.workspace.stated_sources import with_sources
 from llmdo.workspace.worker_file import WorkerFile, adopted, from_python
 from llmdo.workspace.workspace import Workspace, lost
 
