@@ -6,13 +6,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from unicodedata import category
 
-from llmdo.base.codes import CODES
+from llmdo.base.codes import CODES, Severity
 from llmdo.base.values import also_in_json, dataclass, field, in_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from llmdo.base.codes import Severity
     from llmdo.base.source import Location
 
 

@@ -6,15 +6,18 @@ holds the checks of one subject.
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.checking import checks_among, few
 from llmdo.base.codes import CODES
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.checks.acceptance import is_about_unread, reported, without_accepted
-from llmdo.checks.extensions import checks_of, own_explanation
+from llmdo.extensions.registry import part
+from llmdo.extensions.running import ExtensionCode
 from llmdo.reach import Analysis
 from llmdo.workspace.stale import relaxed, without_explained
 
@@ -43,7 +46,7 @@ def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
     both are errors. What the manifest ignores is among them: `reported` leaves it out.
     """
     known = _without_unknown(project)
-    every: tuple[Callable[[Project], Iterator[Diagnostic]], ...] = (*ALL, *checks_of(project.extensions))
+    every: tuple[Callable[[Project], Iterator[Diagnostic]], ...] = (*ALL, *_checks_of(project.extensions))
     findings = {finding for check in every for finding in few(without_accepted(known, check(known)))}
     if not locked:
         findings = {relaxed(finding) for finding in findings}
@@ -72,7 +75,7 @@ def explanation(query: str, extensions: Iterable[Extension] = ()) -> str | None:
     for number, (name, severity) in CODES.items():
         if query.upper() == number or query.lower() == name:
             return f"{number} {name} ({severity})\n\n{documentation(number)}\n"
-    return own_explanation(query, extensions)
+    return _own_explanation(query, extensions)
 
 
 def documentation(number: str) -> str:
@@ -81,3 +84,51 @@ def documentation(number: str) -> str:
 
     every: tuple[Check[Any], ...] = (*ALL, *FOREIGN)
     return next(each.documentation for each in every if each.code == number)
+
+
+def _checks_of(extensions: Iterable[Extension]) -> Iterator[Callable[[Project], Iterator[Diagnostic]]]:
+    """Each check of the extensions, whose findings have its code, its name and its severity."""
+    for extension in extensions:
+        for code in extension.checks:
+            yield partial(_findings, extension, code)
+
+
+def _findings(extension: Extension, code: str, project: Project) -> Iterator[Diagnostic]:
+    """The findings of one check.
+
+    Raises:
+        LlmdoError: It cannot be imported, it fails, or one of them cannot be shown.
+    """
+    from llmdo.extensions.fitting import finding_fault  # slow to load, and only needed here
+
+    check = extension.checks[code]
+    what = f"the check `{code}` of the extension `{extension.name}`"
+    function = part(extension.name, check.function)
+    with ExtensionCode(what):
+        left: Iterator[Diagnostic] = iter(function(project))
+    while True:
+        with ExtensionCode(what):
+            each = next(left, _END)
+            fault = None if each is _END else finding_fault(each, (code,))
+        if each is _END:
+            return
+        if fault:
+            raise LlmdoError(f"{what} has a finding that cannot be shown: {fault}")
+        yield replace(each, own_name=check.name, severity=check.severity)
+
+
+_END: Any = object()
+
+
+def _own_explanation(query: str, extensions: Iterable[Extension]) -> str | None:
+    """What `llmdo explain` prints about a check of an extension; None where there is no such one."""
+    import inspect  # slow to load, and only needed here
+
+    for extension in extensions:
+        for code, check in extension.checks.items():
+            if query.upper() == code or query.lower() == check.name:
+                function = part(extension.name, check.function)
+                with ExtensionCode(f"the check `{code}` of the extension `{extension.name}`"):
+                    text = str(inspect.getdoc(function) or "")
+                return f"{code} {check.name} ({check.severity}, of `{extension.name}`)\n\n{text}\n"
+    return None

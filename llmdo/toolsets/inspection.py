@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import TypeAdapter, ValidationError
 from pydantic_ai import Agent, RunContext, models
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.toolsets import AbstractToolset, DynamicToolset
 from pydantic_ai.usage import RunUsage
 
-from llmdo.base.diagnostic import LlmdoError
+from llmdo.base import digest
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.source import Location, Source
+from llmdo.formats import fields
 from llmdo.graph.toolset import ToolFacts, ToolsetFacts
+from llmdo.policy.authority import Capability
+from llmdo.policy.vocabulary import UNDECLARED, VOCABULARY, members_of
 from llmdo.syntax.module import outline
+from llmdo.syntax.tool_metadata import DECLARING, means_capabilities
 from llmdo.toolsets.adoption import adopted, maker, own_tools
 from llmdo.toolsets.confinement import Root
-from llmdo.toolsets.declarations import declared, tool_digest
 from llmdo.toolsets.probes import named_in, probe_of
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import (
@@ -39,13 +45,73 @@ from llmdo.toolsets.report import EVENT, REQUEST, Begun, Event, Failed, Inspecte
 from llmdo.toolsets.workers import workers_in
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Set
     from io import FileIO
     from types import ModuleType
 
     from pydantic_ai.tools import ToolDefinition
 
     from llmdo.toolsets.report import Request
+
+
+_OWN = re.compile(r"x(?:\.[A-Za-z0-9_-]+){2,}")
+_DECLARATION = TypeAdapter(tuple[fields.ScopedCapability, ...])
+
+
+def tool_digest(tool: ToolDefinition) -> str:
+    """The digest of a tool as a model sees it: its name, its description and the schema of its parameters.
+
+    The schema is not normalised: the oldest and the newest pydantic-ai that we allow write the same one.
+    """
+    return digest.of_data(
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters_json_schema}
+    )
+
+
+def declared(metadata: Mapping[str, object] | None, families: Iterable[str] = ()) -> tuple[str, ...] | None:
+    """The capabilities that a tool's metadata declares, sorted; None if it declares none.
+
+    `families` are the capabilities that extensions bring.
+
+    Raises:
+        LlmdoError: An entry is no capability, or they are not in a list.
+    """
+    if metadata is None:
+        return None
+    if misspelt := next(filter(means_capabilities, metadata), None):
+        raise LlmdoError(f"unknown key `{misspelt}` in its metadata", hint=f"did you mean `{DECLARING}`?")
+    if DECLARING not in metadata:
+        return None
+    written = metadata[DECLARING]
+    if not isinstance(written, list | tuple | set | frozenset):
+        raise LlmdoError(
+            f"`capabilities` is of type `{type(written).__name__}`, not a list",
+            hint='write it as in metadata={"capabilities": ["x.calc.cpu"]}',
+        )
+    for name in written:
+        _require_known(name, {*VOCABULARY, *families})
+    return tuple(sorted(set(written)))
+
+
+def _require_known(text: object, vocabulary: Set[str]) -> None:
+    try:
+        _DECLARATION.validate_python((text,), strict=True)
+    except ValidationError as error:
+        raise LlmdoError(f"`{text}` is not a capability, perhaps with `:path` or `:folder/**`") from error
+    name = Capability.parse(str(text)).name
+    if name == UNDECLARED:
+        raise LlmdoError(f"`{UNDECLARED}` is what the runtime raises and cannot be declared")
+    if members := members_of(name, vocabulary):
+        raise LlmdoError(
+            f"`{name}` is a family, and no rule about a part of it would cover the tool",
+            hint=f"name what the tool does: {', '.join(members)}",
+        )
+    if name not in vocabulary and not _OWN.fullmatch(name):
+        raise LlmdoError(
+            f"`{name}` is not a capability",
+            hint=did_you_mean(name, vocabulary) or "one of your own is written `x.TOOLSET.NAME`",
+        )
+
 
 ToolDefinitions = dict[str, "ToolDefinition"]
 

@@ -10,12 +10,12 @@ from llmdo.graph.toolkit import unseen
 from llmdo.reach import Analysis
 from llmdo.workspace import lock
 from llmdo.workspace.extensions import REFUSED
-from llmdo.workspace.gaps import Gaps
 from llmdo.workspace.modules import imports_of
 from llmdo.workspace.reading import load, read_lock
 from llmdo.workspace.references import package_files, python_file
 from llmdo.workspace.resolve import resolve, with_facts
 from llmdo.workspace.root import LOCK
+from llmdo.workspace.workspace import Gaps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Set

@@ -22,7 +22,6 @@ from llmdo.syntax.imports import import_candidates
 from llmdo.workspace import older
 from llmdo.workspace.evals import GOVERNING, judging_files
 from llmdo.workspace.extensions import read_extensions
-from llmdo.workspace.gaps import lost
 from llmdo.workspace.policies import read_policies
 from llmdo.workspace.references import (
     class_paths,
@@ -33,13 +32,13 @@ from llmdo.workspace.references import (
     package_files,
     python_file,
     references_of,
+    with_sources,
     wrong_targets,
 )
 from llmdo.workspace.root import LOCK, MANIFEST, MAX_LOCK, environments_in
 from llmdo.workspace.source_files import SourceFiles
-from llmdo.workspace.stated_sources import with_sources
 from llmdo.workspace.worker_file import WorkerFile, adopted, from_python
-from llmdo.workspace.workspace import Workspace
+from llmdo.workspace.workspace import Workspace, lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -49,11 +48,10 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.values import Json
     from llmdo.syntax.module import Outline
-    from llmdo.workspace.gaps import Lack
     from llmdo.workspace.modules import Module
     from llmdo.workspace.references import ClassPath
     from llmdo.workspace.source_files import Memory
-    from llmdo.workspace.workspace import ServerPrograms
+    from llmdo.workspace.workspace import Lack, ServerPrograms
 
 COMPILED = (".pyc", ".so", ".pyd")
 MAX_MANIFEST = 256 * 1024  # bytes: workers and modules are found by globs, so no team needs more

@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, put, say, screen
-from llmdo.features.evaluation import rendering as evaluation_junit
-from llmdo.features.evaluation import rendering as evaluation_pages
-from llmdo.features.evaluation import rendering as evaluation_rows
 from llmdo.features.evaluation import rendering as render
 from llmdo.render.amounts import counted
 
@@ -22,11 +19,11 @@ def show(evaluated: Evaluated, form: str) -> None:
         return
     writers = {
         "json": render.as_json,
-        "jsonl": evaluation_rows.as_jsonl,
-        "csv": evaluation_rows.as_csv,
-        "junit": evaluation_junit.as_junit,
-        "markdown": evaluation_pages.as_markdown,
-        "html": evaluation_pages.as_html,
+        "jsonl": render.as_jsonl,
+        "csv": render.as_csv,
+        "junit": render.as_junit,
+        "markdown": render.as_markdown,
+        "html": render.as_html,
     }
     put(writers[form](evaluated), end="", as_json=form in ("json", "jsonl"))
 

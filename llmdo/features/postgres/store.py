@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base import digest
 from llmdo.features.postgres.database import FORCED, BrokenError, TwiceError
-from llmdo.features.postgres.pace import PostgresPace
 from llmdo.journal import fill_tables, write_copy
 from llmdo.journal.eligibility import status_of
 from llmdo.journal.entries import Heads, JournalError
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from llmdo.journal.audit import Link
     from llmdo.journal.entries import JournalEntry
     from llmdo.journal.stored import Hold
+
 
 _OWN = ", ".join(
     f"{table} AS NOT MATERIALIZED (SELECT * FROM llmdo.{table} WHERE run = %s)"  # noqa: S608  # constants
@@ -261,3 +261,29 @@ class PostgresJournal(JournalStore):
 def is_made(database: Database, run: str) -> bool:
     """Whether the run has a journal."""
     return bool(database.rows("SELECT 1 FROM llmdo.run WHERE run = %s AND status <> 'new'", run))
+
+
+_TURN = """
+INSERT INTO llmdo.pace AS kept (key, tat) VALUES (%s, clock_timestamp() + make_interval(secs => %s))
+ON CONFLICT (key) DO UPDATE SET tat = greatest(kept.tat, clock_timestamp()) + make_interval(secs => %s)
+RETURNING extract(epoch FROM tat - make_interval(secs => %s) - clock_timestamp())::float8
+"""
+"""The row is locked before its clock is asked: no two processes get one turn."""
+
+
+class PostgresPace:
+    """Turns at least so far apart, by the clock of the database alone."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def turn(self, key: str, interval: float) -> float:
+        """The seconds until the next turn of `key`, which the caller gets; the one after is `interval` seconds later.
+
+        A broken connection may waste a turn: there are fewer then, never more.
+
+        Raises:
+            JournalError: The database cannot be asked.
+        """
+        seconds: float = self._database.rows(_TURN, key, interval, interval, interval)[0][0]
+        return max(0.0, seconds)

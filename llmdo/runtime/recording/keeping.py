@@ -1,9 +1,10 @@
-"""The journal of a run: its creation, and its entries at the start and the end."""
+"""The journal of a run: its creation, its share of its conversation's limits, its entries at the start and the end."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import math
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, replace
 from decimal import Decimal
@@ -11,18 +12,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmdo.base import digest
 from llmdo.base.backtrace import Frame
+from llmdo.base.values import fields
 from llmdo.graph.resolved import ConversationLimits
 from llmdo.journal.binding import Binding, reached
 from llmdo.journal.decided import decided_in, record_of
 from llmdo.journal.entries import ClaimedError, JournalError, StoreError
 from llmdo.journal.kept_sources import KeptSources, kept_entry
 from llmdo.journal.opening import runs_of
+from llmdo.journal.spending import Claims, allot, shared_out
 from llmdo.journal.summary import ending
+from llmdo.runtime.budget import DEFAULT_REQUESTS
 from llmdo.runtime.outcome import RunOutcome, Usage
 from llmdo.runtime.recording.entries import history_entry, messages_entry
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import EndedError
-from llmdo.runtime.remaining import take_share
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.workspace import lock
 
@@ -31,10 +34,12 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from llmdo.journal.conversation import Earlier
     from llmdo.journal.entries import JournalEntry
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.options import RunOptions
     from llmdo.runtime.recording.log import RunLog
+
 
 Result = TypeVar("Result")
 
@@ -206,3 +211,29 @@ async def keep_outcome(log: RunLog, outcome: RunOutcome) -> RunOutcome:
             return replace(outcome, status="interrupted", error=outcome.error or unrecorded)
         return replace(outcome, error=outcome.error or unrecorded)
     return outcome
+
+
+def take_share(config: RuntimeConfig, continues: Earlier | None) -> Earlier | None:
+    """Lowers the run's budget to its share; returns `continues` with the conversation's use by now.
+
+    Raises:
+        LlmdoError: A limit is reached, or other runs have reserved the rest.
+    """
+    limits = {limit: most for limit, most in _amounts(config.entry.conversation_limits) if most is not None}
+    log, wanted = config.log, dict(_amounts(config.budget.limits))
+    if wanted["requests"] is None:
+        wanted["requests"] = DEFAULT_REQUESTS
+    if isinstance(log, Recorder) and log.mode.live:
+        allotment = allot(log.journal, config.entry.name, continues, limits, wanted)
+        share, continues = allotment.share, continues and replace(continues, spent=allotment.spent)
+    else:  # a replay uses no more than the run did, which reserved no more than that
+        used = Claims(used=continues.spent) if continues else Claims()
+        share = shared_out(limits, wanted, used, is_new=not log.keeps)
+    own = {name: math.inf if most is None else most for name, most in wanted.items()}
+    config.budget.lower({name: most for name, most in share.items() if most < own[name]})
+    return continues
+
+
+def _amounts(limits: object) -> list[tuple[str, float | None]]:
+    """The limits that a conversation may have, by name."""
+    return [(limit.name, getattr(limits, limit.name)) for limit in fields(ConversationLimits)]

@@ -21,7 +21,7 @@ if lacking := postgres.lacking():
 import psycopg
 
 from llmdo.features.postgres.database import Database
-from llmdo.features.postgres.pace import PostgresPace
+from llmdo.features.postgres.store import PostgresPace
 from llmdo.journal import JournalError
 from llmdo.journal.opening import migrate
 from tests.support.commands import llmdo
