@@ -12,7 +12,7 @@ from llmdo.features.survey.listed import ListedProject
 from llmdo.features.survey.surveyed import SurveyedProject, survey
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 SECONDS = 600
 """The time for one project: the largest takes a twentieth of it."""
@@ -42,11 +42,11 @@ def surveyed(
     return SurveyedProject(**{**answer, "listed": listed, **_frozen(answer)})
 
 
-def _frozen(answer: dict[str, list[str]]) -> dict[str, object]:
+def _frozen(answer: Mapping[str, Sequence[Sequence[object]]]) -> dict[str, object]:
     return {
         "formats": tuple(answer["formats"]),
         "unasked": tuple(answer["unasked"]),
-        "kinds": tuple((code, number) for code, number in answer["kinds"]),
+        "kinds": tuple(tuple(each) for each in answer["kinds"]),
     }
 
 

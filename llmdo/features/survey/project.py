@@ -144,8 +144,8 @@ def _reached(listed: ListedProject, outcome: ScanOutcome, reached: Sequence[Reac
             element("th", verbatim(line.capability), *_in_words(line), scope="row"),
             element("td", f"{line.agents:,}", class_="number"),
             element("td", f"{line.unasked:,}", class_="number"),
-            element("td", verbatim(reach.path(line.best))),
-            element("td", _place(listed, where_given(outcome.project, line.best))),
+            element("td", verbatim(reach.path(line.best)), class_="long"),
+            element("td", _place(listed, where_given(outcome.project, line.best)), class_="long"),
         )
         for line in reached
     ]

@@ -52,7 +52,7 @@ class SurveyedProject:
 def survey(listed: ListedProject, fail_on: tuple[str, ...] = ()) -> SurveyedProject:
     """The scan of a project, or a sentence about a clone or a commit that is not there."""
     clone = Path(listed.clone)
-    if not clone.is_dir():
+    if not ((clone / ".git").exists() or (clone / "HEAD").is_file()):
         return SurveyedProject(
             listed=listed,
             problem=f"there is no clone at `{listed.clone}`",
