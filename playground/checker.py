@@ -38,7 +38,7 @@ MODULES = (
     "__init__", "version",
     "toolsets/__init__", "toolsets/confinement", "toolsets/folders", "toolsets/paths", "toolsets/problems",
     "services/__init__", "services/check", "services/diff", "services/foreign", "services/invalid", "services/lock",
-    "services/locking", "services/past_sources", "services/reach", "services/relocking", "services/root",
+    "services/locking", "services/reach", "services/relocking", "services/root",
     "services/soundness",
     *(f"render/{name}" for name in (
         "__init__", "amounts", "diff", "excerpt", "facts", "findings", "flows", "foreign", "formats", "graph",
