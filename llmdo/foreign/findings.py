@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
     Check = Callable[[Foreign], Iterator[Diagnostic]]
 
-_FEW_TOOLS = {"claude": "tools: Read, Grep, Glob", "copilot": "tools: [read, search]"}
+_FEW_TOOLS = {
+    "claude": "tools: Read, Grep, Glob",
+    "copilot": "tools: [read, search]",
+    "kiro": "tools: [read]",
+    "qwen": "tools: [read_file, grep_search, glob]",
+}
 """A line that gives an agent of a format the tools that only read."""
 MAX_OF_A_KIND = 1_000  # findings with one code: a project could be made to have millions
 
