@@ -32,7 +32,9 @@ _FEW_TOOLS = {
     "claude": "tools: Read, Grep, Glob",
     "copilot": "tools: [read, search]",
     "gemini": "tools: [read_file, grep_search, glob]",
+    "kiro": "tools: [read]",
     "opencode": 'permission: {"*": deny, read: allow, grep: allow}',
+    "qwen": "tools: [read_file, grep_search, glob]",
 }
 """A line that gives an agent of a format the tools that only read."""
 

@@ -246,7 +246,7 @@ def _without(team: Team, paths: set[str]) -> Team:
     if not paths:
         return team
     agents = tuple(agent for agent in team.agents if agent.path not in paths)
-    if team.format in _OF_SEVERAL:
+    if team.format == "mcp":
         return replace(team, agents=agents)
     if not any(path.startswith(_OF_CLAUDE) for path in team.files) and not any(
         agent.path for agent in agents

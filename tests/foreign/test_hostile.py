@@ -56,6 +56,7 @@ FILES = {
         ".fast-agent/tool-cards/b.yaml",
         "fast-agent.yaml",
         "agents/c.md",
+        "d.py",
     ),
     "gemini": (
         ".gemini/agents/a.md",

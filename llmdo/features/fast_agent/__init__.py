@@ -1,4 +1,4 @@
-"""fast-agent: agent cards in Markdown and YAML, and the servers of `fast-agent.yaml`."""
+"""fast-agent: agent cards in Markdown and YAML, agents in Python, and the servers of `fast-agent.yaml`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ CARDS = tuple(
     for suffix in SUFFIXES
 )
 FILES = (*CARDS, *(f"{folder}/{name}" for folder in (HOME, "**") for name in CONFIGURATIONS))
+PYTHON = ".py"
+"""The ending of files with agents in code, beside a configuration or below it."""
 BESIDE = tuple(f"agents/*{suffix}" for suffix in SUFFIXES)
 """Further places of cards, in a folder with a configuration: a run has to name them."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import did_you_mean, excerpt
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, replace
-from llmdo.features.fast_agent import HOME
+from llmdo.features.fast_agent import HOME, PYTHON
 from llmdo.features.fast_agent.table import TABLE
 from llmdo.foreign import servers
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, capability_of
@@ -69,6 +69,8 @@ class Card:
     prompt: str
     is_tool: bool
     """Whether it is among the cards that another agent is given as tools."""
+    scope: str = ""
+    """The function in whose application it is, in Python; empty for that of the file."""
 
     @property
     def name(self) -> str:
@@ -79,6 +81,8 @@ class Card:
     @property
     def home(self) -> str:
         """The folder whose cards are loaded together."""
+        if self.path.endswith(PYTHON):
+            return f"{self.path}/{self.scope}" if self.scope else self.path  # an application of its own
         folder = PurePosixPath(self.path).parent.parent
         return (folder.parent if folder.name == HOME else folder).as_posix()
 
@@ -250,7 +254,8 @@ class CardReader:
                 else:
                     message = f"no card of this project has an agent `{excerpt(name)}`"
                     hint = (
-                        did_you_mean(name, self.around.cards) or "it may be one in Python, which is not read"
+                        did_you_mean(name, self.around.cards)
+                        or "it may be one in Python whose name only code tells"
                     )
                     self.files.note("LDO250", place, message, hint)
         if not self.card.is_tool and self.card.takes("function_tools") and data.get("tool_only") is not True:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass
-from llmdo.features.fast_agent import BESIDE, CONFIGURATIONS, FILES, HOME, TOOLS
+from llmdo.features.fast_agent import BESIDE, CONFIGURATIONS, FILES, HOME, PYTHON, TOOLS
 from llmdo.features.fast_agent.card import (
     KEYS,
     OF_CARDS_ALONE,
@@ -18,6 +18,7 @@ from llmdo.features.fast_agent.card import (
     Surroundings,
     server_at,
 )
+from llmdo.features.fast_agent.code import MAKER, cards_in
 from llmdo.foreign.files import Files
 from llmdo.foreign.servers import judge, servers_in
 from llmdo.foreign.team import MAX_NAME, Team
@@ -77,8 +78,23 @@ def _cards(files: Files, paths: Iterable[str]) -> Iterator[Card]:
             yield card
     folders = {PurePosixPath(path).parent for path in paths if _is_configuration(path)}
     beside = [(folder / pattern).as_posix() for folder in sorted(folders) for pattern in BESIDE]
-    for path in files.tree.find(beside)[0] if beside and not files.tree.only else ():
+    if not folders or files.tree.only:
+        return
+    for path in files.tree.find(beside)[0]:
         if card := _card(files, path, is_sure=False):
+            yield card
+    for path in files.tree.find([(folder / f"**/*{PYTHON}").as_posix() for folder in sorted(folders)])[0]:
+        yield from _in_python(files, path)
+
+
+def _in_python(files: Files, path: str) -> Iterator[Card]:
+    """The agents of a Python file; one without any is not noted as read."""
+    read = files.tree.read(path)
+    if read is None or read[1] or MAKER not in read[0].text:
+        return
+    if source := files.source(path):
+        for card in cards_in(source):
+            files.problems.extend(card.document.problems)
             yield card
 
 
@@ -118,9 +134,9 @@ class _Configurations:
         return self.known[path]
 
     def alone(self, path: str) -> None:
-        """Notes a configuration above no card: its agents are in Python."""
+        """Notes a configuration above no agent: those of it may be in Python elsewhere."""
         self._at(path)
-        message = f"no card is read with `{path}`: its agents may be in Python, which is not read"
+        message = f"no card is read with `{path}`: its agents may be in Python that is not beside it"
         if source := self.files.source(path):
             self.files.problems.append(finding("LDO154", source.location(), message))
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.reading import Text
     from llmdo.foreign.team import AgentCall, Grant
     from llmdo.foreign.tree import Tree
-    from llmdo.syntax.document import Document
+    from llmdo.syntax.document import Document, Route
 
     Declared = Mapping[str, tuple[Server, Place]]
 
@@ -160,7 +160,7 @@ def _events(files: Files, document: Document) -> Iterator[Grant]:
         place = Place(document, route)
         if text(place.data).strip():
             yield client.command(".".join(route), text(place.data), place, is_read=route == _COMMANDS[0])
-    places = [("security", "auth", "baseUrl")]
+    places: list[Route] = [("security", "auth", "baseUrl")]
     for provider, models in table(data, "modelProviders").items():
         places += [("modelProviders", provider, number, "baseUrl") for number, _ in enumerate(items(models))]
     for place in (Place(document, route) for route in places):

@@ -1,0 +1,182 @@
+"""Agents of fast-agent in Python, by the literals of their decorators: a file is read and never run.
+
+A decorator such as `@fast.agent("writer", servers=["notes"])` is read as the card with these keys.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import finding
+from llmdo.base.values import replace
+from llmdo.features.fast_agent.card import KEYS, TYPES, Card
+from llmdo.syntax.document import Document
+from llmdo.syntax.module import outline
+from llmdo.syntax.tree import Places, last_name, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.base.source import Source, Span
+    from llmdo.base.values import Json
+    from llmdo.syntax.document import Route
+    from llmdo.syntax.tree import Function
+
+    Index = dict[Route, tuple[Span, Span]]
+
+MAKER = "FastAgent"
+"""The class whose instance has the decorators; a file without this name has no agents."""
+_KINDS = frozenset({*TYPES, "custom"}) - {"a2a"}
+_CUSTOM = "custom"
+_TOOL = "tool"
+_FUNCTIONS = "function_tools"
+_DECISIVE = frozenset({
+    "agents", "evaluator", "fan_in", "fan_out", _FUNCTIONS, "generator", "harness_tools", "sequence", "servers",
+    "shell", "skills", "worker",
+})  # fmt: skip
+"""The keys that say what an agent reaches."""
+_OF_CODE = frozenset({"None", "SKILLS_DEFAULT"})
+_UNKNOWN = {"**": "options"}
+"""The name of what only code knows, where its key is no name: nothing is known of it."""
+_UNNAMED = "default"
+"""The name of an agent whose decorator has none."""
+_POSITIONAL = ("name", "instruction")
+
+
+class _UnreadError(Exception):
+    """A value that only code knows."""
+
+
+def cards_in(source: Source) -> Iterator[Card]:
+    """The agents that a file declares; none if it is not Python, or none of fast-agent."""
+    if MAKER not in source.text or outline(source).problems:
+        return
+    tree = parse(source.text)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    declared = [
+        (function, call)
+        for function in functions
+        for call in function.decorator_list
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _KINDS
+    ]
+    makers = {last_name(call.func.value) for _, call in declared if isinstance(call.func, ast.Attribute)}
+    tools = _tools(functions)
+    shared = [name for maker in sorted(makers) for name in tools.get(maker, ())]
+    names = {
+        statement.targets[0].id: statement.value
+        for statement in tree.body
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+    }
+    places = Places(source.text)
+    outer = {
+        id(inner): function.name
+        for function in functions
+        for inner in ast.walk(function)
+        if inner is not function and isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    for function, call in declared:
+        reader = _DecoratorReader(source, names, places)
+        card = reader.card(function, call, [*shared, *tools.get(function.name, ())])
+        yield replace(card, scope=outer.get(id(function), ""))
+
+
+def _tools(functions: list[Function]) -> dict[str, list[str]]:
+    """The functions that are tools, by the name of the agent's function or of the application."""
+    tools: dict[str, list[str]] = {}
+    for function in functions:
+        for decorator in function.decorator_list:
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if isinstance(called, ast.Attribute) and called.attr == _TOOL:
+                tools.setdefault(last_name(called.value), []).append(function.name)
+    return tools
+
+
+class _DecoratorReader:
+    """The reading of one decorator."""
+
+    def __init__(self, source: Source, names: Mapping[str, ast.expr], places: Places) -> None:
+        self._source = source
+        self._names = names
+        """The values of the names in the module's own scope."""
+        self._places = places
+        self._index: Index = {}
+        self._unread: list[tuple[str, Span]] = []
+        self._is_partial = False
+        """Whether a list of the last value has an item that only code knows."""
+
+    def card(self, function: Function, call: ast.Call, tools: list[str]) -> Card:
+        """The agent as a card."""
+        kind = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        data: dict[str, Json] = {"type": "agent" if kind == _CUSTOM else kind}
+        known = TYPES["agent" if kind == _CUSTOM else kind]
+        positional = call.args[1:] if kind == _CUSTOM else call.args
+        pairs = [*zip(_POSITIONAL, positional, strict=False)]
+        pairs += [(keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg]
+        whole = self._places.span(call)
+        for key, node in pairs:
+            if key not in known or key not in KEYS:
+                continue
+            place = self._places.span(node)
+            self._index[(key,)] = (place, place)
+            self._is_partial = False
+            try:
+                value = self._value(node, (key,))
+            except _UnreadError:
+                value, self._is_partial = None, last_name(node) not in _OF_CODE
+            if self._is_partial and key in _DECISIVE:
+                self._unread.append((key, place))
+            if value is not None:
+                data[key] = value
+        if any(keyword.arg is None for keyword in call.keywords):
+            self._unread.append(("**", whole))
+        if kind == _CUSTOM:
+            tools = [*(last_name(node) for node in call.args[:1]), *tools]
+        tools = [*tools, *(_UNKNOWN.get(key, key) for key, _ in self._unread)]
+        listed = data.get(_FUNCTIONS)
+        if tools and _FUNCTIONS in known:
+            data[_FUNCTIONS] = [*(listed if isinstance(listed, list) else ()), *tools]
+        is_named = kind not in ("agent", _CUSTOM) or any(key == "name" for key, _ in pairs)
+        data.setdefault("name", function.name if is_named else _UNNAMED)
+        self._index.setdefault(("name",), (whole, whole))
+        problems = tuple(
+            finding(
+                "LDO154",
+                self._source.location(place),
+                f"`{key}` of the agent `{function.name}` is worked out in code, so it was not read",
+            )
+            for key, place in self._unread
+        )
+        index = self._index
+        prompt = data.get("instruction")
+        return Card(
+            path=self._source.path,
+            document=Document(self._source, data, lambda: index, problems),
+            prompt=prompt if isinstance(prompt, str) else "",
+            is_tool=False,
+        )
+
+    def _value(self, node: ast.expr, route: Route, depth: int = 0) -> Json:
+        """The value of a literal, or of a name of the module that has one.
+
+        Raises:
+            _UnreadError: Only code knows it.
+        """
+        match node:
+            case ast.Constant(value=str() | bool() | None as value):
+                return value
+            case ast.List(elts=items) | ast.Tuple(elts=items):
+                values: list[Json] = []
+                for number, item in enumerate(items):
+                    place = self._places.span(item)
+                    self._index[(*route, number)] = (place, place)
+                    try:
+                        values.append(self._value(item, (*route, number), depth))
+                    except _UnreadError:
+                        self._is_partial = True
+                return values
+            case ast.Name(id=name) if depth == 0 and name in self._names:
+                return self._value(self._names[name], route, depth + 1)
+            case ast.Name() | ast.Attribute() if route[0] == _FUNCTIONS and len(route) > 1:
+                return last_name(node)
+        raise _UnreadError

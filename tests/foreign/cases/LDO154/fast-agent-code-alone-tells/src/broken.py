@@ -1,0 +1,2 @@
+from fast_agent import FastAgent
+@fast.agent(
