@@ -148,6 +148,8 @@ class Agent:
     """The confinement of its commands, in words of its format; None if none is known."""
     in_checkout: bool = False
     """Whether its files are the checkout of a workflow: as private as the repository is."""
+    hides_secrets: bool = False
+    """Whether its commands get neither the key of its model nor a token that changes anything."""
     is_entry: bool = True
     """Whether a person starts it."""
     is_callable: bool = True
