@@ -81,7 +81,8 @@ def main() -> None:
     of_projects = {name: found(chosen.folder / name.replace("/", "+")) for name in names}
     if chosen.code:
         of_projects = {
-            name: [each for each in those if each.code == chosen.code] for name, those in of_projects.items()
+            name: tuple(each for each in those if each.code == chosen.code)
+            for name, those in of_projects.items()
         }
     number = sum(map(len, of_projects.values())) if chosen.code else chosen.number
     print(

@@ -251,6 +251,8 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
             listed = agent.header.get("tools")
             is_all = "*" in listed if isinstance(listed, list) else listed == "*"
             why = "its file names `*`" if is_all else "its file does not name its tools"
+            if isinstance(listed, list) and (agent.format or project.team.format) == "opencode":
+                why = "its `tools` is a list, where opencode reads a table"
             line = _FEW_TOOLS.get(agent.format or project.team.format)
             is_told = line and agent.narrower == NAME_TOOLS
             yield finding(

@@ -186,6 +186,7 @@ class _Tools:
         """Whether an agent works in a checkout that may be that of a private repository."""
         self._writers: set[str] = set()
         self._asking: set[tuple[str, str]] = set()
+        self._hiding = {name for name, agent in agents.items() if agent.hides_secrets}
         self._runs_in: dict[tuple[str, str], set[str]] = {}
         self._runs_files: dict[str, set[tuple[str, str]]] = {}
         for name, agent in agents.items():
@@ -219,9 +220,12 @@ class _Tools:
         """Whether the data that a call returns is private: a checkout of a public repository is not."""
         if name not in self._in_checkout or (with_checkout and name in self._unpublished):
             return True
+        names = {each.name for each in shape.raised}
+        if name in self._hiding:  # of the environment only secrets for other things are left
+            return "secret.read" in names
         if self._way(name, shape) in (WayOut.ANY_COMMAND, WayOut.OWN_CODE):
             return True  # the environment of the job
-        return any(each.name in ("secret.read", "env.read") for each in shape.raised)
+        return not names.isdisjoint({"secret.read", "env.read"})
 
     def rank(self, runs_in: str, name: str, shape: Shape, *, may_send: bool) -> WayOut | None:
         """The kind of way out that a call is, if it is one."""

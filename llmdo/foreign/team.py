@@ -150,6 +150,8 @@ class Agent:
     """By `allow`, `ask` or `deny`, the rules of its settings as written: a change may show in no row."""
     in_checkout: bool = False
     """Whether its files are the checkout of a workflow: as private as the repository is."""
+    hides_secrets: bool = False
+    """Whether its commands get neither the key of its model nor a token that changes anything."""
     is_entry: bool = True
     """Whether a person starts it."""
     is_callable: bool = True

@@ -144,7 +144,9 @@ class DiskTree:
         content = discovery.read(self.root, path, is_walked=path in self._walked)
         if not isinstance(content, discovery.RefusedPath):
             return discovery.decode(path, content)
-        return None if self._is_missing(path, content) else (Source(path, ""), (unread(path, content),))
+        if self._is_missing(path, content):
+            return None
+        return Source(path, ""), (finding(content.code, Location(path), f"`{path}` {content.reason}"),)
 
     def _is_missing(self, path: str, why: discovery.RefusedPath) -> bool:
         """Whether there is no such file, also not behind a link on the way to it."""

@@ -39,7 +39,7 @@ from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.foreign.tree import few
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
@@ -59,6 +59,8 @@ _NARROWER = {
     "it loses the rest",
     "run-gemini-cli": f"write `{_CORE}` as its `settings`, and what else it needs; it loses the rest",
 }
+_SCRUB = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
+"""The variable by which Claude Code keeps the keys of models and clouds from its commands."""
 _BY_GH_AW = re.compile(r"^#.*\bgh-aw\b", re.MULTILINE)
 _RUNS_AN_AGENT = re.compile(
     r"uses\s*:\s*['\"]?(?:anthropics/claude-code|openai/codex-action|google-\S+/run-gemini-cli)"
@@ -158,11 +160,23 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         grants=(*_of_trigger(site), *grants),
         events=tuple(models_addresses((each.name, each.value, each.at) for each in site.variables.values())),
         in_checkout=True,
+        hides_secrets=_hides_secrets(site, grants),
         inherits=inherits,
         asks=SECOND_MODEL,
         narrower=_NARROWER.get(site.run.program, "name the tools that it needs"),
         sandbox=FIREWALL if firewall else None,
         starts=tuple(sorted(site.trigger.starts(by, unchecked), key=lambda start: start.event)),
+    )
+
+
+def _hides_secrets(site: Site, grants: Iterable[Grant]) -> bool:
+    """Whether Claude Code keeps keys from its commands, and the token that they get changes nothing."""
+    variable = site.variables.get(_SCRUB)
+    names = {each.name for grant in grants for each in grant.capabilities}
+    return bool(
+        variable
+        and variable.value.strip().lower() in ("1", "true")
+        and not any(name.startswith("x.github.") and name != "x.github.read" for name in names)
     )
 
 
