@@ -103,12 +103,12 @@ def read(
     return foreign_of(root, team, tuple(teams), revision)
 
 
-def named_alike(one: Foreign, other: Foreign) -> tuple[Foreign, Foreign]:
-    """Both readings with the same names: if one has agents of several formats, the other's are called after theirs."""
-    several = [any(agent.format for agent in each.team.agents) for each in (one, other)]
+def named_alike(now: Foreign, then: Foreign) -> tuple[Foreign, Foreign]:
+    """Both readings with the same names: if either has agents of several formats, all are called after theirs."""
+    several = [any(agent.format for agent in each.team.agents) for each in (now, then)]
     if several[0] == several[1]:
-        return one, other
-    return (one, _apart(other)) if several[0] else (_apart(one), other)
+        return now, then
+    return (now, _apart(then)) if several[0] else (_apart(now), then)
 
 
 def _apart(read: Foreign) -> Foreign:

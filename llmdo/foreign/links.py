@@ -43,14 +43,14 @@ class LinkedTree:
         paths, problems = self.tree.find(patterns)
         if self.only is not None:
             return paths, problems
-        found = set(paths)
+        named_paths = set(paths)
         at_the_top = [each.removeprefix("**/") for each in patterns]
         for folder, target in {*self._links(at_the_top)}:
             within = [target + each[len(folder) :] for each in at_the_top if each.startswith(f"{folder}/")]
             others, more = self.tree.find(within)
-            found |= {folder + path[len(target) :] for path in others}
+            named_paths |= {folder + path[len(target) :] for path in others}
             problems = (*problems, *more)
-        return tuple(sorted(found)), tuple(dict.fromkeys(problems))
+        return tuple(sorted(named_paths)), tuple(dict.fromkeys(problems))
 
     def read(self, path: str) -> Read | None:
         """The file at `path`, empty if there is a problem; None if there is no such file."""
