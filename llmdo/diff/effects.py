@@ -128,10 +128,10 @@ def permitting(
 def _uncovered(rules: Iterable[str], others: Mapping[str, Sequence[str]], words: Iterable[str]) -> bool:
     """Whether one of the rules is in none of the others under `words`."""
     known = [other for word in words for other in others.get(word, ())]
-    return any(not any(_covers(other, rule) for other in known) for rule in rules)
+    return any(not any(covers(other, rule) for other in known) for rule in rules)
 
 
-def _covers(rule: str, other: str) -> bool:
+def covers(rule: str, other: str) -> bool:
     """Whether a rule is about all that another one is about: its tool, or its beginning of a command."""
     if rule == other:
         return True

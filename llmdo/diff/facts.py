@@ -83,9 +83,10 @@ def _with_servers(change: Change, before: Graph, after: Graph) -> Change:
     old, new = ({*_servers(graph, change.route[1])} for graph in (before, after))
     if new - old:
         return _accepting(change, "widens", after.acceptances)
-    # Whoever has fewer tools can do less, though what is left may reach as much.
-    is_less = after.read_from and {*parts.texts(change.after)} < {*parts.texts(change.before)}
-    return replace(change, effect="narrows") if is_less else change
+    # Whoever has fewer tools, or parts of them, can do less, though what is left may reach as much.
+    had, has = ({*parts.texts(side)} for side in (change.before, change.after))
+    is_less = had - has and all(any(effects.covers(each, other) for each in had) for other in has - had)
+    return replace(change, effect="narrows") if is_less and after.read_from else change
 
 
 def _with_events(change: Change, before: Graph, after: Graph) -> Change:

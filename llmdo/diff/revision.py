@@ -108,7 +108,7 @@ def with_submodules(root: Path, files: Mapping[str, Blob]) -> dict[str, Blob]:
     What of a submodule this clone does not have is left as the repository that it is, and so are submodules in
     submodules.
     """
-    found = dict(files)
+    by_path = dict(files)
     links = [path for path, blob in files.items() if blob.is_repository]
     for path in links[:MAX_SUBMODULES]:
         folder = root / path
@@ -118,9 +118,9 @@ def with_submodules(root: Path, files: Mapping[str, Blob]) -> dict[str, Blob]:
             listed = _listed(folder, commit_of(folder, files[path].name))
         except LlmdoError:
             continue
-        del found[path]
-        found.update({f"{path}/{name}": replace(blob, within=path) for name, blob in listed.items()})
-    return found
+        del by_path[path]
+        by_path.update({f"{path}/{name}": replace(blob, within=path) for name, blob in listed.items()})
+    return by_path
 
 
 def _is_own(root: Path, folder: Path) -> bool:

@@ -3,7 +3,7 @@
 Each format is an extension: its reader makes a `Team` of the files of a tree, its table lists the abilities of its
 tools, with sources: a foreign tool decides about tools, llmdo about capabilities. Shared by the formats:
 
-- `tree`, `history`: the files of a project, on disk or at a git revision;
+- `tree`, `history`, `links`: the files of a project, on disk or at a git revision, also by links between its folders;
 - `files`, `reading`: one reading of them, with its findings; Markdown, YAML and JSON as tolerantly as others read them;
 - `servers`, `commands`: MCP servers, and patterns of shell commands;
 - `permissions`: rules about tools and parts of them, of which the strictest or the last decides;
@@ -25,6 +25,7 @@ from llmdo.extensions.spec import AUTO
 from llmdo.foreign import unsupported
 from llmdo.foreign.building import graph_of, of_choice
 from llmdo.foreign.known import formats, team_of, team_or_problem
+from llmdo.foreign.links import LinkedTree
 from llmdo.foreign.team import claimed, together
 from llmdo.foreign.tree import DiskTree, is_like, is_published, project_of
 from llmdo.reach import Analysis
@@ -102,12 +103,12 @@ def read(
     return foreign_of(root, team, tuple(teams), revision)
 
 
-def named_alike(one: Foreign, other: Foreign) -> tuple[Foreign, Foreign]:
-    """Both readings with the same names: if one has agents of several formats, the other's are called after theirs."""
-    several = [any(agent.format for agent in each.team.agents) for each in (one, other)]
+def named_alike(now: Foreign, then: Foreign) -> tuple[Foreign, Foreign]:
+    """Both readings with the same names: if either has agents of several formats, all are called after theirs."""
+    several = [any(agent.format for agent in each.team.agents) for each in (now, then)]
     if several[0] == several[1]:
-        return one, other
-    return (one, _apart(other)) if several[0] else (_apart(one), other)
+        return now, then
+    return (now, _apart(then)) if several[0] else (_apart(now), then)
 
 
 def _apart(read: Foreign) -> Foreign:
@@ -195,7 +196,9 @@ def _names(known: Formats) -> str:
 def _tree(root: Path, file: Path | None, revision: str | None) -> Tree:
     only = file.relative_to(root).as_posix() if file else None
     if revision is None:
-        return DiskTree(root, only)
+        disk = DiskTree(root, only)
+        return LinkedTree(disk, disk.link_at)
     from llmdo.foreign.history import Commit  # asks git, which is slow to load
 
-    return Commit.of(root, revision, only)
+    commit = Commit.of(root, revision, only)
+    return LinkedTree(commit, commit.link_at)

@@ -8,6 +8,7 @@ from llmdo.base.diagnostic import LlmdoError, finding
 from llmdo.base.source import Location, Source
 from llmdo.base.values import dataclass, field
 from llmdo.diff import revision
+from llmdo.foreign.links import MAX_LINK
 from llmdo.foreign.tree import is_like, unprintable, unread
 from llmdo.syntax import discovery
 from llmdo.syntax.globs import Glob
@@ -77,6 +78,14 @@ class Commit:
         return (
             unprintable(path) if self.files[path].is_regular else discovery.RefusedPath("LDO107", "is a link")
         )
+
+    def link_at(self, path: str) -> str | None:
+        """The text of the link at `path`; None for what is none."""
+        blob = self.files.get(path)
+        if blob is None or blob.is_regular or blob.is_repository or not (0 < (blob.size or 0) < MAX_LINK):
+            return None
+        self._load([blob])
+        return self.contents[blob.name].decode("utf-8", "replace")
 
     def read(self, path: str) -> Read | None:
         """The file at `path`."""

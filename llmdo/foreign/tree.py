@@ -139,6 +139,13 @@ class DiskTree:
             (*map(skipped, problems), *(unread(path, refused[path]) for path in sorted(refused))),
         )
 
+    def link_at(self, path: str) -> str | None:
+        """The text of the link at `path`; None for what is none."""
+        try:
+            return str((self.root / path).readlink())
+        except (OSError, ValueError):
+            return None
+
     def read(self, path: str) -> Read | None:
         """The file at `path`."""
         content = discovery.read(self.root, path, is_walked=path in self._walked)

@@ -488,6 +488,11 @@ SENDS = '          claude_args: --allowedTools "Bash(gh issue comment:*)'
             "narrowed",
         ),
         (
+            workflow(f'{SENDS}"\n'),
+            workflow(f'{SENDS.replace("comment:", "comment 7:")}"\n'),
+            "narrowed",
+        ),
+        (
             workflow(f'{BY_APP}{SENDS},Bash(gh issue edit:*)"\n', before=APP),
             workflow(f'{BY_APP}{SENDS}"\n', before=APP),
             "narrowed",

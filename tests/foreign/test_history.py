@@ -59,3 +59,38 @@ def test_what_is_no_revision_is_refused(revision: str, tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     with pytest.raises(LlmdoError, match="revision"):
         foreign.read("claude", tmp_path, revision)
+
+
+AGENT = "---\nname: a\ndescription: Does one thing.\ntools: Read\n---\nGo.\n"
+
+
+@pytest.mark.parametrize("revision", [None, "HEAD"])
+@pytest.mark.parametrize(
+    ("folder", "link", "is_read"),
+    [
+        ("content/agents", "../content/agents", True),
+        ("content/agents", "../content/./x/../agents", True),
+        ("../outside/agents", "../../outside/agents", False),
+        ("../outside/agents", "{outside}", False),
+        ("content/real", "../content/agents", False),  # which is a link itself
+        (".claude/others/agents", "others/agents", True),
+        ("agents", "..", False),
+    ],
+)
+def test_a_folder_that_is_a_link_within_the_project_is_followed(
+    tmp_path: Path, folder: str, link: str, is_read: bool, revision: str | None
+) -> None:
+    """Its client follows it. One that leads out of the project, or to another link, is not followed."""
+    root = tmp_path / "project"
+    (root / ".claude").mkdir(parents=True)
+    (root / ".claude/settings.json").write_text("{}")
+    (root / folder).mkdir(parents=True)
+    (root / folder / "a.md").write_text(AGENT, encoding="utf-8")
+    if folder == "content/real":
+        (root / "content/agents").symlink_to("real")
+    (root / ".claude/agents").symlink_to(link.format(outside=tmp_path / "outside/agents"))
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "m")
+    read = foreign.read("claude", root, revision)
+    assert (".claude/agents/a.md" in {agent.path for agent in read.team.agents}) is is_read

@@ -8,7 +8,7 @@ AGENT, MODE, PROMPT = ".agent.md", ".chatmode.md", ".prompt.md"
 """How the names of its files end; in `.github/agents` every Markdown file is an agent."""
 LOOKED_AT = (
     ".github/agents/*.md", f".github/agents/**/*{AGENT}", f".github/chatmodes/**/*{MODE}",
-    f".github/prompts/**/*{PROMPT}", f"agents/**/*{AGENT}", f"*/agents/**/*{AGENT}", f"plugins/*/agents/**/*{AGENT}",
+    f".github/prompts/**/*{PROMPT}", f"agents/**/*{AGENT}", f"*/agents/**/*{AGENT}", f"plugins/**/agents/**/*{AGENT}",
     f"chatmodes/**/*{MODE}", f"prompts/**/*{PROMPT}", f"*{AGENT}", f"*{MODE}", f"*{PROMPT}",
 )  # fmt: skip
 """Of a repository, of one of an organisation, of plugins, and of a person's profile."""

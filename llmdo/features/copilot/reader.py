@@ -160,9 +160,11 @@ class _CopilotReader:
             hint = "to read them, give their folder, or one of them"
             self.files.problems.append(finding("LDO154", Location(others[0]), message, hint=hint))
 
-    def servers(self) -> Iterator[tuple[str, KnownServer]]:
-        """The servers that the files of the project declare for all agents."""
-        for path, table in DECLARED_SERVERS:
+    def servers(
+        self, declared: Iterable[tuple[str, str]] = DECLARED_SERVERS
+    ) -> Iterator[tuple[str, KnownServer]]:
+        """The servers in files, each with the key of its table; by default those of the project for all agents."""
+        for path, table in declared:
             if document := self.files.json(path):
                 known = mcp.servers_in(document, table)
                 mcp.judge(self.files, known)
@@ -249,9 +251,12 @@ class _CopilotFileReader:
         return Where(cloud=target != "vscode", editor=target != "github-copilot")
 
     def _servers(self) -> Mapping[str, KnownServer]:
-        """The servers of the project, and those of the file itself, which editors ignore."""
+        """The servers of the project and of its plugin, and those of the file itself, which editors ignore."""
         own = self.header.get("mcp-servers")
         servers = dict(self.project.servers)
+        plugin, is_within, _ = self.path.partition("/agents/")
+        if is_within and plugin.startswith("plugins/"):
+            servers.update(self.reader.servers([(f"{plugin}/.mcp.json", "mcpServers")]))
         if isinstance(own, dict):
             for name, (server, _) in mcp.servers_in(self.text.document, "mcp-servers").items():
                 servers[name] = KnownServer(server, in_cloud=True)

@@ -22,6 +22,7 @@ from llmdo.features.github_actions.claude_options import (
     is_before_v1,
     is_since,
     is_v1,
+    tears,
     unknown_inputs,
 )
 from llmdo.features.github_actions.table import CLAUDE_TOOLS
@@ -105,6 +106,10 @@ def claude_problems(site: Site) -> Iterator[Diagnostic]:
     if is_before_v1(site) and (args := site.input("claude_args")):
         message = f"{site.run.program} has no input `claude_args` before v1, so it does nothing"
         yield finding("LDO151", args[1].location, message, hint="use `allowed_tools`")
+    if at := tears(site):
+        message = "the pinned release tears rules that are in no quotes, so all of `Bash` is allowed here"
+        hint = 'put each rule in quotes, as in `--allowedTools "Bash(gh:*)"`, or take v1.0.149 or later'
+        yield finding("LDO554", at.location, message, hint=hint)
     for key in unknown_inputs(site):
         message = (
             f"the release of {site.run.program} is not known here, so `{key}` counts as one of its inputs"

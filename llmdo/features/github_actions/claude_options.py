@@ -21,6 +21,8 @@ CHECKS_RUNS_SINCE = (1, 0, 185)
 """The release of the action from which on it looks at the rights of who started the run before its own."""
 AUTO_SINCE = (1, 0, 273)
 """The release of the action from which on a second model decides if no rule allows."""
+KEEPS_WHOLE_SINCE = (1, 0, 149)
+"""The release of the action from which on it keeps rules whole that are in no quotes."""
 OF_V0 = {
     "allowed_tools": "--allowedTools", "direct_prompt": "prompt", "disallowed_tools": "--disallowedTools",
     "mcp_config": "--mcp-config", "mode": None, "override_prompt": "prompt",
@@ -30,6 +32,11 @@ BYPASSES = "bypassPermissions"
 
 TOOL = re.compile(r"[^,()\s\"']+(?:\([^()]*(?:\([^()]*\)[^()]*)*\))?")
 _INSERTED = re.compile(r"\$\{\{[^\n]*?\}\}")
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_UNQUOTED = re.compile(rf"(?:{_QUOTED.pattern}|[^\s\"'()|&;<>])+")
+"""A word that ends at a blank or a sign of the shell."""
+_QUOTES = str.maketrans("", "", "\"'")
+_GLOB = re.compile(r"[*?\[]")
 _RELEASE = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 _HASH = re.compile(r"[0-9a-f]{40}")
 _V0_AGENT = ("Edit", "MultiEdit", "Write", "Glob", "Grep", "LS", "Read")
@@ -74,8 +81,7 @@ def claude_options(site: Site) -> ClaudeOptions:
     if site.run.program == "claude-code-action":
         _from_action(options, site)
     if (args := site.input("claude_args")) and not is_before_v1(site):
-        lines = (line for line in args[0].split("\n") if not line.strip().startswith("#"))
-        _from_words(options, _split(" ".join(lines)), args[1], site)
+        _from_words(options, _words_of(site, args[0]), args[1], site)
     if is_v0(site):
         if tools := site.input("allowed_tools"):
             _list(options, options.allowed, *tools)
@@ -178,6 +184,37 @@ def _split(words: str) -> list[str]:
         return shlex.split(words)
     except ValueError:
         return words.replace('"', " ").replace("'", " ").split()
+
+
+def _words_of(site: Site, args: str) -> list[str]:
+    lines = " ".join(line for line in args.split("\n") if not line.strip().startswith("#"))
+    return _split(lines) if is_since(site, KEEPS_WHOLE_SINCE) else _torn(lines)
+
+
+def _torn(words: str) -> list[str]:
+    """The words as older releases take them: what is in no quotes ends at a parenthesis, and with a `*` is dropped.
+
+    So `Bash(gh:*)` is `Bash`, which allows every command.
+    """
+    words = _INSERTED.sub(EXPRESSION, words)
+    torn = (match[0] for match in _UNQUOTED.finditer(words))
+    return [word.translate(_QUOTES) for word in torn if not _GLOB.search(_QUOTED.sub("", word))]
+
+
+def tears(site: Site) -> Place | None:
+    """The place of rules in no quotes that the pinned release takes for whole tools; None without any."""
+    args = site.input("claude_args")
+    if args is None or is_before_v1(site) or is_since(site, KEEPS_WHOLE_SINCE):
+        return None
+    own, whole = ClaudeOptions(), ClaudeOptions()
+    _from_words(own, _words_of(site, args[0]), args[1], site)
+    _from_words(whole, _split(args[0]), args[1], site)
+    meant = {tool for tool, _ in whole.allowed}
+    return (
+        args[1]
+        if any("(" not in tool and tool == "Bash" and tool not in meant for tool, _ in own.allowed)
+        else None
+    )
 
 
 def is_v0(site: Site) -> bool:

@@ -19,7 +19,7 @@ _COPILOT = "https://docs.github.com/en/copilot/how-tos/copilot-cli/use-copilot-c
 _CURSOR = "https://cursor.com/docs/cli/headless"
 
 _CLAUDE_LINES = {line.tool: line for line in CLAUDE}
-CLAUDE_TOOLS = ("Bash", "Edit", "Glob", "Grep", "Read", "WebFetch", "WebSearch", "Write")
+CLAUDE_TOOLS = ("Agent", "Bash", "Edit", "Glob", "Grep", "Read", "WebFetch", "WebSearch", "Write")
 """The tools of Claude Code in a workflow, each only if allowed."""
 
 CODEX_TOOLS = (

@@ -36,3 +36,13 @@ def test_an_agent_is_hidden_only_if_neither_a_person_nor_a_session_may_call_it(
     if is_started:
         rows = read.analysis.of(read.graph.entries["helper"])
         assert "proc.exec.unlisted" in {str(row.capability) for row in rows}
+
+
+def test_an_agent_of_a_plugin_has_the_servers_of_the_plugin(tmp_path: Path) -> None:
+    """However deep the plugin lies."""
+    plugin = tmp_path / "plugins/copilot/docs"
+    (plugin / "agents").mkdir(parents=True)
+    (plugin / "agents/a.agent.md").write_text("---\nname: a\ndescription: Works.\n---\nWork.\n")
+    (plugin / ".mcp.json").write_text('{"mcpServers": {"pages": {"url": "https://pages.example.com"}}}')
+    read = foreign.read("copilot", tmp_path)
+    assert "pages" in {row.path[-1].name for row in read.analysis.of(read.graph.entries["a"])}

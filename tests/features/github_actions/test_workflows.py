@@ -426,3 +426,38 @@ def test_a_step_that_looks_who_it_is_keeps_others_out_and_one_that_is_told_may(
 ) -> None:
     agent = only_agent(tmp_path, "on: issues\n", f"      - {step}\n      - run: claude -p x\n")
     assert [(start.event, start.by) for start in agent.starts] == [("issues", by)]
+
+
+@pytest.mark.parametrize(
+    ("release", "args", "is_torn"),
+    [
+        ("v1.0.148", "--allowedTools Bash(gh issue view:*),Read", True),
+        ("v1.0.148", '--allowedTools "Bash(gh issue view:*)",Read', False),
+        ("v1.0.148", "--allowedTools 'Bash(gh issue view:*),Read'", False),
+        ("v1.0.148", "--allowedTools Read,Grep", False),
+        ("v1.0.149", "--allowedTools Bash(gh issue view:*),Read", False),
+        ("v1", "--allowedTools Bash(gh issue view:*),Read", False),
+    ],
+)
+def test_an_old_release_takes_a_rule_in_no_quotes_for_the_whole_tool(
+    tmp_path: Path, release: str, args: str, is_torn: bool
+) -> None:
+    """What it did until a shell's signs were kept: `Bash(gh:*)` allowed every command."""
+    path = tmp_path / ".github/workflows/w.yml"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n"
+        f"      - uses: anthropics/claude-code-action@{release}\n        with:\n          prompt: Go.\n"
+        f"          claude_args: |\n            {args}\n",
+        encoding="utf-8",
+    )
+    read = foreign.read("github-actions", tmp_path)
+    (agent,) = read.team.agents
+    free = any(
+        str(each) == "proc.exec.unlisted"
+        for grant in agent.grants
+        for each in grant.capabilities
+        if grant.decision == "allowed"
+    )
+    assert free is is_torn
+    assert [problem.code for problem in read.team.problems] == ["LDO554"] * is_torn
