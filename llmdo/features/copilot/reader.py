@@ -249,15 +249,16 @@ class _CopilotFileReader:
         return Where(cloud=target != "vscode", editor=target != "github-copilot")
 
     def _servers(self) -> Mapping[str, KnownServer]:
-        """The servers of the project, and those of the file itself, which editors ignore."""
+        """The servers of the project, and those of the file itself, which editors ignore, but not the command line."""
         own = self.header.get("mcp-servers")
+        in_cloud = self.header.get("target") != "vscode"
         servers = dict(self.project.servers)
         if isinstance(own, dict):
             for name, (server, _) in mcp.servers_in(self.text.document, "mcp-servers").items():
-                servers[name] = KnownServer(server, in_cloud=True)
+                servers[name] = KnownServer(server, in_cloud=in_cloud)
         for entry in own if isinstance(own, list) else ():
             for name, table in entry.items() if isinstance(entry, dict) else ():
-                servers[name] = KnownServer(mcp.server_of(table), in_cloud=True)
+                servers[name] = KnownServer(mcp.server_of(table), in_cloud=in_cloud)
         return servers
 
     def _judge_keys(self) -> None:
