@@ -29,6 +29,7 @@ KNOWN: dict[Kind, str] = {
         "absent",
         "asks",
     ): "the name of a server alone is one of its tools here, and all of them in VS Code",
+    ("task", "absent", "runs"): "in VS Code a list of `agents` outdoes `disable-model-invocation`",
     ("task", "shown", "absent"): "it does not heed `agents`, which VS Code does",
 }
 

@@ -24,6 +24,11 @@ PROGRAM = "node_modules/@google/gemini-cli/bundle/gemini.js"
 KNOWN: dict[Kind, str] = {
     ("servant", "absent", "asks"): "a server that only an agent names may be a person's own",
     ("invoke_agent", "denied", "asks"): "its protocol for editors denies what asks about an agent",
+    (
+        "servant mcp.call",
+        "denied",
+        "runs",
+    ): "over that protocol `tools.core` leaves tools of a server by name alone",
     ("servant mcp.call", "absent", "asks"): "of the tools that are named none may be left by `excludeTools`",
 }
 _REPLACED = {"file_path": "other.txt", "instruction": "x", "old_string": "x", "new_string": "y"}

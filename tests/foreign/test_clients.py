@@ -201,3 +201,11 @@ def test_codex_spawns_no_agent_where_agents_are_off(tmp_path: Path, off: str) ->
 def test_codex_shows_images_whatever_its_settings_say(tmp_path: Path) -> None:
     read = team(tmp_path, "codex", {".codex/config.toml": "[tools]\nview_image = false\n"})
     assert decisions(read, "codex", "view_image") == ["allowed"]
+
+
+def test_copilot_asks_about_the_own_server_of_an_agent_for_editors(tmp_path: Path) -> None:
+    server = "mcp-servers: {s: {type: local, command: x, tools: ['*']}}\n"
+    agent = f"---\ndescription: Does one thing.\n{server}%s---\nDo it.\n"
+    files = {".github/agents/a.md": agent % "", ".github/agents/b.md": agent % "target: vscode\n"}
+    read = team(tmp_path, "copilot", files)
+    assert (decisions(read, "a", "s"), decisions(read, "b", "s")) == (["allowed"], ["needs_approval"])

@@ -251,18 +251,19 @@ class _CopilotFileReader:
         return Where(cloud=target != "vscode", editor=target != "github-copilot")
 
     def _servers(self) -> Mapping[str, KnownServer]:
-        """The servers of the project and of its plugin, and those of the file itself, which editors ignore."""
+        """The servers of the project, of its plugin and of the file itself, which editors ignore."""
         own = self.header.get("mcp-servers")
+        in_cloud = self.header.get("target") != "vscode"
         servers = dict(self.project.servers)
         plugin, is_within, _ = self.path.partition("/agents/")
         if is_within and plugin.startswith("plugins/"):
             servers.update(self.reader.servers([(f"{plugin}/.mcp.json", "mcpServers")]))
         if isinstance(own, dict):
             for name, (server, _) in mcp.servers_in(self.text.document, "mcp-servers").items():
-                servers[name] = KnownServer(server, in_cloud=True)
+                servers[name] = KnownServer(server, in_cloud=in_cloud)
         for entry in own if isinstance(own, list) else ():
             for name, table in entry.items() if isinstance(entry, dict) else ():
-                servers[name] = KnownServer(mcp.server_of(table), in_cloud=True)
+                servers[name] = KnownServer(mcp.server_of(table), in_cloud=in_cloud)
         return servers
 
     def _judge_keys(self) -> None:

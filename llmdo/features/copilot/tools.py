@@ -108,7 +108,7 @@ class KnownServer:
 
     server: Server
     in_cloud: bool
-    """Whether the agent's own file declares it, which only the cloud agent heeds."""
+    """Whether the file of an agent of the cloud declares it, which only that agent heeds."""
 
 
 @dataclass(frozen=True, slots=True)
