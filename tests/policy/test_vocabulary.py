@@ -68,6 +68,12 @@ def test_families_cover_these_rows_and_of_others_only_those_below_one_of_them(na
     ]
 
 
+def test_a_family_stands_for_its_rows_where_all_are_meant() -> None:
+    rows = {name for name in VOCABULARY if name.startswith("mcp.")}
+    assert families(rows) == ("mcp",)
+    assert families(rows - {"mcp.call"}) == tuple(sorted(rows - {"mcp.call"}))
+
+
 def test_what_follows_from_the_table() -> None:
     assert EFFECTS == ("fs.delete", "fs.write", "mcp.call", "mcp.start", "net", "proc.exec", "x")
     assert LEGS["private data"] == ("env.read", "fs.read", "secret.read")

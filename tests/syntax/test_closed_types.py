@@ -77,3 +77,11 @@ def test_what_is_read_as_closed_is_closed() -> None:
     fields = [f"    field: {kind}{default}\n" for kind, default in product(TYPES, DEFAULTS)]
     bodies = [*fields, *(f"{more}    field: bool\n" for more in MORE)]
     assert [body for body in bodies if not is_read_rightly(MODULE + body)] == []
+
+
+def test_a_value_of_several_schemas_is_as_free_as_one_of_any_of_them() -> None:
+    kinds = {"enum": ["bill", "spam"]}
+    for key in ("anyOf", "oneOf", "allOf"):
+        assert closure_of({key: [kinds]}) == closure_of(kinds)
+        assert closure_of({key: [kinds, {"type": "boolean"}]}).bits == 2
+        assert not closure_of({key: [kinds, {"type": "string"}]}).is_closed
