@@ -9,7 +9,7 @@ import pytest
 from llmdo.base.values import replace
 from llmdo.policy.authority import STRICTNESS, Capability
 from llmdo.reach import Analysis
-from llmdo.reach.paths import Target, every_path, origins_of, rows_to, target_of
+from llmdo.reach.paths import MAX_PATHS, Target, every_path, origins_of, rows_to, target_of
 from llmdo.render import reach as render
 from llmdo.workspace import project
 from tests.support import building
@@ -66,3 +66,14 @@ def test_no_path_is_longer_than_delegations_may_be(deepest: int, expected: list[
     analysis = Analysis(replace(graph, settings=replace(graph.settings, max_depth=deepest)))
     paths = every_path(analysis, analysis.graph.entries["go"], Target(Capability("net.connect")))
     assert [" ".join(hop.name for hop in path.hops) for path in paths] == expected
+
+
+def test_paths_of_a_worker_begin_with_it_and_are_not_without_end() -> None:
+    names = [f"w{number}" for number in range(MAX_PATHS + 1)]
+    workers = [building.worker("main", *names), *[building.worker(name, "kit") for name in names]]
+    kit = building.toolset("kit", "kit.py:kit", tool=["net.connect"])
+    analysis = Analysis(building.graph(*workers, kit))
+    target = Target(Capability("net.connect"))
+    [path] = every_path(analysis, analysis.graph.workers["w0"], target)
+    assert [hop.name for hop in path.hops] == ["w0", "kit"]
+    assert len(every_path(analysis, analysis.graph.workers["main"], target)) == MAX_PATHS
