@@ -16,6 +16,7 @@ from llmdo.policy.vocabulary import (
     IN_A_SHELL,
     LEGS,
     ONLY_READS,
+    REPEATABLE,
     VOCABULARY,
     CapabilityFacts,
     facts_of,
@@ -79,6 +80,9 @@ def test_what_follows_from_the_table() -> None:
     assert LEGS["private data"] == ("env.read", "fs.read", "secret.read")
     assert LEGS["a way out"] == ("mcp.call", "net", "proc.exec")
     assert IN_A_SHELL == ("env.read", "fs", "net", "proc")
+    of_files = {"fs.list", "fs.read", "fs.read.protected"}
+    of_others = {"data.untrusted", "env.read", "mcp.read", "net.search", "proc.exec.read", "secret.read"}
+    assert of_files | of_others == REPEATABLE
     assert {"proc.exec.read"} == ONLY_READS
 
 
