@@ -143,10 +143,19 @@ def _replaced(node: ast.expr) -> Iterator[str]:
             yield str(number + 1)
 
 
-def known() -> dict[tuple[str, str, str], str]:
-    """The survivors that change nothing, with the reason, by module, text before and text after."""
+def known() -> dict[tuple[str, str, str, str], str]:
+    """The survivors that change nothing, with the reason, by module, text of the line, text before and text after."""
     table = tomllib.loads(KNOWN.read_text(encoding="utf-8"))
-    return {(each["module"], each["before"], each["after"]): each["reason"] for each in table["equivalent"]}
+    return {
+        (each["module"], each["line"], each["before"], each["after"]): each["reason"]
+        for each in table["equivalent"]
+    }
+
+
+def key_of(mutant: Mutant) -> tuple[str, str, str, str]:
+    """The key under which `known` would have a mutant."""
+    line = (ROOT / mutant.module).read_text(encoding="utf-8").splitlines()[mutant.line - 1].strip()
+    return mutant.module, line, mutant.before, mutant.after
 
 
 class Coverage:
@@ -318,7 +327,7 @@ def main() -> None:
         left = []
         endings: Counter[Ending] = Counter()
         for mutant in chosen:
-            if (mutant.module, mutant.before, mutant.after) in reasons:
+            if key_of(mutant) in reasons:
                 endings["known"] += 1
             elif repr(mutant) in before:
                 endings["killed"] += 1

@@ -180,8 +180,7 @@ class _Judge:
             return Closure(log2(max(1, len(values))))
         for key in ("anyOf", "oneOf", "allOf"):
             if isinstance(several := part.get(key), list):
-                parts = [self.of(cast("Mapping[str, Json]", each), place) for each in several]
-                return parts[0] if key == "allOf" and len(parts) == 1 else _either(parts)
+                return _either(self.of(cast("Mapping[str, Json]", each), place) for each in several)
         match part.get("type"):
             case "boolean":
                 return Closure(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from pathlib import Path
 
 from hypothesis import given
@@ -16,6 +17,7 @@ from llmdo.policy.vocabulary import (
     IN_A_SHELL,
     LEGS,
     ONLY_READS,
+    REPEATABLE,
     VOCABULARY,
     CapabilityFacts,
     facts_of,
@@ -68,12 +70,27 @@ def test_families_cover_these_rows_and_of_others_only_those_below_one_of_them(na
     ]
 
 
+def test_a_family_stands_for_its_rows_where_all_are_meant() -> None:
+    rows = {name for name in VOCABULARY if name.startswith("mcp.")}
+    assert families(rows) == ("mcp",)
+    assert families(rows - {"mcp.call"}) == tuple(sorted(rows - {"mcp.call"}))
+
+
 def test_what_follows_from_the_table() -> None:
-    assert {"fs.delete", "fs.write", "mcp.call", "mcp.start", "net", "proc.exec", "x"} <= {*EFFECTS}
-    assert {"env.read", "fs.read", "secret.read"} <= {*LEGS["private data"]}
-    assert {"mcp.call", "net", "proc.exec"} <= {*LEGS["a way out"]}
-    assert {"env.read", "fs", "net", "proc"} <= {*IN_A_SHELL}
-    assert {"proc.exec.read"} <= ONLY_READS
+    assert of_today(EFFECTS) == {"fs.delete", "fs.write", "mcp.call", "mcp.start", "net", "proc.exec", "x"}
+    assert of_today(LEGS["private data"]) == {"env.read", "fs.read", "secret.read"}
+    assert of_today(LEGS["a way out"]) == {"mcp.call", "net", "proc.exec"}
+    assert of_today(IN_A_SHELL) == {"env.read", "fs", "net", "proc"}
+    of_files = {"fs.list", "fs.read", "fs.read.protected"}
+    of_others = {"data.untrusted", "env.read", "mcp.read", "net.search", "proc.exec.read", "secret.read"}
+    assert of_files | of_others == of_today(REPEATABLE)
+    assert of_today(ONLY_READS) == {"proc.exec.read"}
+
+
+def of_today(names: Iterable[str]) -> set[str]:
+    """The names in the families that were there when this was written: a new family changes no test."""
+    families = {"agent", "capability", "data", "env", "fs", "mcp", "net", "proc", "secret", "x"}
+    return {name for name in names if name.split(".")[0] in families}
 
 
 def test_a_capability_without_a_row_has_the_facts_of_the_one_above() -> None:

@@ -167,6 +167,14 @@ def test_without_a_flow_rule_it_is_allowed(root: Path) -> None:
     assert after(root) == [f"x.publishing.publish allowed: {LEGS}"]
 
 
+@pytest.mark.parametrize("name", ["triage", "reader", "releaser"])
+def test_a_rule_of_a_worker_is_about_its_own_calls(name: str, root: Path) -> None:
+    manifest(root, '"data.untrusted -> x.publishing" = "needs_approval"', '"net -> x" = "blocked"')
+    header(root, name, 'flows: { "data.untrusted -> x.publishing.publish": needs_approval }')
+    decision = "needs_approval" if name == "releaser" else "allowed"
+    assert after(root) == [f"x.publishing.publish {decision}: {LEGS}"]
+
+
 def test_nothing_follows_a_closed_answer(root: Path) -> None:
     header(root, "reader", "schema_out_ref: types_of.py:Closed")
     assert after(root) == []

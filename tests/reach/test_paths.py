@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.values import replace
-from llmdo.policy.authority import STRICTNESS
+from llmdo.policy.authority import STRICTNESS, Capability
 from llmdo.reach import Analysis
-from llmdo.reach.paths import every_path, origins_of, rows_to, target_of
+from llmdo.reach.paths import MAX_PATHS, Target, every_path, origins_of, rows_to, target_of
 from llmdo.render import reach as render
 from llmdo.workspace import project
+from tests.support import building
 
 EXAMPLES = sorted(path.parent for path in (Path(__file__).parents[2] / "examples").glob("*/llmdo.toml"))
 
@@ -53,3 +54,26 @@ def assert_that_every_name_is_answered(analysis: Analysis) -> None:
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
 def test_why_takes_every_name_that_reach_prints(folder: Path) -> None:
     assert_that_every_name_is_answered(project.read(folder).analysis)
+
+
+@pytest.mark.parametrize(
+    ("deepest", "expected"), [(0, []), (1, ["main a kit"]), (2, ["main a kit", "main b a kit"])]
+)
+def test_no_path_is_longer_than_delegations_may_be(deepest: int, expected: list[str]) -> None:
+    workers = [building.worker("main", "a", "b"), building.worker("a", "kit"), building.worker("b", "a")]
+    kit = building.toolset("kit", "kit.py:kit", tool=["net.connect"])
+    graph = building.graph(*workers, kit)
+    analysis = Analysis(replace(graph, settings=replace(graph.settings, max_depth=deepest)))
+    paths = every_path(analysis, analysis.graph.entries["go"], Target(Capability("net.connect")))
+    assert [" ".join(hop.name for hop in path.hops) for path in paths] == expected
+
+
+def test_paths_of_a_worker_begin_with_it_and_are_not_without_end() -> None:
+    names = [f"w{number}" for number in range(MAX_PATHS + 1)]
+    workers = [building.worker("main", *names), *[building.worker(name, "kit") for name in names]]
+    kit = building.toolset("kit", "kit.py:kit", tool=["net.connect"])
+    analysis = Analysis(building.graph(*workers, kit))
+    target = Target(Capability("net.connect"))
+    [path] = every_path(analysis, analysis.graph.workers["w0"], target)
+    assert [hop.name for hop in path.hops] == ["w0", "kit"]
+    assert len(every_path(analysis, analysis.graph.workers["main"], target)) == MAX_PATHS

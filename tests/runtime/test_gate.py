@@ -78,6 +78,7 @@ class Notes(FunctionToolset):
             case "configure": config.update(prefix="mine")
             case "unhashable": return [{}]
             case "path": return ["fs.write:./secret//x"]
+            case "anywhere": return ["fs.write:../x"]
         return {"x.notes.write"}
 
 calling = FunctionToolset(id="calling")
@@ -248,8 +249,9 @@ def test_a_hook_that_fails_or_goes_beyond_blocks(tmp_path: Path, first: str, fau
     assert done(tmp_path) == ""
 
 
-def test_a_rule_meets_a_path_however_the_hook_spells_it(tmp_path: Path) -> None:
-    script(tmp_path, main=[[("note", {"lines": ["path"]})], "{results}"])
+@pytest.mark.parametrize(("line", "met"), [("path", "fs.write:secret/x"), ("anywhere", "fs.write")])
+def test_a_rule_meets_a_path_however_the_hook_spells_it(tmp_path: Path, line: str, met: str) -> None:
+    script(tmp_path, main=[[("note", {"lines": [line]})], "{results}"])
     note = Tool(name="note", capabilities=capabilities(["fs.write"]) or (), hook=True)
     team_graph = graph(
         worker("main", "notes"),
@@ -257,7 +259,7 @@ def test_a_rule_meets_a_path_however_the_hook_spells_it(tmp_path: Path) -> None:
         approvals={"fs.write": "allowed", "fs.write:secret/**": "blocked"},
     )
     outcome = go(team_graph, tmp_path)
-    assert "`note` is blocked: `fs.write:secret/x`" in (outcome.output or "")
+    assert f"`note` is blocked: `{met}`" in (outcome.output or "")
 
 
 def test_a_hook_narrows_what_a_call_raises_only_where_the_lock_knows_it(tmp_path: Path) -> None:

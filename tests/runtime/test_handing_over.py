@@ -10,6 +10,7 @@ import pytest
 from llmdo.journal import Runs
 from llmdo.runtime import Answer, Question, RunOptions, RunOutcome
 from llmdo.runtime.recording.recorder import Recorder
+from llmdo.runtime.seals import Seal
 from llmdo.runtime.telemetry.events import Decided, Event
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services import locking
@@ -552,3 +553,11 @@ def test_whoever_goes_on_with_a_run_has_the_same_seals(root: Path) -> None:
         go(root, run="r", recorder=Recorder(journal, Redaction.of({})), approver=person)
     assert [question.arguments["to"] for question in person.asked] == [TEXT]
     assert sent(root) == [f"{TEXT}: "]
+
+
+@pytest.mark.parametrize(("length", "size"), [(0, 16), (16, 16), (17, 32), (32, 32), (33, 64)])
+def test_a_seal_says_the_next_power_of_two_of_its_size_and_no_more(length: int, size: int) -> None:
+    assert (
+        str(Seal("main/reader#1", "x" * length, {}))
+        == f"sealed:main/reader#1 (text, up to {size} characters)"
+    )

@@ -8,7 +8,7 @@ from types import ModuleType
 
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from llmdo.policy.closed import closure_of
+from llmdo.policy.closed import closure_of, is_one_of
 from llmdo.syntax.models import schema_of
 
 MODULE = """\
@@ -77,3 +77,23 @@ def test_what_is_read_as_closed_is_closed() -> None:
     fields = [f"    field: {kind}{default}\n" for kind, default in product(TYPES, DEFAULTS)]
     bodies = [*fields, *(f"{more}    field: bool\n" for more in MORE)]
     assert [body for body in bodies if not is_read_rightly(MODULE + body)] == []
+
+
+def test_a_value_of_several_schemas_is_as_free_as_one_of_any_of_them() -> None:
+    kinds = {"enum": ["bill", "spam"]}
+    for key in ("anyOf", "oneOf", "allOf"):
+        assert closure_of({key: [kinds]}) == closure_of(kinds)
+        assert closure_of({key: [kinds, {"type": "boolean"}]}).bits == 2
+        assert not closure_of({key: [kinds, {"type": "string"}]}).is_closed
+
+
+def test_numbers_are_closed_alone_and_not_in_a_list() -> None:
+    number = {"type": "integer", "minimum": 0, "maximum": 9}
+    assert closure_of(number).is_closed
+    assert not closure_of({"type": "array", "maxItems": 3, "items": number}).is_closed
+    assert not closure_of({**number, "multipleOf": 0}).is_closed
+
+
+def test_nothing_is_one_of_what_is_not_closed() -> None:
+    assert not is_one_of("bill", {"type": "string"})
+    assert not is_one_of("bill", {})

@@ -201,6 +201,7 @@ TESTS = ShellRule(run=("pytest", "tests"), flags=("-q", "-k=", "-x"), positional
         (TESTS, "pytest -q tests", True),
         (TESTS, "pytest -q -k parser tests/a.py tests", False),
         (TESTS, "pytest -k tests tests -x src", True),
+        (TESTS, "pytest -kparser tests", True),
         (TESTS, "pytest -k tests", False),
         (TESTS, "pytest -q src", False),
         (TESTS, "pytest -p evil tests", False),
