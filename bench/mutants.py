@@ -219,8 +219,8 @@ def measured(folder: Path) -> Coverage:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / path, target)
         covered = [f"--cov={target.removesuffix('.py').replace('/', '.')}" for target in TARGETS]
-        told = ["--cov-context=test", "--cov-report=", f"--junitxml={RESULTS}"]
-        _pytest(folder, "-n", "2", "-m", "not long", *covered, *told, keeps_compiled=True)
+        reported = ["--cov-context=test", "--cov-report=", f"--junitxml={RESULTS}"]
+        _pytest(folder, "-n", "2", "-m", "not long", *covered, *reported, keeps_compiled=True)
     # By its text, not by its time: a mutant is compiled anew, and nothing else is.
     by_text = ["compileall", "-q", "-f", "--invalidation-mode", "checked-hash", "llmdo"]
     subprocess.run([sys.executable, "-m", *by_text], cwd=folder, check=True)
