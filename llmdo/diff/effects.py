@@ -106,7 +106,7 @@ def confinement(before: Json, after: Json) -> Effect:
     return "widens" if after is None else "narrows"
 
 
-_STRICTER = {"allow": (), "ask": ("ask", "deny"), "deny": ("deny",)}
+_STRICTER: Mapping[str, tuple[str, ...]] = {"allow": (), "ask": ("ask", "deny"), "deny": ("deny",)}
 """By the word of a rule, the words by which another one holds as well as it does."""
 
 
