@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmdo.base.diagnostic import CODES
+from llmdo.base.codes import CODES
 from llmdo.foreign import findings
 
 if TYPE_CHECKING:
@@ -113,6 +113,6 @@ def kind(code: str) -> Kind:
 def meaning(code: str) -> str:
     """The meaning of a kind of findings: the first sentence of what `llmdo explain` says."""
     for check in findings.ALL:
-        if check.__name__.replace("_", "-") == CODES[code][0]:
-            return (check.__doc__ or "").partition("\n")[0]
+        if check.code == code:
+            return check.documentation.partition("\n")[0]
     return kind(code).name
