@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PROJECTS = Path(__file__).with_suffix(".toml")
 
 
-def found(folder: Path) -> tuple[Diagnostic, ...]:
+def findings_in(folder: Path) -> tuple[Diagnostic, ...]:
     """The findings of one project; none where nothing of a known format is there."""
     try:
         return findings.check(foreign.read(AUTO, folder))
@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=2, help="lines around each that is cited")
     chosen = parser.parse_args()
     names = tomllib.loads(PROJECTS.read_text(encoding="utf-8"))[chosen.sample]
-    of_projects = {name: found(chosen.folder / name.replace("/", "+")) for name in names}
+    of_projects = {name: findings_in(chosen.folder / name.replace("/", "+")) for name in names}
     if chosen.code:
         of_projects = {
             name: tuple(each for each in those if each.code == chosen.code)

@@ -6,7 +6,6 @@ Everything comes in and goes out as JSON. A project is read once, and again once
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,11 +64,10 @@ class Subject:
         """A workspace with its findings, where the folder has a manifest; else the projects of other tools in it."""
         folder = folder or self.after
         if folder not in self._read:
-            os.chdir(folder)
             self._read[folder] = (
-                check.check(check.CheckRequest(project="."))
+                check.check(check.CheckRequest(project=str(folder)))
                 if (folder / MANIFEST).is_file()
-                else foreign.read(AUTO, Path(), may_be_empty=True)
+                else foreign.read(AUTO, folder, may_be_empty=True)
             )
         return self._read[folder]
 
@@ -207,7 +205,6 @@ def _data(subject: Subject, asked: dict[str, Json]) -> object:
         raise RequestError(404, "the playground has no such view")
     inquiry = Inquiry(parameters=asked["parameters"])  # type: ignore[arg-type]
     inquiry.only(endpoint.parameters)
-    os.chdir(subject.after)
     return endpoint.answer(subject, inquiry)  # type: ignore[arg-type]  # a subject with what these views ask
 
 

@@ -600,8 +600,8 @@ def is_context_variable(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("ContextVar")
 
 
-OF_NO_PACKAGE = {"project", "project/examples", "proof", "support", "journal/earlier"}
-"""Folders of tests about the repository, of proofs beside the package, of helpers, and of what makes a journal of an earlier version."""
+OF_NO_PACKAGE = {"project", "project/examples", "playground", "proof", "support", "journal/earlier"}
+"""Folders of tests about the repository, of proofs and the playground beside the package, of helpers, and of what makes a journal of an earlier version."""
 
 
 def test_a_test_lies_under_the_name_of_what_it_tests() -> None:
