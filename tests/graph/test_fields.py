@@ -122,7 +122,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
 
 UNWRITTEN = {
     Entry: {"name", "at", "declared", "events", "may_at", "started_by"},
-    Worker: {"name", "at", "events", "may_at", "sandbox", "uses"},
+    Worker: {"name", "at", "events", "may_at", "permissions", "sandbox", "uses"},
     Tool: {"name", "definition", "is_open"},
     Toolset: {"name", "kind", "at"},
     Acceptance: {"at"},
