@@ -3,7 +3,8 @@
 python -m bench.playground [--rounds 5]
 
 Cold: a browser that has nothing of it. Warm: the same browser once more, so that its files come from its own store.
-The project is one of this repository's cases, handed out by a GitHub on 127.0.0.1. Sizes are of Brotli, as node has it.
+The project has sixty agents, and a GitHub on 127.0.0.1 hands it out. Sizes are of Brotli at its best, as servers of
+files keep them.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ AGENT = "---\nname: helper-{0}\ndescription: Helps.\ntools: Bash, WebFetch, Read
 SIZES = """
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, constants } from "node:zlib";
-const best = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+const best = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
 console.log(JSON.stringify(process.argv.slice(2).map((path) => brotliCompressSync(readFileSync(path), best).length)));
 """
 

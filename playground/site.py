@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import tempfile
+import zipfile
 from pathlib import Path
 
 from playground import checker
@@ -16,7 +17,14 @@ from playground.examples import examples
 PYODIDE = "pyodide@314.0.7"
 """Python for browsers, a package of npm: 3.14."""
 
-_OF_PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+_OF_PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json")
+_LIBRARY = "python_stdlib.zip"
+_UNUSED = (
+    "_pyrepl/", "doctest.py", "ftplib.py", "imaplib.py", "mailbox.py", "multiprocessing/", "optparse.py", "pdb.py",
+    "pydoc.py", "pydoc_data/", "smtplib.py", "turtle.py", "unittest/", "wsgiref/", "xml/", "xmlrpc/", "encodings/mac_",
+    "encodings/iso8859_", "encodings/cp1", "encodings/cp7", "encodings/cp8", "encodings/cp9", "encodings/koi8",
+)  # fmt: skip
+"""Parts of Python's library that nothing here imports: a tenth of what would be transferred."""
 HERE = Path(__file__).parent
 
 
@@ -43,11 +51,12 @@ def write(folder: Path, pyodide: Path, hosts: Hosts) -> None:
     (folder / "pyodide").mkdir(parents=True)
     for name in _OF_PYODIDE:
         shutil.copyfile(pyodide / name, folder / "pyodide" / name)
+    _trim(pyodide / _LIBRARY, folder / "pyodide" / _LIBRARY)
     with tempfile.TemporaryDirectory() as scratch:
         plain = Path(scratch) / "checker.zip"
         plain.write_bytes(checker.archive())
-        words = ["node", str(HERE / "compile.mjs"), str(pyodide), str(plain), str(folder / "checker.zip")]
-        subprocess.run(words, check=True)
+        made = ((folder / "pyodide").resolve(), plain, folder / "checker.bin", folder / "later.zip")
+        subprocess.run(["node", str(HERE / "snapshot.mjs"), *map(str, made)], check=True)
     (folder / "index.html").write_text(document(examples(), hosts), encoding="utf-8")
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     digest = hashlib.sha256(b"".join((folder / name).read_bytes() for name in files)).hexdigest()[:16]
@@ -56,3 +65,11 @@ def write(folder: Path, pyodide: Path, hosts: Hosts) -> None:
     (folder / "service.js").write_text(
         head + (HERE / "service.js").read_text(encoding="utf-8"), encoding="utf-8"
     )
+
+
+def _trim(library: Path, target: Path) -> None:
+    """Copies Python's library without what is not used."""
+    with zipfile.ZipFile(library) as whole, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as trimmed:
+        for member in whole.infolist():
+            if not member.filename.startswith(_UNUSED):
+                trimmed.writestr(member, whole.read(member))

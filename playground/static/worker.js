@@ -32,11 +32,12 @@ function awaited(folder, path, size) {
 
 const ACTIONS = {
   async start({ base }) {
+    const bytes = (name) => fetch(`${base}${name}`).then((response) => response.arrayBuffer());
+    const [memory, later] = [bytes("checker.bin"), bytes("later.zip")];
     const { loadPyodide } = await import(`${base}pyodide/pyodide.mjs`);
-    const archive = fetch(`${base}checker.zip`).then((response) => response.arrayBuffer());
-    python = await loadPyodide({ indexURL: `${base}pyodide/`, env: { HOME: "/home", LLMDO_NO_CACHE: "1" } });
-    python.unpackArchive(await archive, "zip", { extractDir: "/checker" });
-    python.runPython("import sys; sys.path.insert(0, '/checker'); from playground import answers; subject = answers.Subject()");
+    const env = { HOME: "/home", LLMDO_NO_CACHE: "1" };
+    python = await loadPyodide({ indexURL: `${base}pyodide/`, env, _loadSnapshot: await memory });
+    python.unpackArchive(await later, "zip", { extractDir: "/checker" });
     answered = python.runPython("lambda question: answers.answer(subject, question)");
   },
 

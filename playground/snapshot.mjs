@@ -1,0 +1,52 @@
+// The memory of Pyodide with llmdo imported, and what it may import later:
+// `node snapshot.mjs PYODIDE FROM.zip MEMORY.bin LATER.zip`.
+// To start Python and to import llmdo takes a browser four times as long as to load what comes of it.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+
+const [pyodide, from, to, later] = process.argv.slice(2);
+const { loadPyodide } = await import(pathToFileURL(`${pyodide}/pyodide.mjs`).href);
+const LARGEST = 30 * 1024 * 1024 + 1024; // bytes: what Pyodide begins with, and a head
+
+const env = { HOME: "/home", LLMDO_NO_CACHE: "1" };
+const started = (more) => loadPyodide({ indexURL: `${pyodide}/`, env, ...more });
+const unpacked = (python, archive) => python.unpackArchive(new Uint8Array(archive), "zip", { extractDir: "/checker" });
+
+/** The archive with its Python compiled, in one instance, as that takes more memory than what comes of it. */
+async function compiled(archive) {
+  const python = await started();
+  unpacked(python, archive);
+  python.runPython(`
+import compileall, py_compile, shutil
+compileall.compile_dir("/checker", quiet=1, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+shutil.make_archive("/compiled", "zip", "/checker")
+`);
+  return python.FS.readFile("/compiled.zip");
+}
+
+const python = await started({ _makeSnapshot: true });
+unpacked(python, await compiled(readFileSync(from)));
+python.runPython(`
+import gc, pathlib, sys, zipfile
+sys.path.insert(0, "/checker")
+from playground import answers
+from llmdo.extensions import registry
+registry.features()
+subject = answers.Subject()
+
+DATE = (1980, 1, 1, 0, 0, 0)
+imported = {module.__file__ for module in (*sys.modules.values(),) if getattr(module, "__file__", None)}
+with zipfile.ZipFile("/later.zip", "w") as archive:
+    for path in sorted(pathlib.Path("/checker").rglob("*")):
+        source = path.parents[1] / f"{path.stem.partition('.')[0]}.py" if path.suffix == ".pyc" else path
+        if path.is_file() and str(source) not in imported:
+            content = b"" if path.suffix == ".py" else path.read_bytes()  # of a source only that it is there counts
+            archive.writestr(zipfile.ZipInfo(str(path.relative_to("/checker")), DATE), content)
+del archive, content, imported, path, source
+gc.collect()
+`);
+writeFileSync(later, python.FS.readFile("/later.zip"));
+const memory = python.makeMemorySnapshot();
+if (memory.length > LARGEST) throw new Error(`${memory.length} bytes are more than the memory that Pyodide begins with`);
+writeFileSync(to, memory);
