@@ -212,7 +212,8 @@ def interpreter_folders() -> frozenset[str]:
     """The real folders of this interpreter, of its installed packages, and of llmdo itself."""
     interpreter = (sys.prefix, sys.exec_prefix, sys.base_prefix)
     installed = (*site.getsitepackages(), site.getusersitepackages(), str(Path(__file__).parents[1]))
-    return frozenset(os.path.realpath(folder) for folder in (*interpreter, *installed))
+    # Where a system has no folders of users, as in a browser, Python knows none.
+    return frozenset(os.path.realpath(folder) for folder in (*interpreter, *filter(None, installed)))
 
 
 def environments_in(root: Path) -> frozenset[str]:

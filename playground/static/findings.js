@@ -29,7 +29,8 @@ function excerpt({ path, line, agent }) {
       fill(lines, error.message);
     }
   };
-  return h("details", { ontoggle: (event) => event.target.open && shown() }, h("summary", {}, placeOf(path, line), agent && h("span", { class: "dim" }, ` ${agent}`)), lines);
+  const words = h("summary", {}, h("code", {}, line ? `${path}:${line}` : path), agent && h("span", { class: "dim" }, ` ${agent}`));
+  return h("details", { ontoggle: (event) => event.target.open && shown() }, words, h("p", {}, placeOf(path, line)), lines);
 }
 
 function places(all) {

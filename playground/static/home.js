@@ -21,7 +21,9 @@ function asked() {
   if (example && Object.hasOwn(EXAMPLES, example)) return exampleOf(example);
   if (!repo) return null;
   const repository = repositoryOf(repo);
-  if (!repository) return async () => Promise.reject(new Error(`\`${repo}\` is no repository: write owner/name`));
+  if (!repository) return async () => {
+    throw new Failure(400, `\`${repo}\` is no repository`, "write owner/name");
+  };
   return ofRepository(repository, query.get("diff"));
 }
 

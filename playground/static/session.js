@@ -10,6 +10,7 @@ const ROUNDS = 12; // of reading and bringing what was wanted: a file may name a
 const MOST_FILES = 3_000; // contents that are brought
 const MOST_BYTES = 64 * 1024 * 1024;
 const ENCODER = new TextEncoder();
+const EDITED = { before: "as it was opened", after: "as it is edited" };
 
 /** Its state, and what may be done with it; one for the page. */
 class Session {
@@ -109,7 +110,6 @@ class Session {
   async edit(path, text) {
     this.texts.set(path, text);
     this.edited.add(path);
-    this.sides = { before: "as it was opened", after: "as it is edited" };
     await this.checker.do("fill", { folder: AFTER, contents: [[path, ENCODER.encode(text)]] });
   }
 
@@ -126,7 +126,7 @@ export const session = new Session();
 /** A project of texts, which can be edited, and compared with what it was. */
 export function ofTexts(title, texts, address) {
   const files = () => [...texts].map(([path, text]) => ({ path, size: 0, mode: "100644", content: ENCODER.encode(text) }));
-  return async () => ({ title, after: { files: files() }, before: { files: files() }, texts: new Map(texts), address });
+  return async () => ({ title, after: { files: files() }, before: { files: files() }, texts: new Map(texts), sides: EDITED, address });
 }
 
 /** A public repository, or what `range` changes in it. */
