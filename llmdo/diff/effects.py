@@ -131,17 +131,36 @@ def _uncovered(rules: Iterable[str], others: Mapping[str, Sequence[str]], words:
     return any(not any(covers(other, rule) for other in known) for rule in rules)
 
 
+_SHELLS = ("Bash", "Shell")
+"""The tools whose parts are commands; those of others are paths and addresses."""
+
+
 def covers(rule: str, other: str) -> bool:
-    """Whether a rule is about all that another one is about: its tool, or its beginning of a command."""
+    """Whether a rule is certainly about all that another one is about: its tool, its folder or its command."""
     if rule == other:
         return True
-    if "(" in rule:
-        stem = rule.removesuffix(")")
-        return stem.endswith("*") and other.startswith(stem.rstrip("*").rstrip(": "))
+    tool, is_part, part = rule.removesuffix(")").partition("(")
+    if is_part:
+        return other.startswith(f"{tool}(") and _covers_part(
+            tool, part, other[len(tool) + 1 :].removesuffix(")")
+        )
     if rule.startswith("mcp__"):
         server = rule.removesuffix("__*")
         return other == server or other.startswith(f"{server}__")
     return other.startswith(f"{rule}(")
+
+
+def _covers_part(tool: str, part: str, other: str) -> bool:
+    if part.endswith((":*", " *")):  # the words of a command, of which the last one is whole
+        return other == part[:-2] or other.startswith((f"{part[:-2]} ", f"{part[:-2]}:"))
+    stem = part.rstrip("*")
+    if stem == part or not other.startswith(stem):
+        return False
+    rest = other[len(stem) :]
+    if tool in _SHELLS:
+        return True
+    is_below = ".." not in rest.split("/")
+    return is_below and (part.endswith("**") or not ("/" in rest or "**" in rest))
 
 
 def at_event(

@@ -438,6 +438,14 @@ def rules(**permissions: list[str]) -> dict[str, str]:
         ({"deny": ["Bash(rm:*)"]}, {"ask": ["Bash(rm:*)"]}, "widened"),
         ({"ask": ["Bash(rm:*)"]}, {"deny": ["Bash(rm:*)"]}, "narrowed"),
         ({"deny": ["Bash(rm -r:*)"]}, {"deny": ["Bash(rm:*)"]}, "narrowed"),
+        ({"allow": ["Bash(git:*)"]}, {"allow": ["Bash(github-upload:*)"]}, "widened"),
+        ({"allow": ["Bash(git *)"]}, {"allow": ["Bash(github-upload *)"]}, "widened"),
+        ({"allow": ["Bash(git*)"]}, {"allow": ["Bash(github-upload:*)"]}, "narrowed"),
+        ({"allow": ["Bash(git:*)"]}, {"allow": ["Bash(git log:*)"]}, "narrowed"),
+        ({"deny": ["Bash(gitk:*)"]}, {"deny": ["Bash(git:*)"]}, "widened"),
+        ({"allow": ["Read(src/*)"]}, {"allow": ["Read(src/keys/**)"]}, "widened"),
+        ({"allow": ["Read(src/**)"]}, {"allow": ["Read(src/../keys/**)"]}, "widened"),
+        ({"allow": ["Read(src/**)"]}, {"allow": ["Read(src/app/**)"]}, "narrowed"),
     ],
 )
 def test_a_rule_that_shows_in_no_row_is_judged(
