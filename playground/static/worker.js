@@ -8,6 +8,8 @@ const LARGEST = 1024 * 1024; // bytes that llmdo reads of a file: of a larger on
 let python;
 let answered;
 let wanted = new Set();
+const NOWHERE = "not read yet";
+const TEXT = new TextDecoder();
 
 /** A file without its content. */
 function awaited(folder, path, size) {
@@ -26,6 +28,20 @@ function awaited(folder, path, size) {
       const many = Math.max(0, Math.min(length, size - position));
       buffer.fill(0, offset, offset + many);
       return many;
+    },
+  };
+}
+
+/** A link without the text that says where it leads. */
+function awaitedLink(folder, path) {
+  const { FS } = python;
+  FS.symlink(NOWHERE, `${folder}/${path}`);
+  const { node } = FS.lookupPath(`${folder}/${path}`, { follow: false });
+  node.node_ops = {
+    ...node.node_ops,
+    readlink() {
+      wanted.add(path);
+      return NOWHERE;
     },
   };
 }
@@ -56,7 +72,7 @@ const ACTIONS = {
       try {
         made(mode === "160000" ? path : path.slice(0, Math.max(0, path.lastIndexOf("/"))));
         if (mode === "160000") continue;
-        if (mode === "120000") FS.symlink("elsewhere", `${folder}/${path}`);
+        if (mode === "120000") awaitedLink(folder, path);
         else if (content) FS.writeFile(`${folder}/${path}`, content);
         else awaited(folder, path, size);
       } catch {
@@ -76,8 +92,10 @@ const ACTIONS = {
   fill({ folder, contents }) {
     const { FS } = python;
     for (const [path, content] of contents) {
+      const isLink = FS.isLink(FS.lstat(`${folder}/${path}`).mode);
       FS.unlink(`${folder}/${path}`);
-      if (content) FS.writeFile(`${folder}/${path}`, content);
+      if (isLink) FS.symlink(content ? TEXT.decode(content) : NOWHERE, `${folder}/${path}`);
+      else if (content) FS.writeFile(`${folder}/${path}`, content);
     }
     python.runPython("subject.forget()");
   },

@@ -84,6 +84,22 @@ def test_twenty_projects_read_as_on_the_command_line(page: Page, address: str, r
         page.get_by_role("button", name="Open another project").click()
 
 
+def test_links_between_folders_are_followed_as_on_the_command_line(
+    page: Page, address: str, repository: Made, tmp_path: Path
+) -> None:
+    project = tmp_path / "linked"
+    (project / "content/agents").mkdir(parents=True)
+    (project / "content/agents/helper.md").write_text(AGENT, encoding="utf-8")
+    (project / ".claude").mkdir()
+    (project / ".claude/agents").symlink_to("../content/agents")
+    (project / ".claude/commands").symlink_to("../../outside")
+    (project / ".claude/settings.json").symlink_to("nothing.json")
+    folder = repository("acme/linked", project)
+    assert "helper" in shown(page, address, "acme/linked")
+    for command in COMMANDS:
+        assert printed(page, command) == on_the_command_line(folder, command), command
+
+
 def test_a_link_names_the_commit_and_shows_it_again(page: Page, address: str, repository: Made) -> None:
     folder = repository("acme/shop", {".claude/agents/helper.md": AGENT})
     first = git(folder, "rev-parse", "HEAD").strip()
