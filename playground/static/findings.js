@@ -89,7 +89,7 @@ function origin() {
   return [title, " at ", h("a", { href: `${blobAddress(repository, "", null).replace("/blob/", "/tree/")}`, rel: "noreferrer" }, repository.sha.slice(0, 12))];
 }
 
-/** The whole view; `closed` draws what may be opened instead. */
+/** The whole view. */
 export function findingsOf(data, context) {
   const { headline = [], findings, read_from } = data;
   context.title = session.source.title;
@@ -105,14 +105,24 @@ export function findingsOf(data, context) {
     headline.map((each) => h("p", { class: "lead" }, withCode(each))),
     read_from && h("p", { class: "dim" }, `Read from ${read_from}; not enforced by llmdo.`),
     session.leftOut.length > 0 && h("section", { class: "left-out", role: "note" }, h("h2", {}, "Left out"), h("ul", {}, session.leftOut.map((each) => h("li", {}, withCode(each))))),
+    data.error && h("p", { class: "note" }, withCode(`The check is not whole: ${data.error.message}`), data.error.hint && [" ", withCode(data.error.hint)]),
     whatIf(context),
     h("section", {}, h("h2", {}, findings.length ? counted(findings.length, "finding") : "No finding"), h("ol", { class: "causes" }, findings.map(cause))),
     agents(context),
-    data.asked?.length > 0 && h("section", {}, h("h2", {}, "Asked before"), h("ul", { class: "sentences" }, data.asked.map((each) => h("li", {}, withCode(sentence(each)))))),
+    more("Not read", data.unread, (each) => [withCode(each.message), places(each.places)]),
+    more("A person is asked first", data.asked, (each) => withCode(each.message)),
+    more("Run by clients themselves, whatever a model chooses", data.by_clients, byClient),
+    more("Given by default", data.defaults, (each) => `${each.format} gives ${counted(each.agents, "agent")} what their files do not name.`),
     h("p", {}, h("button", { type: "button", class: "button", onclick: close }, "Open another project")),
   );
 }
 
-function sentence(each) {
-  return typeof each === "string" ? each : (each.message ?? JSON.stringify(each));
+/** A part with a line for each; nothing where there is none. */
+function more(title, items, words) {
+  if (!items?.length) return null;
+  return h("section", {}, h("h2", {}, title), h("ul", { class: "sentences" }, items.map((each) => h("li", {}, words(each)))));
+}
+
+function byClient({ agent, event, command, path, line }) {
+  return [`${event} of `, h("code", {}, agent), ": ", h("code", {}, command), " ", placeOf(path, line)];
 }

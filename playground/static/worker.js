@@ -11,6 +11,11 @@ let wanted = new Set();
 const NOWHERE = "not read yet";
 const TEXT = new TextDecoder();
 
+/** Whether a path is not one of a file below the folder of the project. */
+function leads(path) {
+  return path.split("/").some((name) => name === "" || name === "." || name === "..");
+}
+
 /** A file without its content. */
 function awaited(folder, path, size) {
   const { FS } = python;
@@ -69,6 +74,10 @@ const ACTIONS = {
     };
     let skipped = 0;
     for (const { path, size, mode, content } of files) {
+      if (leads(path)) {
+        skipped += 1;
+        continue;
+      }
       try {
         made(mode === "160000" ? path : path.slice(0, Math.max(0, path.lastIndexOf("/"))));
         if (mode === "160000") continue;

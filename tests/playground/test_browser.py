@@ -173,6 +173,35 @@ def test_the_tutorial_can_be_done_in_it(page: Page, address: str) -> None:
     page.wait_for_selector(".failing", timeout=PATIENCE)
 
 
+def test_no_link_writes_beside_the_project(page: Page, address: str) -> None:
+    """Such as over the checker itself, which the worker would then run."""
+    files = {
+        ".claude/agents/helper.md": AGENT,
+        "../checker/rpds.py": "raise SystemExit",
+        "a/../../home/x": "x",
+    }
+    page.goto(f"{address}?files={packed(files)}")
+    page.wait_for_selector(".findings", timeout=PATIENCE)
+    expect(page.locator(".left-out")).to_contain_text("2 files have names that cannot be kept")
+    page.goto(f"{address}?example=confused_deputy#/files/llmdo.toml")
+    area = page.locator("textarea")
+    area.wait_for(timeout=PATIENCE)
+    area.fill("schema = 2\n")
+    expect(page.locator(".editing section")).to_contain_text("llmdo.toml", timeout=PATIENCE)
+
+
+def test_what_could_not_be_read_is_told(page: Page, address: str, repository: Made) -> None:
+    broken = {
+        ".claude/agents/helper.md": AGENT,
+        ".claude/settings.json": '{"permissions": {"allow": [}',
+        ".mcp.json": "{",
+    }
+    hooks = '{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "scripts/start.sh"}]}]}}'
+    assert "Not read" in shown(page, address, repository("acme/broken", broken) and "acme/broken")
+    started = {".claude/agents/helper.md": AGENT, ".claude/settings.json": hooks}
+    assert "hook SessionStart" in shown(page, address, repository("acme/hooks", started) and "acme/hooks")
+
+
 def test_a_zip_and_a_folder_of_this_machine_are_read(
     page: Page, address: str, github: GitHub, tmp_path: Path
 ) -> None:
