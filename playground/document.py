@@ -36,7 +36,6 @@ def document(examples: Mapping[str, object], hosts: Hosts) -> str:
         "script-src": "'self' 'wasm-unsafe-eval'",
         "worker-src": "'self' blob:",
         "connect-src": f"'self' {_origin(hosts.api)} {_origin(hosts.raw)}".strip(),
-        "img-src": "data:",
         "manifest-src": "'self'",
         "trusted-types": "own",
     }
@@ -47,7 +46,7 @@ def document(examples: Mapping[str, object], hosts: Hosts) -> str:
         _element("examples", "application/json", json.dumps(examples)),
         _element("worker", "text/plain", WORKER.read_text(encoding="utf-8")),
     ]
-    return shell.composed(code, shell.styles(STATIC), sources, "#/", data).html
+    return shell.composed(code, shell.styles(STATIC), sources, shell.body("#/", data)).html
 
 
 def _origin(address: str) -> str:

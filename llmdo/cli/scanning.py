@@ -24,7 +24,7 @@ class ScanOptions:
     format: render.Form = "text"
 
 
-class Survey(Protocol):
+class SurveyCommand(Protocol):
     """The scan of many projects, as a module of an extension."""
 
     def scan(self, options: ScanOptions, many: str) -> int:
@@ -59,7 +59,7 @@ def scan(options: ScanOptions) -> int:
     """Scans, prints the page and returns the exit code."""
     if (many := options.request.many) is not None:
         survey = module_with((each.survey for each in features()), "scans of many projects")
-        return cast("Survey", survey).scan(options, many)
+        return cast("SurveyCommand", survey).scan(options, many)
     if options.request.to is not None:
         raise LlmdoError("`--to` needs `--many`")
     outcome = service.scan(options.request)

@@ -85,7 +85,7 @@ class Extension:
     queue: str | None = None
     """The module that passes items of batches to workers elsewhere: a `llmdo.services.queue.BatchQueue`."""
     survey: str | None = None
-    """The module that scans the projects of a list: `llmdo.cli.scanning.Survey`."""
+    """The module that scans the projects of a list: `llmdo.cli.scanning.SurveyCommand`."""
     views: tuple[str, ...] = ()
     """Modules with `ENDPOINTS` of the page, and `STREAMS` if there are any."""
     extras: Mapping[str, str] = field(default_factory=dict)

@@ -44,7 +44,7 @@ _UNNAMED = "default"
 _POSITIONAL = ("name", "instruction")
 
 
-class _UnreadError(Exception):
+class _UnreadCodeError(Exception):
     """A value that only code knows."""
 
 
@@ -122,7 +122,7 @@ class _DecoratorReader:
             self._is_partial = False
             try:
                 value = self._value(node, (key,))
-            except _UnreadError:
+            except _UnreadCodeError:
                 value, self._is_partial = None, last_name(node) not in _OF_CODE
             if self._is_partial and key in _DECISIVE:
                 self._unread.append((key, place))
@@ -160,7 +160,7 @@ class _DecoratorReader:
         """The value of a literal, or of a name of the module that has one.
 
         Raises:
-            _UnreadError: Only code knows it.
+            _UnreadCodeError: Only code knows it.
         """
         match node:
             case ast.Constant(value=str() | bool() | None as value):
@@ -172,11 +172,11 @@ class _DecoratorReader:
                     self._index[(*route, number)] = (place, place)
                     try:
                         values.append(self._value(item, (*route, number), depth))
-                    except _UnreadError:
+                    except _UnreadCodeError:
                         self._is_partial = True
                 return values
             case ast.Name(id=name) if depth == 0 and name in self._names:
                 return self._value(self._names[name], route, depth + 1)
             case ast.Name() | ast.Attribute() if route[0] == _FUNCTIONS and len(route) > 1:
                 return last_name(node)
-        raise _UnreadError
+        raise _UnreadCodeError

@@ -130,7 +130,7 @@ def _events(files: Files, document: Document) -> Iterator[Grant]:
 
 def _reader(
     files: Files, path: str, shared: Document | None, known: Declared, paths: Iterable[str]
-) -> _AgentReader | None:
+) -> _KiroAgent | None:
     """The reader of one agent; None if it cannot be read, or is none."""
     if path.endswith(".json"):
         document, prompt = files.json(path), ""
@@ -147,7 +147,7 @@ def _reader(
     name = text(document.data.get("name")).strip() or path.removeprefix(_FOLDER).rpartition(".")[0]
     if path.endswith(".md") and f"{path.removesuffix('.md')}.json" in paths:
         name = f"{name}.md"  # the same for the editor: the command line reads the other one
-    return _AgentReader(files, path, document, prompt, excerpt(name, MAX_NAME), shared, known)
+    return _KiroAgent(files, path, document, prompt, excerpt(name, MAX_NAME), shared, known)
 
 
 def _prompt(files: Files, path: str, prompt: str) -> str:
@@ -159,7 +159,7 @@ def _prompt(files: Files, path: str, prompt: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _AgentReader:
+class _KiroAgent:
     """The reading of one agent."""
 
     files: Files

@@ -163,20 +163,30 @@ def document(answers: Collection[KeptAnswer] | None = None, first: str = "#/") -
             for each in answers
         ]
         kept = [f'<script type="application/gzip" id="kept">{_packed(data)}</script>']
-    sources = {"script-src": "", "connect-src": connect, "img-src": "data:", "trusted-types": "'none'"}
-    return composed(code, styles(), sources, first, kept)
+    sources = {"connect-src": connect}
+    return composed(code, styles(), sources, body(first, kept))
+
+
+def body(first: str, data: Iterable[str] = ()) -> list[str]:
+    """The lines of the body that the modules draw into, with elements that hold data."""
+    return [
+        f'<body data-first="{html.escape(first)}">',
+        '<noscript>This page needs JavaScript. It asks nobody but this machine.</noscript><div id="app"></div>',
+        *data,
+    ]
 
 
 def composed(
-    code: str, style: str, sources: Mapping[str, str], first: str, data: Iterable[str]
+    code: str, style: str, sources: Mapping[str, str], lines: Iterable[str], title: str = "llmdo"
 ) -> PageDocument:
-    """The document of a script, a style sheet and elements with data.
+    """The document of a script, which may be empty, a style sheet and the lines of its body.
 
     `sources` are parts of its policy; its script and its style are added by their hashes.
     """
     if "</script" in code.lower() or "<!--" in code or "</style" in style.lower():
         raise ValueError("a module holds what ends a script")
-    allowed = {**sources, "script-src": f"{_hash(code)} {sources['script-src']}".strip()}
+    scripts = " ".join(filter(None, (_hash(code) if code else "", sources.get("script-src"))))
+    allowed = {"img-src": "data:", "trusted-types": "'none'", **sources, "script-src": scripts or "'none'"}
     policy = "; ".join(
         (
             "default-src 'none'",
@@ -187,7 +197,7 @@ def composed(
             *(f"{name} {allowed[name]}" for name in sorted(allowed)),
         )
     )
-    lines = [
+    whole = [
         "<!doctype html>",
         '<html lang="en">',
         '<meta charset="utf-8">',
@@ -196,14 +206,12 @@ def composed(
         '<meta name="referrer" content="no-referrer">',
         '<meta name="color-scheme" content="light dark">',
         '<link rel="icon" href="data:,">',
-        "<title>llmdo</title>",
+        f"<title>{html.escape(title)}</title>",
         f"<style>{style}</style>",
-        f'<body data-first="{html.escape(first)}">',
-        '<noscript>This page needs JavaScript. It asks nobody but this machine.</noscript><div id="app"></div>',
-        *data,
-        f"<script>{code}</script>",
+        *lines,
+        *([f"<script>{code}</script>"] if code else []),
     ]
-    return PageDocument("\n".join(lines) + "\n", f"{policy}; frame-ancestors 'none'")
+    return PageDocument("\n".join(whole) + "\n", f"{policy}; frame-ancestors 'none'")
 
 
 def _packed(data: object) -> str:

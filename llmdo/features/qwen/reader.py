@@ -68,7 +68,7 @@ def read(tree: Tree) -> Team:
         agent
         for path in paths
         if path.endswith(".md") and (content := files.text(path, KEYS))
-        for agent in _AgentReader(files, home, path, content).agents(is_entry=document is None)
+        for agent in _QwenAgent(files, home, path, content).agents(is_entry=document is None)
     ]
     own = {agent.name for agent in agents}
     if document and ANY not in own:
@@ -184,7 +184,7 @@ def _value(place: Place) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class _AgentReader:
+class _QwenAgent:
     """The reading of one agent file."""
 
     files: Files

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import shown
-from llmdo.features import page
+from llmdo.features.page import shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _SHEETS = (
-    Path(page.__file__).with_name("static") / "styles/10-base.css",
+    shell.STATIC / "styles/10-base.css",
     Path(__file__).with_name("static") / "survey.css",
 )
 """The style sheet that all pages of llmdo share, and that of a survey."""
@@ -65,29 +63,5 @@ def _text(text: str) -> str:
 def document(title: str, *body: str, script: str = "") -> str:
     """A document that holds all that it needs."""
     style = "".join(sheet.read_text(encoding="utf-8") for sheet in _SHEETS)
-    scripts = f"'sha256-{_digest(script)}'" if script else "'none'"
-    policy = (
-        f"default-src 'none'; script-src {scripts}; style-src 'sha256-{_digest(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-    )
-    lines = [
-        "<!doctype html>",
-        '<html lang="en">',
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="referrer" content="no-referrer">',
-        '<meta name="color-scheme" content="light dark">',
-        '<link rel="icon" href="data:,">',
-        element("title", title),
-        f"<style>{style}</style>",
-        "<body>",
-        element("main", *body, class_="page survey"),
-    ]
-    if script:
-        lines.append(f"<script>{script}</script>")
-    return "\n".join(lines) + "\n"
-
-
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    lines = ("<body>", element("main", *body, class_="page survey"))
+    return shell.composed(script, style, {}, lines, shown(title)).html
