@@ -156,10 +156,10 @@ def _telling(rows: Iterable[Row]) -> dict[Capability, str]:
     return {
         capability: decision
         for capability, decision in decisions.items()
-        if capability.name in ONLY_BY_FULL_NAME
-        or not any(
+        if not any(
             other != capability
             and other.contains(capability)
+            and (other.name == capability.name or capability.name not in ONLY_BY_FULL_NAME)
             and _mildness(other_decision) >= _mildness(decision)
             for other, other_decision in decisions.items()
         )
