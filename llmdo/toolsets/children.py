@@ -10,14 +10,14 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from llmdo.toolsets import guardian
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
 END_SECONDS = guardian.KILL_S + 2.0  # how long a guardian has to end what is left
 LOADER = "LD_LIBRARY_PATH"
@@ -65,8 +65,17 @@ class Alone:
         return self._ended
 
     def end(self) -> None:
-        """Ends its group."""
-        _kill(self.process)
+        """Ends its group, and its own children.
+
+        Bubblewrap's child leaves the group shortly before it asks to die with its parent: killed in between, the
+        parent would leave it behind.
+        """
+        with ExitStack() as stack:
+            children = [] if self.has_ended() else [*_children(self.process.pid, stack)]
+            _kill(self.process)
+            for child in children:
+                with suppress(ProcessLookupError, PermissionError):
+                    signal.pidfd_send_signal(child, signal.SIGKILL)
 
     def status(self) -> int:
         """Its exit code."""
@@ -175,6 +184,18 @@ def _started(words: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: int
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
+
+
+def _children(parent: int, stack: ExitStack) -> Iterator[int]:
+    """Descriptors of the children of a process, where the system tells them; `stack` closes them."""
+    with suppress(OSError, AttributeError):
+        for number in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+            with suppress(ProcessLookupError):
+                child = os.pidfd_open(int(number))
+                stack.callback(os.close, child)
+                # Its number may have become somebody else's before it was opened.
+                if f"\nPPid:\t{parent}\n" in Path(f"/proc/{number}/status").read_text():
+                    yield child
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -18,13 +18,14 @@ from llmdo.policy.authority import Authority, Capability, Ceiling, Rule, base_ru
 from llmdo.policy.shell import ShellLimits, ShellSettings
 from llmdo.policy.shell.words import CommandRefused
 from llmdo.toolsets import exposure
+from llmdo.toolsets.children import Alone
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.machine import Grants, Machine
 from llmdo.toolsets.processes import Finished
 from llmdo.toolsets.programs import Programs, environment
 from llmdo.workspace.root import Folders
 from tests.support.alive import gone, long_time, running
-from tests.support.waiting import waited_for
+from tests.support.waiting import until, waited_for
 
 CANARY = "CANARY-77a2"
 SYSTEM = os.environ["PATH"]
@@ -176,6 +177,20 @@ def test_a_cancelled_command_is_ended(machine, isolation, long) -> None:
             await task
 
     asyncio.run(cancel())
+    assert gone(long)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the system does not name processes for good")
+def test_a_child_that_left_the_group_is_ended_with_its_parent(tmp_path, long) -> None:
+    # As bubblewrap's is for a moment, before it has asked to die with its parent.
+    script = (
+        f"import os, time\n"
+        f"if os.fork() == 0:\n  os.setsid()\n  os.execvp('sleep', ['sleep', '{long}'])\n"
+        f"time.sleep(300)"
+    )
+    with closing(Alone([sys.executable, "-c", script], tmp_path, {"PATH": SYSTEM})) as child, child.process:
+        until(lambda: any(os.getsid(pid) != child.process.pid for pid in running(long)))
+        child.end()
     assert gone(long)
 
 
