@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from llmdo.journal import Runs
 from llmdo.journal.tree import tree, walk
@@ -122,3 +122,18 @@ def test_runs_are_added_up_and_two_are_compared(page: Page, serve: Serve, tmp_pa
     expect(page.locator(".pair.is-at")).to_have_count(1)
     before, after = Runs(root).names()
     assert page.url.endswith(f"#/compare/{before}/{after}")
+
+
+@pytest.mark.browser
+def test_a_view_that_loads_again_is_not_there_before_its_answer(
+    page: Page, serve: Serve, tmp_path: Path
+) -> None:
+    serve(allowing(tmp_path, 1)).open(page, "#/totals")
+    held: list[Route] = []
+    page.route("**/api/totals?by=worker*", lambda route: held.append(route))  # it is looked into
+    page.evaluate("location.hash = '#/totals?by=worker'")
+    expect(page.get_by_text("Loading")).to_be_visible()
+    expect(page.locator("body[data-ready]")).to_have_count(0)
+    held[0].continue_()
+    expect(page.locator("body[data-ready]")).to_have_count(1)
+    expect(page.locator("h1")).to_have_text("Over time")

@@ -71,8 +71,8 @@ class App {
     const place = JSON.stringify([view?.name, parameters]);
     if (!anew && this.shown?.place === place && this.shown.context.onQuery) {
       this.shown.context.query = query;
+      document.body.dataset.ready = String(this.number); // before, as it may begin to load
       this.shown.context.onQuery(query);
-      document.body.dataset.ready = String(this.number);
       return;
     }
     if (!anew && view && this.shown?.view === view && this.shown.context.onParameters?.(parameters)) {
@@ -109,7 +109,8 @@ class App {
       this.named(view, context);
     } finally {
       clearTimeout(slow);
-      document.body.dataset.ready = String(number); // for whoever waits for a view to be there
+      // For whoever waits for a view to be there; one that another view replaced before it came is not.
+      if (number === this.number) document.body.dataset.ready = String(number);
     }
   }
 
