@@ -22,6 +22,7 @@ from llmdo.reach.risks import SHELL, may_meet
 if TYPE_CHECKING:
     from llmdo.foreign import Foreign
     from llmdo.foreign.team import Grant
+    from llmdo.graph.described import Server
     from llmdo.graph.toolset import Toolset
     from llmdo.policy.vocabulary import Decision
     from llmdo.reach.flows import FlowRow
@@ -144,7 +145,9 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
                     brings=partial(tools.brings, question.levels, runs_in),
                     private=tuple(map(Capability, (*LEGS["private data"], DATA))),
                     keeps=partial(tools.keeps, with_checkout=question.with_checkout),
-                    ends=partial(tools.rank, runs_in, may_send=question.may_send),
+                    ends=partial(
+                        tools.rank, runs_in, may_send=question.may_send, is_guess=question.guess is not None
+                    ),
                     may_read=tools.may_read if question.may_read else None,
                 ),
             ),
@@ -172,7 +175,14 @@ class _Tools:
         toolsets = project.choice.graph.toolsets
         self._servers = {name for name, each in toolsets.items() if each.server}
         words = {name: _words(name, each) & OPEN_SERVERS for name, each in toolsets.items()}
-        self._known = {name for name, known in words.items() if known}
+        grants = [grant for agent in agents.values() for grant in agent.grants]
+        given = {grant.toolset for grant in grants if not grant.server or _is_declared(grant.server)}
+        self._undeclared = {
+            name
+            for name, each in toolsets.items()
+            if each.server and not _is_declared(each.server) and _plain(name) not in given
+        }
+        self._known = {name for name, known in words.items() if known} - self._undeclared
         unknown = {name for name, each in toolsets.items() if each.server and not known_server(each.server)}
         self._unknown = unknown - self._known
         self.has_servers = bool(self._servers)
@@ -227,10 +237,12 @@ class _Tools:
             return True  # the environment of the job
         return not names.isdisjoint({"secret.read", "env.read"})
 
-    def rank(self, runs_in: str, name: str, shape: Shape, *, may_send: bool) -> WayOut | None:
+    def rank(self, runs_in: str, name: str, shape: Shape, *, may_send: bool, is_guess: bool) -> WayOut | None:
         """The kind of way out that a call is, if it is one."""
         way = self._way(name, shape)
         if way == WayOut.OPEN_SERVER and (name, _plain(shape.toolset)) in self._asking and not may_send:
+            return None
+        if way == WayOut.OPEN_SERVER and shape.toolset in self._undeclared and not is_guess:
             return None
         return None if way is None or not self._is_in(runs_in, shape) else way
 
@@ -273,6 +285,11 @@ class _Tools:
 def _plain(toolset: str) -> str:
     """The name of a toolset as its format has it."""
     return _NUMBERED.sub("", toolset)
+
+
+def _is_declared(server: Server) -> bool:
+    """Whether a file of the project says what a server is; else it is somebody's own, and a name tells nothing."""
+    return bool(server.command or server.url)
 
 
 def is_writable(host: str) -> bool:

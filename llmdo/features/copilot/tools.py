@@ -24,7 +24,8 @@ EVERY_TOOL = "every tool"
 DELEGATES = ("agent.delegate",)
 UNATTENDED = "Copilot's cloud agent runs unattended"
 ASKS = "VS Code, where no setting says anything"
-CLOUD, EDITOR = "cloud", "editor"
+ON_THE_COMMAND_LINE = "Copilot's command line, which asks"
+CLOUD, EDITOR, COMMAND_LINE = "cloud", "editor", "command line"
 """The environments of a tool: text that an agent reads in one of them steers no run in the other."""
 
 SERVERS = ("github", "playwright")
