@@ -22,6 +22,7 @@ GENERAL = "general-purpose"
 """It has every tool; agents that may call any agent may call it in Copilot's command line."""
 
 THERE = " (in VS Code)"
+THERE_ALONE = " on the command line"
 EVERYONE = "every agent in VS Code"
 HANDOFF = " (handoff)"
 
@@ -85,7 +86,13 @@ def _grants(built_in: BuiltInAgent, at: Place) -> Iterator[Grant]:
             continue
         reads = all(each.name in _HARMLESS for each in grant.capabilities)
         decision = grant.decision if reads else "needs_approval"
-        yield replace(grant, decision=decision, origin=ON_THE_COMMAND_LINE, runs_in=COMMAND_LINE)
+        yield replace(
+            grant,
+            toolset=f"{grant.toolset}{THERE_ALONE}",
+            decision=decision,
+            origin=ON_THE_COMMAND_LINE,
+            runs_in=COMMAND_LINE,
+        )
 
 
 def _named(tools: Tools, names: Sequence[str], at: Place) -> Iterator[Grant]:

@@ -16,6 +16,7 @@ from llmdo.features.github_actions.claude_code import (
     claude_grants,
     claude_problems,
     is_unchecked_after_a_run,
+    scrubs_by_itself,
     starters_of_action,
 )
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
@@ -61,6 +62,10 @@ _NARROWER = {
 }
 _SCRUB = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
 """The variable by which Claude Code keeps the keys of models and clouds from its commands."""
+_TALKS = frozenset(
+    {"x.github.discussions-write", "x.github.issues-write", "x.github.pull-requests-write", "x.github.read"}
+)
+"""What a token may do and still be no key: whoever starts the agent can have it do all of this."""
 _BY_GH_AW = re.compile(r"^#.*\bgh-aw\b", re.MULTILINE)
 _RUNS_AN_AGENT = re.compile(
     r"uses\s*:\s*['\"]?(?:anthropics/claude-code|openai/codex-action|google-\S+/run-gemini-cli)"
@@ -170,14 +175,17 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
 
 
 def _hides_secrets(site: Site, grants: Iterable[Grant]) -> bool:
-    """Whether Claude Code keeps keys from its commands, and the token that they get changes nothing."""
-    variable = site.variables.get(_SCRUB)
+    """Whether Claude Code keeps keys from its commands, and the token that they get is none."""
     names = {each.name for grant in grants for each in grant.capabilities}
-    return bool(
-        variable
-        and variable.value.strip().lower() in ("1", "true")
-        and not any(name.startswith("x.github.") and name != "x.github.read" for name in names)
-    )
+    return _is_scrubbed(site) and all(name in _TALKS for name in names if name.startswith("x.github."))
+
+
+def _is_scrubbed(site: Site) -> bool:
+    """Whether Claude Code keeps keys from its commands: told to, or by its action where strangers start it."""
+    variable = site.variables.get(_SCRUB)
+    if variable and variable.value.strip():
+        return variable.value.strip().lower() in ("1", "true")
+    return scrubs_by_itself(site)
 
 
 def _reached(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool, Starter]:
