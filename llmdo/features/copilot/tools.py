@@ -212,7 +212,8 @@ class Tools:
         if self.where.cloud:
             yield from self._grant(_OF_SERVERS[name], at, name)
         if self.where.editor:
-            yield replace(mcp.grant(name, Server(), at, "needs_approval", ASKS), runs_in=EDITOR)
+            grant = mcp.grant(name, Server(), at, "needs_approval", ASKS)
+            yield replace(grant, toolset=f"{name} in VS Code", runs_in=EDITOR)
 
 
 MOST = 3  # names in a message, and further places below it
