@@ -61,6 +61,10 @@ _WORD = re.compile(r"[a-z]+")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*(?:=.*)?")
 _NO_SERVER = re.compile(r"github[-_]?copilot")
 """The name of a product in the names of extensions of VS Code, which bring nothing from GitHub."""
+_FROM_A_FORGE = re.compile(
+    r"^(?:git\+)?(?:https?|ssh)://(?:[^/@]*@)?git(?:hub|lab)\.com/|^git(?:hub|lab):|^git@git(?:hub|lab)\.com:"
+)
+"""The place that a program is downloaded from, which says nothing about what it does."""
 _NUMBERED = re.compile(r" \(\d+\)$")
 UNKNOWN = re.compile(r"x\..+\.any")
 """The capability of a tool of which nothing is known."""
@@ -314,6 +318,6 @@ def _words(name: str, toolset: Toolset) -> frozenset[str]:
     """The words of a toolset's name, and of the start of its server."""
     parts = [name]
     if server := toolset.server:
-        args = (arg for arg in server.args if not _VARIABLE.fullmatch(arg))
+        args = (_FROM_A_FORGE.sub("", arg) for arg in server.args if not _VARIABLE.fullmatch(arg))
         parts += [server.command or "", *args, server.url or ""]
     return frozenset(_WORD.findall(_NO_SERVER.sub("", " ".join(parts).lower())))

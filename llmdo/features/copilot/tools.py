@@ -61,7 +61,8 @@ _OTHER_NAMES = {
 }
 """The names of tools as aliases, in the command line and in older versions of VS Code, in lower case."""
 _EXTENSION = re.compile(r"[\w-]+\.[\w-]+")
-"""A publisher and its extension of VS Code, whose tools are unknown."""
+"""A publisher and its extension of VS Code, whose tools are unknown and are there alone."""
+_EXTENSIONS = "https://code.visualstudio.com/api/extension-guides/ai/tools"
 _OLD_SETS = frozenset({"new", "runcommands", "runnotebooks", "runtasks"})
 
 _BY_SET: dict[str, list[Line]] = {}
@@ -165,15 +166,20 @@ class Tools:
             yield from self._of_server(server, at)
         elif server and server in SERVERS:
             yield from self._of_built_in(server, at)
-        elif server and not _EXTENSION.fullmatch(server):
+        elif server and _EXTENSION.fullmatch(server):
+            if self.where.editor:
+                tool = excerpt(server, MAX_NAME)
+                able = (capability_of(server), "data.untrusted")
+                line = Line(tool, able, "needs_approval", "open", _EXTENSIONS)
+                yield replace(line.grant(at, ASKS), runs_in=EDITOR)
+        elif server:
             name = excerpt(server, MAX_NAME)
             unknown = mcp.grant(name, Server(), at, self.where.unknown, self.where.origin)
             yield replace(unknown, runs_in=self.where.runs_in)
         else:
-            tool = excerpt(server or name, MAX_NAME)
-            line = Line(
-                tool, (capability_of(server or name), "data.untrusted"), self.where.unknown, "open", ""
-            )
+            tool = excerpt(name, MAX_NAME)
+            able = (capability_of(name), "data.untrusted")
+            line = Line(tool, able, self.where.unknown, "open", "")
             yield replace(line.grant(at, self.where.origin), runs_in=self.where.runs_in)
 
     def delegates(self, name: str) -> bool:
