@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.foreign.building import named
 from llmdo.foreign.known_servers import DATA, known_server
+from llmdo.foreign.team import QUESTION
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.programs import is_launcher
 from llmdo.policy.vocabulary import LEGS, ONLY_READS
@@ -43,6 +44,11 @@ OPEN_SERVERS = frozenset(
 """Words in a server's name or start that show that it brings anybody's text, and sends."""
 _ONLY_SEARCH = frozenset({"brave", "perplexity", "search", "youtube"})
 """Those of them that only search."""
+_PAGES = _ONLY_SEARCH | {
+    "browser", "browserbase", "chrome", "crawl", "duckduckgo", "exa", "fetch", "firecrawl", "playwright", "puppeteer",
+    "scrape", "selenium", "tavily", "web",
+}  # fmt: skip
+"""Those of them that bring the pages that an agent chooses to read, not what somebody sends."""
 
 WRITABLE_HOSTS = frozenset(
     {
@@ -192,6 +198,13 @@ class _Tools:
         self.has_servers = bool(self._servers)
         """Whether private data may be read otherwise than by capabilities of our vocabulary."""
         self._events = {event.toolset for agent in project.team.agents for event in agent.events}
+        self._browsers = {name for name in self._servers if words[name] and words[name] <= _PAGES}
+        self._looked_at = {
+            grant.toolset
+            for agent in agents.values()
+            for grant in agent.grants
+            if agent.asks != QUESTION and grant.decision == "needs_approval"
+        }
         self._senders = {name for name, known in words.items() if known - _ONLY_SEARCH}
         self._in_checkout = {name for name, agent in agents.items() if agent.in_checkout}
         published = {name for name in self._in_checkout if project.is_public or agents[name].started_by}
@@ -218,12 +231,14 @@ class _Tools:
 
     def brings(self, levels: frozenset[int], runs_in: str, shape: Shape, decision: Decision) -> bool:
         """Whether the words that a call may bring are of one of the levels."""
+        if decision != "allowed" and _plain(shape.toolset) in self._looked_at:
+            return False  # whoever would look at that call need not let it through, and is no person
         if self._is_guess(shape):
             own = _GUESSED
         elif decision != "allowed" or _plain(shape.toolset) in self._events:
             own = _ASKED
         else:
-            own = _FETCHED if _connects(shape) else _SENT
+            own = _FETCHED if _connects(shape) or shape.toolset in self._browsers else _SENT
         return own in levels and self._is_in(runs_in, shape)
 
     def may_read(self, shape: Shape) -> bool:

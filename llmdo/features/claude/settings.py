@@ -184,7 +184,8 @@ class ClaudeSettings:
         decided = rule.decision if rule else None
         if decided == "blocked":
             return _Verdict(PermissionRuling(line.raised, "blocked", rule))
-        if self.sandbox and line.tool in SHELLS and mode.name != "plan":
+        is_asked = decided == "needs_approval" or (decided is None and mode.decision(line) != "allowed")
+        if self.sandbox and is_asked and line.tool in SHELLS and mode.name != "plan":
             path = self.sandbox.document.source.path
             return _Verdict(PermissionRuling(line.raised, "allowed"), f"{path}: in its sandbox", self.sandbox)
         if decided == "needs_approval":

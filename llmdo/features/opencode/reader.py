@@ -46,6 +46,8 @@ BUILT_IN: Mapping[str, tuple[str, Mapping[tuple[str, str], Decision]]] = {
     "plan": ("primary", {("edit", "*"): "blocked", (TASK, "general"): "blocked"}),
 }
 """The built-in agents of opencode: the mode of each, and the rules below those of the project."""
+HIDDEN = frozenset({"compaction", "summary", "title"})
+"""Agents by which opencode sums up a conversation: they have no tools, unless the settings for all agents give some."""
 EVERY_TOOL = "every tool"
 
 
@@ -173,7 +175,8 @@ class _OpencodeProject:
             if reading.misspelt(key, KEYS):
                 self.files.unknown_key(agent.place(key), key, KEYS)
         at = agent.place("description") if is_declared else agent.tables[0]
-        default_mode, below = BUILT_IN.get(name, ("all", {}))
+        nothing: Mapping[tuple[str, str], Decision] = {("*", "*"): "blocked"}
+        default_mode, below = BUILT_IN.get(name, ("all", nothing if name in HIDDEN else {}))
         mode = header.get("mode", default_mode)
         own = [*rules_of_agent(self.files, agent.tables)] if is_declared else []
         rules = [
