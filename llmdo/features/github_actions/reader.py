@@ -166,6 +166,7 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         events=tuple(models_addresses((each.name, each.value, each.at) for each in site.variables.values())),
         in_checkout=True,
         hides_secrets=_hides_secrets(site, grants),
+        permissions={"deny": (f"env {_SCRUB}",)} if _is_scrubbed(site) else {},
         inherits=inherits,
         asks=SECOND_MODEL,
         narrower=_NARROWER.get(site.run.program, "name the tools that it needs"),
