@@ -456,6 +456,16 @@ def test_a_rule_that_shows_in_no_row_is_judged(
     assert difference.verdict == verdict
 
 
+def test_an_agent_with_every_tool_gains_none_by_naming_some(tmp_path: Path) -> None:
+    """A server that no file declares may be a person's own: whoever had every tool had it."""
+    servers = {".mcp.json": json.dumps({"mcpServers": {"notes": {"command": "notes"}}})}
+    every = {".claude/agents/a.md": "---\nname: a\ndescription: Does its part.\n---\nGo.\n"}
+    some = claude("a", "Read, mcp__wiki__read", "Go.")
+    difference = compared(tmp_path, "claude", servers | every, servers | some).difference
+    (entry,) = (each for each in difference.entries if each.name == "a")
+    assert entry.verdict == "narrowed"
+
+
 SCRUB = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
 
 
