@@ -72,11 +72,14 @@ _FROM_A_FORGE = re.compile(
 )
 """The place that a program is downloaded from, which says nothing about what it does."""
 _NUMBERED = re.compile(r" \(\d+\)$")
+_EVENT = "on."
+"""The beginning of a toolset that is an event of a workflow."""
 UNKNOWN = re.compile(r"x\..+\.any")
 """The capability of a tool of which nothing is known."""
 
-_SENT, _FETCHED, _ASKED, _GUESSED = range(4)
-"""Words that anybody sends; pages that an agent chooses to read; words read after a question or by unknown tools."""
+_STARTS, _SENT, _FETCHED, _ASKED, _GUESSED = range(5)
+"""Words that start a run; others that anybody sends; pages that an agent chooses to read; words read after a question
+or by unknown tools."""
 
 
 Guess = Literal["words", "data", "sends"]
@@ -129,14 +132,16 @@ class _Question(NamedTuple):
         return "data" if self.may_read else "words" if _GUESSED in self.levels else None
 
 
+_UNASKED = frozenset({_STARTS, _SENT, _FETCHED})
 _QUESTIONS = (
-    _Question(frozenset({_SENT})),
-    _Question(frozenset({_SENT, _FETCHED})),
+    _Question(frozenset({_STARTS})),
+    _Question(frozenset({_STARTS, _SENT})),
+    _Question(_UNASKED),
     _Question(frozenset({_FETCHED}), with_checkout=True),
-    _Question(frozenset({_SENT, _FETCHED, _ASKED})),
-    _Question(frozenset({_SENT, _FETCHED, _ASKED, _GUESSED})),
-    _Question(frozenset({_SENT, _FETCHED}), may_read=True),
-    _Question(frozenset({_SENT, _FETCHED}), may_send=True),
+    _Question(_UNASKED | {_ASKED}),
+    _Question(_UNASKED | {_ASKED, _GUESSED}),
+    _Question(_UNASKED, may_read=True),
+    _Question(_UNASKED, may_send=True),
 )
 """The surest flow first. Where people outside can send words, the repository is public, and so is its checkout."""
 
@@ -172,7 +177,10 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
             continue
         for guess, flow_of in asked:
             if flow := flow_of(entry):
-                gravest[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, flow.sources, flow.ends)
+                # An edit at the source leaves those of other levels as well.
+                alike = [other for sure, each in asked if sure == guess and (other := each(entry))]
+                sources = max(other.sources for other in alike)
+                gravest[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, sources, flow.ends)
                 break
     return gravest
 
@@ -238,7 +246,8 @@ class _Tools:
         elif decision != "allowed" or _plain(shape.toolset) in self._events:
             own = _ASKED
         else:
-            own = _FETCHED if _connects(shape) or shape.toolset in self._browsers else _SENT
+            own = _STARTS if shape.toolset.startswith(_EVENT) else _SENT
+            own = _FETCHED if _connects(shape) or shape.toolset in self._browsers else own
         return own in levels and self._is_in(runs_in, shape)
 
     def may_read(self, shape: Shape) -> bool:
@@ -326,7 +335,10 @@ def _runs_files(grant: Grant) -> bool:
 
 
 def _connects(shape: Shape) -> bool:
-    return any(Capability("net").covers_name(each.name) for each in shape.declared)
+    """Whether a call brings a page of some host; what GitHub's commands read there, somebody has sent."""
+    names = {each.name for each in shape.declared}
+    is_of_github = any(name.startswith("x.github.") for name in names)
+    return not is_of_github and any(Capability("net").covers_name(name) for name in names)
 
 
 def _words(name: str, toolset: Toolset) -> frozenset[str]:

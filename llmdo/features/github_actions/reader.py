@@ -86,6 +86,8 @@ _LOOKS_UP = re.compile(
 _OF_A_PULL_REQUEST = re.compile(
     r"pull_request\.head|head_ref|refs/pull/|workflow_run\.head|head_sha|head_branch"
 )
+_ITS_COMMIT = re.compile(r"pull_request\.head\.sha|refs/pull/|workflow_run\.head_(?:sha|commit)|head_sha")
+"""The commit of a pull request; a name of its branch is one of this repository, unless another one is named."""
 
 
 def read(tree: Tree) -> Team:
@@ -149,6 +151,7 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         shown = {name: each for name, each in site.variables.items() if name not in firewall.hidden}
         site = replace(site, variables=shown)
     grants, inherits, by = _reached(site, tree)
+    site = replace(site, trigger=site.trigger.checked(by))
     if firewall:
         grants = (*behind(firewall, grants), *gateway_grants(site))
     prompt = site.input("prompt", "direct_prompt", "override_prompt")
@@ -230,8 +233,10 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
             f"run: {excerpt(expression[0], 60)}", "run", line.capabilities, site.place("run"), is_open=True
         )
     for step in site.before:
-        ref = text(table(step.get("with")).get("ref"))
-        if text(step.get("uses")).startswith("actions/checkout@") and _OF_A_PULL_REQUEST.search(ref):
+        options = table(step.get("with"))
+        pattern = _OF_A_PULL_REQUEST if "repository" in options else _ITS_COMMIT
+        is_strange = pattern.search(text(options.get("ref")))
+        if text(step.get("uses")).startswith("actions/checkout@") and is_strange:
             line = LINES["checkout of a pull request"]
             yield granted("checkout", "checkout", line.capabilities, site.place(site.run.key))
 
