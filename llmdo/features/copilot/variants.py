@@ -11,7 +11,7 @@ from llmdo.foreign.team import Agent, AgentCall
 from llmdo.policy.vocabulary import WITHOUT_EFFECT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from llmdo.foreign.team import Grant
@@ -118,7 +118,7 @@ def in_editor(
         if agent.name in only
         else replace(
             agent,
-            calls=tuple(_handed_over(agent.calls, in_editor_by_name)),
+            calls=tuple(_handed_over(agent, in_editor_by_name, {each.name for each in callable_})),
             is_entry=agent.is_entry or agent.name in chosen,
         )
         for agent in agents
@@ -147,11 +147,17 @@ def in_editor(
             yield agent
 
 
-def _handed_over(calls: Iterable[AgentCall], in_editor_by_name: Mapping[str, Agent]) -> Iterator[AgentCall]:
-    """The calls; a person hands over by a button of VS Code, so to the variant there."""
-    for call in calls:
-        is_free = call.decision == "allowed"
-        yield call if is_free else replace(call, name=_there(call.name, in_editor_by_name))
+def _handed_over(
+    agent: Agent, in_editor_by_name: Mapping[str, Agent], callable_: AbstractSet[str]
+) -> Iterator[AgentCall]:
+    """The calls; a person hands over by a button of VS Code, to the variant there of whom it does not call anyway."""
+    free = {call.name for call in agent.calls if call.decision == "allowed"}
+    reached = free | callable_ if agent.everyone else free
+    for call in agent.calls:
+        if call.decision == "allowed":
+            yield call
+        elif call.name not in reached:
+            yield replace(call, name=_there(call.name, in_editor_by_name))
 
 
 def _there(name: str, in_editor_by_name: Mapping[str, Agent]) -> str:
@@ -180,11 +186,7 @@ def apart(agents: Sequence[Agent]) -> Iterator[Agent]:
     for agent in agents:
         free = [call for call in agent.calls if call.decision == "allowed"]
         reached = {call.name for call in free} | (callable_ if agent.everyone else set())
-        left = tuple(
-            call
-            for call in agent.calls
-            if call.decision != "allowed" and call.name.removesuffix(THERE) not in reached
-        )
+        left = tuple(call for call in agent.calls if call.decision != "allowed" and call.name not in reached)
         if not reached or not left:
             yield replace(agent, calls=(*free, *left))
             continue
