@@ -11,6 +11,7 @@ from llmdo.diff import effects
 from llmdo.diff.difference import Change, HandEdit
 from llmdo.diff.rows import acceptance_for_all, acceptance_of
 from llmdo.graph import code_calls, keys, toolkit
+from llmdo.graph.described import Server
 from llmdo.graph.resolved import Entry
 from llmdo.graph.settings import Settings
 from llmdo.graph.toolkit import unseen_in, without_unseen
@@ -41,6 +42,8 @@ _NAMED = frozenset(
 _LAYOUT = frozenset({"version", "revision"})
 """Facts about the file, not about the workspace."""
 
+EVERY_TOOL = "every tool"
+"""The toolset of an agent of a foreign project whose file names no tools."""
 _STATED: Mapping[str, type] = {"settings": Settings, "entry": Entry, "worker": Worker}
 """Tables of a lock that hold the fields of a class."""
 
@@ -81,6 +84,10 @@ def _with_servers(change: Change, before: Graph, after: Graph) -> Change:
     if change.route[0] != "worker" or change.route[2:] != ("toolsets",) or not change.entries:
         return change
     old, new = ({*_servers(graph, change.route[1])} for graph in (before, after))
+    if EVERY_TOOL in parts.texts(
+        change.before
+    ):  # whoever had them all gains none by naming one of somebody's own
+        new -= {effects.identity(Server())}
     if new - old:
         return _accepting(change, "widens", after.acceptances)
     # Whoever has fewer tools, or parts of them, can do less, though what is left may reach as much.

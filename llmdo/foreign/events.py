@@ -14,7 +14,7 @@ from llmdo.base.credentials import secrets_in
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, replace
-from llmdo.foreign import scripts
+from llmdo.foreign import programs, scripts
 from llmdo.foreign.lines import RUNS_OWN
 from llmdo.foreign.team import Grant
 from llmdo.policy.authority import Capability
@@ -41,12 +41,6 @@ _VARIABLE = re.compile(r"\$\{?(?:[A-Z]+_(?P<which>PROJECT_DIR|PLUGIN_ROOT)|exten
 _TOP = re.compile(r"\$\(git rev-parse --show-toplevel\)/?")
 _WORD = re.compile(r"[^\s\"'`;|&<>()]+")
 _SCRIPT = re.compile(r".*\.(?:bash|cjs|js|mjs|ps1|py|rb|sh|ts|zsh)")
-_OF_A_SHELL = (".bash", ".sh", ".zsh")
-_FETCHES = re.compile(
-    r"\b(?:aiohttp|axios|curl|httpx|invoke-(?:restmethod|webrequest)|irm|iwr|npx|requests|socket|urllib|urlopen|uvx|wget)\b"
-    r"|\bfetch\(|\bgh (?:api|issue|pr|run)\b|\bgit (?:clone|fetch|pull)\b",
-    re.IGNORECASE,
-)
 HARMLESS = frozenset(
     {
         "[", "[[", ":", "afplay", "awk", "cat", "cd", "cut", "date", "do", "done", "echo", "elif", "else", "esac",
@@ -61,6 +55,10 @@ _LOCAL = HARMLESS | {
     "pwd", "set", "shift", "uname", "uniq", "wc", "whoami", "write-host", "write-output",
 }  # fmt: skip
 """Programs that print what is in the project, or about the machine."""
+_FETCHES = re.compile(
+    r"\b(?:axios|curl|fetch|gh|httpx|npx|requests|socket|urllib|urlopen|uvx|wget)\b", re.IGNORECASE
+)
+"""Words of an inline script that may connect somewhere."""
 _INLINE = frozenset({"-c", "-e"})
 """Options of interpreters whose value is the script itself."""
 _OUTSIDE = ("/", "~", "..")
@@ -164,7 +162,7 @@ class ClientEvents:
         """A command that is run at the event `name`; `is_read` if what it prints goes into the conversation."""
         command = command[:MAX_COMMAND]
         own = dict(project_scripts(self.files, command, self.root))
-        shells = [command, *(script for path, script in own.items() if path.endswith(_OF_A_SHELL))]
+        shells = [command, *(script for path, script in own.items() if path.endswith(programs.OF_A_SHELL))]
         hosts = {host for script in shells for host in scripts.hosts(script)}
         if any(map(scripts.runs_downloads, shells)):
             message = (
@@ -254,11 +252,8 @@ def is_script(path: str) -> bool:
 
 
 def script_abilities(path: str, script: str) -> tuple[Capability, ...]:
-    """The capabilities of a script of the project: it runs, and may connect to hosts, of which a shell's are named."""
-    # A socket may be a file, or local.
-    sends = any(match[0].lower() != "socket" for match in _FETCHES.finditer(script))
-    of_others = [None] if sends else []
-    hosts = {*(scripts.hosts(script) if path.endswith(_OF_A_SHELL) else of_others)}
+    """The capabilities of a script of the project: it runs, and may connect to hosts."""
+    hosts = {*programs.hosts(path, script)}
     brought = (UNTRUSTED,) if None in hosts else ()  # what a named host says is that host's
     return tuple(sorted({*RUNS, *brought, *_connecting(hosts)}, key=str))
 
@@ -272,7 +267,7 @@ def is_harmless(command: str) -> bool:
 
 def _is_known(command: str, own: Mapping[str, str]) -> bool:
     """Whether what a command prints is certainly of the project: by known programs, or scripts without a network."""
-    if any(map(_FETCHES.search, own.values())):
+    if any(programs.connects(path, script) for path, script in own.items()):
         return False
     names = {posixpath.basename(path) for path in own}
     for program, *rest in scripts.commands(command):

@@ -212,7 +212,7 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
             yield finding(
                 "LDO550",
                 gain.first.use.at.location,
-                f"`{entry.name}` gains {gain.names} only through `{gain.first.name}`{gated}: `{path_text(path)}`",
+                f"`{entry.name}` gains {gain.names} through `{gain.first.name}`{gated}: `{path_text(path)}`",
                 related=edges(path)[1:],
                 subject=entry.name,
                 gated=gain.is_gated,

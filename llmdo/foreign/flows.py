@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.foreign.building import named
 from llmdo.foreign.known_servers import DATA, known_server
+from llmdo.foreign.team import QUESTION
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.programs import is_launcher
 from llmdo.policy.vocabulary import LEGS, ONLY_READS
@@ -22,6 +23,7 @@ from llmdo.reach.risks import SHELL, may_meet
 if TYPE_CHECKING:
     from llmdo.foreign import Foreign
     from llmdo.foreign.team import Grant
+    from llmdo.graph.described import Server
     from llmdo.graph.toolset import Toolset
     from llmdo.policy.vocabulary import Decision
     from llmdo.reach.flows import FlowRow
@@ -42,6 +44,11 @@ OPEN_SERVERS = frozenset(
 """Words in a server's name or start that show that it brings anybody's text, and sends."""
 _ONLY_SEARCH = frozenset({"brave", "perplexity", "search", "youtube"})
 """Those of them that only search."""
+_PAGES = _ONLY_SEARCH | {
+    "browser", "browserbase", "chrome", "crawl", "duckduckgo", "exa", "fetch", "firecrawl", "playwright", "puppeteer",
+    "scrape", "selenium", "tavily", "web",
+}  # fmt: skip
+"""Those of them that bring the pages that an agent chooses to read, not what somebody sends."""
 
 WRITABLE_HOSTS = frozenset(
     {
@@ -60,12 +67,21 @@ _WORD = re.compile(r"[a-z]+")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*(?:=.*)?")
 _NO_SERVER = re.compile(r"github[-_]?copilot")
 """The name of a product in the names of extensions of VS Code, which bring nothing from GitHub."""
+_FROM_A_FORGE = re.compile(
+    r"^(?:git\+)?(?:https?|ssh)://(?:[^/@]*@)?git(?:hub|lab)\.com/|^git(?:hub|lab):|^git@git(?:hub|lab)\.com:"
+)
+"""The place that a program is downloaded from, which says nothing about what it does."""
 _NUMBERED = re.compile(r" \(\d+\)$")
+_EVENT = "on."
+"""The beginning of a toolset that is an event of a workflow."""
+_CALLED = "on.workflow_call"
+"""The event by which an unknown caller hands over text, perhaps that of strangers."""
 UNKNOWN = re.compile(r"x\..+\.any")
 """The capability of a tool of which nothing is known."""
 
-_SENT, _FETCHED, _ASKED, _GUESSED = range(4)
-"""Words that anybody sends; pages that an agent chooses to read; words read after a question or by unknown tools."""
+_STARTS, _SENT, _FETCHED, _ASKED, _GUESSED = range(5)
+"""Words that start a run; others that anybody sends; pages that an agent chooses to read; words read after a question
+or by unknown tools."""
 
 
 Guess = Literal["words", "data", "sends"]
@@ -118,14 +134,16 @@ class _Question(NamedTuple):
         return "data" if self.may_read else "words" if _GUESSED in self.levels else None
 
 
+_UNASKED = frozenset({_STARTS, _SENT, _FETCHED})
 _QUESTIONS = (
-    _Question(frozenset({_SENT})),
-    _Question(frozenset({_SENT, _FETCHED})),
+    _Question(frozenset({_STARTS})),
+    _Question(frozenset({_STARTS, _SENT})),
+    _Question(_UNASKED),
     _Question(frozenset({_FETCHED}), with_checkout=True),
-    _Question(frozenset({_SENT, _FETCHED, _ASKED})),
-    _Question(frozenset({_SENT, _FETCHED, _ASKED, _GUESSED})),
-    _Question(frozenset({_SENT, _FETCHED}), may_read=True),
-    _Question(frozenset({_SENT, _FETCHED}), may_send=True),
+    _Question(_UNASKED | {_ASKED}),
+    _Question(_UNASKED | {_ASKED, _GUESSED}),
+    _Question(_UNASKED, may_read=True),
+    _Question(_UNASKED, may_send=True),
 )
 """The surest flow first. Where people outside can send words, the repository is public, and so is its checkout."""
 
@@ -144,7 +162,9 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
                     brings=partial(tools.brings, question.levels, runs_in),
                     private=tuple(map(Capability, (*LEGS["private data"], DATA))),
                     keeps=partial(tools.keeps, with_checkout=question.with_checkout),
-                    ends=partial(tools.rank, runs_in, may_send=question.may_send),
+                    ends=partial(
+                        tools.rank, runs_in, may_send=question.may_send, is_guess=question.guess is not None
+                    ),
                     may_read=tools.may_read if question.may_read else None,
                 ),
             ),
@@ -159,7 +179,10 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
             continue
         for guess, flow_of in asked:
             if flow := flow_of(entry):
-                gravest[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, flow.sources, flow.ends)
+                # An edit at the source leaves those of other levels as well.
+                alike = [other for sure, each in asked if sure == guess and (other := each(entry))]
+                sources = max(other.sources for other in alike)
+                gravest[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, sources, flow.ends)
                 break
     return gravest
 
@@ -172,12 +195,26 @@ class _Tools:
         toolsets = project.choice.graph.toolsets
         self._servers = {name for name, each in toolsets.items() if each.server}
         words = {name: _words(name, each) & OPEN_SERVERS for name, each in toolsets.items()}
-        self._known = {name for name, known in words.items() if known}
+        grants = [grant for agent in agents.values() for grant in agent.grants]
+        given = {grant.toolset for grant in grants if not grant.server or _is_declared(grant.server)}
+        self._undeclared = {
+            name
+            for name, each in toolsets.items()
+            if each.server and not _is_declared(each.server) and _plain(name) not in given
+        }
+        self._known = {name for name, known in words.items() if known} - self._undeclared
         unknown = {name for name, each in toolsets.items() if each.server and not known_server(each.server)}
         self._unknown = unknown - self._known
         self.has_servers = bool(self._servers)
         """Whether private data may be read otherwise than by capabilities of our vocabulary."""
         self._events = {event.toolset for agent in project.team.agents for event in agent.events}
+        self._browsers = {name for name in self._servers if words[name] and words[name] <= _PAGES}
+        self._looked_at = {
+            grant.toolset
+            for agent in agents.values()
+            for grant in agent.grants
+            if agent.asks != QUESTION and grant.decision == "needs_approval"
+        }
         self._senders = {name for name, known in words.items() if known - _ONLY_SEARCH}
         self._in_checkout = {name for name, agent in agents.items() if agent.in_checkout}
         published = {name for name in self._in_checkout if project.is_public or agents[name].started_by}
@@ -204,12 +241,16 @@ class _Tools:
 
     def brings(self, levels: frozenset[int], runs_in: str, shape: Shape, decision: Decision) -> bool:
         """Whether the words that a call may bring are of one of the levels."""
+        if decision != "allowed" and _plain(shape.toolset) in self._looked_at:
+            return False  # whoever would look at that call need not let it through, and is no person
         if self._is_guess(shape):
             own = _GUESSED
         elif decision != "allowed" or _plain(shape.toolset) in self._events:
             own = _ASKED
         else:
-            own = _FETCHED if _connects(shape) else _SENT
+            is_start = shape.toolset.startswith(_EVENT) and shape.toolset != _CALLED
+            own = _STARTS if is_start else _SENT
+            own = _FETCHED if _connects(shape) or shape.toolset in self._browsers else own
         return own in levels and self._is_in(runs_in, shape)
 
     def may_read(self, shape: Shape) -> bool:
@@ -227,10 +268,12 @@ class _Tools:
             return True  # the environment of the job
         return not names.isdisjoint({"secret.read", "env.read"})
 
-    def rank(self, runs_in: str, name: str, shape: Shape, *, may_send: bool) -> WayOut | None:
+    def rank(self, runs_in: str, name: str, shape: Shape, *, may_send: bool, is_guess: bool) -> WayOut | None:
         """The kind of way out that a call is, if it is one."""
         way = self._way(name, shape)
         if way == WayOut.OPEN_SERVER and (name, _plain(shape.toolset)) in self._asking and not may_send:
+            return None
+        if way == WayOut.OPEN_SERVER and shape.toolset in self._undeclared and not is_guess:
             return None
         return None if way is None or not self._is_in(runs_in, shape) else way
 
@@ -275,6 +318,11 @@ def _plain(toolset: str) -> str:
     return _NUMBERED.sub("", toolset)
 
 
+def _is_declared(server: Server) -> bool:
+    """Whether a file of the project says what a server is; else it is somebody's own, and a name tells nothing."""
+    return bool(server.command or server.url)
+
+
 def is_writable(host: str) -> bool:
     """Whether anybody can write to a host or a named set of hosts, or read at it what others wrote."""
     return host in WRITABLE_SETS or any(host == each or host.endswith(f".{each}") for each in WRITABLE_HOSTS)
@@ -290,13 +338,16 @@ def _runs_files(grant: Grant) -> bool:
 
 
 def _connects(shape: Shape) -> bool:
-    return any(Capability("net").covers_name(each.name) for each in shape.declared)
+    """Whether a call brings a page of some host; what GitHub's commands read there, somebody has sent."""
+    names = {each.name for each in shape.declared}
+    is_of_github = any(name.startswith("x.github.") for name in names)
+    return not is_of_github and any(Capability("net").covers_name(name) for name in names)
 
 
 def _words(name: str, toolset: Toolset) -> frozenset[str]:
     """The words of a toolset's name, and of the start of its server."""
     parts = [name]
     if server := toolset.server:
-        args = (arg for arg in server.args if not _VARIABLE.fullmatch(arg))
+        args = (_FROM_A_FORGE.sub("", arg) for arg in server.args if not _VARIABLE.fullmatch(arg))
         parts += [server.command or "", *args, server.url or ""]
     return frozenset(_WORD.findall(_NO_SERVER.sub("", " ".join(parts).lower())))

@@ -45,7 +45,10 @@ class LinkedTree:
             return paths, problems
         named_paths = set(paths)
         at_the_top = [each.removeprefix("**/") for each in patterns]
-        for folder, target in {*self._links(at_the_top)}:
+        followed = {*self._links(at_the_top)}
+        links = {folder for folder, _ in followed}
+        problems = tuple(problem for problem in problems if problem.at.path not in links)
+        for folder, target in followed:
             within = [target + each[len(folder) :] for each in at_the_top if each.startswith(f"{folder}/")]
             others, more = self.tree.find(within)
             named_paths |= {folder + path[len(target) :] for path in others}

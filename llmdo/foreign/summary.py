@@ -51,7 +51,7 @@ _LEGS = re.compile(r"`([^`]*) => ([^`]*)`")
 """Both legs of a flow."""
 _SPELLED_OUT = re.compile(r": `[^`]* => [^`]*`")
 """Both legs of a flow at the end of its sentence, which the lines below it give with their places."""
-_WAY = re.compile(r" only through `[^`]*`|`\(each\) > [^`]+ > [^`]+`")
+_WAY = re.compile(r" through `[^`]*`|`\(each\) > [^`]+ > [^`]+`")
 """The agents on an agent's way to the danger: they may differ within a cause."""
 _VARYING = re.compile(r"`[^`]*`|\d+")
 """Names and numbers, which differ between findings of one cause."""
@@ -96,8 +96,8 @@ class Cause:
         if self.first.code in DELEGATED and any(
             _of_each(each, self._said(each.message)) != sentence for each in self.findings
         ):
-            through = " only through another agent, such as `"
-            others = sentence.replace(" only through `", through)
+            through = " through another agent, such as `"
+            others = sentence.replace(" through `", through)
             sentence = f"{sentence}, or by way of another agent" if others == sentence else others
         noun = "files" if self.first.subject is None else "agents"
         return f"{self.number:,} {noun}: {re.sub(f'^`{re.escape(EACH)}`', 'each', sentence)}"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NAME_TOOLS = "name the tools that it needs"
 """The hint for an agent with every tool whose format has none of its own."""
 MAX_NAME = 100  # characters: nobody types a longer one
+QUESTION = "a question"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class Agent:
     """Whether it has every tool because its file names none."""
     narrower: str = NAME_TOOLS
     """A change by which it would have fewer, as a hint."""
-    asks: str = "a question"
+    asks: str = QUESTION
     """The step before a call that is not decided for good."""
     starts: tuple[Start, ...] = ()
     """The events that start it without a command of a person."""

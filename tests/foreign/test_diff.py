@@ -456,6 +456,40 @@ def test_a_rule_that_shows_in_no_row_is_judged(
     assert difference.verdict == verdict
 
 
+def test_an_agent_with_every_tool_gains_none_by_naming_some(tmp_path: Path) -> None:
+    """A server that no file declares may be a person's own: whoever had every tool had it."""
+    servers = {".mcp.json": json.dumps({"mcpServers": {"notes": {"command": "notes"}}})}
+    every = {".claude/agents/a.md": "---\nname: a\ndescription: Does its part.\n---\nGo.\n"}
+    some = claude("a", "Read, mcp__wiki__read", "Go.")
+    difference = compared(tmp_path, "claude", servers | every, servers | some).difference
+    (entry,) = (each for each in difference.entries if each.name == "a")
+    assert entry.verdict == "narrowed"
+
+
+SCRUB = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        ({SCRUB: "1"}, {}, "widened"),
+        ({SCRUB: "1"}, {SCRUB: "0"}, "widened"),
+        ({}, {SCRUB: "1"}, "narrowed"),
+        ({}, {"NODE_TLS_REJECT_UNAUTHORIZED": "0"}, "widened"),
+        ({"IS_SANDBOX": "1"}, {}, "narrowed"),
+        ({}, {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}, "changed"),
+        ({"BASH_MAX_TIMEOUT_MS": "1"}, {"BASH_MAX_TIMEOUT_MS": "2"}, "changed"),
+        ({SCRUB: "1"}, {SCRUB: "1"}, "same"),
+    ],
+)
+def test_a_switch_in_the_environment_of_claude_code_is_judged(
+    tmp_path: Path, before: dict[str, str], after: dict[str, str], verdict: str
+) -> None:
+    settings = {"permissions": {"allow": ["Read"]}}
+    sides = ({".claude/settings.json": json.dumps({**settings, "env": env})} for env in (before, after))
+    assert compared(tmp_path, "claude", *sides).difference.verdict == verdict
+
+
 def test_a_rule_of_cursor_is_judged(tmp_path: Path) -> None:
     before, after = (
         {".cursor/cli.json": json.dumps({"permissions": {"allow": [], "deny": denied}})}
@@ -488,6 +522,8 @@ SENDS = '          claude_args: --allowedTools "Bash(gh issue comment:*)'
         (workflow(), workflow(env="        env: {ANTHROPIC_BASE_URL: 'https://m.example.com'}\n"), "widened"),
         (workflow(), workflow(env="        env: {ANTHROPIC_BASE_URL: '${{ secrets.URL }}'}\n"), "widened"),
         (workflow(), workflow("          allowed_bots: helper\n"), "changed"),
+        (workflow(env=f"        env: {{{SCRUB}: '1'}}\n"), workflow(), "widened"),
+        (workflow(), workflow(env="        env: {GEMINI_SANDBOX: 'false'}\n"), "changed"),
         (workflow(), workflow(job="    if: github.actor != 'x'\n"), "changed"),
         (workflow(), workflow(job="    permissions: {contents: read, id-token: write}\n"), "changed"),
         (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass, replace
 from llmdo.features.claude.table import INHERITED, LINES
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.permissions import written
+from llmdo.foreign.events import MODELS_ADDRESSES
 from llmdo.foreign.team import Agent, AgentCall
 from llmdo.graph.described import Server
 
@@ -93,6 +93,8 @@ def main_session(
     `own` are agents that no other session has, `events` is what Claude Code runs by itself.
     """
     settings = tools.settings
+    # An address of a model is a row of its own.
+    switches = {name: each for name, each in settings.variables.items() if name not in MODELS_ADDRESSES}
     return Agent(
         name=name,
         at=at,
@@ -104,7 +106,8 @@ def main_session(
         inherits=True,
         is_callable=False,
         sandbox="sandbox" if settings.is_sandboxed else None,
-        permissions=written(settings.rules),
+        header={"env": switches} if switches else {},
+        permissions=settings.written,
     )
 
 

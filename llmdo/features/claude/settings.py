@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import texts
-from llmdo.base.values import dataclass, replace
+from llmdo.base.parts import table, texts
+from llmdo.base.values import dataclass, field, replace
 from llmdo.features.claude.hooks import ASKED
 from llmdo.features.claude.rules import RULES, flaw
 from llmdo.features.claude.table import FILING, READ_ONLY
-from llmdo.foreign.permissions import PermissionRule, PermissionRuling
+from llmdo.foreign.permissions import PermissionRule, PermissionRuling, written
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.features.claude.hooks import ClaudeHook
     from llmdo.foreign.lines import Line
@@ -89,6 +89,16 @@ class _Verdict:
     at: Place | None = None
 
 
+PROTECTING: Mapping[str, tuple[str, ...]] = {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": ("1", "true")}
+"""The variables that keep something from commands, with the values by which they do."""
+EXPOSING: Mapping[str, tuple[str, ...]] = {
+    "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": ("0", "false"),
+    "IS_SANDBOX": ("1", "true"),
+    "NODE_TLS_REJECT_UNAUTHORIZED": ("0",),
+}
+"""Those that take a protection away: of keys, of an administrator's machine, of connections."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClaudeSettings:
     """The permissions in the settings of a session."""
@@ -109,10 +119,22 @@ class ClaudeSettings:
     """Those that may answer in place of a person."""
     no_hooks: bool = False
     """Whether they are switched off."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """The environment of a session and of its commands."""
 
     def with_hooks(self, hooks: Iterable[ClaudeHook]) -> ClaudeSettings:
         """The settings with these hooks added."""
         return self if self.no_hooks else replace(self, hooks=(*self.hooks, *hooks))
+
+    @property
+    def written(self) -> dict[str, tuple[str, ...]]:
+        """The rules as they are written, and the variables that switch a protection on or off among them."""
+        lines = written(self.rules)
+        for word, switches in (("allow", EXPOSING), ("deny", PROTECTING)):
+            on = [f"env {name}" for name, values in switches.items() if self.variables.get(name) in values]
+            if on:
+                lines[word] = (*lines.get(word, ()), *on)
+        return lines
 
     @property
     def asks(self) -> bool:
@@ -184,7 +206,8 @@ class ClaudeSettings:
         decided = rule.decision if rule else None
         if decided == "blocked":
             return _Verdict(PermissionRuling(line.raised, "blocked", rule))
-        if self.sandbox and line.tool in SHELLS and mode.name != "plan":
+        is_asked = decided == "needs_approval" or (decided is None and mode.decision(line) != "allowed")
+        if self.sandbox and is_asked and line.tool in SHELLS and mode.name != "plan":
             path = self.sandbox.document.source.path
             return _Verdict(PermissionRuling(line.raised, "allowed"), f"{path}: in its sandbox", self.sandbox)
         if decided == "needs_approval":
@@ -225,6 +248,9 @@ def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
             False,
         ),
         is_sandboxed=bool((on := _place(documents, "enabled", "sandbox")) and on.data is True),
+        variables={
+            name: str(value) for document in documents for name, value in table(document.data, "env").items()
+        },
         refused_servers=frozenset(
             name for document in documents for name in texts(document.data.get("disabledMcpjsonServers"))
         ),

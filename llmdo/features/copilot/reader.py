@@ -72,7 +72,8 @@ def read(tree: Tree) -> Team:
         file.judge()
     read = [agent for file in readers if (agent := file.agent(file.where))]
     only = {agent.name for file in readers if not file.where.cloud and (agent := file.agent(IN_EDITOR))}
-    everywhere = [file for file in readers if file.where.cloud and file.where.editor] if only else []
+    has_variants = only or any(file.header.get("handoffs") for file in readers)
+    everywhere = [file for file in readers if file.where.cloud and file.where.editor] if has_variants else []
     in_editor_by_name = {agent.name: agent for file in everywhere if (agent := file.agent(IN_EDITOR))}
     agents = (*reader.sessions(), *apart(tuple(in_editor(read, in_editor_by_name, only))))
     return Team(

@@ -77,8 +77,9 @@ TABLE = (
         for name in (
             "execute/awaitTerminal", "execute/getTaskOutput", "execute/getTerminalOutput", "execute/killTerminal",
             "read/terminalLastCommand", "read/terminalSelection", "todo/todos", "vscode/askQuestions",
-            "vscode/getProjectSetupInfo", "vscode/memory", "vscode/renderMermaidDiagram", "vscode/selection",
-            "vscode/switchAgent", "vscode/think", "vscode/updateUserPreferences", "vscode/vscodeAPI",
+            "vscode/getProjectSetupInfo", "vscode/memory", "vscode/renderMermaidDiagram",
+            "vscode/resolveMemoryFileUri", "vscode/selection", "vscode/switchAgent",
+            "vscode/think", "vscode/updateUserPreferences", "vscode/vscodeAPI",
         )
     ),
 )  # fmt: skip

@@ -24,7 +24,8 @@ EVERY_TOOL = "every tool"
 DELEGATES = ("agent.delegate",)
 UNATTENDED = "Copilot's cloud agent runs unattended"
 ASKS = "VS Code, where no setting says anything"
-CLOUD, EDITOR = "cloud", "editor"
+ON_THE_COMMAND_LINE = "Copilot's command line, which asks"
+CLOUD, EDITOR, COMMAND_LINE = "cloud", "editor", "command line"
 """The environments of a tool: text that an agent reads in one of them steers no run in the other."""
 
 SERVERS = ("github", "playwright")
@@ -60,7 +61,8 @@ _OTHER_NAMES = {
 }
 """The names of tools as aliases, in the command line and in older versions of VS Code, in lower case."""
 _EXTENSION = re.compile(r"[\w-]+\.[\w-]+")
-"""A publisher and its extension of VS Code, whose tools are unknown."""
+"""A publisher and its extension of VS Code, whose tools are unknown and are there alone."""
+_EXTENSIONS = "https://code.visualstudio.com/api/extension-guides/ai/tools"
 _OLD_SETS = frozenset({"new", "runcommands", "runnotebooks", "runtasks"})
 
 _BY_SET: dict[str, list[Line]] = {}
@@ -164,15 +166,20 @@ class Tools:
             yield from self._of_server(server, at)
         elif server and server in SERVERS:
             yield from self._of_built_in(server, at)
-        elif server and not _EXTENSION.fullmatch(server):
+        elif server and _EXTENSION.fullmatch(server):
+            if self.where.editor:
+                tool = excerpt(server, MAX_NAME)
+                able = (capability_of(server), "data.untrusted")
+                line = Line(tool, able, "needs_approval", "open", _EXTENSIONS)
+                yield replace(line.grant(at, ASKS), runs_in=EDITOR)
+        elif server:
             name = excerpt(server, MAX_NAME)
             unknown = mcp.grant(name, Server(), at, self.where.unknown, self.where.origin)
             yield replace(unknown, runs_in=self.where.runs_in)
         else:
-            tool = excerpt(server or name, MAX_NAME)
-            line = Line(
-                tool, (capability_of(server or name), "data.untrusted"), self.where.unknown, "open", ""
-            )
+            tool = excerpt(name, MAX_NAME)
+            able = (capability_of(name), "data.untrusted")
+            line = Line(tool, able, self.where.unknown, "open", "")
             yield replace(line.grant(at, self.where.origin), runs_in=self.where.runs_in)
 
     def delegates(self, name: str) -> bool:
@@ -211,7 +218,8 @@ class Tools:
         if self.where.cloud:
             yield from self._grant(_OF_SERVERS[name], at, name)
         if self.where.editor:
-            yield replace(mcp.grant(name, Server(), at, "needs_approval", ASKS), runs_in=EDITOR)
+            grant = mcp.grant(name, Server(), at, "needs_approval", ASKS)
+            yield replace(grant, toolset=f"{name} in VS Code", runs_in=EDITOR)
 
 
 MOST = 3  # names in a message, and further places below it

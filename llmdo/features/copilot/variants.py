@@ -5,25 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, replace
-from llmdo.features.copilot.tools import IN_EDITOR, Tools, Where
+from llmdo.features.copilot.tools import COMMAND_LINE, IN_EDITOR, ON_THE_COMMAND_LINE, Tools, Where
 from llmdo.foreign.files import folder_place
 from llmdo.foreign.team import Agent, AgentCall
+from llmdo.policy.vocabulary import WITHOUT_EFFECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
+
+    from llmdo.foreign.team import Grant
+    from llmdo.syntax.document import Place
 
 
 GENERAL = "general-purpose"
 """It has every tool; agents that may call any agent may call it in Copilot's command line."""
 
 THERE = " (in VS Code)"
+THERE_ALONE = " on the command line"
 EVERYONE = "every agent in VS Code"
 HANDOFF = " (handoff)"
 
 _FOLDER = ".github/agents"
-_ANYWHERE = Where(cloud=True, editor=False)
+_BESIDE_AGENTS = Where(cloud=True, editor=False)
+"""The tools are named as in the cloud; the agents are documented for the command line alone."""
 _READING = ("read", "search")
+_HARMLESS = frozenset({*WITHOUT_EFFECT, "x.github.read"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +50,11 @@ BUILT_IN: Mapping[str, BuiltInAgent] = {
         BuiltInAgent("ask", IN_EDITOR, (*_READING, "web")),
         BuiltInAgent("edit", IN_EDITOR, (*_READING, "edit")),
         BuiltInAgent("plan", IN_EDITOR, (*_READING, "web")),
-        BuiltInAgent("explore", _ANYWHERE, _READING),
-        BuiltInAgent("code-review", _ANYWHERE, (*_READING, "execute")),
-        BuiltInAgent("research", _ANYWHERE, (*_READING, "github/*")),
-        BuiltInAgent("task", _ANYWHERE, (*_READING, "execute")),
-        BuiltInAgent(GENERAL, _ANYWHERE, None),
+        BuiltInAgent("explore", _BESIDE_AGENTS, _READING),
+        BuiltInAgent("code-review", _BESIDE_AGENTS, (*_READING, "execute")),
+        BuiltInAgent("research", _BESIDE_AGENTS, (*_READING, "github/*")),
+        BuiltInAgent("task", _BESIDE_AGENTS, (*_READING, "execute")),
+        BuiltInAgent(GENERAL, _BESIDE_AGENTS, None),
     )
 }
 """By https://code.visualstudio.com/docs/copilot/agents/local-agents and
@@ -60,20 +67,37 @@ def built_in_agents(agents: Sequence[Agent]) -> Iterator[Agent]:
     at = folder_place(_FOLDER)
     for name in sorted({call.name for agent in agents for call in agent.calls}):
         if name in BUILT_IN and name not in own:
-            tools, built_in = Tools(BUILT_IN[name].where, {}), BUILT_IN[name]
-            names = built_in.tools
             yield Agent(
                 name=name,
                 at=at,
                 description="Built into GitHub Copilot.",
-                grants=tuple(
-                    tools.every(at)
-                    if names is None
-                    else [grant for tool in names for grant in tools.of(tool, at)]
-                ),
+                grants=tuple(_grants(BUILT_IN[name], at)),
                 is_entry=False,
                 is_callable=False,  # but by name
             )
+
+
+def _grants(built_in: BuiltInAgent, at: Place) -> Iterator[Grant]:
+    """The tools of an agent that is built in; the command line asks before any that does more than read."""
+    tools = Tools(built_in.where, {})
+    for grant in tools.every(at) if built_in.tools is None else _named(tools, built_in.tools, at):
+        if built_in.where.editor:
+            yield grant
+            continue
+        reads = all(each.name in _HARMLESS for each in grant.capabilities)
+        decision = grant.decision if reads else "needs_approval"
+        yield replace(
+            grant,
+            toolset=f"{grant.toolset}{THERE_ALONE}",
+            decision=decision,
+            origin=ON_THE_COMMAND_LINE,
+            runs_in=COMMAND_LINE,
+        )
+
+
+def _named(tools: Tools, names: Sequence[str], at: Place) -> Iterator[Grant]:
+    for name in names:
+        yield from tools.of(name, at)
 
 
 def in_editor(
@@ -92,7 +116,11 @@ def in_editor(
     moved = [
         _moved(agent, in_editor_by_name, callable_)
         if agent.name in only
-        else replace(agent, is_entry=agent.is_entry or agent.name in chosen)
+        else replace(
+            agent,
+            calls=tuple(_handed_over(agent, in_editor_by_name, {each.name for each in callable_})),
+            is_entry=agent.is_entry or agent.name in chosen,
+        )
         for agent in agents
     ]
     everyone = next((agent.everyone for agent in agents if agent.everyone), None)
@@ -117,6 +145,19 @@ def in_editor(
         if agent := beside.pop(waiting.pop(), None):
             waiting.extend(call.name for call in agent.calls)
             yield agent
+
+
+def _handed_over(
+    agent: Agent, in_editor_by_name: Mapping[str, Agent], callable_: AbstractSet[str]
+) -> Iterator[AgentCall]:
+    """The calls; a person hands over by a button of VS Code, to the variant there of whom it does not call anyway."""
+    free = {call.name for call in agent.calls if call.decision == "allowed"}
+    reached = free | callable_ if agent.everyone else free
+    for call in agent.calls:
+        if call.decision == "allowed":
+            yield call
+        elif call.name not in reached:
+            yield replace(call, name=_there(call.name, in_editor_by_name))
 
 
 def _there(name: str, in_editor_by_name: Mapping[str, Agent]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
-from llmdo.base.parts import table
+from llmdo.base.parts import table, text
 from llmdo.base.values import replace
 from llmdo.features.claude.rules import RULES
 from llmdo.features.claude.settings import Mode, settings_of
@@ -17,6 +18,7 @@ from llmdo.features.github_actions.claude_options import (
     BYPASSES,
     CHECKS_RUNS_SINCE,
     OF_V0,
+    SCRUBS_SINCE,
     TOOL,
     claude_options,
     is_before_v1,
@@ -36,7 +38,7 @@ from llmdo.features.github_actions.tokens import (
     token_of,
     writes,
 )
-from llmdo.features.github_actions.workflow import TokenPermissions
+from llmdo.features.github_actions.workflow import TokenPermissions, Variable
 from llmdo.foreign import reading, servers
 from llmdo.foreign.permissions import part
 from llmdo.foreign.team import capability_of
@@ -45,7 +47,7 @@ from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.claude.settings import ClaudeSettings
@@ -71,6 +73,7 @@ def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
     """The tools of Claude Code at a step: the allowed ones only, as nobody is there to be asked."""
     token = _token(site)
     options = claude_options(site)
+    site = replace(site, variables={**site.variables, **_variables(site, options)})
     settings = _settings(site, tree, options)
     mode = (
         settings.mode if settings.mode.at else Mode("default")
@@ -132,6 +135,13 @@ def starters_of_action(site: Site) -> Starter:
     return "perhaps anyone" if bots and "*" in bots[0].split(",") else "those who may write"
 
 
+def scrubs_by_itself(site: Site) -> bool:
+    """Whether the action keeps keys from commands, as it does where it lets in whom it would turn away."""
+    users = site.input("allowed_non_write_users")
+    is_action = site.run.program == "claude-code-action"
+    return bool(is_action and users and users[0].strip()) and is_since(site, SCRUBS_SINCE)
+
+
 def is_unchecked_after_a_run(site: Site) -> bool:
     """Whether the action looks at nobody's rights where it is started by another workflow's run."""
     return site.run.program == "claude-code-action" and not is_since(site, CHECKS_RUNS_SINCE)
@@ -157,6 +167,19 @@ def _settings(site: Site, tree: Checkout, options: ClaudeOptions) -> ClaudeSetti
         RULES.rule(tool, decision, site.spot(at, tool)) for decision, listed in lists for tool, at in listed
     ]
     return replace(read, rules=(*read.rules, *filter(None, rules)), asks_in_plan=True)
+
+
+def _variables(site: Site, options: ClaudeOptions) -> Mapping[str, Variable]:
+    """The variables that settings in the step itself set."""
+    variables: dict[str, Variable] = {}
+    for value, at in options.settings:
+        try:
+            data = json.loads(value) if value.lstrip().startswith("{") else {}
+        except (ValueError, RecursionError):
+            continue
+        for name, set_to in table(table(data).get("env")).items():
+            variables[name] = Variable(name, text(set_to), site.spot(at, name))
+    return variables
 
 
 def _json(value: str, at: Place, tree: Checkout) -> Document | None:

@@ -23,6 +23,8 @@ AUTO_SINCE = (1, 0, 273)
 """The release of the action from which on a second model decides if no rule allows."""
 KEEPS_WHOLE_SINCE = (1, 0, 149)
 """The release of the action from which on it keeps rules whole that are in no quotes."""
+SCRUBS_SINCE = (1, 0, 77)
+"""The release of the action from which on it keeps keys from commands where people without write access start it."""
 OF_V0 = {
     "allowed_tools": "--allowedTools", "direct_prompt": "prompt", "disallowed_tools": "--disallowedTools",
     "mcp_config": "--mcp-config", "mode": None, "override_prompt": "prompt",

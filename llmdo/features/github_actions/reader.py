@@ -16,6 +16,7 @@ from llmdo.features.github_actions.claude_code import (
     claude_grants,
     claude_problems,
     is_unchecked_after_a_run,
+    scrubs_by_itself,
     starters_of_action,
 )
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
@@ -61,6 +62,10 @@ _NARROWER = {
 }
 _SCRUB = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
 """The variable by which Claude Code keeps the keys of models and clouds from its commands."""
+_TALKS = frozenset(
+    {"x.github.discussions-write", "x.github.issues-write", "x.github.pull-requests-write", "x.github.read"}
+)
+"""What a token may do and still be no key: whoever starts the agent can have it do all of this."""
 _BY_GH_AW = re.compile(r"^#.*\bgh-aw\b", re.MULTILINE)
 _RUNS_AN_AGENT = re.compile(
     r"uses\s*:\s*['\"]?(?:anthropics/claude-code|openai/codex-action|google-\S+/run-gemini-cli)"
@@ -81,6 +86,8 @@ _LOOKS_UP = re.compile(
 _OF_A_PULL_REQUEST = re.compile(
     r"pull_request\.head|head_ref|refs/pull/|workflow_run\.head|head_sha|head_branch"
 )
+_ITS_COMMIT = re.compile(r"pull_request\.head\.sha|refs/pull/|workflow_run\.head_(?:sha|commit)|head_sha")
+"""The commit of a pull request; a name of its branch is one of this repository, unless another one is named."""
 
 
 def read(tree: Tree) -> Team:
@@ -144,6 +151,7 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         shown = {name: each for name, each in site.variables.items() if name not in firewall.hidden}
         site = replace(site, variables=shown)
     grants, inherits, by = _reached(site, tree)
+    site = replace(site, trigger=site.trigger.checked(by))
     if firewall:
         grants = (*behind(firewall, grants), *gateway_grants(site))
     prompt = site.input("prompt", "direct_prompt", "override_prompt")
@@ -161,6 +169,7 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         events=tuple(models_addresses((each.name, each.value, each.at) for each in site.variables.values())),
         in_checkout=True,
         hides_secrets=_hides_secrets(site, grants),
+        permissions={"deny": (f"env {_SCRUB}",)} if _is_scrubbed(site) else {},
         inherits=inherits,
         asks=SECOND_MODEL,
         narrower=_NARROWER.get(site.run.program, "name the tools that it needs"),
@@ -170,14 +179,17 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
 
 
 def _hides_secrets(site: Site, grants: Iterable[Grant]) -> bool:
-    """Whether Claude Code keeps keys from its commands, and the token that they get changes nothing."""
-    variable = site.variables.get(_SCRUB)
+    """Whether Claude Code keeps keys from its commands, and the token that they get is none."""
     names = {each.name for grant in grants for each in grant.capabilities}
-    return bool(
-        variable
-        and variable.value.strip().lower() in ("1", "true")
-        and not any(name.startswith("x.github.") and name != "x.github.read" for name in names)
-    )
+    return _is_scrubbed(site) and all(name in _TALKS for name in names if name.startswith("x.github."))
+
+
+def _is_scrubbed(site: Site) -> bool:
+    """Whether Claude Code keeps keys from its commands: told to, or by its action where strangers start it."""
+    variable = site.variables.get(_SCRUB)
+    if variable and variable.value.strip():
+        return variable.value.strip().lower() in ("1", "true")
+    return scrubs_by_itself(site)
 
 
 def _reached(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool, Starter]:
@@ -221,8 +233,10 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
             f"run: {excerpt(expression[0], 60)}", "run", line.capabilities, site.place("run"), is_open=True
         )
     for step in site.before:
-        ref = text(table(step.get("with")).get("ref"))
-        if text(step.get("uses")).startswith("actions/checkout@") and _OF_A_PULL_REQUEST.search(ref):
+        options = table(step.get("with"))
+        pattern = _OF_A_PULL_REQUEST if "repository" in options else _ITS_COMMIT
+        is_strange = pattern.search(text(options.get("ref")))
+        if text(step.get("uses")).startswith("actions/checkout@") and is_strange:
             line = LINES["checkout of a pull request"]
             yield granted("checkout", "checkout", line.capabilities, site.place(site.run.key))
 

@@ -54,6 +54,11 @@ BOUNDS = YamlBounds(MAX_FILE, 50_000)
 _FOR_STARTERS = ("allow-users", "allowed_bots", "allowed_non_write_users", "trigger_phrase")
 """Inputs of actions by which they choose who starts them."""
 
+_SWITCH = re.compile(
+    r"(?:CLAUDE|CODEX|COPILOT|CURSOR|GEMINI|OPENCODE)_(?!.*(?:KEY|TOKEN)$)|IS_SANDBOX$|NODE_TLS_"
+)
+"""The names of variables by which clients are switched."""
+
 SPOT = "spot"
 """The single key with a place in a synthetic document."""
 
@@ -98,6 +103,7 @@ class Site:
             "conditions": [*self.conditions],
             "permissions": None if scopes is None else dict(scopes),
             **{key: written(options[key]) for key in _FOR_STARTERS if key in options},
+            **{f"env {name}": each.value for name, each in self.variables.items() if _SWITCH.match(name)},
         }
 
     def place(self, *route: str | int, of_key: bool = False) -> Place:

@@ -43,6 +43,10 @@ _ALL = "*"
 _INPUT = re.compile(r"\$\{\{\s*(?:inputs|github\.event\.inputs)\.([\w-]+)\s*\}\}")
 
 
+_OPENED = ("discussion", "issues", "pull_request_target")
+"""Events that an author causes by opening something, which nobody has written anything else into yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trigger:
     """The triggers of a step."""
@@ -53,6 +57,17 @@ class Trigger:
     """The events that pass the conditions so far, with the people who may cause them then."""
     by_members: frozenset[str] = frozenset()
     """The events whose text members alone write."""
+    by_authors: frozenset[str] = frozenset()
+    """The events that nobody but the author of their text causes."""
+
+    def checked(self, by: Starter) -> Trigger:
+        """The trigger of an agent that turns away all but these people: what its author causes is by one of them."""
+        known = {
+            name
+            for name in self.by_authors & self.starters.keys()
+            if fewer(self.starters[name], by) not in ("anyone", "perhaps anyone")
+        }
+        return replace(self, by_members=self.by_members | known)
 
     def narrowed(self, condition: object) -> Trigger:
         """The trigger behind an `if`."""
@@ -96,7 +111,9 @@ def trigger_of(document: Document) -> Trigger:
         events[text(name)] = Place(document, ("on", number))
     for name in table(on):
         events[name] = Place(document, ("on", name), of_key=True)
-    return Trigger(events, {name: _starter(name, table(on).get(name)) for name in events})
+    by_authors = {name for name in _OPENED if _types(table(on).get(name)) == {"opened"}}
+    starters = {name: _starter(name, table(on).get(name)) for name in events}
+    return Trigger(events, starters, by_authors=frozenset(by_authors))
 
 
 def _starter(name: str, event: object) -> Starter:
@@ -109,9 +126,13 @@ def _starter(name: str, event: object) -> Starter:
     return "anyone" if is_open else "those who may write"
 
 
-def _only_by_members(event: object) -> bool:
+def _types(event: object) -> set[str]:
     types = table(event).get("types")
-    named = {types} if isinstance(types, str) else set(map(text, items(types)))
+    return {types} if isinstance(types, str) else set(map(text, items(types)))
+
+
+def _only_by_members(event: object) -> bool:
+    named = _types(event)
     return bool(named) and named <= _BY_MEMBERS
 
 

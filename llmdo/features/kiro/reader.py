@@ -28,7 +28,7 @@ from llmdo.graph.described import Server
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
@@ -63,7 +63,7 @@ def read(tree: Tree) -> Team:
     files = Files(tree, "Kiro")
     shared = next((document for path in files.named([SERVERS]) if (document := files.json(path))), None)
     hooks = [document for path in files.named(HOOKS) if (document := files.json(path))]
-    agents = files.named(AGENTS)
+    agents = _without_prompts(files, files.named(AGENTS))
     known = _declared(files, shared) if shared else {}
     readers = [reader for path in agents if (reader := _reader(files, path, shared, known, agents))]
     names = [reader.name for reader in readers]
@@ -150,11 +150,24 @@ def _reader(
     return _KiroAgent(files, path, document, prompt, excerpt(name, MAX_NAME), shared, known)
 
 
-def _prompt(files: Files, path: str, prompt: str) -> str:
-    """A prompt, from the file that it names if there is one in the project."""
+def _without_prompts(files: Files, paths: Sequence[str]) -> list[str]:
+    """The files of agents, without those that others name as their prompt."""
+    documents = {path: files.json(path) for path in paths if path.endswith(".json")}
+    prompts = {_prompt_file(path, text(each.data.get("prompt"))) for path, each in documents.items() if each}
+    return [path for path in paths if path not in prompts]
+
+
+def _prompt_file(path: str, prompt: str) -> str | None:
+    """The file of the project that a prompt names; None if it is a text, or a file elsewhere."""
     name = prompt.removeprefix("file://")
     inside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) if name != prompt else ".."
-    source = None if inside.startswith(("..", "/")) or files.tree.only else files.source(inside)
+    return None if inside.startswith(("..", "/")) else inside
+
+
+def _prompt(files: Files, path: str, prompt: str) -> str:
+    """A prompt, from the file that it names if there is one in the project."""
+    inside = _prompt_file(path, prompt)
+    source = files.source(inside) if inside and not files.tree.only else None
     return source.text if source else prompt
 
 

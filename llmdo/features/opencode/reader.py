@@ -46,6 +46,10 @@ BUILT_IN: Mapping[str, tuple[str, Mapping[tuple[str, str], Decision]]] = {
     "plan": ("primary", {("edit", "*"): "blocked", (TASK, "general"): "blocked"}),
 }
 """The built-in agents of opencode: the mode of each, and the rules below those of the project."""
+MODES = "mode"
+"""The former key of primary agents, which opencode still reads."""
+HIDDEN = frozenset({"compaction", "summary", "title"})
+"""Agents by which opencode sums up a conversation: they have no tools, unless the settings for all agents give some."""
 EVERY_TOOL = "every tool"
 
 
@@ -55,10 +59,11 @@ def read(tree: Tree) -> Team:
     documents = [read for path in _settings(tree) if (read := files.json(path))]
     declared: dict[str, _Declaration] = {}
     for document in documents:
-        key = "agent" if "agent" in document.data else "agents"
-        for name in table(document.data, key):
-            if isinstance(Place(document, (key, name)).data, dict):
-                _declare(declared, name, Place(document, (key, name)), "")
+        agents = "agent" if "agent" in document.data else "agents"
+        for key in (MODES, agents):
+            for name in table(document.data, key):
+                if isinstance(Place(document, (key, name)).data, dict):
+                    _declare(declared, name, Place(document, (key, name)), "")
     for path in files.find(AGENTS):
         if content := files.text_or_prompt(path, KEYS):
             name = re.sub(r"^\.opencode/agents?/|\.md$", "", path)
@@ -173,7 +178,8 @@ class _OpencodeProject:
             if reading.misspelt(key, KEYS):
                 self.files.unknown_key(agent.place(key), key, KEYS)
         at = agent.place("description") if is_declared else agent.tables[0]
-        default_mode, below = BUILT_IN.get(name, ("all", {}))
+        nothing: Mapping[tuple[str, str], Decision] = {("*", "*"): "blocked"}
+        default_mode, below = BUILT_IN.get(name, ("all", nothing if name in HIDDEN else {}))
         mode = header.get("mode", default_mode)
         own = [*rules_of_agent(self.files, agent.tables)] if is_declared else []
         rules = [
@@ -217,7 +223,8 @@ class _OpencodeProject:
                 )
         for rule in mine:
             called = rule.pattern or ""
-            if not set(called) & set("*?") and called not in names:
+            is_built_in = rule.at == at  # nobody wrote that one
+            if not is_built_in and not set(called) & set("*?") and called not in names:
                 hint = did_you_mean(called, names)
                 message = f"there is no agent `{excerpt(called)}` that could be called"
                 self.files.note("LDO250", rule.at, message, hint)

@@ -120,9 +120,8 @@ class _SkillReader:
             if not self.is_heeded:
                 grant = replace(grant, decision="needs_approval", origin=_UNHEEDED)
             elif grant.capabilities == (UNLISTED,):
-                message = (
-                    f"`{excerpt(tool)}` lets every command run without a question while the skill is loaded"
-                )
+                rule = excerpt(f"{tool}({pattern})" if pattern else tool)
+                message = f"`{rule}` lets every command run without a question while the skill is loaded"
                 hint = "allow the commands that it needs: `Bash(git diff *)`"
                 self.files.note("LDO554", at, message, hint)
             yield replace(grant, rule_at=at)
