@@ -328,13 +328,10 @@ def _ruled(rules: tuple[tuple[str, str], ...], default: str, raised: frozenset[s
     # A built-in one is replaced by a rule of that name; one with a scope withdraws an `allowed`.
     built_in = [(name, decision) for name, decision in BUILT_IN.items() if name not in named]
     stated = [(rule, STRICTNESS[decision]) for rule, decision in rules] + built_in
-    return max(
-        max(
-            [decision for rule, decision in stated if _counts(rule, decision, each)],
-            default=STRICTNESS[default],
-        )
-        for each in raised
-    )
+    decisions = [decision for rule, decision in stated for each in raised if _counts(rule, decision, each)]
+    if not all(any(contains(rule, each) for rule, _ in stated) for each in raised):
+        decisions.append(STRICTNESS[default])
+    return max(decisions)
 
 
 @cache

@@ -13,7 +13,7 @@ import pytest
 from proof.small.laws import Subject, failures, held
 from proof.small.product import graph_of
 from proof.small.runs import ALLOWED, ASKS, BLOCKED, ENTRY, STRANGERS, runs_of
-from proof.small.teams import PARTS, Flow, Team, bases, large, shapes, some
+from proof.small.teams import PARTS, SCOPES, Flow, Team, bases, large, shapes, some
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,6 +24,12 @@ def test_two_thousand_teams_keep_the_laws() -> None:
     findings = held([*some(1_000, chance), *[large(chance) for _ in range(1_000)]], every=4)
     assert findings.failures == []
     assert (findings.teams + findings.left_out, findings.compared > 400) == (2_000, True)
+
+
+def test_what_counts_for_a_folder_counts_for_what_is_in_it() -> None:
+    chance = random.Random(34)
+    findings = held([large(chance, SCOPES) for _ in range(100)], every=4)
+    assert (findings.failures, findings.teams > 90) == ([], True)
 
 
 def test_the_interpreter_shares_no_code_with_the_product() -> None:
