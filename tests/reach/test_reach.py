@@ -527,3 +527,11 @@ def test_what_a_providers_tools_or_a_foreign_project_say_is_declared() -> None:
     foreign = replace(files, read_from="claude")
     for graph, assurances in (search, {"declared"}), (files, {"enforced"}), (foreign, {"declared"}):
         assert {row.assurance for row in Analysis(graph).of(graph.entries["go"])} == assurances
+
+
+@pytest.mark.parametrize("calls", [["a.z", "b.a"], ["b.a", "a.z"]])
+def test_of_two_calls_of_a_function_the_first_toolset_by_name_is_shown(calls: list[str]) -> None:
+    kits = [building.toolset(name, "kit.py:kit", **{tool: ["net.connect"]}) for name, tool in ("az", "ba")]
+    graph = building.graph(building.worker("main"), *kits, function="run.py:run", calls=calls)
+    [row] = Analysis(graph).of(graph.entries["go"])
+    assert ([hop.name for hop in row.path], row.tool) == (["a"], "z")
