@@ -12,16 +12,9 @@ from llmdo.reach import Analysis
 from llmdo.reach.flows import after_strangers, labels_below
 from llmdo.reach.suggest import suggest
 from llmdo.workspace import lock
+from proof.small.calls import BLOCKED, DELEGATE, ENTRY, STRICTNESS, contains
 from proof.small.product import NAME, graph_of
-from proof.small.runs import (
-    BLOCKED,
-    DELEGATE,
-    ENTRY,
-    STRICTNESS,
-    TooManyStatesError,
-    contains,
-    runs_of,
-)
+from proof.small.runs import TooManyStatesError, runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

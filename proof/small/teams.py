@@ -13,7 +13,7 @@ from itertools import chain, combinations, islice, permutations, product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from proof.small.runs import DELEGATE, ENTRY, MANIFEST, STRANGERS
+from proof.small.calls import DELEGATE, ENTRY, MANIFEST, STRANGERS
 
 if TYPE_CHECKING:
     import random
