@@ -28,6 +28,7 @@ from llmdo.policy.vocabulary import GRAVEST_FIRST, UNDECLARED, VOCABULARY
 from llmdo.reach import Analysis, entry_ceiling
 from llmdo.reach.edges import calls_by_worker
 from llmdo.reach.paths import Target, paths_to
+from llmdo.reach.shapes import FRESH
 from tests.support import building
 from tests.support.graphs import capabilities, gated_graphs, graphs
 from tests.support.laws import tried
@@ -130,6 +131,7 @@ def test_what_reach_shows_is_a_path_that_exists_and_decides_so(graph) -> None:
         assert {reason.decision for reason in row.reasons} == {row.decision}
         on_path = {rule for name in names[:-1] for rule in graph.workers[name].approvals}
         for reason in row.reasons:
+            assert (reason.capability.scope or "").rpartition("/")[2] != FRESH  # which nobody could read
             assert reason.rule is None or reason.rule in {
                 *base_rules(graph.rules),
                 *graph.entries["e"].approvals,
