@@ -180,9 +180,10 @@ def given_seals(analysis: Analysis, entry: Entry) -> Iterator[tuple[str, str, Sh
 def _spread(analysis: Analysis, entry: Entry) -> Spread:
     """The labels that spread below one entry; those of the last one are kept."""
     last = analysis.last_spread
-    if last is None or last.entry is not entry:
-        last = analysis.last_spread = Spread(analysis, entry)
-    return last
+    if isinstance(last, Spread) and last.entry is entry:
+        return last
+    analysis.last_spread = spread = Spread(analysis, entry)
+    return spread
 
 
 class Spread:

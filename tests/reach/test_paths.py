@@ -44,7 +44,8 @@ def assert_that_every_name_is_answered(analysis: Analysis) -> None:
             if end in graph.workers:
                 continue
             named = rows_to(analysis, entry, target_of(graph, f"tool:{row.tool}"))
-            assert row.capability in {listed.capability for listed in named}, (row.tool, printed)
+            # A tool whose call counts for a narrower row has the wider one.
+            assert any(listed.capability.contains(row.capability) for listed in named), (row.tool, printed)
             raised = [listed.capability for listed in rows_to(analysis, entry, target_of(graph, end))]
             assert any(capability.touches(row.capability) for capability in raised), (end, printed)
             target = replace(target_of(graph, str(row.capability)), toolset=end)
@@ -103,5 +104,5 @@ def test_a_shell_reads_private_data_unless_it_is_isolated(is_isolated: bool) -> 
     graph = building.graph(building.worker("main", "shell", "kit"), kit, approvals=asks)
     graph = replace(graph, shell=replace(graph.shell, isolation="require" if is_isolated else "none"))
     leak = leaks(Analysis(graph))(graph.entries["go"])
-    found = {leg: row.capability.name for leg, row in leak.legs} if leak else {}
-    assert found.get("private data") == (None if is_isolated else "proc.exec.unlisted")
+    legs = {leg: row.capability.name for leg, row in leak.legs} if leak else {}
+    assert legs.get("private data") == (None if is_isolated else "proc.exec.unlisted")
