@@ -95,6 +95,8 @@ class Analysis(Premises):
     )
 
     _cut: Analysis | None = field(default=None, compare=False, repr=False)
+    last_spread: object = field(default=None, compare=False, repr=False)
+    """The labels below the entry that was last asked about, as `flows` keeps them."""
 
     def cut_by(self, also: tuple[Capability, ...]) -> Analysis:
         """The analysis whose classes of scopes are cut by the scopes in `also` as well; the last one is kept."""

@@ -7,6 +7,7 @@ executes a call under a label has this worker with that label here, relative to 
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass, field, in_json
@@ -146,7 +147,7 @@ def tool_suffix(path: Sequence[Hop], tool: str) -> str:
 
 def after_strangers(analysis: Analysis, entry: Entry) -> tuple[FlowRow, ...]:
     """The effects of `entry` once something below it has read a stranger's words, the gravest first."""
-    return _Spread(analysis, entry).rows
+    return _spread(analysis, entry).rows
 
 
 def unasked(analysis: Analysis, question: Unasked) -> Callable[[Entry], UnaskedFlow | None]:
@@ -157,12 +158,12 @@ def unasked(analysis: Analysis, question: Unasked) -> Callable[[Entry], UnaskedF
 
 def labels_below(analysis: Analysis, entry: Entry) -> Mapping[str, frozenset[Capability]]:
     """The labels that calls of each worker below `entry` may carry by their end; `ENTRY` is the code of the entry."""
-    return {name: frozenset(labels) for name, labels in _Spread(analysis, entry).labels.items()}
+    return {name: frozenset(labels) for name, labels in _spread(analysis, entry).labels.items()}
 
 
 def written_below(analysis: Analysis, entry: Entry) -> tuple[str | None, ...]:
     """The scopes of files that may be written below `entry` after a stranger's words were read; None is any."""
-    files = _Spread(analysis, entry).files
+    files = _spread(analysis, entry).files
     written = [each.scope for each, labels in files.items() if STRANGERS in labels]
     scopes = {scope and scope.replace(FRESH, "**") for scope in written}
     return tuple(sorted(scopes, key=str))
@@ -173,14 +174,23 @@ def given_seals(analysis: Analysis, entry: Entry) -> Iterator[tuple[str, str, Sh
 
     The caller, `ENTRY` for the code of the entry; the worker that seals; and the call.
     """
-    return _Spread(analysis, entry).given_seals()
+    return _spread(analysis, entry).given_seals()
 
 
-class _Spread:
+def _spread(analysis: Analysis, entry: Entry) -> Spread:
+    """The labels that spread below one entry; those of the last one are kept."""
+    last = analysis.last_spread
+    if isinstance(last, Spread) and last.entry is entry:
+        return last
+    analysis.last_spread = spread = Spread(analysis, entry)
+    return spread
+
+
+class Spread:
     """The labels that spread below one entry."""
 
     def __init__(self, analysis: Analysis, entry: Entry, private: Iterable[Capability] = ()) -> None:
-        self._analysis, self._entry = analysis, entry
+        self._analysis, self.entry = analysis, entry
         graph = analysis.graph
         froms = {*(source for flow in graph.all_flows for source in flow.sources), STRANGERS, *private}
         self._labelling = Labelling(tuple(sorted(froms, key=str)), graph.sources)
@@ -260,7 +270,7 @@ class _Spread:
         """The toolsets that a worker or its code may call, and that keep their input."""
         graph = self._analysis.graph
         if name == ENTRY:
-            uses = code_calls.own_uses(graph, self._entry)
+            uses = code_calls.own_uses(graph, self.entry)
         else:
             uses = code_calls.uses_with_calls(graph, graph.workers[name].uses)
         return [use.name for use in uses if use.name in graph.toolsets and graph.toolsets[use.name].keeps]
@@ -293,14 +303,14 @@ class _Spread:
         strangers = self._labelling.of_strangers
         labels.add(mine, {label: origin for label, origin in its.items() if label not in strangers})
 
-    @property
+    @cached_property
     def rows(self) -> tuple[FlowRow, ...]:
         """The rows, one for each capability that is an effect: the mildest, then the nearest.
 
         What a client runs at an event is none: no words make it run.
         """
         best: dict[Capability, FlowRow] = {}
-        of_events = {each.name for each in self._entry.events}
+        of_events = {each.name for each in self.entry.events}
         for name, calls in self._calls.items():
             if name in of_events or (origin := self._labels.workers[name].get(STRANGERS)) is None:
                 continue
@@ -354,7 +364,7 @@ class _Spread:
     def _authority(self, name: str) -> Authority:
         """The authority over the calls of a worker; with its own ceiling and the entry's alone."""
         own = () if name == ENTRY else (Layer.of_worker(self._analysis.graph.workers[name]),)
-        return self._analysis.authority(Layer.of_entry(self._entry), own)
+        return self._analysis.authority(Layer.of_entry(self.entry), own)
 
     def _to(self, entrance: Entrance) -> tuple[Hop, ...]:
         """The hops to the origin of a label; none for the input."""
@@ -375,7 +385,7 @@ class _Contribution(NamedTuple):
     """Each with its rank."""
 
 
-class _OpenSpread(_Spread):
+class _OpenSpread(Spread):
     """The labels below an entry of another tool's project, in which agents pass on all that they read, both ways.
 
     So all below the entry share their labels, and one look at each agent is the fixed point. Entries have no rules of

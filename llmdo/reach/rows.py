@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from llmdo.base.values import dataclass, field, replace
 from llmdo.graph.toolkit import ANY, DELEGATE
-from llmdo.policy.authority import STRICTNESS, gravity, scope_contains, scope_order
+from llmdo.policy.authority import STRICTNESS, Capability, gravity, scope_contains, scope_order, scopes_around
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.graph.keys import Reference
     from llmdo.graph.worker import Use
-    from llmdo.policy.authority import Capability, Reason, Verdict
+    from llmdo.policy.authority import Reason, Verdict
     from llmdo.policy.vocabulary import Decision
     from llmdo.reach.shapes import Assurance, Shape
 
@@ -167,6 +167,23 @@ def telling(rows: list[Row]) -> list[Row]:
         )
 
     return [row for row in rows if not row.implied or tells(row)]
+
+
+def stricter_inside(rows: Mapping[int, Row]) -> Mapping[int, Sequence[int]]:
+    """The rows with narrower and stricter ones of the same name to these, each by the identity of its capability."""
+    stricter = [
+        (line, row)
+        for line, row in rows.items()
+        if row.decision != "allowed" and not row.shape.row.is_everywhere
+    ]
+    inside: dict[int, list[int]] = {}
+    lines = {row.shape.row: line for line, row in rows.items()} if stricter else {}
+    for line, row in stricter:
+        for scope in scopes_around(row.capability.scope):
+            wide = lines.get(Capability(row.capability.name, scope), line)
+            if STRICTNESS[rows[wide].decision] < STRICTNESS[row.decision]:
+                inside.setdefault(wide, []).append(line)
+    return inside
 
 
 def with_rows(rows: Iterable[Row], more: Iterable[Row]) -> list[Row]:

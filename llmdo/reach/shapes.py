@@ -321,6 +321,17 @@ class Shapes:
         for scope in sorted({declared.scope or "**", *narrower}):
             yield Capability(declared.name, scope), Capability(declared.name, _representative(scope))
 
+    def covers(self, shape: Shape, narrow: Capability) -> bool:
+        """Whether a call of the row may be about all of a narrower scope, as far as anybody can tell.
+
+        Each call of a tool without a hook is, and one with a hook if nobody wrote a scope by which they differ.
+        """
+        if shape.raised == shape.declared:
+            return True
+        scope = shape.row.scope or "**"
+        between = (each for name in narrow.names for each in _inside(self._scopes.get(name, ()), scope))
+        return not any(each != scope and scope_contains(each, narrow.scope) for each in between)
+
     def share_a_file(self, raised: Capability, other: Capability) -> bool:
         """Whether two calls may be about the same file, each with all calls that it represents."""
         if (known := self._shared.get((raised, other))) is None:

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass, field, replace
-from llmdo.policy.authority import Verdict, decide
+from llmdo.policy.authority import STRICTNESS, Verdict, decide
 from llmdo.policy.composition import NO_LAYER, Layer
-from llmdo.reach.rows import Along, Hop, Row, arranged, joined, telling, with_rows
+from llmdo.reach.rows import Along, Hop, Row, arranged, joined, stricter_inside, telling, with_rows
 from llmdo.reach.shapes import shown
 
 if TYPE_CHECKING:
@@ -180,7 +180,25 @@ class Walk:
         best = {line: self._row(ruling, ways[ruling.number]) for line, ruling in by_group.items()}
         for ruling in others:
             best[ruling.line] = joined(best[ruling.line], self._row(ruling, ways[ruling.number]))
+        self._ease(best, (ruling for number in first for ruling in self.rulings.of(number)), tool)
         return best
+
+    def _ease(self, best: dict[int, Row], rulings: Iterable[Ruling], tool: str | None) -> None:
+        """Has no row say more than a call of a wider one of its name that may be about all of its scope."""
+        shapes, ways = self.premises.shapes, self.search(frozenset(), free=False).ways
+        # Where two graphs are compared, every call has a row for each class of scopes.
+        inside = {} if shapes.compared else stricter_inside(best)
+        covering: dict[int, Row] = {}
+        for ruling in rulings if inside else ():
+            for line in inside.get(ruling.line, ()) if tool is None or ruling.shape.is_of(tool) else ():
+                row = best[line].capability
+                if shapes.covers(ruling.shape, row):
+                    shape = replace(ruling.shape, row=row)
+                    wide = self._row(ruling, ways[ruling.number])._replace(shape=shape)
+                    covering[line] = joined(covering[line], wide) if line in covering else wide
+        for line, wide in covering.items():
+            if STRICTNESS[wide.decision] < STRICTNESS[best[line].decision]:
+                best[line] = joined(best[line], wide)
 
     def _row(self, ruling: Ruling, nearest: _Found) -> Row:
         """The best ways to a call of a group; `nearest` is the way to the group if nothing is cut off."""

@@ -180,16 +180,21 @@ Fixpoint ways (t : team) (fuel : nat) (p : way) (g : decision) : list (way * dec
 Definition all_ways (t : team) : list (way * decision) :=
   flat_map (fun n => match find_worker t n with Some w => ways t (depth t) [w] Allowed | None => [] end) (starts t).
 
-(** Each representative call on each way, with its decision. *)
-Definition found (t : team) : list (capability * decision) :=
+Definition is_plain (tl : tool) : bool := match kind_of tl with Plain => true | _ => false end.
+
+(** Each representative call on each way, with its decision, and whether it raises all that its tool declares. *)
+Definition found_by (t : team) : list (bool * (capability * decision)) :=
   let nm := named t in
   let ns := names t in
   flat_map (fun x =>
     let a := authority_of t (fst x) in
     flat_map (fun tl =>
-      map (fun call => (fst call, stricter_of (snd x) (decide a (declared tl) (snd call) nothing))) (calls nm ns tl))
+      map (fun call => (is_plain tl, (fst call, stricter_of (snd x) (decide a (declared tl) (snd call) nothing))))
+          (calls nm ns tl))
     (match caller (fst x) with Some w => tools w | None => [] end))
   (all_ways t).
+
+Definition found (t : team) : list (capability * decision) := map snd (found_by t).
 
 Fixpoint with_row (row : capability) (d : decision) (rows : list (capability * decision)) :=
   match rows with
@@ -200,6 +205,17 @@ Fixpoint with_row (row : capability) (d : decision) (rows : list (capability * d
 (** One row for each capability, with the mildest decision. *)
 Definition merged (rows : list (capability * decision)) : list (capability * decision) :=
   fold_right (fun x acc => with_row (fst x) (snd x) acc) [] rows.
+
+(** `Shapes.covers`: a call of a wider row may be about all of a narrower one. *)
+Definition covers (nm : list capability) (whole : bool) (row narrow : capability) : bool :=
+  same (cname row) (cname narrow) && scope_contains (cscope row) (cscope narrow)
+  && (whole || negb (existsb (fun s => negb (scope_contains s (cscope row)) && scope_contains s (cscope narrow))
+                             (classes nm row))).
+
+(** A row says the mildest of its own calls and of those that cover it. *)
+Definition eased (nm : list capability) (all : list (bool * (capability * decision))) (x : capability * decision) :=
+  (fst x, fold_right (fun y d => if covers nm (fst y) (fst (snd y)) (fst x) then milder_of (snd (snd y)) d else d)
+                     (snd x) all).
 
 (** The rows that some tool declares by that name: the others only tell where they are milder than a wider one. *)
 Definition stated (nm : list capability) (ns : list name) (tl : tool) : list capability :=
@@ -217,7 +233,8 @@ Definition telling (known : list capability) (rows : list (capability * decision
 Definition reach (t : team) : list (capability * decision) :=
   let nm := named t in
   let ns := names t in
-  telling (flat_map (fun w => flat_map (stated nm ns) (tools w)) (workers t)) (merged (found t)).
+  telling (flat_map (fun w => flat_map (stated nm ns) (tools w)) (workers t))
+          (map (eased nm (found_by t)) (merged (found t))).
 
 (** * What is asked of a team: its files can say nothing else, or `check` refuses them *)
 
@@ -661,6 +678,36 @@ Proof.
     exists row, e. split; auto. split; [eapply contains_trans; eauto|]. apply is_milder_spec in K3. eauto using milder_trans.
 Qed.
 
+Lemma eased_le nm all x : milder (snd (eased nm all x)) (snd x)
+  /\ forall b r d, In (b, (r, d)) all -> covers nm b r (fst x) = true -> milder (snd (eased nm all x)) d.
+Proof.
+  unfold eased. simpl. induction all as [|[b [r d]] all [IH1 IH2]]; simpl; [split; [apply milder_refl | tauto]|].
+  destruct (covers nm b r (fst x)) eqn:E.
+  - match goal with |- milder (milder_of d ?e) _ /\ _ => destruct (milder_of_le d e) as [L M] end. split.
+    + eapply milder_trans; eauto.
+    + intros b' r' d' [H|H] K; [injection H as <- <- <-; exact L | eapply milder_trans; eauto].
+  - split; auto. intros b' r' d' [H|H] K; [injection H as <- <- <-; congruence | eauto].
+Qed.
+
+Lemma eased_keeps nm all rows r d :
+  In (r, d) rows -> exists e, In (r, e) (map (eased nm all) rows) /\ milder e d.
+Proof.
+  intros I. exists (snd (eased nm all (r, d))). split; [| apply eased_le].
+  apply in_map_iff. exists (r, d). auto.
+Qed.
+
+Lemma eased_from nm all x :
+  snd (eased nm all x) = snd x
+  \/ exists b r, In (b, (r, snd (eased nm all x))) all /\ covers nm b r (fst x) = true.
+Proof.
+  unfold eased. simpl. induction all as [|[b [r d]] all IH]; simpl; [now left|].
+  destruct (covers nm b r (fst x)) eqn:E.
+  - unfold milder_of. match goal with |- context [is_milder d ?e] => destruct (is_milder d e) end.
+    + right. exists b, r. auto.
+    + destruct IH as [IH|[b' [r' [IH K]]]]; [now left | right; exists b', r'; auto].
+  - destruct IH as [IH|[b' [r' [IH K]]]]; [now left | right; exists b', r'; auto].
+Qed.
+
 (** * Theorems about reach *)
 
 (** The decision at run time, gates on the way included, is never milder than what reach says: some row covers what is
@@ -713,13 +760,16 @@ Proof.
         * intros j [<-|[<-|[]]]; eauto. }
   pose proof (represented_is_no_stricter t _ _ _ _ k W O S) as L.
   assert (In (row, stricter_of g' (decide (authority_of t p) (declared tl) reps nothing)) (found t)) as F.
-  { unfold found. apply in_flat_map. exists (p, g'). split; auto. simpl. rewrite C. apply in_flat_map. exists tl.
-    split; auto. apply in_map_iff. exists (row, reps). auto. }
+  { apply (in_map snd _ (is_plain tl, _)). unfold found_by. apply in_flat_map. exists (p, g'). split; auto. simpl.
+    rewrite C. apply in_flat_map. exists tl. split; auto. apply in_map_iff. exists (row, reps). auto. }
   destruct (merged_keeps _ _ _ F) as [x [X Y]].
+  destruct (eased_keeps (named t) (found_by t) _ _ _ X) as [y [Z V]].
   destruct (telling_covers (flat_map (fun w => flat_map (stated (named t) (names t)) (tools w)) (workers t))
-              (merged (found t)) (1 + size row) row x) as [r [e [E1 [E2 E3]]]]; auto with arith.
+              (map (eased (named t) (found_by t)) (merged (found t))) (1 + size row) row y) as [r [e [E1 [E2 E3]]]];
+    auto with arith.
   exists r, e. split; [exact E1|]. split; [eapply contains_trans; eauto|].
-  eapply milder_trans; [exact E3|]. eapply milder_trans; [exact Y|]. unfold decide_in. now apply stricter_of_le.
+  eapply milder_trans; [exact E3|]. eapply milder_trans; [exact V|]. eapply milder_trans; [exact Y|].
+  unfold decide_in. now apply stricter_of_le.
 Qed.
 
 Lemma comes_unblocked t p d : comes t p d -> d <> Blocked.
@@ -832,16 +882,53 @@ Proof.
     + rewrite K. split; [now left|]. intros c [<-|[]]. now left.
 Qed.
 
-(** Reach is exact, as far as declarations are: for each row that is not blocked some run executes a call in it with just
-    that decision; but for the rows of calls of workers, which are only never too strict. *)
+(** No row is stricter than a call of a tool without a hook that counts for all of its scope. *)
+Theorem no_row_is_stricter_than_what_covers_it t p g w tl c k row e :
+  well_formed t -> comes t p g -> caller p = Some w -> In tl (tools w) -> kind_of tl = Plain -> In c (declared tl) ->
+  decide_in t p tl (declared tl) k <> Blocked -> In (row, e) (reach t) ->
+  cname c = cname row -> scope_contains (cscope c) (cscope row) = true ->
+  milder e (stricter_of g (decide_in t p tl (declared tl) k)).
+Proof.
+  intros W H C T K D N I CN CS. destruct (comes_by_a_way t p g W H) as [g' [A M]].
+  assert (of_team t (authority_of t p)) as O by (apply authority_is_of_team; eapply comes_incl; eauto).
+  assert (milder (decide (authority_of t p) (declared tl) (declared tl) nothing) (decide_in t p tl (declared tl) k)) as L.
+  { apply (represented_is_no_stricter t); auto. intros i X. split; [| exists i; auto using stands_for_itself].
+    destruct (is_declared (declared tl) i) eqn:E; auto. exfalso. apply N. apply milder_antisym.
+    - unfold milder; destruct (decide_in _ _ _ _ _); simpl; lia.
+    - unfold decide_in. apply (in_opinions _ _ _ _ i); auto. unfold opinions. rewrite E. apply in_app_iff; left. now left. }
+  assert (In (true, (c, stricter_of g' (decide (authority_of t p) (declared tl) (declared tl) nothing))) (found_by t)) as F.
+  { unfold found_by. apply in_flat_map. exists (p, g'). split; auto. simpl. rewrite C. apply in_flat_map. exists tl.
+    split; auto. apply in_map_iff. exists (c, declared tl). split.
+    - unfold is_plain. now rewrite K.
+    - unfold calls. rewrite K. apply in_map_iff. eauto. }
+  unfold reach, telling in I. cbv zeta in I. apply filter_In in I as [I _]. apply in_map_iff in I as [x [X I]].
+  pose proof (eased_le (named t) (found_by t) x) as [_ E].
+  assert (milder e (stricter_of g' (decide (authority_of t p) (declared tl) (declared tl) nothing))) as Z.
+  { specialize (E true c _ F). rewrite X in E. apply E. assert (fst x = row) as -> by now injection X.
+    unfold covers. rewrite CS. rewrite (proj2 (same_eq _ _) CN). reflexivity. }
+  eapply milder_trans; [exact Z|]. now apply stricter_of_le.
+Qed.
+
+(** Reach is exact, as far as declarations are: for each row that is not blocked some run executes a call in it, or one of
+    a wider row that covers it, with just that decision; but for the rows of calls of workers, which are only never too
+    strict. *)
 Theorem a_row_is_what_some_run_does t row e :
   well_formed t -> In (row, e) (reach t) -> e <> Blocked ->
-  (exists c, contains row c = true /\ executed t c e)
-  \/ exists w tl v, In tl (tools w) /\ kind_of tl = Calls v /\ In row (map fst (calls (named t) (names t) tl)).
+  exists wide, (wide = row \/ exists whole, covers (named t) whole wide row = true)
+  /\ ((exists c, contains wide c = true /\ executed t c e)
+      \/ exists w tl v, In tl (tools w) /\ kind_of tl = Calls v /\ In wide (map fst (calls (named t) (names t) tl))).
 Proof.
-  intros W I N. unfold reach, telling in I. cbv zeta in I. apply filter_In in I as [I _]. apply merged_from in I.
-  unfold found in I. cbv zeta in I. apply in_flat_map in I as [[p g] [P I]]. simpl in I.
-  apply in_flat_map in I as [tl [T I]]. apply in_map_iff in I as [[r reps] [X I]]. simpl in X. injection X as <- <-.
+  intros W I N. unfold reach, telling in I. cbv zeta in I. apply filter_In in I as [I _].
+  apply in_map_iff in I as [x [X I]].
+  assert (exists wide, (wide = row \/ exists whole, covers (named t) whole wide row = true) /\ In (wide, e) (found t))
+    as [wide [Z F]].
+  { assert (fst x = row) as Y by now injection X. destruct (eased_from (named t) (found_by t) x) as [E|[b [r [J K]]]].
+    - exists row. split; auto. apply merged_from. rewrite X in E. simpl in E. destruct x. simpl in *. now subst.
+    - rewrite X in J. simpl in J. rewrite Y in K. exists r. split; eauto. now apply (in_map snd _ (b, (r, e))). }
+  exists wide. split; auto. clear x X I Z. revert wide F. intros row' I. clear row. rename row' into row.
+  unfold found in I. apply in_map_iff in I as [[b [r0 e0]] [E I]]. simpl in E. injection E as -> ->.
+  unfold found_by in I. cbv zeta in I. apply in_flat_map in I as [[p g] [P I]]. simpl in I.
+  apply in_flat_map in I as [tl [T I]]. apply in_map_iff in I as [[r reps] [X I]]. simpl in X. injection X as <- <- <-.
   destruct (caller p) as [w|] eqn:C; [| destruct T].
   assert (comes t p g) as Z.
   { unfold all_ways in P. apply in_flat_map in P as [n [S P]]. destruct (find_worker t n) as [x|] eqn:F; [| destruct P].

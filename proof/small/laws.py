@@ -12,16 +12,9 @@ from llmdo.reach import Analysis
 from llmdo.reach.flows import after_strangers, labels_below
 from llmdo.reach.suggest import suggest
 from llmdo.workspace import lock
+from proof.small.calls import BLOCKED, DELEGATE, ENTRY, STRICTNESS, contains
 from proof.small.product import NAME, graph_of
-from proof.small.runs import (
-    BLOCKED,
-    DELEGATE,
-    ENTRY,
-    STRICTNESS,
-    TooManyStatesError,
-    contains,
-    runs_of,
-)
+from proof.small.runs import TooManyStatesError, runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -147,16 +140,22 @@ def held(teams: Iterable[Team], every: int = 1, most: int | None = MOST_STATES) 
 
 
 def reach(subject: Subject) -> Iterator[str]:
-    """The rows of reach are what runs call, each with its mildest outcome, along a shortest way to that."""
+    """The rows of reach are what runs call, each with its mildest outcome, along a shortest way to that.
+
+    What counts for a whole folder counts for what is in it, where that is milder.
+    """
     said = {str(row.capability): STRICTNESS[row.decision] for row in subject.rows}
     known = {*said}
-    yield from _unequal(_grouped(subject.reached, known), said)
     ways: dict[str, tuple[int, int, tuple[str, ...]]] = {}
     for (way, called, raised), outcome in subject.runs.calls.items():
         path = (*[f"w{worker}" for worker in way], called)
         for each in raised:
             name = _row_of(each, known)
             ways[name] = min((outcome, len(path), path), ways.get(name, (BLOCKED + 1, 0, ())))
+    own = {name: outcome for name, (outcome, _, _) in ways.items()}
+    for name, wider in {name: _around(name, own) for name in own}.items():
+        ways[name] = min([ways[name], *(ways[wide] for wide in wider if own[wide] < own[name])])
+    yield from _unequal({name: outcome for name, (outcome, _, _) in ways.items()}, said)
     for row in subject.rows:
         shown, found = tuple([hop.name for hop in row.path]), ways.get(str(row.capability), (0, 0, ()))[2]
         if shown != found:
@@ -236,7 +235,7 @@ def difference(before: Subject, after: Subject) -> Iterator[str]:
     [entry] = shown.entries
     named = {*_named(before.team), *_named(after.team), f"{DELEGATE}:**"}
     old, new = (_grouped(side.reached, named) for side in (before, after))
-    became = {each: new.get(each, BLOCKED) - old.get(each, BLOCKED) for each in {*old, *new}}
+    became = {each: _eased(each, new) - _eased(each, old) for each in {*old, *new}}
     for effect, sign in (("widens", -1), ("narrows", 1)):
         rows = [row for row in entry.rows if row.effect == effect]
         covered = {id(row): [each for each in became if _is_about(str(row.capability), each)] for row in rows}
@@ -251,6 +250,16 @@ def difference(before: Subject, after: Subject) -> Iterator[str]:
 
 def _is_about(row: str, raised: str) -> bool:
     return contains(row, raised) and row.partition(":")[0] == raised.partition(":")[0]
+
+
+def _around(name: str, known: Iterable[str]) -> list[str]:
+    """Those of the `known` whose calls count for all of `name`, and for more."""
+    return [wide for wide in known if wide != name and not contains(DELEGATE, wide) and _is_about(wide, name)]
+
+
+def _eased(name: str, outcomes: Outcomes) -> int:
+    """The mildest outcome of calls that are about `name`, or that count for it."""
+    return min(outcomes.get(each, BLOCKED) for each in (name, *_around(name, outcomes)))
 
 
 def _unequal(found: Outcomes, shown: Outcomes) -> Iterator[str]:

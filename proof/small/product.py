@@ -14,7 +14,7 @@ from llmdo.graph.worker import Use, Worker
 from llmdo.policy.authority import BUILT_IN_VERSION, Capability, FlowRule, Rule
 from llmdo.policy.flow import NO_FLOWS, Flows, LabelledSource
 from llmdo.syntax.document import Document, Place
-from proof.small.runs import ENTRY, MANIFEST, STRANGERS
+from proof.small.calls import ENTRY, MANIFEST, STRANGERS
 
 if TYPE_CHECKING:
     from llmdo.policy.vocabulary import Decision

@@ -13,7 +13,7 @@ from itertools import chain, combinations, islice, permutations, product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from proof.small.runs import DELEGATE, ENTRY, MANIFEST, STRANGERS
+from proof.small.calls import DELEGATE, ENTRY, MANIFEST, STRANGERS
 
 if TYPE_CHECKING:
     import random
@@ -36,6 +36,10 @@ KINDS = {
     "files": (("fs.write:out/**",), ("fs.read:out/a",), ("net.connect",)),
 }
 """What the three tools raise. The teams that are enumerated have the first, in which all are alike."""
+
+
+SCOPES = (("fs.write:out/**",), ("fs.write:out/a",), ("net.connect",))
+"""Tools of which one writes anywhere in a folder, and another one in it."""
 
 
 class Flow(NamedTuple):
@@ -314,14 +318,17 @@ def _by_worker(size: int, pairs: Sequence[tuple[int, int]]) -> tuple[tuple[int, 
     return tuple([tuple([right for left, right in pairs if left == worker]) for worker in range(size)])
 
 
-def large(chance: random.Random) -> Team:
-    """Any team of up to four workers: with a ceiling and an approval at each place, and clauses of every kind."""
+def large(chance: random.Random, tools: tuple[tuple[str, ...], ...] | None = None) -> Team:
+    """Any team of up to four workers: with a ceiling and an approval at each place, and clauses of every kind.
+
+    What its tools raise is one of `KINDS`, unless it is given.
+    """
     size = chance.choice((2, 3, 3, 4, 4, 4))
     pairs = [(caller, callee) for caller in range(size) for callee in range(size)]
     edges: list[tuple[int, int]] = []
     while len(_reached(edges)) < size:
         edges = sorted(chance.sample(pairs, chance.randint(size - 1, size + 1)))
-    tools = KINDS[chance.choice([*KINDS])]
+    tools = tools or KINDS[chance.choice([*KINDS])]
     known = sorted({each for tool in tools for each in tool})
     called = [f"{DELEGATE}:w{callee}" for callee in {callee for _, callee in edges}]
     above = sorted({each.partition(".")[0].partition(":")[0] for each in known})

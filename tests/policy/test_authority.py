@@ -12,7 +12,9 @@ from llmdo.policy.authority import (
     STRICTNESS,
     Authority,
     Capability,
+    Carried,
     Ceiling,
+    FlowRule,
     Rule,
     base_rules,
     decide,
@@ -314,3 +316,28 @@ def test_a_tool_stays_in_sight_as_long_as_something_is_left_of_it() -> None:
         assert not hidden((f"fs.write:{path}", "needs_approval"), default="blocked")
     assert hidden(("fs.write:**", "blocked"))
     assert hidden(("fs.write:a/**", "allowed"), ("fs.write:a/**", "blocked"), default="blocked")
+
+
+def decided_by(flow: FlowRule, raised: str) -> str:
+    """The decision over a call that a stranger may have chosen, where only the flow rule says something."""
+    own = Capability(raised)
+    authority = Authority(
+        base=(Rule(own, "allowed", "llmdo.toml"),), flows=(flow,), reads=frozenset({"x.kit.look"})
+    )
+    return decide([own], [own], authority, Carried(frozenset(flow.sources), sends=True)).decision
+
+
+def test_only_a_preset_spares_what_reads_and_means_what_extensions_bring() -> None:
+    sources = (Capability("data.untrusted"),)
+    stated = FlowRule(sources, Capability("x"), "blocked", "llmdo.toml")
+    preset = FlowRule(sources, Capability("x"), "blocked", "llmdo.toml", is_preset=True)
+    decisions = {
+        raised: (decided_by(stated, raised), decided_by(preset, raised))
+        for raised in ("x.kit.send", "x.kit.look", "acme.send", "fs.write")
+    }
+    assert decisions == {
+        "x.kit.send": ("blocked", "blocked"),
+        "x.kit.look": ("blocked", "allowed"),
+        "acme.send": ("allowed", "blocked"),
+        "fs.write": ("allowed", "allowed"),
+    }

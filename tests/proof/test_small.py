@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from proof.small.calls import ALLOWED, ASKS, BLOCKED, ENTRY, STRANGERS
 from proof.small.laws import Subject, failures, held
 from proof.small.product import graph_of
-from proof.small.runs import ALLOWED, ASKS, BLOCKED, ENTRY, STRANGERS, runs_of
-from proof.small.teams import PARTS, Flow, Team, bases, large, shapes, some
+from proof.small.runs import runs_of
+from proof.small.teams import PARTS, SCOPES, Flow, Team, bases, large, shapes, some
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,8 +27,14 @@ def test_two_thousand_teams_keep_the_laws() -> None:
     assert (findings.teams + findings.left_out, findings.compared > 400) == (2_000, True)
 
 
+def test_what_counts_for_a_folder_counts_for_what_is_in_it() -> None:
+    chance = random.Random(34)
+    findings = held([large(chance, SCOPES) for _ in range(100)], every=4)
+    assert (findings.failures, findings.teams > 90) == ([], True)
+
+
 def test_the_interpreter_shares_no_code_with_the_product() -> None:
-    code = "import sys, proof.small.runs, proof.small.teams; sys.exit(any(m.startswith('llmdo') for m in sys.modules))"
+    code = "import sys, proof.small.calls, proof.small.runs, proof.small.teams; sys.exit(any(m.startswith('llmdo') for m in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 

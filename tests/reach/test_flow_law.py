@@ -891,6 +891,17 @@ def stars(draw: st.DrawFn) -> Graph:
     )
 
 
+def test_a_conversation_carries_what_its_journal_says_and_what_nobody_looked_for() -> None:
+    read, secret = Capability("fs.read"), Capability("secret.read")
+    sources = (LabelledSource(Capability("net.connect"), STRANGERS),)
+    before = Labelling((STRANGERS, read), sources)
+    assert before.carried_in(before.record_of({read})) == {read}
+    assert before.carried_in(before.record_of(())) == set()
+    assert Labelling((STRANGERS, read, secret), sources).carried_in(before.record_of(())) == {secret}
+    assert Labelling((STRANGERS, read)).carried_in(before.record_of(())) == {STRANGERS, read}
+    assert before.carried_in(None) == {STRANGERS, read}
+
+
 @st.composite
 def spreading(draw: st.DrawFn) -> Graph:
     """A graph without ceilings, some of whose workers answer closed, and toolsets keep their input."""

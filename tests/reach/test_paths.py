@@ -10,6 +10,7 @@ from llmdo.base.values import replace
 from llmdo.policy.authority import STRICTNESS, Capability
 from llmdo.reach import Analysis
 from llmdo.reach.paths import MAX_PATHS, Target, every_path, origins_of, rows_to, target_of
+from llmdo.reach.risks import leaks
 from llmdo.render import reach as render
 from llmdo.workspace import project
 from tests.support import building
@@ -43,7 +44,8 @@ def assert_that_every_name_is_answered(analysis: Analysis) -> None:
             if end in graph.workers:
                 continue
             named = rows_to(analysis, entry, target_of(graph, f"tool:{row.tool}"))
-            assert row.capability in {listed.capability for listed in named}, (row.tool, printed)
+            # A tool whose call counts for a narrower row has the wider one.
+            assert any(listed.capability.contains(row.capability) for listed in named), (row.tool, printed)
             raised = [listed.capability for listed in rows_to(analysis, entry, target_of(graph, end))]
             assert any(capability.touches(row.capability) for capability in raised), (end, printed)
             target = replace(target_of(graph, str(row.capability)), toolset=end)
@@ -77,3 +79,30 @@ def test_paths_of_a_worker_begin_with_it_and_are_not_without_end() -> None:
     [path] = every_path(analysis, analysis.graph.workers["w0"], target)
     assert [hop.name for hop in path.hops] == ["w0", "kit"]
     assert len(every_path(analysis, analysis.graph.workers["main"], target)) == MAX_PATHS
+
+
+def test_a_function_has_its_own_calls_and_no_others() -> None:
+    kits = [building.toolset(name, "kit.py:kit", tool=["net.connect"]) for name in "ab"]
+    helper = building.worker("helper")
+    graph = building.graph(
+        helper,
+        *kits,
+        function="run.py:run",
+        calls=["a.tool", "helper"],
+        approvals={"agent.delegate": "needs_approval", "net.connect": "allowed"},
+    )
+    entry = graph.entries["go"]
+    assert (origins_of(graph, "a"), origins_of(graph, "b")) == ((entry,), ())
+    [row] = rows_to(Analysis(graph), entry, target_of(graph, "helper"))
+    assert (str(row.capability), row.decision) == ("agent.delegate", "needs_approval")
+
+
+@pytest.mark.parametrize("is_isolated", [False, True])
+def test_a_shell_reads_private_data_unless_it_is_isolated(is_isolated: bool) -> None:
+    kit = building.toolset("kit", "kit.py:kit", read=["data.untrusted"], send=["net.connect"])
+    asks = {"proc.exec.unlisted": "needs_approval"}
+    graph = building.graph(building.worker("main", "shell", "kit"), kit, approvals=asks)
+    graph = replace(graph, shell=replace(graph.shell, isolation="require" if is_isolated else "none"))
+    leak = leaks(Analysis(graph))(graph.entries["go"])
+    legs = {leg: row.capability.name for leg, row in leak.legs} if leak else {}
+    assert legs.get("private data") == (None if is_isolated else "proc.exec.unlisted")

@@ -28,6 +28,7 @@ from llmdo.policy.vocabulary import GRAVEST_FIRST, UNDECLARED, VOCABULARY
 from llmdo.reach import Analysis, entry_ceiling
 from llmdo.reach.edges import calls_by_worker
 from llmdo.reach.paths import Target, paths_to
+from llmdo.reach.shapes import FRESH
 from tests.support import building
 from tests.support.graphs import capabilities, gated_graphs, graphs
 from tests.support.laws import tried
@@ -130,6 +131,7 @@ def test_what_reach_shows_is_a_path_that_exists_and_decides_so(graph) -> None:
         assert {reason.decision for reason in row.reasons} == {row.decision}
         on_path = {rule for name in names[:-1] for rule in graph.workers[name].approvals}
         for reason in row.reasons:
+            assert (reason.capability.scope or "").rpartition("/")[2] != FRESH  # which nobody could read
             assert reason.rule is None or reason.rule in {
                 *base_rules(graph.rules),
                 *graph.entries["e"].approvals,
@@ -146,8 +148,8 @@ Way = tuple[str, int, tuple[str, ...]]
 """Its decision, its length and its names."""
 
 
-def every_call(analysis: Analysis) -> Iterator[tuple[Capability, frozenset[Capability], Way]]:
-    """Every call of the entry, by walking all paths: its row, what its tool declares, and the way to it."""
+def every_call(analysis: Analysis) -> Iterator[tuple[Capability, Tool, Way]]:
+    """Every call of the entry, by walking all paths: its row, its tool, and the way to it."""
     graph = analysis.graph
     for path in call_paths(graph):
         gates = delegations(graph, path)
@@ -161,28 +163,52 @@ def every_call(analysis: Analysis) -> Iterator[tuple[Capability, frozenset[Capab
                     decision = decide(raised, declared, authority_on(graph, path)).decision
                     yield (
                         line_of(row),
-                        declared,
+                        tool,
                         (strictest([decision, *gates]), len(path), (*path, use.name)),
                     )
 
 
-def ways_to(analysis: Analysis) -> dict[Capability, list[Way]]:
-    """Every way to raise each row of the entry."""
+def covers(analysis: Analysis, row: Capability, tool: Tool, narrow: Capability) -> bool:
+    """Whether a call of this tool, which has the wider `row`, may be about all that the `narrow` one is about."""
+    if row.name != narrow.name or row == narrow or not row.contains(narrow):
+        return False
+    written = [each for each in analysis.written if each.covers_name(row.name) and not each.is_everywhere]
+    between = [Capability(row.name, each.scope) for each in written]
+    return not tool.hook or not any(
+        each != row and row.contains(each) and each.contains(narrow) for each in between
+    )
+
+
+def ways_to(analysis: Analysis) -> tuple[dict[Capability, list[Way]], dict[Capability, list[Way]]]:
+    """Every way to raise each row of the entry, and every way of wider calls that may be about it."""
     ways: dict[Capability, list[Way]] = {}
-    for row, _, way in every_call(analysis):
+    calls = [*every_call(analysis)]
+    for row, _, way in calls:
         ways.setdefault(row, []).append(way)
-    return ways
+    covering = {
+        narrow: [way for row, tool, way in calls if covers(analysis, row, tool, narrow)] for narrow in ways
+    }
+    return ways, covering
+
+
+def mildness(way: Way) -> tuple[int, int, tuple[str, ...]]:
+    return STRICTNESS[way[0]], *way[1:]
 
 
 @tried(150)
 @given(graphs() | gated_graphs())
 def test_a_row_says_the_mildest_decision_over_all_paths_and_shows_a_shortest_of_those(graph) -> None:
     analysis = Analysis(graph)
-    ways = ways_to(analysis)
+    ways, covering = ways_to(analysis)
     for row in analysis.of(graph.entries["e"]):
-        best = min(ways[line_of(row.capability)], key=lambda way: (STRICTNESS[way[0]], *way[1:]))
-        assert (row.decision, tuple(hop.name for hop in row.path)) == (best[0], best[2])
         all_ways = ways[line_of(row.capability)]
+        best = min(all_ways, key=mildness)
+        wide = min(covering[line_of(row.capability)], key=mildness, default=best)
+        is_covered = STRICTNESS[wide[0]] < STRICTNESS[best[0]]
+        best = wide if is_covered else best
+        assert (row.decision, tuple(hop.name for hop in row.path)) == (best[0], best[2])
+        if is_covered:
+            continue
         open_ways = [way for way in all_ways if way[0] != "blocked"] or all_ways
         assert row.takes_delegation == (min(length for _, length, _ in open_ways) > 1)
 
@@ -191,11 +217,15 @@ def test_a_row_says_the_mildest_decision_over_all_paths_and_shows_a_shortest_of_
 @given(graphs() | gated_graphs())
 def test_reach_has_exactly_the_rows_that_walking_all_paths_finds(graph) -> None:
     analysis = Analysis(graph)
-    mildest: dict[Capability, str] = {}
-    stated: set[Capability] = set()
-    for row, declared, (decision, *_) in every_call(analysis):
-        mildest[row] = min(mildest.get(row, decision), decision, key=STRICTNESS.__getitem__)
-        stated |= {row} if any(row.name == each.name and each.contains(row) for each in declared) else set()
+    ways, covering = ways_to(analysis)
+    mildest = {
+        row: min([*own, *covering[row]], key=lambda way: STRICTNESS[way[0]])[0] for row, own in ways.items()
+    }
+    stated = {
+        row
+        for row, tool, _ in every_call(analysis)
+        if any(row.name == each.name and each.contains(row) for each in tool.capabilities)
+    }
     expected = {
         row: decision
         for row, decision in mildest.items()
@@ -441,6 +471,48 @@ def test_a_row_is_elsewhere_also_of_a_narrower_one_that_sorts_before_it() -> Non
     assert rows == {"fs.write:a/!b": False, "fs.write:a/**": True}
 
 
+@pytest.mark.parametrize(("hook", "decided"), [(False, "allowed"), (True, "blocked")])
+def test_a_row_is_no_stricter_than_a_call_that_counts_for_every_path(hook: bool, decided: str) -> None:
+    """The narrow tool's own call is blocked; a rule tells its folder from the rest, which a tool without a hook cannot."""
+    kits = [
+        building.toolset(name, "kit.py:kit", tool=Tool(name="tool", capabilities=(each,), hook=hook))
+        for name, each in zip(
+            "abc", (Capability("fs.write", "out/**"), *[Capability("fs.write")] * 2), strict=True
+        )
+    ]
+    main = building.worker("main", "a", "helper", "later", approvals={"fs.write:out/**": "blocked"})
+    own = {"fs.write:out/**": "blocked"} if hook else {}
+    below = [building.worker(name, kit, approvals=own) for name, kit in (("helper", "b"), ("later", "c"))]
+    graph = building.graph(main, *below, *kits, approvals={"fs.write": "allowed"})
+    row = next(
+        each
+        for each in Analysis(graph).of(graph.entries["go"])
+        if each.capability == Capability("fs.write", "out/**")
+    )
+    assert row.decision == decided
+    names = [hop.name for hop in row.path]
+    assert names == (["main", "helper", "b"] if decided == "allowed" else ["main", "a"])
+    assert {reason.rule.capability for reason in row.reasons if reason.rule} == {
+        Capability("fs.write", "out/**" if decided == "blocked" else None)
+    }
+
+
+def test_a_row_is_no_stricter_than_a_call_that_no_rule_tells_from_it() -> None:
+    """Nobody wrote the folder but the tool that declares it."""
+    narrow, wide = (
+        building.toolset(name, "kit.py:kit", tool=Tool(name="tool", capabilities=(each,), hook=True))
+        for name, each in (("a", Capability("fs.write", "out/**")), ("b", Capability("fs.write")))
+    )
+    main = building.worker("main", "a", "helper", approvals={"fs.write": "needs_approval"})
+    graph = building.graph(
+        main, building.worker("helper", "b"), narrow, wide, approvals={"fs.write": "allowed"}
+    )
+    rows = {str(row.capability): row.decision for row in Analysis(graph).of(graph.entries["go"])}
+    assert (rows["fs.write"], rows["fs.write:out/**"]) == ("allowed", "allowed")
+    own = Analysis(graph).of(graph.entries["go"], toolset="a")
+    assert [row.decision for row in own if row.capability.name == "fs.write"] == ["needs_approval"]
+
+
 @pytest.mark.parametrize("name", ["a_kit", "z_kit"])
 def test_what_a_built_in_and_a_declared_tool_may_both_do_is_as_sure_as_the_weaker(name: str) -> None:
     files = building.use("filesystem", read=["in/**"])
@@ -457,3 +529,11 @@ def test_what_a_providers_tools_or_a_foreign_project_say_is_declared() -> None:
     foreign = replace(files, read_from="claude")
     for graph, assurances in (search, {"declared"}), (files, {"enforced"}), (foreign, {"declared"}):
         assert {row.assurance for row in Analysis(graph).of(graph.entries["go"])} == assurances
+
+
+@pytest.mark.parametrize("calls", [["a.z", "b.a"], ["b.a", "a.z"]])
+def test_of_two_calls_of_a_function_the_first_toolset_by_name_is_shown(calls: list[str]) -> None:
+    kits = [building.toolset(name, "kit.py:kit", **{tool: ["net.connect"]}) for name, tool in ("az", "ba")]
+    graph = building.graph(building.worker("main"), *kits, function="run.py:run", calls=calls)
+    [row] = Analysis(graph).of(graph.entries["go"])
+    assert ([hop.name for hop in row.path], row.tool) == (["a"], "z")

@@ -62,3 +62,13 @@ def test_no_rule_is_suggested_that_would_withdraw_or_never_override_a_built_in_o
     assert list(map(str, suggested.rules)) == ["fs.write:a.md"]
     ruled = replace(graph, rules=(Rule(Capability("fs.write"), "needs_approval", "llmdo.toml"),))
     assert suggest_for(Analysis(ruled), ruled.entries["go"], asked, asked).rules == ()
+
+
+def test_rules_are_suggested_for_what_asks_because_nobody_named_it() -> None:
+    kit = building.toolset("kit", "kit.py:kit", send=["net.connect"], look=["x.kit.look"], act=["x.kit.act"])
+    graph = building.graph(
+        building.worker("main", "kit"),
+        kit,
+        approvals={"x.kit.look": "needs_approval", "x.kit.act": "allowed"},
+    )
+    assert list(map(str, suggest(Analysis(graph), graph.entries["go"]).rules)) == ["net.connect"]

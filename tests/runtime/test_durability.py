@@ -136,7 +136,9 @@ def test_a_tool_runs_when_the_answer_of_a_person_is_forced_to_the_disk(
     team_graph = graph(worker("main", "tools"), toolset("tools", "tools.py:tools", look=look))
     with observed(runs) as (recorder, observer):
         outcome = go(team_graph, root, run="r", recorder=recorder, approver=approver)
+        [given] = observer.journal.entries("answered")
     assert outcome.output == "[success: looked]", outcome
+    assert given.digest, "it is not told which call the answer is about"
     committed, forced = observer.seen["look"]
     about = {
         kind: (path, kind) in forced

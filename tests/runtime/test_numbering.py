@@ -40,6 +40,26 @@ def test_numbers_are_those_of_counting_over_all_responses(
     assert numbers.number("a", "unknown") is None
 
 
+def responding(call: str) -> ModelResponse:
+    return ModelResponse(parts=[ToolCallPart("a", {}, tool_call_id=call)])
+
+
+def test_a_history_that_begins_with_responses_is_numbered_whole() -> None:
+    numbers = CallNumbers()
+    numbers.look_at([responding("1"), responding("2")])
+    assert [numbers.number("a", call) for call in "12"] == [1, 2]
+
+
+def test_where_messages_are_taken_out_the_last_one_alone_is_new() -> None:
+    numbers = CallNumbers()
+    before = [ModelRequest(parts=[]), responding("1"), ModelRequest(parts=[]), responding("2")]
+    numbers.look_at(before)
+    numbers.look_at([*before[2:], responding("3")])
+    assert [numbers.number("a", call) for call in "123"] == [1, 2, 3]
+    numbers.look_at([before[2], before[2], responding("3"), responding("4")])
+    assert [numbers.number("a", call) for call in "1234"] == [1, 2, 3, 4]
+
+
 TOOLS = """
 from pydantic_ai.toolsets import FunctionToolset
 

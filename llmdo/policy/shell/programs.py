@@ -184,16 +184,22 @@ def runs_programs(words: Sequence[str], flags: Iterable[str]) -> bool:
 
 
 def _named(words: Sequence[str]) -> Iterator[str]:
-    """The words that are neither options nor their values, nor numbers or variables before a program."""
+    """The words that are neither options nor their values, nor numbers or variables before a program.
+
+    A number is left in where one of `_OPERANDS` belongs, such as the mask of `taskset`.
+    """
     rest = iter(words)
     wrapped = True
     program = ""
+    before: tuple[str, ...] = ()
     for word in rest:
         if not word.startswith("-"):
-            if program and (_NUMBER.fullmatch(word) or (wrapped and "=" in word)):
+            is_operand = not _OPERANDS.keys().isdisjoint((before[-1:], before))
+            if program and not is_operand and (_NUMBER.fullmatch(word) or (wrapped and "=" in word)):
                 continue
             program = program or word
             wrapped = wrapped and word in _WRAPPERS
+            before = (*before[-1:], word)
             yield word
         elif word in _VALUED.get(program, ()) or (wrapped and program and len(word) == len("-n")):
             next(rest, None)

@@ -119,7 +119,8 @@ def test_an_open_rule_for_a_launcher_vouches_for_nothing(line: str) -> None:
         "git --no-pager", "git bisect", "git bisect run", "git submodule", "git submodule foreach", "git config",
         "git difftool", "git hook run", "docker run", "docker exec box", "docker exec -i box sh", "npm run", "npm exec",
         "npx", "uv run", "uv run python", "pip install", "find . -exec", "rg --pre", "python -m", "python3.12", "bash -c",
-        "hg", "ed", "less", "pytest",
+        "hg", "ed", "less", "pytest", "kubectl exec pod", "mosh host", "podman exec box", "podman run image", "script log",
+        "su bob", "taskset 3", "taskset 3 git bisect", "flock 9 make", "docker exec 12 git bisect", "timeout 5 su 7 make",
     ],
 )  # fmt: skip
 def test_a_rule_that_leaves_to_the_model_what_runs_vouches_for_nothing(run: str) -> None:
@@ -147,7 +148,8 @@ def test_so_does_one_with_an_option_that_says_what_runs(run: str, flag: str) -> 
         "git log", "git --no-pager log", "git bisect start", "git submodule status", "sed -n 1,5p", "make test",
         "timeout 5 python a.py", "env A=1 python a.py", "nice -n 10 make test", "python a.py", "python -m pytest",
         "uv run pytest tests", "npm run test", "docker exec box ls", "ssh host uptime", "find . -exec wc -l", "mkdir",
-        "xargs -n 1 wc",
+        "xargs -n 1 wc", "chroot . ls", "docker run image ls", "flock x ls", "kubectl exec pod ls", "mosh host ls",
+        "podman exec box ls", "podman run image ls", "script log ls", "su bob ls", "taskset 3 ls",
     ],
 )  # fmt: skip
 def test_a_rule_that_names_what_runs_vouches_for_its_arguments(run: str) -> None:

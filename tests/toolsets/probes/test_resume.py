@@ -302,3 +302,14 @@ def test_a_call_below_one_that_is_over_is_not_asked_about(llmdo: Llmdo, root: Pa
     with Runs(root).read(Runs(root).find("last")) as journal:
         assert unfinished(journal) == {}
     assert llmdo("run", "main", "next", "--continue", "last", cwd=root).code == 0
+
+
+def test_a_person_is_asked_where_a_probe_is_not_there(llmdo: Llmdo, root: Path) -> None:
+    tools = root / "tools.py"
+    tools.write_text(f"{tools.read_text()}\nif HERE.joinpath('gone').exists():\n    del was_paid\n")
+    assert llmdo("lock", cwd=root).code == 0
+    killed(root, "after", "run", "main")
+    (root / "gone").touch()
+    asked = llmdo("resume", "last", cwd=root)
+    assert (asked.code, asked.out) == (130, "")
+    assert "its probe `was_paid` is neither a method of the toolset nor a function of its module" in asked.err
