@@ -87,5 +87,6 @@ def of_ours(project: Project, findings: Iterable[Diagnostic]) -> Iterator[Diagno
     theirs = {name for name, entry in graph.entries.items() if entry.format}
     files = {worker.at.location.path for worker in graph.workers.values() if worker.format} | {*graph.adopted}
     for each in findings:
-        if each.at.path not in files and not (each.code in _THEIRS and each.subject in theirs):
+        is_about_lock = each.code.startswith("LDO4")
+        if is_about_lock or not (each.at.path in files or (each.code in _THEIRS and each.subject in theirs)):
             yield each
