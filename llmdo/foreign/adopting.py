@@ -16,8 +16,8 @@ from llmdo.foreign.known import formats, team_or_problem
 from llmdo.foreign.links import LinkedTree
 from llmdo.foreign.team import claimed, together
 from llmdo.foreign.tree import DiskTree
+from llmdo.graph.clients import settings_of
 from llmdo.graph.start import STARTERS, Start
-from llmdo.graph.worker import settings_of
 from llmdo.policy.authority import STRICTNESS
 
 if TYPE_CHECKING:

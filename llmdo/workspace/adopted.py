@@ -8,6 +8,8 @@ from llmdo.base import parts
 from llmdo.base.diagnostic import did_you_mean, finding
 from llmdo.base.values import replace
 from llmdo.graph import builtin
+from llmdo.graph.keys import Reference
+from llmdo.workspace.extensions import REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -15,11 +17,11 @@ if TYPE_CHECKING:
 
     from llmdo.base.cache import Seen
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.base.values import Json
-    from llmdo.extensions.spec import Extension
     from llmdo.foreign.adopting import Adoption
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.syntax.document import Document
+    from llmdo.workspace.installed import InstalledExtension
+    from llmdo.workspace.workspace import Lack
 
 Item = TypeVar("Item")
 
@@ -29,18 +31,29 @@ SHOWN = 3
 
 
 def read_adopted(
-    root: Path, manifest: Mapping[str, Json], seen: Seen | None, extensions: Iterable[Extension]
+    root: Path,
+    document: Document,
+    problems: list[Diagnostic],
+    lacks: set[Lack],
+    extensions: Iterable[InstalledExtension],
+    seen: Seen | None,
 ) -> Adoption | None:
-    """The projects of other tools that the manifest names; None if it names none."""
-    names = parts.texts(parts.table(manifest, "workspace").get("from"))
+    """The projects of other tools that a manifest names; None if it names none. Notes problems and what is unknown."""
+    names = parts.texts(parts.table(document.data, "workspace").get("from"))
     if not names:
         return None
     from llmdo.foreign import adopting  # what most workspaces have no use for
 
-    return adopting.read(root, names, seen, extensions)
+    adoption = adopting.read(root, names, seen, [each.extension for each in extensions])
+    is_refused = any(problem.code == REFUSED for problem in problems)
+    wrong = [*_problems_with(document, adoption, has_all_extensions=not is_refused)]
+    problems.extend(wrong)
+    if wrong or is_refused or any(problem.severity == "error" for problem in adoption.team.problems):
+        lacks.update(("names", "contents"))
+    return adoption
 
 
-def problems_with(
+def _problems_with(
     document: Document, adoption: Adoption, *, has_all_extensions: bool
 ) -> Iterator[Diagnostic]:
     """The named formats that there are not, and those without a file here."""
@@ -55,6 +68,13 @@ def problems_with(
             known = sorted(adoption.known)
             hint = did_you_mean(name, known) or f"the formats are {', '.join(known)}"
             yield finding("LDO214", at, f"there is no format `{name}`", hint=hint)
+
+
+def after_its_name(entry: Entry) -> Entry:
+    """The entry; without anything that it starts, it starts the agent of its own name."""
+    if entry.worker or entry.function or entry.tool:
+        return entry
+    return replace(entry, worker=Reference(entry.name, entry.at))
 
 
 def with_adopted(own: Graph, adoption: Adoption) -> Graph:

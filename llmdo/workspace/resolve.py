@@ -20,7 +20,7 @@ from llmdo.graph.worker import Use, Worker, own_toolset
 from llmdo.policy.authority import BUILT_IN_VERSION, Capability
 from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
-from llmdo.workspace.adopted import with_adopted
+from llmdo.workspace.adopted import after_its_name, with_adopted
 from llmdo.workspace.extensions import used
 from llmdo.workspace.modules import source_digests, text_digests
 from llmdo.workspace.references import package_files, python_file
@@ -266,15 +266,8 @@ def _entries(
         name: _entry(document, name, table, sources) for name, table in workspace.tables("entries").items()
     }
     if workspace.adoption:
-        entries = {name: _after_its_name(entry) for name, entry in entries.items()}
+        entries = {name: after_its_name(entry) for name, entry in entries.items()}
     return with_implied(entries, workers)
-
-
-def _after_its_name(entry: Entry) -> Entry:
-    """The entry; without anything that it starts, it starts the agent of its own name."""
-    if entry.worker or entry.function or entry.tool:
-        return entry
-    return replace(entry, worker=Reference(entry.name, entry.at))
 
 
 def with_implied(entries: Mapping[str, Entry], workers: Mapping[str, Worker]) -> dict[str, Entry]:

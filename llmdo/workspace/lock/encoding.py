@@ -9,6 +9,7 @@ from llmdo.base import digest
 from llmdo.base.parts import items, table, tables, text, texts
 from llmdo.base.values import fields, replace
 from llmdo.graph.builtin import PROVIDER_SIDE
+from llmdo.graph.clients import settings_of
 from llmdo.graph.extension import UsedExtension
 from llmdo.graph.keys import (
     ValueOrigin,
@@ -23,7 +24,7 @@ from llmdo.graph.keys import (
 from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.settings import Settings, SharedPolicy
 from llmdo.graph.toolset import Toolset
-from llmdo.graph.worker import Use, Worker, settings_of
+from llmdo.graph.worker import Use, Worker
 from llmdo.policy.shell import ShellLimits, ShellRule, ShellSettings
 from llmdo.syntax.document import Place
 from llmdo.workspace import resolve
