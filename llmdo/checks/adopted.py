@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.checking import reports
-from llmdo.base.diagnostic import Related, finding
+from llmdo.base.diagnostic import Related, did_you_mean, finding
 from llmdo.graph.toolset import Toolset
 from llmdo.reach.risks import leaks
+from llmdo.workspace.adopted import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -98,6 +99,29 @@ def _not_run(code: str, who: str, at: Place, used: Worker | Toolset) -> Diagnost
     kind = "a toolset" if isinstance(used, Toolset) else "an agent"
     message = f"{who} calls `{used.name}`, {kind} of {used.format}, which llmdo cannot run"
     return finding(code, at.location, message, hint="give it a worker or a toolset of its own")
+
+
+def without_agent(project: Project) -> Iterator[Diagnostic]:
+    """The tables of `[workers]` that name neither code nor an agent of another tool."""
+    adoption = project.workspace.adoption
+    agents = adoption.agents if adoption else {}
+    for name, table in project.workspace.tables("workers").items():
+        if "python" not in table and name not in agents and not project.gaps.names:
+            hint = did_you_mean(name, agents) or 'add `python = "FILE.py:NAME"`, a pydantic-ai agent'
+            at = project.workspace.document.key("workers", name)
+            yield finding("LDO104", at, f"`python` is missing in `[workers.{name}]`", hint=hint)
+
+
+def without_effect(project: Project) -> Iterator[Diagnostic]:
+    """The keys of `[workers.NAME]` that nothing obeys, as another tool runs the agent."""
+    for name, table in project.workspace.tables("workers").items():
+        for key in () if "python" in table else table:
+            if key not in LIMITS:
+                at = project.workspace.document.key("workers", name, key)
+                message = f"`{key}` of an agent of another tool is what its own file says"
+                yield finding(
+                    "LDO103", at, message, hint=f"here are {', '.join(f'`{each}`' for each in LIMITS)}"
+                )
 
 
 def of_formats(project: Project) -> Iterator[Diagnostic]:

@@ -132,8 +132,8 @@ class Worker:
             agent=Key(
                 "python",
                 "FileAttribute",
-                "FILE.py:NAME, a pydantic-ai agent; its tools go behind the gate.",
-                is_required=True,
+                "FILE.py:NAME, a pydantic-ai agent; its tools go behind the gate. Left out, it is an agent of another "
+                "tool by its name, which takes `may`, `approvals` and `flows`.",
             ),
             lock=Key("agent", "FileAttribute", "The pydantic-ai agent that it is."),
         ),

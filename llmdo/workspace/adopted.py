@@ -8,7 +8,9 @@ from llmdo.base import parts
 from llmdo.base.diagnostic import did_you_mean, finding
 from llmdo.base.values import replace
 from llmdo.graph import builtin
-from llmdo.graph.keys import Reference
+from llmdo.graph.keys import Reference, ValueOrigin, decoded
+from llmdo.graph.worker import Worker
+from llmdo.syntax.document import Place
 from llmdo.workspace.extensions import REFUSED
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.syntax.document import Document
     from llmdo.workspace.installed import InstalledExtension
-    from llmdo.workspace.workspace import Lack
+    from llmdo.workspace.workspace import Lack, Workspace
 
 Item = TypeVar("Item")
 
@@ -77,7 +79,11 @@ def after_its_name(entry: Entry) -> Entry:
     return replace(entry, worker=Reference(entry.name, entry.at))
 
 
-def with_adopted(own: Graph, adoption: Adoption) -> Graph:
+LIMITS = ("may", "approvals", "flows")
+"""The keys of `[workers.NAME]` for an agent of another tool: they only tighten."""
+
+
+def with_adopted(own: Graph, workspace: Workspace, adoption: Adoption) -> Graph:
     """The graph of our own with the agents of other tools, in place of those that it may have already.
 
     An entry of ours that names such an agent starts it; the others that their tools start are entries too. Where two
@@ -96,13 +102,44 @@ def with_adopted(own: Graph, adoption: Adoption) -> Graph:
         for name, entry in declared.items()
     }
     named = {entry.worker.name for entry in entries.values() if entry.worker}
-    others = {name: entry for name, entry in foreign.entries.items() if name not in named}
+    others = {
+        f"{name} of {entry.format}" if name in entries else name: entry
+        for name, entry in foreign.entries.items()
+        if name not in named
+    }
+    agents = {name: _limited(worker, workspace) for name, worker in foreign.workers.items()}
     return replace(
         own,
-        workers=_sorted({**foreign.workers, **workers}),
+        workers=_sorted({**agents, **workers}),
         toolsets=_sorted({**foreign.toolsets, **toolsets}),
-        entries=_sorted({**others, **entries}),
+        entries=_sorted({**{name: replace(entry, name=name) for name, entry in others.items()}, **entries}),
         adopted=foreign.adopted,
+    )
+
+
+def _limited(agent: Worker, workspace: Workspace) -> Worker:
+    """The agent with what `[workers]` of the manifest says of its own calls, and of all below it."""
+    table = workspace.table("workers", agent.name)
+    if not table or "python" in table:
+        return agent
+    at = ("workers", agent.name)
+    owner = f"worker `{agent.name}`"
+    stated = decoded(
+        Worker,
+        "agent",
+        {key: table[key] for key in LIMITS if key in table},
+        ValueOrigin(workspace.document, at, owner),
+        name=agent.name,
+        at=agent.at,
+    )
+    from llmdo.foreign.adopting import strictest_of
+
+    return replace(
+        agent,
+        may=stated.may,
+        may_at=Place(workspace.document, (*at, "may")) if "may" in table else None,
+        approvals=strictest_of((*agent.approvals, *stated.approvals), owner),
+        flows=stated.flows,
     )
 
 

@@ -48,7 +48,7 @@ def resolve(
     are not made again.
     """
     own = _own(workspace, facts, known)
-    return with_adopted(own, workspace.adoption) if workspace.adoption else own
+    return with_adopted(own, workspace, workspace.adoption) if workspace.adoption else own
 
 
 def _own(workspace: Workspace, facts: Facts | None, known: Remembered[Worker] | None) -> Graph:
@@ -143,7 +143,7 @@ def shell(table: Mapping[str, Any]) -> ShellSettings:
 def with_facts(graph: Graph, workspace: Workspace, facts: Facts) -> Graph:
     """The result of `resolve` for `workspace` and `facts`, made from its result for `workspace` alone."""
     own = replace(graph, toolsets=_toolsets(workspace, facts))
-    return with_adopted(own, workspace.adoption) if workspace.adoption else own
+    return with_adopted(own, workspace, workspace.adoption) if workspace.adoption else own
 
 
 _NOTHING: Mapping[str, Json] = {}

@@ -224,15 +224,20 @@ def _decode_worker(document: Document, name: str, stated: Mapping[str, Json]) ->
         tools = {name: options.get(name) for name in native}
         uses.append(resolve.provider_side(tools, Place(document, (*at, "native-tools"), of_key=True)))
     form = text(stated.get("format"))
-    return decoded(
+    worker = decoded(
         Worker,
         "lock",
         stated,
-        ValueOrigin(document, at, settings_of(form) if form else f"worker `{name}`"),
+        ValueOrigin(document, at, f"worker `{name}`"),
         name=name,
         at=Place(document, at, of_key=True),
         uses=tuple(sorted(uses, key=lambda use: use.name)),
         may_at=Place(document, (*at, "may")),
+    )
+    if not form:
+        return worker
+    return replace(
+        worker, client_rules=tuple(replace(rule, origin=settings_of(form)) for rule in worker.client_rules)
     )
 
 
