@@ -229,6 +229,23 @@ def test_an_agent_is_an_entry_whether_the_manifest_names_it_or_not(shop: Path) -
     assert [event.name for event in entries["main-session"].events] == ["events of main-session"]
 
 
+def test_the_agent_that_a_client_names_is_found_whatever_else_is_adopted(shop: Path) -> None:
+    adoption = project.read(shop).workspace.adoption
+    assert adoption is not None
+    assert adoption.name_of("claude", "fixer") == "fixer"
+    assert adoption.name_of("codex", "fixer") is None
+    (shop / ".opencode/agent").mkdir(parents=True)
+    (shop / ".opencode/agent/fixer.md").write_text("---\ndescription: Fixes.\n---\nFix.\n", encoding="utf-8")
+    edit(shop, "llmdo.toml", 'from = ["claude"]', 'from = ["claude", "opencode"]')
+    read = project.read(shop)
+    adoption = read.workspace.adoption
+    assert adoption is not None
+    names = [adoption.name_of(form, "fixer") for form in ("claude", "opencode")]
+    assert names == ["claude/fixer", "opencode/fixer"]
+    assert [read.graph.workers[name or ""].format for name in names] == ["claude", "opencode"]
+    assert [each.code for each in checks.check(read) if each.severity == "error"] == ["LDO203", "LDO203"]
+
+
 def test_a_secret_in_the_files_of_a_tool_is_not_in_the_lock(shop: Path) -> None:
     token = "ghp_" + "a1B2" * 10
     (shop / ".mcp.json").write_text(
