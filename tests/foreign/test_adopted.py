@@ -95,6 +95,10 @@ def test_the_default_of_the_manifest_only_tightens_what_they_leave_open(shop: Pa
     (shop / "llmdo.toml").write_text(MANIFEST + '[approvals]\ndefault = "allowed"\n', encoding="utf-8")
     assert decisions(shop, "desk")["fs.write:out/**"] == "allowed"
     assert decisions(shop, "fixer")["proc.exec.unlisted"] == "needs_approval"
+    graph = project.read(shop).graph
+    layers = [Layer.of_worker(graph.workers[name]) for name in ("desk", "fixer")]
+    base, entry = Base.of(graph), Layer.of_entry(graph.entries["desk"])
+    assert [authority_of(base, entry, [layer]).default for layer in layers] == ["allowed", "needs_approval"]
 
 
 def test_a_flow_rule_of_the_manifest_holds_for_them(shop: Path) -> None:
