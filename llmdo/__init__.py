@@ -20,10 +20,10 @@ The packages, each importing only from those above it:
     graph/          the resolved graph as a value, each field with its keys in files; built-in toolsets, MCP servers
     formats/        what files may say; the JSON Schemas made of it, and the judging by them
     reach/          Graph -> what each entry can reach, by which path, behind which gate; selectors, suggestions
+    foreign/        projects of other agent tools, as the same Graph; nothing of them is enforced
     workspace/      disk -> Workspace -> Graph, and llmdo.lock; the check path runs no code of the workspace
     diff/           two graphs -> what the later one lets entries do that the earlier one did not
     toolsets/       what tools do: files and their confinement, shell, Python, MCP
-    foreign/        projects of other agent tools, as the same Graph; nothing of them is enforced
     checks/         one function a check; its docstring is what `explain` prints
     journal/        what a run did, on disk, with the audit of its decisions
     runtime/        Graph -> an answer: runs, calls, gate/, approvals/, models/, recording/, telemetry/
@@ -45,7 +45,7 @@ TYPE_CHECKING = False  # `typing` alone would cost a fifth of an answer from mem
 if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic, LlmdoError
     from llmdo.checks import check
-    from llmdo.graph.resolved import Limits
+    from llmdo.graph.limits import Limits
     from llmdo.policy.authority import Capability
     from llmdo.services.embedding import TeamEntry, build_entry, open_entry, run, run_async, run_stream
     from llmdo.services.invalid import InvalidTeamError
@@ -65,7 +65,7 @@ _HOMES = {
     "Diagnostic": "llmdo.base.diagnostic",
     "LlmdoError": "llmdo.base.diagnostic",
     "InvalidTeamError": "llmdo.services.invalid",
-    "Limits": "llmdo.graph.resolved",
+    "Limits": "llmdo.graph.limits",
     "NoEffect": "llmdo.toolsets.probes",
     "TookEffect": "llmdo.toolsets.probes",
     "Worker": "llmdo.toolsets.workers:PythonWorker",

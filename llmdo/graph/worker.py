@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.values import dataclass, field
+from llmdo.graph.clients import CLIENT_EVENTS, PERMISSIONS, UNLIMITED
 from llmdo.graph.keys import (
     CAPABILITIES,
     FLOWS,
@@ -94,31 +95,29 @@ class Worker:
     )
     at: Place = field(compare=False)
     path: str = field(
-        metadata=written(
-            PLAIN, lock=Key("path", "Path", "The worker's file.", is_required=True), drift="its file moved"
-        )
+        default="",
+        metadata=written(PLAIN, lock=Key("path", "Path", "The worker's file."), drift="its file moved"),
     )
     config: str = field(
+        default="",
         metadata=written(
             PLAIN,
-            lock=Key(
-                "config", "Digest", "Of the canonical header: what decides authority.", is_required=True
-            ),
+            lock=Key("config", "Digest", "Of the canonical header: what decides authority."),
             drift="its header changed",
-        )
+        ),
     )
     """Digest of the canonical header."""
     prompt: str = field(
+        default="",
         metadata=written(
             PLAIN,
             lock=Key(
                 "prompt",
                 "Digest",
                 "Of the prompt, with LF line ends, or of the code that makes it.",
-                is_required=True,
             ),
             drift=PROMPT_CHANGED,
-        )
+        ),
     )
     """Digest of the prompt, or of the code that makes it."""
     python: str | None = field(
@@ -133,8 +132,8 @@ class Worker:
             agent=Key(
                 "python",
                 "FileAttribute",
-                "FILE.py:NAME, a pydantic-ai agent; its tools go behind the gate.",
-                is_required=True,
+                "FILE.py:NAME, a pydantic-ai agent; its tools go behind the gate. Left out, it is an agent of another "
+                "tool by its name, which takes `may`, `approvals` and `flows`.",
             ),
             lock=Key("agent", "FileAttribute", "The pydantic-ai agent that it is."),
         ),
@@ -317,12 +316,67 @@ class Worker:
         ),
     )
 
-    events: Mapping[str, Mapping[str, tuple[Capability, ...]]] = field(default_factory=dict)
+    format: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN, lock=Key("format", "Text", "The format of the project whose tool runs it, not llmdo.")
+        ),
+    )
+    """The format of the project of another tool that has it, which runs it; None for our own."""
+    client_rules: tuple[Rule, ...] = field(
+        default=(),
+        metadata=written(
+            RULES,
+            lock=Key(
+                "client-rules",
+                "dict[ScopedCapability, Decision]",
+                "What the settings of its own tool decide, at the mildest, where milder than the built-in rules.",
+            ),
+            drift="what the settings of its own tool decide changed",
+        ),
+    )
+    """The decisions in the settings of that tool; the manifest's rules only tighten them."""
+    max_depth: int = field(
+        default=UNLIMITED,
+        metadata=written(
+            PLAIN,
+            lock=Key(
+                "max-depth", "Annotated[int, Ge(0)]", "The longest chain of calls that its own tool permits."
+            ),
+            effect="amount",
+        ),
+    )
+    """The longest chain of delegations that that tool permits."""
+    events: Mapping[str, Mapping[str, tuple[Capability, ...]]] = field(
+        default_factory=dict,
+        metadata=written(
+            CLIENT_EVENTS,
+            lock=Key(
+                "events",
+                "dict[Text, dict[Text, list[ScopedCapability]]]",
+                "By event, the commands that its own tool then runs, with what they raise.",
+            ),
+            drift="what its own tool runs at events changed",
+        ),
+    )
     """By event, each command that its client then runs, with a digest of its scripts, and the capabilities of that; in
     a format that llmdo does not run."""
-    sandbox: str | None = None
+    sandbox: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            lock=Key("sandbox", "Text", "How its own tool confines its commands, in that tool's words."),
+        ),
+    )
     """The confinement of its commands in a format that llmdo does not run; None for none."""
-    permissions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    permissions: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict,
+        metadata=written(
+            PERMISSIONS,
+            lock=Key("permissions", "dict[Text, list[str]]", "The rules in its own tool's settings."),
+            drift="the rules in its own tool's settings changed",
+        ),
+    )
     """By `allow`, `ask` or `deny`, the rules about parts of its tools in a format that llmdo does not run."""
 
     @property

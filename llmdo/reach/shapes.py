@@ -22,6 +22,7 @@ from llmdo.policy.authority import (
     scope_order,
     scopes_meet,
 )
+from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME, has_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.graph.toolset import Tool, Toolset
     from llmdo.graph.worker import Use, Worker
-    from llmdo.policy.authority import FlowRule
+    from llmdo.policy.composition import OwnRule
     from llmdo.reach.workers import WorkerIndex
 
 Assurance = Literal["enforced", "declared", "open"]
@@ -64,7 +65,7 @@ class Shape:
 class Group:
     """The calls of one line of a worker's `toolsets`: equal for every worker with such a line and such rules."""
 
-    own: tuple[Rule | FlowRule, ...]
+    own: tuple[OwnRule, ...]
     """The own rules of one of the workers."""
     shapes: tuple[Shape, ...]
 
@@ -81,6 +82,8 @@ class _Kind(NamedTuple):
     """Whether it takes no files."""
     name: str
     """Empty if no rule and no ceiling about delegation names it."""
+    is_ours: bool
+    """Whether llmdo runs it, so that the gate stands before the call."""
 
 
 class _Reading(NamedTuple):
@@ -139,7 +142,7 @@ class Shapes:
             if not edges[nodes[0]]:
                 yield nodes, ()
             elif are_alike:
-                yield nodes, (_Kind(takes_none=False, name=""),)
+                yield nodes, (_Kind(takes_none=False, name="", is_ours=True),)
             else:
                 numbers_by_kinds: dict[tuple[_Kind, ...], list[int]] = {}
                 for node in nodes:
@@ -148,7 +151,7 @@ class Shapes:
                 yield from ((alike, kinds) for kinds, alike in numbers_by_kinds.items())
 
     def _groups_of(
-        self, read: _Reading, name: str, rules: tuple[Rule | FlowRule, ...], kinds: tuple[_Kind, ...]
+        self, read: _Reading, name: str, rules: tuple[OwnRule, ...], kinds: tuple[_Kind, ...]
     ) -> tuple[int, ...]:
         """The numbers of the groups of a worker with delegates of these `kinds`; new ones are added."""
         lines: tuple[tuple[object, ...], ...] = self.graph.lines[name]
@@ -206,7 +209,8 @@ class Shapes:
     def _shapes_of(self, worker: Worker, use: Use) -> tuple[Shape, ...]:
         delegation = use.name in self.graph.workers
         toolset = "" if delegation else use.name
-        assurance = assurance_of(self.graph, toolset)
+        is_ours = worker.format is None
+        assurance = assurance_of(self.graph, toolset) if is_ours or toolset else "declared"
         distinct: dict[object, Shape] = {}
         others: dict[object, list[str]] = {}
         offered = [
@@ -219,7 +223,8 @@ class Shapes:
         ]
         for tool, name, assured in offered:
             opened = "open" if tool.is_open else assured
-            for row, raised, declared in self.of_tool(tool, delegation=delegation):
+            calls = self.of_tool(tool, delegation=delegation, is_ours=is_ours)
+            for row, raised, declared in calls:
                 # Of tools that do the same, the first by name speaks for all; the least assured for none but itself.
                 if (call := (row, raised, declared, opened)) in distinct:
                     others.setdefault(call, []).append(name)
@@ -239,10 +244,13 @@ class Shapes:
         return self._rows.setdefault(Capability(row.name) if row.is_everywhere else row, row)
 
     def of_tool(
-        self, tool: Tool, *, delegation: bool
+        self, tool: Tool, *, delegation: bool, is_ours: bool = True
     ) -> Iterator[tuple[Capability, frozenset[Capability], frozenset[Capability]]]:
         """The row, the raised and the declared capabilities of each representative call of a tool."""
         declared = frozenset(tool.capabilities)
+        if not (tool.hook or is_ours or delegation):
+            yield from self._by_file(tool.capabilities)
+            return
         if not tool.hook:
             for capability in tool.capabilities:
                 rows = [row for row, _ in self._within(capability)] if self.compared else [capability]
@@ -260,6 +268,21 @@ class Shapes:
             for narrowed in (capability, *self._below(capability)):
                 for row, representative in self._within(narrowed):
                     yield row, frozenset({representative, *always}), declared
+
+    def _by_file(
+        self, declared: Sequence[Capability]
+    ) -> Iterator[tuple[Capability, frozenset[Capability], frozenset[Capability]]]:
+        """The same of a tool that an agent of another tool has: what a call is about, its arguments tell.
+
+        Most often it is none of those files that only a full name admits.
+        """
+        for capability in declared:
+            usual = [each for each in declared if each == capability or each.name not in ONLY_BY_FULL_NAME]
+            for row, representative in self._within(capability):
+                shown_as = Capability(row.name) if row.is_everywhere else row
+                for raised in (usual, declared):
+                    about = frozenset(_about(representative, each) for each in raised)
+                    yield shown_as, about, frozenset(declared)
 
     @cached_property
     def delegates(self) -> frozenset[str]:
@@ -287,6 +310,7 @@ class Shapes:
         return _Kind(
             takes_none=delegate in self.workers.without_files,
             name=delegate if delegate in self.delegates else "",
+            is_ours=self.graph.workers[delegate].format is None,
         )
 
     def _below(self, declared: Capability) -> Iterator[Capability]:
@@ -364,6 +388,14 @@ class Shapes:
         return {name: sorted(scopes, key=scope_order) for name, scopes in scopes_by_name.items()}
 
 
+def _about(raised: Capability, other: Capability) -> Capability:
+    """`other` as a call raises it that raises `raised`: both are about the same file."""
+    is_same = has_paths(raised.name) and has_paths(other.name)
+    if not is_same or raised.scope is None or not scope_contains(other.scope, raised.scope):
+        return other
+    return Capability(other.name, raised.scope)
+
+
 def _inside(scopes: Sequence[str], outer: str | None) -> Iterator[str]:
     """Those of `scopes`, which are in `scope_order`, that lie in `outer`."""
     at = bisect_left(scopes, scope_order(outer), key=scope_order)
@@ -397,12 +429,13 @@ def written(workers: WorkerIndex) -> frozenset[Capability]:
     # Many have the same rules or the same ceiling, and it is the same object then.
     rules = {id(alike): alike for alike in workers.own_rules.values()}.values()
     entries = [entry.approvals for entry in graph.entries.values()]
+    clients = {worker.client_rules for worker in workers.governed if worker.client_rules}
     ceilings = {id(holder.may): holder.may for holder in holders if holder.may}.values()
     return frozenset(
         [
             *[
                 rule.capability
-                for alike in (graph.rules, *rules, *entries)
+                for alike in (graph.rules, *rules, *entries, *clients)
                 for rule in alike
                 if isinstance(rule, Rule)
             ],

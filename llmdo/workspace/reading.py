@@ -20,6 +20,7 @@ from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import is_pattern
 from llmdo.syntax.imports import import_candidates
 from llmdo.workspace import older
+from llmdo.workspace.adopted import read_adopted
 from llmdo.workspace.evals import GOVERNING, judging_files
 from llmdo.workspace.extensions import read_extensions
 from llmdo.workspace.policies import read_policies
@@ -355,15 +356,18 @@ class _WorkspaceReader:
                     self.problems.append(finding("LDO112", Location(path), message, hint=hint))
 
     def executed(self, manifest: Mapping[str, Json], copy_of: Path | None) -> dict[str, Any]:
-        """The fields of a workspace about executed code other than its modules."""
+        """The fields of a workspace about executed code other than its modules, and about agents of other tools."""
         programs: Mapping[str, ServerPrograms] = {}
         if any("mcp" in table for table in parts.tables(manifest, "toolsets").values()):
             from llmdo.workspace.programs import programs_in  # few workspaces start a server
 
             programs, problems = programs_in(self.document, manifest, self.files)
             self.problems.extend(problems)
+        extensions = read_extensions(self.root, self.document, self.problems, copy_of)
+        adoption = read_adopted(self.root, self.document, self.problems, self.lacks, extensions, self.seen)
         return {
-            "extensions": read_extensions(self.root, self.document, self.problems, copy_of),
+            "extensions": extensions,
+            "adoption": adoption,
             "programs": programs,
             "judges": read_modules(self.root, judging_files(self.files), self.files),
             "places": GOVERNING | environments_in(self.root) | globs_of(manifest),

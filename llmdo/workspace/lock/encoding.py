@@ -9,6 +9,7 @@ from llmdo.base import digest
 from llmdo.base.parts import items, table, tables, text, texts
 from llmdo.base.values import fields, replace
 from llmdo.graph.builtin import PROVIDER_SIDE
+from llmdo.graph.clients import settings_of
 from llmdo.graph.extension import UsedExtension
 from llmdo.graph.keys import (
     ValueOrigin,
@@ -74,7 +75,10 @@ def before_workers(graph: Graph) -> dict[str, Json]:
         "schema-source": {path: {"source": source} for path, source in graph.schema_sources.items()},
         "module": {path: {"source": source} for path, source in graph.modules.items()},
         "judge": {path: {"source": source} for path, source in graph.judges.items()},
-        "entry": {entry.name: encoded(entry) for entry in graph.entries.values() if entry.declared},
+        "adopted": {path: {"source": source} for path, source in graph.adopted.items()},
+        "entry": {
+            entry.name: encoded(entry) for entry in graph.entries.values() if entry.declared or entry.format
+        },
         "schedule": {schedule.name: encoded(schedule) for schedule in graph.schedules.values()},
     }
 
@@ -82,7 +86,7 @@ def before_workers(graph: Graph) -> dict[str, Json]:
 def behind_workers(graph: Graph) -> dict[str, Json]:
     """The last part of a lock."""
     last: dict[str, Json] = {
-        "toolset": {toolset.name: encoded(toolset) for toolset in graph.toolsets.values()}
+        "toolset": {toolset.name: _encode_toolset(toolset) for toolset in graph.toolsets.values()}
     }
     if graph.shell != ShellSettings():
         last["shell"] = _shell(graph.shell)
@@ -91,6 +95,12 @@ def behind_workers(graph: Graph) -> dict[str, Json]:
     if graph.acceptances:
         last["accept"] = sorted(map(encoded, graph.acceptances), key=digest.canonical)
     return last
+
+
+def _encode_toolset(toolset: Toolset) -> dict[str, Json]:
+    """The table of a toolset. Of a server of another tool nothing may be known but that it is one."""
+    table = encoded(toolset)
+    return {**table, "kind": "mcp"} if toolset.kind == "mcp" and "mcp" not in table else table
 
 
 def encode_worker(graph: Graph, worker: Worker) -> dict[str, Json]:
@@ -151,6 +161,7 @@ def decode(document: Document, lock: Mapping[str, Json]) -> Graph:
         schema_sources=_sources(lock, "schema-source"),
         modules=_sources(lock, "module"),
         judges=_sources(lock, "judge"),
+        adopted=_sources(lock, "adopted"),
         paths={alias: text(target) for alias, target in sorted(table(lock, "paths").items())},
         entries=resolve.with_implied(entries, workers),
         workers=workers,
@@ -212,7 +223,8 @@ def _decode_worker(document: Document, name: str, stated: Mapping[str, Json]) ->
         options = table(stated, "native-options")
         tools = {name: options.get(name) for name in native}
         uses.append(resolve.provider_side(tools, Place(document, (*at, "native-tools"), of_key=True)))
-    return decoded(
+    form = text(stated.get("format"))
+    worker = decoded(
         Worker,
         "lock",
         stated,
@@ -221,6 +233,11 @@ def _decode_worker(document: Document, name: str, stated: Mapping[str, Json]) ->
         at=Place(document, at, of_key=True),
         uses=tuple(sorted(uses, key=lambda use: use.name)),
         may_at=Place(document, (*at, "may")),
+    )
+    if not form:
+        return worker
+    return replace(
+        worker, client_rules=tuple(replace(rule, origin=settings_of(form)) for rule in worker.client_rules)
     )
 
 
@@ -233,12 +250,13 @@ def decode_toolsets(document: Document, stated: Mapping[str, Json]) -> dict[str,
 
 def _decode_toolset(document: Document, name: str, stated: Mapping[str, Json]) -> Toolset:
     at = ("toolset", name)
+    is_python = "python" in stated or not {"mcp", "kind"} & stated.keys()
     return decoded(
         Toolset,
         "lock",
-        stated,
+        {"mcp": {}, **stated} if "kind" in stated else stated,
         ValueOrigin(document, at),
         name=name,
-        kind="python" if "python" in stated else "mcp",
+        kind="python" if is_python else "mcp",
         at=Place(document, at, of_key=True),
     )
