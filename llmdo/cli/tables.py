@@ -199,6 +199,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "remove entry": {"--project": (), "--frozen": None},
     "remove path": {"--project": (), "--frozen": None},
     "remove rule": {"--project": (), "--frozen": None},
+    "hook answer": {"--locked": None},
     "batch start": {
         "--inputs": (),
         "--key": (),
@@ -375,6 +376,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "editor": ("lsp",),
     "evaluation": ("eval",),
     "fleet": ("fleet", "worker"),
+    "hook": ("hook",),
     "importing": ("import",),
     "mcp_server": ("serve",),
     "page": ("page",),

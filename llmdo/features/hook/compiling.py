@@ -1,0 +1,159 @@
+"""The tables of a project, made of its files and its lock."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo.base import cache
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.features.hook import packed
+from llmdo.features.hook.packed import Tables
+from llmdo.features.hook.project import adopted
+from llmdo.foreign.commands import commands
+from llmdo.foreign.known import formats, table_of
+from llmdo.policy.authority import MANIFEST, Capability, Rule
+from llmdo.policy.composition import Base, Layer
+from llmdo.policy.protection import CODE_WRITE
+from llmdo.policy.shell.rules import EXEC
+from llmdo.workspace import personal
+from llmdo.workspace.root import LOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from llmdo.features.hook.events import Client
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.worker import Worker
+
+_COMMAND = re.compile(r"(?:Bash|run_shell_command|shell)\((?P<pattern>[^()]*)\)")
+_REST = re.compile(r"(?::\*|\s*\*)\s*$")
+_NUMBER = re.compile(r" \(\d+\)$")
+
+
+def compiled(root: str, client: Client, environ: Mapping[str, str]) -> Tables:
+    """The tables for a client's agents in the project at `root`, which are kept for the next call."""
+    since = packed.now()
+    try:
+        project = adopted(Path(root))
+        policy = personal.read(environ)
+    except LlmdoError as error:
+        return _unusable(str(error))
+    except (OSError, ValueError) as error:
+        return _unusable(f"`{MANIFEST}` cannot be read: {error}")
+    if project is None or client.FORMAT not in project.formats:
+        return _unusable(f'`{MANIFEST}` does not say `from = ["{client.FORMAT}"]` under `[workspace]`')
+    if not os.path.isfile(f"{root}/{LOCK}"):  # noqa: PTH113
+        return _unusable(f"there is no `{LOCK}`: run `llmdo lock`")
+    tables = _tables(project.graph, client, policy.rules)
+    seen, missing = _inputs(root, project.files, client, personal.path_of(environ))
+    packed.keep(tables, root, client.FORMAT, environ, seen, missing, since)
+    return tables
+
+
+def _unusable(fault: str) -> Tables:
+    return Tables(
+        fault=fault,
+        stale="",
+        workers={},
+        entries={},
+        agents={},
+        servers={},
+        listed={},
+        lines={},
+        governing=(),
+        tells_code=False,
+    )
+
+
+def _tables(graph: Graph, client: Client, tightening: tuple[Rule, ...]) -> Tables:
+    base = Base.of(graph, tightening)
+    workers = {
+        name: worker
+        for name, worker in graph.workers.items()
+        if worker.path or not worker.name.startswith("events of ")
+    }
+    layers = {name: Layer.of_worker(worker) for name, worker in workers.items()}
+    entries = {name: Layer.of_entry(entry) for name, entry in graph.entries.items()}
+    prefix = f"{client.FORMAT}/"
+    main = next(name for name in (client.MAIN, f"{prefix}{client.MAIN}") if name in workers)
+    return Tables(
+        fault="",
+        stale="",
+        base=packed.pack_base(base, [packed.pack_rule(each, theirs=_is_theirs(each)) for each in base.rules]),
+        workers={name: packed.pack_layer(layer, _packed_rules(layer)) for name, layer in layers.items()},
+        entries={name: packed.pack_layer(layer, _packed_rules(layer)) for name, layer in entries.items()},
+        agents={name.removeprefix(prefix): name for name in workers},
+        servers={name: _servers(graph, worker) for name, worker in workers.items()},
+        listed={name: _listed(workers[main]) for name in workers},
+        lines={line.tool: tuple(map(str, line.raised)) for line in table_of(formats()[client.FORMAT])},
+        governing=tuple(sorted(graph.governing)),
+        tells_code=_tells_code(graph),
+    )
+
+
+def _packed_rules(layer: Layer) -> list[tuple[str, str, str]]:
+    return [packed.pack_rule(rule, theirs=_is_theirs(rule)) for rule in layer.rules]
+
+
+def _is_theirs(rule: Rule) -> bool:
+    """Whether the client obeys a rule itself: neither the manifest, nor a policy, nor llmdo states it."""
+    if rule.origin == "built in":
+        return False
+    return rule.at is None or rule.at.location.path != MANIFEST
+
+
+def _servers(graph: Graph, worker: Worker) -> dict[str, tuple[str, ...]]:
+    """The capabilities of each server of a worker, by the name under which agents have it."""
+    servers: dict[str, set[str]] = {}
+    for use in worker.uses:
+        toolset = graph.toolsets.get(use.name)
+        if toolset is not None and toolset.kind == "mcp":
+            raised = servers.setdefault(_NUMBER.sub("", use.name), set())
+            raised.update(str(each) for tool in toolset.tools.values() for each in tool.capabilities)
+    return {name: tuple(sorted(raised)) for name, raised in servers.items()}
+
+
+def _listed(main: Worker) -> tuple[tuple[str, ...], ...]:
+    """The beginnings of commands that settings allow, if they launch nothing else."""
+    patterns = [
+        match["pattern"]
+        for text in main.permissions.get("allow", ())
+        if (match := _COMMAND.fullmatch(text)) and commands(match["pattern"]) == EXEC
+    ]
+    return tuple(sorted({tuple(_REST.sub("", each).split()) for each in patterns if _REST.search(each)}))
+
+
+def _tells_code(graph: Graph) -> bool:
+    """Whether a rule, a ceiling or a flow names the writing of code."""
+    code = Capability(CODE_WRITE)
+    named = [rule.capability for rule in (*graph.rules, *graph.shared_rules)]
+    named += [flow.to for flow in graph.all_flows]
+    for governed in (*graph.workers.values(), *graph.entries.values()):
+        named += [*(rule.capability for rule in governed.approvals), *(governed.may or ())]
+    return any(code.covers_name(each.name) for each in named)
+
+
+def _inputs(
+    root: str, files: Iterable[str], client: Client, policy: Path
+) -> tuple[dict[str, cache.Facts], tuple[str, ...]]:
+    """The facts of all files and folders that the tables follow from, and the paths at which nothing is."""
+    paths = {f"{root}/{path}" for path in files}
+    tops = {pattern.partition("/")[0] for pattern in formats()[client.FORMAT].files}
+    paths |= {f"{root}/{name}" for name in tops if not set(name) & {*"*?["}}
+    for path in [*paths]:
+        above = os.path.dirname(path)  # noqa: PTH120
+        while len(above) > len(root):
+            paths.add(above)
+            above = os.path.dirname(above)  # noqa: PTH120
+    paths.add(str(policy))
+    seen: dict[str, cache.Facts] = {}
+    missing: list[str] = []
+    for path in sorted(paths):
+        try:
+            seen[path] = cache.facts(os.lstat(path))
+        except OSError:
+            missing.append(path)
+    return seen, tuple(missing)

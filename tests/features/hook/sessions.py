@@ -1,0 +1,95 @@
+"""Sessions of clients as tests have them: events as the client writes them, answered by `llmdo hook`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from subprocess import PIPE, Popen
+
+from llmdo.features.hook.access import UnknownToolError
+from llmdo.features.hook.events import UnreadableEventError
+from llmdo.features.hook.quick import Answer, answer_to
+from llmdo.features.hook.session import NoSessionError, UnknownCallerError
+from tests.support import forking
+
+REFUSALS = (UnknownToolError, UnreadableEventError, NoSessionError, UnknownCallerError)
+AGENT = "---\nname: {name}\ndescription: Does.\n{tools}---\nDo it.\n"
+MANIFEST = 'schema = 1\n\n[workspace]\nname = "shop"\nfrom = ["claude"]\n\n'
+
+
+def write(root: Path, manifest: str = "", **agents: str) -> Path:
+    """A project of Claude Code with these agents, each with its `tools`, and a manifest that adopts it."""
+    root.mkdir(exist_ok=True)
+    (root / ".claude/agents").mkdir(parents=True)
+    for name, tools in agents.items():
+        text = AGENT.format(name=name, tools=f"tools: {tools}\n" if tools else "")
+        (root / f".claude/agents/{name}.md").write_text(text)
+    (root / "llmdo.toml").write_text(f"{MANIFEST}{manifest}")
+    (root / "llmdo.lock").write_text("")
+    return root
+
+
+@dataclass
+class Session:
+    """One session of Claude Code in a project."""
+
+    root: Path
+    home: Path
+    name: str = "11111111-aaaa"
+    client: str = "claude"
+    environ: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        path = {name: text for name, text in os.environ.items() if name == "PYTHONPATH"}
+        self.environ = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", **path}
+
+    def event(self, kind: str, **more: object) -> bytes:
+        """An event in JSON."""
+        base = {"session_id": self.name, "cwd": str(self.root), "hook_event_name": kind}
+        return json.dumps({**base, **more}).encode()
+
+    def start(self, source: str = "startup", **more: object) -> None:
+        """The start of the session."""
+        self.answer(self.event("SessionStart", source=source, **more))
+
+    def call(
+        self, tool: str, agent: str | None = None, number: str | None = None, /, **arguments: object
+    ) -> str:
+        """The decision on a call; by an agent, which has an id of its own for each number."""
+        return self.answer(self.calling(tool, agent, number, **arguments)).decision
+
+    def calling(
+        self, tool: str, agent: str | None = None, number: str | None = None, /, **arguments: object
+    ) -> bytes:
+        """The event of a call."""
+        who = {} if agent is None else {"agent_type": agent, "agent_id": f"{agent}-{number or 1}"}
+        return self.event("PreToolUse", tool_name=tool, tool_input=arguments, **who)
+
+    def answer(self, event: bytes) -> Answer:
+        """The answer to an event; what nothing is known about is blocked."""
+        client = import_module(f"llmdo.features.hook.clients.{self.client}")
+        try:
+            return answer_to(client, event, self.environ)
+        except REFUSALS as error:
+            return Answer(decision="blocked", reason=str(error))
+
+    def process(self, *options: str, **environ: str) -> Popen[bytes]:
+        """A process of `llmdo hook` that waits for its event."""
+        return forking.Popen(
+            [sys.executable, "-P", "-m", "llmdo", "hook", self.client, *options],
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env={**self.environ, **environ},
+            cwd=self.home,
+        )
+
+    def printed(self, event: bytes, *options: str, **environ: str) -> tuple[int, str]:
+        """What such a process makes of an event: its exit code, and its output or what it says instead."""
+        with self.process(*options, **environ) as child:
+            output, error = child.communicate(event)
+        return child.returncode, (output or error).decode()
