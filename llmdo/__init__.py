@@ -20,10 +20,10 @@ The packages, each importing only from those above it:
     graph/          the resolved graph as a value, each field with its keys in files; built-in toolsets, MCP servers
     formats/        what files may say; the JSON Schemas made of it, and the judging by them
     reach/          Graph -> what each entry can reach, by which path, behind which gate; selectors, suggestions
+    foreign/        projects of other agent tools, as the same Graph; nothing of them is enforced
     workspace/      disk -> Workspace -> Graph, and llmdo.lock; the check path runs no code of the workspace
     diff/           two graphs -> what the later one lets entries do that the earlier one did not
     toolsets/       what tools do: files and their confinement, shell, Python, MCP
-    foreign/        projects of other agent tools, as the same Graph; nothing of them is enforced
     checks/         one function a check; its docstring is what `explain` prints
     journal/        what a run did, on disk, with the audit of its decisions
     runtime/        Graph -> an answer: runs, calls, gate/, approvals/, models/, recording/, telemetry/

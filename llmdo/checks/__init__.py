@@ -15,6 +15,7 @@ from llmdo.base.checking import checks_among, few
 from llmdo.base.codes import CODES
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
+from llmdo.checks import adopted
 from llmdo.checks.acceptance import is_about_unread, reported, without_accepted
 from llmdo.extensions.registry import part
 from llmdo.extensions.running import ExtensionCode
@@ -48,6 +49,8 @@ def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
     known = _without_unknown(project)
     every: tuple[Callable[[Project], Iterator[Diagnostic]], ...] = (*ALL, *_checks_of(project.extensions))
     findings = {finding for check in every for finding in few(without_accepted(known, check(known)))}
+    if known.workspace.adoption:
+        findings = {*adopted.of_ours(known, findings), *without_accepted(known, adopted.of_formats(known))}
     if not locked:
         findings = {relaxed(finding) for finding in findings}
     left = without_explained(findings)

@@ -51,7 +51,8 @@ def outside_ceiling(project: Project) -> Iterator[Diagnostic]:
     for entry in project.graph.entries.values():
         if (ceiling := entry_ceiling(entry)) and analysis.may_reach(entry, rows_outside(ceiling)):
             rows = analysis.of(entry, ceiling=False)
-            yield from _outside(f"the entry `{entry.name}`", entry.name, ceiling, rows, is_current)
+            is_known = is_current or entry.format is not None
+            yield from _outside(f"the entry `{entry.name}`", entry.name, ceiling, rows, is_known)
     for name, ceiling in analysis.ceilings.items():
         if analysis.bounds.of([name]) & rows_outside(ceiling):
             yield from _outside(f"the worker `{name}`", None, ceiling, analysis.of_worker(name), is_current)

@@ -151,7 +151,9 @@ def missing_key(project: Project) -> Iterator[Diagnostic]:
     yield from schedules.without_input(project)
     document = project.workspace.document
     starts = {"worker", "function", "tool"}
-    for name, table in project.workspace.tables("entries").items():
+    # Where the agents of another tool are adopted, such an entry starts the one of its name.
+    entries = {} if project.workspace.adoption else project.workspace.tables("entries")
+    for name, table in entries.items():
         # One that is there and says nothing of use has a finding of its own already.
         if not starts & set(table) and not starts & set(
             parts.table(toml.parse(document.source).data, "entries", name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base import parts
 from llmdo.base.checking import reports
 from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding, nearest, only_match
-from llmdo.checks import code
+from llmdo.checks import adopted, code
 from llmdo.checks.naming import declared_capabilities, named_capabilities
 from llmdo.graph import builtin, models, servers, toolkit
 from llmdo.graph.keys import Reference
@@ -63,6 +63,7 @@ def name_collision(project: Project) -> Iterator[Diagnostic]:
                 related=[Related(places[0][1].location, f"the other `{name}`")],
             )
     yield from _entry_collisions(project.graph)
+    yield from adopted.collisions(project)
 
 
 def _holders(project: Project) -> Iterator[tuple[str, str, Place]]:

@@ -18,9 +18,10 @@ from llmdo.graph.worker import Attachments, Use, Worker
 from llmdo.policy.authority import BUILT_IN, BUILT_IN_VERSION, STRICTNESS, Capability, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.team import Agent, Grant, Team
+    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
 MAX_HOSTS = 100  # of what a client runs by itself: each costs a rule
@@ -67,16 +68,19 @@ def _of_choice(agent: Agent) -> Agent:
     return replace(agent, events=tuple(events))
 
 
-def graph_of(team: Team) -> Graph:
-    """The graph of a team. Of several agents with one name, all but the first get a number."""
+def graph_of(team: Team, taken: Collection[str] = (), started: Collection[str] = ()) -> Graph:
+    """The graph of a team. Of several agents with one name, all but the first get a number.
+
+    No toolset has one of the `taken` names. The agents that are `started` are entries, whatever their format says.
+    """
     team = replace(team, agents=tuple(map(_with_few_hosts, team.agents)))
-    builder = _Builder(team)
+    builder = _Builder(team, taken)
     workers = {name: builder.worker(name, agent) for name, agent in named(team.agents).items()}
     for form in sorted({agent.format for agent in team.agents if agent.everyone}):
         everyone = builder.everyone(form, workers)
         workers[everyone.name] = everyone
     events = builder.events()
-    entries = _with_events(_entries(team), workers, events)
+    entries = _with_events(_entries(team, started), workers, events)
     workers |= {worker.name: worker for worker in events.values()}
     return Graph(
         settings=Settings(
@@ -90,8 +94,8 @@ def graph_of(team: Team) -> Graph:
     )
 
 
-def _entries(team: Team) -> dict[str, Entry]:
-    """The agents that the format starts, and those that nothing else reaches."""
+def _entries(team: Team, also: Collection[str]) -> dict[str, Entry]:
+    """The agents that the format starts, and those that nothing else reaches; `also` some more."""
     agents = named(team.agents)
     calls = {name: [call.name for call in agent.calls] for name, agent in agents.items()}
     started = [name for name, agent in agents.items() if agent.is_entry]
@@ -111,7 +115,7 @@ def _entries(team: Team) -> dict[str, Entry]:
             worker=Reference(name, agents[name].at),
             started_by=agents[name].starts,
         )
-        for name in sorted({*started, *others})
+        for name in sorted({*started, *others, *(name for name in also if name in agents)})
     }
 
 
@@ -158,6 +162,16 @@ def _base_rules(team: Team) -> Iterator[Rule]:
             yield Rule(capability, merged.decision, team.format)
 
 
+def client_rules(grants: Iterable[Grant], starts: Decision, origin: str) -> tuple[Rule, ...]:
+    """The mildest decision about each capability of an agent's grants, where not as the built-in rules."""
+    decided = [
+        Rule(capability, merged.decision, merged.origin or origin)
+        for capability, merged in sorted(_mildest(grants).items(), key=lambda pair: str(pair[0]))
+        if not _is_usual(capability, merged) and merged.decision != "blocked"
+    ]
+    return tuple(sorted([*decided, Rule(STARTS, starts, origin)], key=lambda rule: str(rule.capability)))
+
+
 def _is_usual(capability: Capability, grant: Grant) -> bool:
     """Whether a grant decides as the built-in rules do."""
     return grant.decision == _BUILT_IN.get(capability.name, "needs_approval")
@@ -191,7 +205,7 @@ def _free(name: str, taken: Iterable[str]) -> str:
 class _Builder:
     """Makes the toolsets of one team, each once."""
 
-    def __init__(self, team: Team) -> None:
+    def __init__(self, team: Team, taken: Collection[str]) -> None:
         self.toolsets: dict[str, Toolset] = {}
         self._names: dict[object, str] = {}
         self._agents = named(team.agents)
@@ -200,7 +214,7 @@ class _Builder:
             name = f"{EVERYONE} of {form}" if form else EVERYONE
             self._everyone[form] = _free(name, self._agents)
         self._events = named_events(self._agents)
-        self._taken = {*self._agents, *self._everyone.values(), *self._events.values()}
+        self._taken = {*taken, *self._agents, *self._everyone.values(), *self._events.values()}
         self._approvals: dict[object, tuple[Rule, ...]] = {}
 
     def worker(self, name: str, agent: Agent) -> Worker:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, finding
 from llmdo.base.source import Location, Source
 from llmdo.base.values import dataclass, field
-from llmdo.diff import revision
 from llmdo.foreign.links import MAX_LINK
 from llmdo.foreign.tree import is_like, unprintable, unread
-from llmdo.syntax import discovery
+from llmdo.syntax import commits, discovery
 from llmdo.syntax.globs import Glob
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class Commit:
     """A folder as a git revision has it, read from git's objects alone."""
 
     root: Path
-    files: dict[str, revision.Blob]
+    files: dict[str, commits.Blob]
     """The blobs below the folder at that revision, by path."""
     only: str | None = None
     contents: dict[str, bytes] = field(default_factory=dict)
@@ -41,7 +40,7 @@ class Commit:
         Raises:
             LlmdoError: there is no such revision, or it holds too many files.
         """
-        files = revision.with_submodules(root, revision.files(root, name))
+        files = commits.with_submodules(root, commits.files(root, name))
         if len(files) > discovery.MAX_ENTRIES:
             raise LlmdoError(f"`{name}` holds more than {discovery.MAX_ENTRIES:,} files")
         return cls(root, files, only)
@@ -65,13 +64,13 @@ class Commit:
                 refused[path] = _REPOSITORY
         return readable, tuple(unread(path, why) for path, why in sorted(refused.items()))
 
-    def _load(self, blobs: Iterable[revision.Blob]) -> None:
+    def _load(self, blobs: Iterable[commits.Blob]) -> None:
         """Reads blobs, with one question to git for each repository that has some."""
         by_repository: dict[str, list[str]] = {}
         for blob in blobs:
             by_repository.setdefault(blob.within, []).append(blob.name)
         for folder, names in by_repository.items():
-            self.contents.update(revision.contents(self.root / folder, names))
+            self.contents.update(commits.contents(self.root / folder, names))
 
     def _refused(self, path: str) -> discovery.RefusedPath | None:
         """The reason why a path cannot be read, or None."""
@@ -94,7 +93,7 @@ class Commit:
             return None
         if blob.size is None:
             message = f"`{path}` is not in this clone, so it was not read"
-            return Source(path, ""), (finding("LDO153", Location(path), message, hint=revision.WHOLE),)
+            return Source(path, ""), (finding("LDO153", Location(path), message, hint=commits.WHOLE),)
         if blob.size > discovery.MAX_FILE:
             refused = discovery.RefusedPath("LDO105", f"is larger than {discovery.MAX_FILE // 1024:,} KiB")
             return Source(path, ""), (unread(path, refused),)

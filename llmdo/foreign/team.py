@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, field, replace
 from llmdo.graph.start import events_by_starter
+from llmdo.graph.worker import UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -181,7 +182,7 @@ class Team:
     """Parts that an import leaves out, as its reader knows."""
     code: tuple[Code, ...] = ()
     """The Python files that an import copies."""
-    max_depth: int = 64
+    max_depth: int = UNLIMITED
     """The maximum depth of nested calls; for a format without a limit, deeper than anybody looks."""
 
 

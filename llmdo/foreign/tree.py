@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from llmdo.base.cache import Seen
     from llmdo.base.diagnostic import Diagnostic
 
     Read = tuple[Source, tuple[Diagnostic, ...]]
@@ -96,6 +97,8 @@ class DiskTree:
     root: Path
     only: str | None = None
     """The one file that counts; None for all."""
+    seen: Seen | None = None
+    """Collects what was looked at."""
     _matches: dict[str, discovery.GlobMatches] = field(default_factory=dict)
     """The matches found so far, by glob."""
     _walked: set[str] = field(default_factory=set)
@@ -110,7 +113,7 @@ class DiskTree:
         if self.only is not None:
             return ((self.only,) if is_like(self.only, patterns) else ()), ()
         if self._ignoring is None:
-            self._ignoring = discovery.git_ignored(self.root)
+            self._ignoring = discovery.git_ignored(self.root, self.seen)
         ignored, problems = self._ignoring
         globs = list(filter(is_pattern, patterns))
         new = [each for each in globs if each not in self._matches]
@@ -118,7 +121,7 @@ class DiskTree:
             look = [each for each in new if each.startswith(".") is of_tools]
             heeded = _nothing_ignored if of_tools else ignored
             self._matches.update(
-                discovery.find(self.root, look, heeded, with_hidden=True, refused_name=unprintable)
+                discovery.find(self.root, look, heeded, self.seen, with_hidden=True, refused_name=unprintable)
             )
         paths = {path for glob in globs for path in self._matches[glob].paths}
         self._walked |= paths
@@ -130,7 +133,7 @@ class DiskTree:
         }
         # A file that is named in full counts although it is hidden or ignored: so it does for its own tool.
         for path in (each for each in patterns if not is_pattern(each)):
-            if (why := discovery.exists(self.root, path)) is None:
+            if (why := discovery.exists(self.root, path, self.seen)) is None:
                 paths.add(path)
             elif not self._is_missing(path, why):
                 refused[path] = why
@@ -141,6 +144,8 @@ class DiskTree:
 
     def link_at(self, path: str) -> str | None:
         """The text of the link at `path`; None for what is none."""
+        if self.seen is not None:
+            discovery.exists(self.root, path, self.seen)
         try:
             return str((self.root / path).readlink())
         except (OSError, ValueError):
@@ -148,7 +153,8 @@ class DiskTree:
 
     def read(self, path: str) -> Read | None:
         """The file at `path`."""
-        content = discovery.read(self.root, path, is_walked=path in self._walked)
+        is_walked = self.seen is None and path in self._walked
+        content = discovery.read(self.root, path, seen=self.seen, is_walked=is_walked)
         if not isinstance(content, discovery.RefusedPath):
             return discovery.decode(path, content)
         if self._is_missing(path, content):

@@ -22,13 +22,14 @@ from llmdo.graph.keys import (
     table_of,
     written,
 )
+from llmdo.graph.start import STARTS
 from llmdo.graph.worker import Use
 from llmdo.policy.authority import Capability
 from llmdo.policy.flow import NO_FLOWS, Flows
 from llmdo.policy.shell.rules import ShellSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from llmdo.base.values import Json
     from llmdo.extensions.spec import CapabilityFamily
@@ -112,13 +113,25 @@ class Entry:
 
     name: str
     at: Place = field(compare=False)
-    declared: bool = True
-    """Whether `[entries]` names it; otherwise its worker sets `entry: true`."""
+    declared: bool = field(
+        default=True,
+        metadata=written(
+            PLAIN, lock=Key("declared", "bool", "Whether the manifest names it; true where left out.")
+        ),
+    )
+    """Whether `[entries]` names it; otherwise its worker sets `entry: true`, or another tool starts it."""
+    format: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN, lock=Key("format", "Text", "The format of the project whose tool runs it, not llmdo.")
+        ),
+    )
+    """The format of the project of another tool that has it, which runs it; None for our own."""
     worker: Reference | None = field(
         default=None,
         metadata=written(
             REFERENCE,
-            file=Key("worker", "Name", "The worker that this entry starts."),
+            file=Key("worker", "Text", "The worker that this entry starts, or the agent of another tool."),
             lock="The worker that it starts.",
             gives_nothing=True,
         ),
@@ -188,7 +201,12 @@ class Entry:
             lock="The workers and tools that the function or tool may call.",
         ),
     )
-    events: tuple[Reference, ...] = ()
+    events: tuple[Reference, ...] = field(
+        default=(),
+        metadata=written(
+            REFERENCES, lock=Key("events", "list[Text]", "What its own tool runs by itself, as workers.")
+        ),
+    )
     """The workers that stand for all that the client of a foreign project runs by itself, whatever a model chooses."""
     configure: Mapping[str, Json] = field(default_factory=dict, metadata=CONFIGURE)
     may: tuple[Capability, ...] | None = field(
@@ -263,7 +281,17 @@ class Entry:
             gives_nothing=True,
         ),
     )
-    started_by: tuple[Start, ...] = ()
+    started_by: tuple[Start, ...] = field(
+        default=(),
+        metadata=written(
+            STARTS,
+            lock=Key(
+                "started-by",
+                "dict[Text, Literal['anyone', 'perhaps anyone', 'those who may write', 'the owner']]",
+                "The events that start it, to who may cause them.",
+            ),
+        ),
+    )
     """The events that start it without a command of a person, as a foreign project says them."""
     concurrent_runs: int | None = field(
         default=None,
@@ -359,8 +387,18 @@ class Graph:
     """Paths and globs of files, present or not, that would affect a run: those that an import or a glob of the manifest
     could match, in an environment, among evaluations; not in a lock.
     """
+    adopted: Mapping[str, str] = field(default_factory=dict)
+    """Each file of other tools' projects that agents of this graph were read from, to the digest of its text."""
     read_from: str | None = None
     """The foreign format of its source, which llmdo neither runs nor enforces; None for our own."""
+
+    def max_depth_from(self, starts: Iterable[str]) -> int:
+        """The longest chain of delegations below these workers: that of the tool that runs them."""
+        workers = [self.workers[name] for name in starts if name in self.workers]
+        return max(
+            [self.settings.max_depth if worker.format is None else worker.max_depth for worker in workers],
+            default=self.settings.max_depth,
+        )
 
     @property
     def shared_rules(self) -> tuple[Rule, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.values import dataclass, field
-from llmdo.graph.keys import CAPABILITY, FOLDER, PLAIN, REFERENCE, Key, encoded_rules, written
+from llmdo.graph.keys import CAPABILITY, FOLDER, PLAIN, REFERENCE, SORTED_WORDS, Key, encoded_rules, written
 
 if TYPE_CHECKING:
     from llmdo.base.values import Json
@@ -78,6 +78,20 @@ class Settings:
             gives_nothing=True,
         ),
     )
+    formats: tuple[str, ...] = field(
+        default=(),
+        metadata=written(
+            SORTED_WORDS,
+            file=Key(
+                "from",
+                "list[Text]",
+                "Formats of projects of other tools, such as claude: their agents, servers, hooks and settings are "
+                "read where these tools keep them. They are checked and locked here, and run by those tools.",
+            ),
+            lock="The formats of projects of other tools that are read with it.",
+        ),
+    )
+    """The formats of projects of other tools that are read in place."""
     on_truncated: Truncation = field(
         default="warn",
         metadata=written(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.values import dataclass, field
+from llmdo.graph.keys import Codec
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from llmdo.syntax.document import Place
+    from llmdo.graph.keys import ValueOrigin
 
 Starter = Literal["anyone", "perhaps anyone", "those who may write", "the owner"]
 """The people who may cause an event. `perhaps anyone`: behind a check whose outcome no file tells."""
@@ -33,6 +35,17 @@ class Start:
     def is_open(self) -> bool:
         """Whether a stranger may cause it."""
         return self.by in OUTSIDERS
+
+
+def _decoded(table: Mapping[str, Starter], origin: ValueOrigin) -> tuple[Start, ...]:
+    document, route, _ = origin
+    return tuple(
+        Start(event, by, Place(document, (*route, event), of_key=True)) for event, by in sorted(table.items())
+    )
+
+
+STARTS = Codec(lambda starts: {start.event: start.by for start in starts}, _decoded)
+"""Of the starts of an entry: each event has one kind of people."""
 
 
 def fewer(*people: Starter) -> Starter:

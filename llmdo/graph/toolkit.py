@@ -65,7 +65,7 @@ def tools_of(graph: Graph, worker: Worker | None, use: Use) -> Mapping[str, Tool
     if use.name in graph.toolsets:
         toolset = graph.toolsets[use.name]
         tools = _prefixed(toolset) if toolset.prefix else toolset.tools
-        if not graph.read_from:  # whose calls no gate of ours stands before
+        if not (graph.read_from or toolset.format):  # whose calls no gate of ours stands before
             tools = {name: _with_changes(tool) for name, tool in tools.items()}
         return {**tools, **START} if toolset.kind == "mcp" else tools
     if use.name in builtin.NAMES or use.name == builtin.PROVIDER_SIDE:
@@ -134,7 +134,7 @@ def known_capabilities(graph: Graph) -> frozenset[str]:
     names.update(graph.families)
     for toolset in graph.toolsets.values():
         names.add(f"x.{toolset.name}.any")
-        prefix = "x." if graph.read_from else f"x.{toolset.name}."
+        prefix = "x." if graph.read_from or toolset.format else f"x.{toolset.name}."
         for tool in toolset.tools.values():
             names.update(
                 capability.name for capability in tool.capabilities if capability.name.startswith(prefix)
@@ -161,7 +161,11 @@ def unseen(graph: Graph, facts: Facts, readable: Collection[str]) -> frozenset[s
     `readable` are the Python references of toolsets whose tools are all known from the text of a module.
     """
     known = {*facts, *readable}
-    return frozenset(name for name, toolset in graph.toolsets.items() if _key(toolset) not in known)
+    return frozenset(
+        name
+        for name, toolset in graph.toolsets.items()
+        if toolset.format is None and _key(toolset) not in known
+    )
 
 
 def _key(toolset: Toolset) -> str:

@@ -88,7 +88,13 @@ class Tool:
     """Whether a call that did not finish may run again, by the manifest; None if that is silent."""
     definition: Definition | None = field(default=None, metadata=written(SEVERAL._replace(table=Definition)))
     """The description by an MCP server; None for tools of Python, and before locking."""
-    is_open: bool = False
+    is_open: bool = field(
+        default=False,
+        metadata=written(
+            PLAIN,
+            lock=Key("open", "bool", "Whether it starts programs that nothing limits, in another tool."),
+        ),
+    )
     """Whether it starts programs that nothing limits, in a format that llmdo does not run."""
 
 
@@ -122,6 +128,13 @@ class Toolset:
     name: str
     kind: Literal["python", "mcp"]
     at: Place = field(compare=False)
+    format: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN, lock=Key("format", "Text", "The format of the project whose tool has it, not llmdo.")
+        ),
+    )
+    """The format of the project of another tool that has it; None for our own."""
     python: str | None = field(
         default=None,
         metadata=written(

@@ -17,10 +17,12 @@ from llmdo.graph.keys import (
     SETTINGS,
     SEVERAL,
     SORTED_WORDS,
+    Codec,
     Key,
     table_of,
     written,
 )
+from llmdo.policy.authority import Capability
 from llmdo.policy.flow import NO_FLOWS, Flows
 from llmdo.syntax.unchanged import DESCRIPTION_CHANGED, PROMPT_CHANGED
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.values import Json
     from llmdo.graph.keys import Reference
-    from llmdo.policy.authority import Capability, Rule
+    from llmdo.policy.authority import Rule
     from llmdo.syntax.document import Place
 
 
@@ -79,6 +81,28 @@ class Attachments:
     def are_refused(self) -> bool:
         """Whether callers may pass none; without a limit they may."""
         return self.max == 0
+
+
+UNLIMITED = 64
+"""The longest chain of calls for a tool that does not limit them: deeper than anybody looks."""
+
+_EVENTS = Codec(
+    lambda events: {
+        event: {command: list(map(str, raised)) for command, raised in commands.items()}
+        for event, commands in events.items()
+    },
+    lambda events, _: {
+        event: {
+            command: tuple([Capability.parse(text) for text in raised])
+            for command, raised in commands.items()
+        }
+        for event, commands in events.items()
+    },
+)
+_PERMISSIONS = Codec(
+    lambda permissions: {word: list(rules) for word, rules in permissions.items() if rules},
+    lambda permissions, _: {word: tuple(rules) for word, rules in permissions.items()},
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,12 +341,67 @@ class Worker:
         ),
     )
 
-    events: Mapping[str, Mapping[str, tuple[Capability, ...]]] = field(default_factory=dict)
+    format: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN, lock=Key("format", "Text", "The format of the project whose tool runs it, not llmdo.")
+        ),
+    )
+    """The format of the project of another tool that has it, which runs it; None for our own."""
+    client_rules: tuple[Rule, ...] = field(
+        default=(),
+        metadata=written(
+            RULES,
+            lock=Key(
+                "client-rules",
+                "dict[ScopedCapability, Decision]",
+                "What the settings of its own tool decide, at the mildest, where not as the built-in rules.",
+            ),
+            drift="what the settings of its own tool decide changed",
+        ),
+    )
+    """The decisions in the settings of that tool; the manifest's rules only tighten them."""
+    max_depth: int = field(
+        default=UNLIMITED,
+        metadata=written(
+            PLAIN,
+            lock=Key(
+                "max-depth", "Annotated[int, Ge(0)]", "The longest chain of calls that its own tool permits."
+            ),
+            effect="amount",
+        ),
+    )
+    """The longest chain of delegations that that tool permits."""
+    events: Mapping[str, Mapping[str, tuple[Capability, ...]]] = field(
+        default_factory=dict,
+        metadata=written(
+            _EVENTS,
+            lock=Key(
+                "events",
+                "dict[Text, dict[Text, list[ScopedCapability]]]",
+                "By event, the commands that its own tool then runs, with what they raise.",
+            ),
+            drift="what its own tool runs at events changed",
+        ),
+    )
     """By event, each command that its client then runs, with a digest of its scripts, and the capabilities of that; in
     a format that llmdo does not run."""
-    sandbox: str | None = None
+    sandbox: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            lock=Key("sandbox", "Text", "How its own tool confines its commands, in that tool's words."),
+        ),
+    )
     """The confinement of its commands in a format that llmdo does not run; None for none."""
-    permissions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    permissions: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict,
+        metadata=written(
+            _PERMISSIONS,
+            lock=Key("permissions", "dict[Text, list[str]]", "The rules in its own tool's settings."),
+            drift="the rules in its own tool's settings changed",
+        ),
+    )
     """By `allow`, `ask` or `deny`, the rules about parts of its tools in a format that llmdo does not run."""
 
     @property

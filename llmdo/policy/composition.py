@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, cast
 
 from llmdo.base.values import dataclass
-from llmdo.policy.authority import MOST_BITS, Authority, Ceiling, FlowRule, Rule, base_rules
+from llmdo.policy.authority import MOST_BITS, Authority, Ceiling, FlowRule, Rule, base_rules, strictest
 from llmdo.policy.flow import Labelling
 from llmdo.policy.vocabulary import ONLY_READS
 
@@ -44,6 +45,20 @@ class Governed(Protocol):
     @property
     def flows(self) -> Flows:
         """Its flow rules."""
+        ...
+
+
+class GovernedWorker(Governed, Protocol):
+    """A worker, which may be an agent of another tool."""
+
+    @property
+    def format(self) -> str | None:
+        """The format of that tool's projects; None for our own."""
+        ...
+
+    @property
+    def client_rules(self) -> tuple[Rule, ...]:
+        """The decisions in that tool's settings."""
         ...
 
 
@@ -105,6 +120,8 @@ class Base:
     default: Decision = "needs_approval"
     tightening: tuple[Rule, ...] = ()
     """Rules of the policies that the manifest extends, and of a person's `policy.toml`."""
+    strict: tuple[Rule, ...] = ()
+    """Those of the manifest that allow nothing: they tighten the settings of another tool."""
     flows: tuple[FlowRule, ...] = ()
     """The manifest's."""
     labelling: Labelling = Labelling()
@@ -121,11 +138,23 @@ class Base:
             base_rules(graph.rules, graph.family_rules),
             graph.settings.default,
             (*graph.shared_rules, *tightening),
+            tuple([rule for rule in graph.rules if rule.decision != "allowed"]),
             graph.flows.all,
             Labelling.of_rules(graph.all_flows, graph.sources),
             ONLY_READS | graph.reading,
             _max_bits(graph),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRules:
+    """The rules on which the calls of another tool's agent rest: that tool's settings; the manifest only tightens."""
+
+    rules: tuple[Rule, ...]
+    """The result of `base_rules` for those settings."""
+
+
+OwnRule = Rule | FlowRule | ClientRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,24 +165,28 @@ class Layer:
     ceiling: Ceiling | None = None
     flows: tuple[FlowRule, ...] = ()
     max_bits: int = MOST_BITS
+    client: ClientRules | None = None
+    """The base of an agent of another tool, in place of the workspace's."""
 
     @property
-    def own(self) -> tuple[Rule | FlowRule, ...]:
+    def own(self) -> tuple[OwnRule, ...]:
         """Its rules for a call before which nothing was read."""
-        return (
-            self.rules
-            if not self.flows
-            else (*self.rules, *[flow for flow in self.flows if not flow.needs_label])
-        )
+        if not self.flows and self.client is None:
+            return self.rules
+        client = () if self.client is None else (self.client,)
+        return (*client, *self.rules, *[flow for flow in self.flows if not flow.needs_label])
 
     @classmethod
-    def of_own(cls, own: Iterable[Rule | FlowRule]) -> Layer:
+    def of_own(cls, own: Iterable[OwnRule]) -> Layer:
         """A layer with the same rules, without a ceiling."""
         own = tuple(own)
-        if not any(isinstance(each, FlowRule) for each in own):
+        if all(isinstance(each, Rule) for each in own):
             return cls(cast("tuple[Rule, ...]", own))
-        rules = tuple([each for each in own if isinstance(each, Rule)])
-        return cls(rules, flows=tuple([each for each in own if isinstance(each, FlowRule)]))
+        return cls(
+            tuple([each for each in own if isinstance(each, Rule)]),
+            flows=tuple([each for each in own if isinstance(each, FlowRule)]),
+            client=next((each for each in own if isinstance(each, ClientRules)), None),
+        )
 
     @classmethod
     def of_entry(cls, entry: Governed) -> Layer:
@@ -162,10 +195,11 @@ class Layer:
         return cls(entry.approvals, ceiling, entry.flows.all, _max_bits(entry))
 
     @classmethod
-    def of_worker(cls, worker: Governed) -> Layer:
+    def of_worker(cls, worker: GovernedWorker) -> Layer:
         """The layer of a worker."""
         ceiling = _ceiling(worker, f"worker `{worker.name}`")
-        return cls(worker.approvals, ceiling, worker.flows.all, _max_bits(worker))
+        client = None if worker.format is None else _client_rules(worker.client_rules)
+        return cls(worker.approvals, ceiling, worker.flows.all, _max_bits(worker), client)
 
 
 NO_LAYER = Layer()
@@ -176,18 +210,28 @@ def authority_of(base: Base, entry: Layer, path: Sequence[Layer] = ()) -> Author
     """The authority over the calls of the last worker on `path`, below `entry`; of `entry` itself if it is empty.
 
     The rules of the entry hold for the whole tree, those of a worker for its own calls only; a ceiling holds for
-    everything below as well.
+    everything below as well. What the settings of another tool decide about its agent is the base of that agent's
+    calls, and the manifest's rules then only tighten it.
     """
     own = path[-1] if path else NO_LAYER
+    client = own.client or entry.client  # of an entry where its rules and a worker's were put together
+    strict = () if client is None else base.strict
     return Authority(
-        base=base.rules,
-        default=base.default,
-        layers=(*entry.rules, *own.rules, *base.tightening),
+        base=base.rules if client is None else client.rules,
+        default=base.default if client is None else strictest((base.default, "needs_approval")),
+        layers=(*entry.rules, *own.rules, *strict, *base.tightening),
         ceilings=tuple([layer.ceiling for layer in (entry, *path) if layer.ceiling is not None]),
         flows=(*base.flows, *entry.flows, *own.flows),
         reads=base.reads,
         max_bits=min(base.max_bits, entry.max_bits, own.max_bits),
     )
+
+
+@lru_cache(
+    maxsize=1_024
+)  # most agents of a project have the same settings, and what is one object compares at once
+def _client_rules(settings: tuple[Rule, ...]) -> ClientRules:
+    return ClientRules(base_rules(settings))
 
 
 def _max_bits(governed: Governing | Governed) -> int:

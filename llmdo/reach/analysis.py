@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.graph.resolved import Entry, Graph
-    from llmdo.policy.authority import Capability, Ceiling, FlowRule, Rule
+    from llmdo.policy.authority import Capability, Ceiling
+    from llmdo.policy.composition import OwnRule
     from llmdo.reach.rows import Row
     from llmdo.reach.shapes import Shapes
 
@@ -90,7 +91,7 @@ class Analysis(Premises):
     _answers: dict[tuple[str, str, bool, str | None, str | None], tuple[Row, ...]] = field(
         default_factory=dict, compare=False, repr=False
     )
-    _ruled: dict[tuple[tuple[Rule | FlowRule, ...], tuple[Capability, ...] | None], Rulings] = field(
+    _ruled: dict[tuple[tuple[OwnRule, ...], tuple[Capability, ...] | None], Rulings] = field(
         default_factory=dict, compare=False, repr=False
     )
 

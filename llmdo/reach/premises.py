@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass, field, replace
 from llmdo.policy.authority import Rule, decide
-from llmdo.policy.composition import NO_LAYER, Base, Layer, authority_of
+from llmdo.policy.composition import NO_LAYER, Base, ClientRules, Layer, authority_of
 from llmdo.reach.shapes import Shape, Shapes, shown, written
 from llmdo.reach.workers import WorkerIndex
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.graph.resolved import Graph
-    from llmdo.policy.authority import Authority, Capability, Ceiling, FlowRule, Reason, Verdict
+    from llmdo.policy.authority import Authority, Capability, Ceiling, Reason, Verdict
+    from llmdo.policy.composition import OwnRule
     from llmdo.policy.vocabulary import Decision
 
 
@@ -31,7 +32,7 @@ class Premises:
     """The capabilities that two analyses name: with them all tools get a row for each class of scopes, to compare."""
     index: WorkerIndex | None = field(default=None, compare=False, repr=False)
     """The index of another analysis of the same graph."""
-    _verdicts: dict[tuple[Rule | FlowRule, ...], dict[Shape, Verdict]] = field(
+    _verdicts: dict[tuple[OwnRule, ...], dict[Shape, Verdict]] = field(
         default_factory=dict, compare=False, repr=False
     )
     _inside: dict[int, tuple[Ceiling, dict[frozenset[Capability], bool]]] = field(
@@ -115,7 +116,7 @@ class Premises:
         """The authority over the calls of the last worker on a path below an entry."""
         return authority_of(self.base, entry, path)
 
-    def verdict(self, shape: Shape, layers: tuple[Rule | FlowRule, ...]) -> Verdict:
+    def verdict(self, shape: Shape, layers: tuple[OwnRule, ...]) -> Verdict:
         """The decision over a call by the layers, as far as no ceiling cuts it off; its reasons name the row."""
         # Only rules for the name or for what is above it can have a say.
         raised = [capability.name for capability in shape.raised]
@@ -123,7 +124,8 @@ class Premises:
             [
                 rule
                 for rule in layers
-                if any(map((rule.capability if isinstance(rule, Rule) else rule.to).covers_name, raised))
+                if isinstance(rule, ClientRules)
+                or any(map((rule.capability if isinstance(rule, Rule) else rule.to).covers_name, raised))
             ]
         )
         known = self._verdicts.setdefault(layers, {})
@@ -145,14 +147,15 @@ class Premises:
         In a project of another tool the rules for all agents are only the mildest of each: an agent's own rule replaces
         them.
         """
-        own = {rule: rule for rule in self.layer(worker).rules}
+        layer = self.layer(worker)
+        own = {rule: rule for rule in layer.rules}
         mine = tuple(
             [replace(reason, rule=own[reason.rule]) if reason.rule in own else reason for reason in reasons]
         )
-        if not self.graph.read_from:
+        if not (self.graph.read_from or layer.client):
             return mine
         settled = {reason.capability for reason in mine if reason.rule in own}
-        rules = self.graph.rules
+        rules = layer.client.rules if layer.client else self.graph.rules
         return tuple(
             [
                 each
@@ -262,6 +265,6 @@ class Rulings:
             known = self._gates[key] = self._decided(rules, raised)
         return known
 
-    def _decided(self, own: tuple[Rule | FlowRule, ...], raised: Capability) -> Verdict:
+    def _decided(self, own: tuple[OwnRule, ...], raised: Capability) -> Verdict:
         authority = self.premises.authority(Layer.of_own(self.entry.own), [Layer.of_own(own)])
         return decide([raised], [raised], authority)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.graph.toolset import Tool, Toolset
     from llmdo.graph.worker import Use, Worker
-    from llmdo.policy.authority import FlowRule
+    from llmdo.policy.composition import OwnRule
     from llmdo.reach.workers import WorkerIndex
 
 Assurance = Literal["enforced", "declared", "open"]
@@ -64,7 +64,7 @@ class Shape:
 class Group:
     """The calls of one line of a worker's `toolsets`: equal for every worker with such a line and such rules."""
 
-    own: tuple[Rule | FlowRule, ...]
+    own: tuple[OwnRule, ...]
     """The own rules of one of the workers."""
     shapes: tuple[Shape, ...]
 
@@ -81,6 +81,8 @@ class _Kind(NamedTuple):
     """Whether it takes no files."""
     name: str
     """Empty if no rule and no ceiling about delegation names it."""
+    is_ours: bool
+    """Whether llmdo runs it, so that the gate stands before the call."""
 
 
 class _Reading(NamedTuple):
@@ -139,7 +141,7 @@ class Shapes:
             if not edges[nodes[0]]:
                 yield nodes, ()
             elif are_alike:
-                yield nodes, (_Kind(takes_none=False, name=""),)
+                yield nodes, (_Kind(takes_none=False, name="", is_ours=True),)
             else:
                 numbers_by_kinds: dict[tuple[_Kind, ...], list[int]] = {}
                 for node in nodes:
@@ -148,7 +150,7 @@ class Shapes:
                 yield from ((alike, kinds) for kinds, alike in numbers_by_kinds.items())
 
     def _groups_of(
-        self, read: _Reading, name: str, rules: tuple[Rule | FlowRule, ...], kinds: tuple[_Kind, ...]
+        self, read: _Reading, name: str, rules: tuple[OwnRule, ...], kinds: tuple[_Kind, ...]
     ) -> tuple[int, ...]:
         """The numbers of the groups of a worker with delegates of these `kinds`; new ones are added."""
         lines: tuple[tuple[object, ...], ...] = self.graph.lines[name]
@@ -206,7 +208,8 @@ class Shapes:
     def _shapes_of(self, worker: Worker, use: Use) -> tuple[Shape, ...]:
         delegation = use.name in self.graph.workers
         toolset = "" if delegation else use.name
-        assurance = assurance_of(self.graph, toolset)
+        is_ours = worker.format is None
+        assurance = assurance_of(self.graph, toolset) if is_ours or toolset else "declared"
         distinct: dict[object, Shape] = {}
         others: dict[object, list[str]] = {}
         offered = [
@@ -287,6 +290,7 @@ class Shapes:
         return _Kind(
             takes_none=delegate in self.workers.without_files,
             name=delegate if delegate in self.delegates else "",
+            is_ours=self.graph.workers[delegate].format is None,
         )
 
     def _below(self, declared: Capability) -> Iterator[Capability]:
@@ -386,12 +390,13 @@ def written(workers: WorkerIndex) -> frozenset[Capability]:
     # Many have the same rules or the same ceiling, and it is the same object then.
     rules = {id(alike): alike for alike in workers.own_rules.values()}.values()
     entries = [entry.approvals for entry in graph.entries.values()]
+    clients = {worker.client_rules for worker in workers.governed if worker.client_rules}
     ceilings = {id(holder.may): holder.may for holder in holders if holder.may}.values()
     return frozenset(
         [
             *[
                 rule.capability
-                for alike in (graph.rules, *rules, *entries)
+                for alike in (graph.rules, *rules, *entries, *clients)
                 for rule in alike
                 if isinstance(rule, Rule)
             ],

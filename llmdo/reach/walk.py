@@ -222,7 +222,7 @@ class Walk:
         edges, nodes_of = workers.edges, workers.nodes
         out = {nodes_of[name] for name in cut}
         parent: dict[int, int | None] = {nodes_of[name]: None for name in self.starts if name not in cut}
-        depth = self.premises.graph.settings.max_depth
+        depth = self.premises.graph.max_depth_from(self.starts)
         ways = []
         if self.above is not None:
             above = self.above.search(cut, free=free)

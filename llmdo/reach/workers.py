@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass
 from llmdo.policy.authority import Rule
-from llmdo.policy.composition import Layer
+from llmdo.policy.composition import ClientRules, Layer
 from llmdo.policy.flow import NO_FLOWS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from llmdo.graph.resolved import Graph
     from llmdo.graph.worker import Worker
-    from llmdo.policy.authority import FlowRule
+    from llmdo.policy.composition import OwnRule
 
 
 class _Sorted(NamedTuple):
     """The workers sorted by their differences other than names."""
 
     governed: tuple[Worker, ...]
-    rules: Mapping[str, tuple[Rule | FlowRule, ...]]
+    rules: Mapping[str, tuple[OwnRule, ...]]
     alike: tuple[Sequence[int], ...]
     without_files: frozenset[str]
 
@@ -55,7 +55,7 @@ class WorkerIndex:
         return self._sorted.governed
 
     @property
-    def own_rules(self) -> Mapping[str, tuple[Rule | FlowRule, ...]]:
+    def own_rules(self) -> Mapping[str, tuple[OwnRule, ...]]:
         """Worker to its own rules, if any: for workers whose rules decide alike, those of the first.
 
         Flow rules that hold before anything was read are among them.
@@ -77,19 +77,20 @@ class WorkerIndex:
         """One pass over all workers: there are many."""
         graph = self.graph
         governed: list[Worker] = []
-        rules: dict[str, tuple[Rule | FlowRule, ...]] = {}
-        first_rules: dict[object, tuple[Rule | FlowRule, ...]] = {}
+        rules: dict[str, tuple[OwnRule, ...]] = {}
+        first_rules: dict[object, tuple[OwnRule, ...]] = {}
         alike: dict[object, list[int]] = {}
         without_files: list[str] = []
         of_all = zip(graph.workers.items(), graph.lines.values(), graph.edges.values(), strict=True)
         for node, ((name, worker), lines, delegates) in enumerate(of_all):
-            own: tuple[Rule | FlowRule, ...] = ()
-            if worker.approvals or worker.flows is not NO_FLOWS:
-                stated = worker.approvals if worker.flows is NO_FLOWS else Layer.of_worker(worker).own
+            own: tuple[OwnRule, ...] = ()
+            if worker.approvals or worker.flows is not NO_FLOWS or worker.format:
+                is_plain = worker.flows is NO_FLOWS and worker.format is None
+                stated = worker.approvals if is_plain else Layer.of_worker(worker).own
                 own = first_rules.setdefault(_decided(stated), stated)
             if own:
                 rules[name] = own
-            if own or worker.may is not None or worker.flows is not NO_FLOWS:
+            if own or worker.may is not None or worker.flows is not NO_FLOWS or worker.format:
                 governed.append(worker)
             if worker.attachments.are_refused:
                 without_files.append(name)
@@ -98,13 +99,14 @@ class WorkerIndex:
         return _Sorted(tuple(governed), rules, tuple(alike.values()), frozenset(without_files))
 
 
-def _decided(rules: tuple[Rule | FlowRule, ...]) -> object:
+def _decided(rules: Iterable[OwnRule]) -> object:
     """The decisions of rules, whoever made them."""
-    return tuple(
-        [
-            (rule.capability.name, rule.capability.scope, rule.decision)
-            if isinstance(rule, Rule)
-            else (rule.flow, "", rule.decision)
-            for rule in rules
-        ]
-    )
+    return tuple([_decision(rule) for rule in rules])
+
+
+def _decision(rule: OwnRule) -> object:
+    if isinstance(rule, ClientRules):
+        return _decided(rule.rules)
+    if isinstance(rule, Rule):
+        return rule.capability.name, rule.capability.scope, rule.decision
+    return rule.flow, "", rule.decision

@@ -17,6 +17,7 @@ from llmdo.graph.resolved import Graph
 from llmdo.services import soundness
 from llmdo.services.invalid import require_extensions
 from llmdo.services.root import ORIGIN, extensions_here, root_folder
+from llmdo.syntax import commits
 from llmdo.workspace import lock, project
 from llmdo.workspace.root import LOCK, MANIFEST, MAX_LOCK
 
@@ -245,7 +246,7 @@ def _disagreements(root: Path, at: str, locked: Graph) -> Iterator[str]:
     Nothing is checked out: the files that reading a workspace needs are written to a temporary folder.
     """
     blobs = {
-        path: blob for path, blob in revision.files(root, at).items() if blob.is_regular and _is_read(path)
+        path: blob for path, blob in commits.files(root, at).items() if blob.is_regular and _is_read(path)
     }
     sizes = [blob.size for blob in blobs.values()]
     if None in sizes:
@@ -257,7 +258,7 @@ def _disagreements(root: Path, at: str, locked: Graph) -> Iterator[str]:
     if MANIFEST not in blobs:
         yield f"note: at `{at}`, there is no `{MANIFEST}` beside `{LOCK}`, so only that is judged"
         return
-    texts = revision.contents(root, [blob.name for blob in blobs.values()])
+    texts = commits.contents(root, [blob.name for blob in blobs.values()])
     with tempfile.TemporaryDirectory(prefix="llmdo-") as folder:
         for path, blob in blobs.items():
             try:

@@ -19,7 +19,6 @@ from llmdo.base.nearest import nearest
 from llmdo.base.prerequisites import BUBBLEWRAP, GIT
 from llmdo.base.values import dataclass
 from llmdo.checks.acceptance import ACCEPTABLE
-from llmdo.diff.revision import git_in
 from llmdo.extensions.registry import features
 from llmdo.graph.code_calls import uses_with_calls
 from llmdo.graph.models import KEYS, python_reference, recording_file
@@ -27,6 +26,7 @@ from llmdo.graph.toolkit import reachable
 from llmdo.journal.opening import address_of, runs_of
 from llmdo.runtime.models.choice import ModelChoice, ModelSource, choose
 from llmdo.services.root import root_folder
+from llmdo.syntax.commits import git_in
 from llmdo.toolsets.bubblewrap import isolate
 from llmdo.toolsets.launch import ROOT
 from llmdo.toolsets.programs import Programs

@@ -20,6 +20,7 @@ from llmdo.graph.worker import Use, Worker, own_toolset
 from llmdo.policy.authority import BUILT_IN_VERSION, Capability
 from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
+from llmdo.workspace.adopted import with_adopted
 from llmdo.workspace.extensions import used
 from llmdo.workspace.modules import source_digests, text_digests
 from llmdo.workspace.references import package_files, python_file
@@ -46,6 +47,12 @@ def resolve(
     A toolset without `facts` is described by the outline of its module, as far as that goes. Workers that are `known`
     are not made again.
     """
+    own = _own(workspace, facts, known)
+    return with_adopted(own, workspace.adoption) if workspace.adoption else own
+
+
+def _own(workspace: Workspace, facts: Facts | None, known: Remembered[Worker] | None) -> Graph:
+    """The graph of what llmdo itself runs."""
     document = workspace.document
     approvals = workspace.table("approvals")
     sources = source_digests(workspace.modules)
@@ -59,7 +66,7 @@ def resolve(
         default=approvals.get("default", "needs_approval"),
     )
     models = _aliases(workspace)
-    entries = _entries(document, workspace.tables("entries"), workers, sources)
+    entries = _entries(workspace, workers, sources)
     return Graph(
         settings=settings,
         rules=rules(
@@ -135,7 +142,8 @@ def shell(table: Mapping[str, Any]) -> ShellSettings:
 
 def with_facts(graph: Graph, workspace: Workspace, facts: Facts) -> Graph:
     """The result of `resolve` for `workspace` and `facts`, made from its result for `workspace` alone."""
-    return replace(graph, toolsets=_toolsets(workspace, facts))
+    own = replace(graph, toolsets=_toolsets(workspace, facts))
+    return with_adopted(own, workspace.adoption) if workspace.adoption else own
 
 
 _NOTHING: Mapping[str, Json] = {}
@@ -251,13 +259,22 @@ def _uses(
 
 
 def _entries(
-    document: Document,
-    tables: Mapping[str, Mapping[str, Json]],
-    workers: Mapping[str, Worker],
-    sources: Mapping[str, str],
+    workspace: Workspace, workers: Mapping[str, Worker], sources: Mapping[str, str]
 ) -> dict[str, Entry]:
-    entries = {name: _entry(document, name, table, sources) for name, table in tables.items()}
+    document = workspace.document
+    entries = {
+        name: _entry(document, name, table, sources) for name, table in workspace.tables("entries").items()
+    }
+    if workspace.adoption:
+        entries = {name: _after_its_name(entry) for name, entry in entries.items()}
     return with_implied(entries, workers)
+
+
+def _after_its_name(entry: Entry) -> Entry:
+    """The entry; without anything that it starts, it starts the agent of its own name."""
+    if entry.worker or entry.function or entry.tool:
+        return entry
+    return replace(entry, worker=Reference(entry.name, entry.at))
 
 
 def with_implied(entries: Mapping[str, Entry], workers: Mapping[str, Worker]) -> dict[str, Entry]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
     from llmdo.base.values import Json
+    from llmdo.foreign.adopting import Adoption
     from llmdo.graph.settings import SharedPolicy
     from llmdo.syntax.document import Document
     from llmdo.workspace.installed import InstalledExtension
@@ -123,6 +124,8 @@ class Workspace:
     """The Python files that judge cases of evaluations, and those that they import."""
     places: frozenset[str] = frozenset()
     """Paths and globs at which a file would decide what a run does, whatever imports what."""
+    adoption: Adoption | None = None
+    """The projects of other tools that the manifest names."""
     has_lock: bool
     """Whether it can have a lock; one made of a few files alone cannot."""
     lock: Source | None

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, near_or_all
 from llmdo.base.values import dataclass, replace
-from llmdo.diff import revision as git
 from llmdo.features.batch import commands as batches
 from llmdo.graph.inventory import Inventory
 from llmdo.journal import recorded
@@ -19,6 +18,7 @@ from llmdo.journal.opening import runs_of
 from llmdo.services.diff import WORKTREE
 from llmdo.services.run import PreparedRun
 from llmdo.services.soundness import require_sound, resolved
+from llmdo.syntax import commits as git
 from llmdo.syntax import discovery
 from llmdo.workspace import project as projects
 from llmdo.workspace.evals import FOLDER

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
-from llmdo.diff import revision
 from llmdo.features.survey import kinds, project
 from llmdo.render import page
 from llmdo.render import scan as render
 from llmdo.render.foreign import alike
 from llmdo.services import foreign
+from llmdo.syntax import commits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,7 +59,7 @@ def survey(listed: ListedProject, fail_on: tuple[str, ...] = ()) -> SurveyedProj
             hint=f"`git clone {listed.address} {listed.clone}`",
         )
     try:
-        revision.commit_of(clone, listed.commit)
+        commits.commit_of(clone, listed.commit)
     except LlmdoError as error:
         hint = f"`git -C {listed.clone} fetch --depth 1 origin {listed.commit}`"
         return SurveyedProject(listed=listed, problem=error.message, hint=hint)

@@ -1,0 +1,91 @@
+"""Projects of other tools that the manifest names: their formats, and the findings of these."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.checking import reports
+from llmdo.base.diagnostic import Related, finding
+from llmdo.reach.risks import leaks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign import Foreign
+    from llmdo.workspace.project import Project
+
+_FLOWS = ("LDO552", "LDO555")
+"""The findings of formats that flow rules and ceilings of a manifest can answer."""
+_THEIRS = ("LDO502", "LDO504", "LDO510")
+"""The findings about entries that formats have of their own, for those that their tools start."""
+
+
+@reports("LDO214", "error")
+def unknown_format(project: Project) -> Iterator[Diagnostic]:
+    """`from` names a format of projects that llmdo does not read.
+
+    `llmdo scan` says what of which tool is in a folder. The formats of an installed extension count where the manifest
+    names it.
+
+    Fails:
+
+        [workspace]
+        from = ["cluade"]
+
+    Fixed:
+
+        [workspace]
+        from = ["claude"]
+    """
+    return (problem for problem in project.workspace.problems if problem.code == "LDO214")
+
+
+def collisions(project: Project) -> Iterator[Diagnostic]:
+    """The workers of ours with the name of an agent of another tool."""
+    adoption = project.workspace.adoption
+    if adoption is None:
+        return
+    agents = adoption.agents
+    for file in project.workspace.workers:
+        if agent := agents.get(file.name):
+            yield finding(
+                "LDO201",
+                file.document.key("name"),
+                f"the worker `{file.name}` has the name of an agent of {agent.format or adoption.team.format}",
+                hint="rename one of them: workers and the agents of other tools share one namespace",
+                related=[Related(agent.at.location, f"the other `{file.name}`")],
+            )
+
+
+def of_formats(project: Project) -> Iterator[Diagnostic]:
+    """The findings that `check --from` has of the adopted projects, but flows that this manifest stops."""
+    adoption = project.workspace.adoption
+    if adoption is None or not (adoption.team.agents or adoption.team.problems):
+        return
+    from llmdo.foreign import findings, foreign_of  # what most workspaces have no use for
+
+    read: Foreign = foreign_of(project.workspace.root, adoption.team, adoption.teams)
+    every = findings.check(read)
+    stopped = _stopped(project) if any(each.code in _FLOWS for each in every) else frozenset()
+    places = {agent.at.location: name for name, agent in adoption.agents.items()}
+    for each in every:
+        if each.code not in _FLOWS or places.get(each.at) not in stopped:
+            yield each
+
+
+def _stopped(project: Project) -> frozenset[str]:
+    """The agents from which, as an entry, private data finds no way out on a stranger's word."""
+    leak_of = leaks(project.analysis)
+    entries = [entry for entry in project.graph.entries.values() if entry.format and entry.declared]
+    return frozenset(entry.worker.name for entry in entries if entry.worker and not leak_of(entry))
+
+
+def of_ours(project: Project, findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """The findings of our own checks without those about other tools' files, whose formats have findings of their own."""
+    graph = project.graph
+    theirs = {name for name, entry in graph.entries.items() if entry.format}
+    files = {worker.at.location.path for worker in graph.workers.values() if worker.format} | {*graph.adopted}
+    for each in findings:
+        if each.at.path not in files and not (each.code in _THEIRS and each.subject in theirs):
+            yield each

@@ -1,0 +1,116 @@
+"""Projects of other tools adopted in place: read with a workspace that names their formats, as parts of its graph.
+
+What their tools' settings decide stays the base of their agents' calls; rules, ceilings and flows of the workspace
+tighten it. llmdo runs none of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base import digest
+from llmdo.base.values import dataclass, replace
+from llmdo.foreign.building import client_rules, graph_of, named, named_events
+from llmdo.foreign.known import formats, team_or_problem
+from llmdo.foreign.links import LinkedTree
+from llmdo.foreign.team import claimed, together
+from llmdo.foreign.tree import DiskTree
+from llmdo.graph.start import STARTERS, Start
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from pathlib import Path
+
+    from llmdo.base.cache import Seen
+    from llmdo.extensions.spec import Extension
+    from llmdo.foreign.team import Agent, Team
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.graph.worker import Worker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adoption:
+    """The projects of other tools in the folder of a workspace, in the formats that it names."""
+
+    team: Team
+    """The agents of all formats; of several, each is called `FORMAT/NAME`."""
+    teams: tuple[Team, ...]
+    """Those of each format."""
+    files: Mapping[str, str]
+    """Each file that was read, to the digest of its text."""
+    known: frozenset[str]
+    """The formats that there are."""
+    absent: Mapping[str, tuple[str, ...]]
+    """The named formats without a file here, to the globs of their files."""
+
+    @property
+    def agents(self) -> Mapping[str, Agent]:
+        """The agents by their names in the graph."""
+        return named(self.team.agents)
+
+
+def read(
+    root: Path, names: Iterable[str], seen: Seen | None = None, extensions: Iterable[Extension] = ()
+) -> Adoption:
+    """The projects in `root` of the formats with these names, as far as there are such; `seen` collects the files."""
+    known = formats(extensions)
+    wanted = [known[name] for name in sorted(set(names)) if name in known]
+    disk = DiskTree(root, seen=seen)
+    tree = LinkedTree(disk, disk.link_at)
+    tree.find([pattern for form in wanted for pattern in form.files])  # one walk for all of them
+    teams = [team_or_problem(form, tree) for form in wanted]
+    absent = {
+        form.name: form.files
+        for form, team in zip(wanted, teams, strict=True)
+        if not (team.files or team.problems)
+    }
+    there = claimed([team for team in teams if team.format not in absent])
+    team = together(there)
+    texts = {path: tree.read(path) for path in team.files}
+    return Adoption(
+        team=team,
+        teams=tuple(there),
+        files={path: digest.of_text(content[0].text) for path, content in texts.items() if content},
+        known=frozenset(known),
+        absent=absent,
+    )
+
+
+def adopted_graph(adoption: Adoption, taken: Collection[str], started: Collection[str]) -> Graph:
+    """The graph of the agents, each with its tool's settings as the base of its calls.
+
+    No toolset has one of the `taken` names; the agents that are `started` are entries as well.
+    """
+    team = adoption.team
+    graph = graph_of(team, taken, started)
+    agents = adoption.agents
+    events = {name: agents[agent] for agent, name in named_events(agents).items()}
+
+    def adopted(name: str, worker: Worker) -> Worker:
+        agent = agents.get(name) or events.get(name)
+        form = (agent.format if agent else "") or team.format
+        grants = agents[name].grants if name in agents else events[name].events if name in events else ()
+        return replace(
+            worker,
+            format=form,
+            client_rules=client_rules(grants, team.starts, form),
+            max_depth=team.max_depth,
+        )
+
+    return replace(
+        graph,
+        workers={name: adopted(name, worker) for name, worker in graph.workers.items()},
+        toolsets={name: replace(toolset, format=team.format) for name, toolset in graph.toolsets.items()},
+        entries={
+            name: _entry(entry, agents[name].format or team.format) for name, entry in graph.entries.items()
+        },
+        adopted=dict(sorted(adoption.files.items())),
+    )
+
+
+def _entry(entry: Entry, form: str) -> Entry:
+    """The entry as no manifest names it; each event that starts it has the most people who may cause it."""
+    starts: dict[str, Start] = {}
+    for start in sorted(entry.started_by, key=lambda start: (start.event, -STARTERS.index(start.by))):
+        starts.setdefault(start.event, start)
+    return replace(entry, declared=False, format=form, started_by=tuple(starts.values()))
