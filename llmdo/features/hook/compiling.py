@@ -11,14 +11,16 @@ from llmdo.base import cache
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.features.hook import packed
 from llmdo.features.hook.packed import Tables
-from llmdo.features.hook.project import adopted
+from llmdo.foreign.building import EVENTS, EVERYONE
 from llmdo.foreign.commands import commands
 from llmdo.foreign.known import formats, table_of
-from llmdo.policy.authority import MANIFEST, Capability, Rule
+from llmdo.policy.authority import MANIFEST, Capability
 from llmdo.policy.composition import Base, Layer
 from llmdo.policy.protection import CODE_WRITE
 from llmdo.policy.shell.rules import EXEC
 from llmdo.workspace import personal
+from llmdo.workspace import project as projects
+from llmdo.workspace.lock import drift
 from llmdo.workspace.root import LOCK
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from llmdo.features.hook.events import Client
     from llmdo.graph.resolved import Graph
     from llmdo.graph.worker import Worker
+    from llmdo.policy.authority import Rule
+    from llmdo.workspace.project import Project
 
 _COMMAND = re.compile(r"(?:Bash|run_shell_command|shell)\((?P<pattern>[^()]*)\)")
 _REST = re.compile(r"(?::\*|\s*\*)\s*$")
@@ -37,20 +41,42 @@ def compiled(root: str, client: Client, environ: Mapping[str, str]) -> Tables:
     """The tables for a client's agents in the project at `root`, which are kept for the next call."""
     since = packed.now()
     try:
-        project = adopted(Path(root))
+        project = projects.read(Path(root))
         policy = personal.read(environ)
     except LlmdoError as error:
         return _unusable(str(error))
-    except (OSError, ValueError) as error:
-        return _unusable(f"`{MANIFEST}` cannot be read: {error}")
-    if project is None or client.FORMAT not in project.formats:
-        return _unusable(f'`{MANIFEST}` does not say `from = ["{client.FORMAT}"]` under `[workspace]`')
-    if not os.path.isfile(f"{root}/{LOCK}"):  # noqa: PTH113
-        return _unusable(f"there is no `{LOCK}`: run `llmdo lock`")
-    tables = _tables(project.graph, client, policy.rules)
-    seen, missing = _inputs(root, project.files, client, personal.path_of(environ))
+    if fault := _fault(project, client):
+        return _unusable(fault)
+    graph = project.graph
+    drifts = drift(project.locked.graph, graph) if project.locked.graph else ()
+    tables = _tables(graph, client, policy.rules, stale=drifts[0].problem.message if drifts else "")
+    files = (MANIFEST, LOCK, *graph.adopted, *(each.name for each in graph.policies))
+    seen, missing = _inputs(root, files, client, personal.path_of(environ))
     packed.keep(tables, root, client.FORMAT, environ, seen, missing, since)
     return tables
+
+
+def _fault(project: Project, client: Client) -> str:
+    """Why nothing can be decided in a project; empty if all can."""
+    problems = [each for each in project.workspace.problems if each.severity == "error"]
+    if problems:
+        return f"{problems[0].at.path}: {problems[0].message}: run `llmdo check`"
+    if client.FORMAT not in project.graph.settings.formats:
+        return f'`{MANIFEST}` does not say `from = ["{client.FORMAT}"]` under `[workspace]`'
+    if project.locked.graph is None:
+        return f"there is no `{LOCK}` that can be read: run `llmdo lock`"
+    if client.MAIN not in _agents(project.graph, client):
+        return f"nothing of {client.PRODUCT} is in the project: add its files, then run `llmdo lock`"
+    return ""
+
+
+def _agents(graph: Graph, client: Client) -> dict[str, str]:
+    """The worker of each agent of a client."""
+    return {
+        name.removeprefix(f"{client.FORMAT}/"): name
+        for name, worker in graph.workers.items()
+        if worker.format == client.FORMAT and not name.startswith((EVENTS, EVERYONE))
+    }
 
 
 def _unusable(fault: str) -> Tables:
@@ -68,41 +94,27 @@ def _unusable(fault: str) -> Tables:
     )
 
 
-def _tables(graph: Graph, client: Client, tightening: tuple[Rule, ...]) -> Tables:
-    base = Base.of(graph, tightening)
-    workers = {
-        name: worker
-        for name, worker in graph.workers.items()
-        if worker.path or not worker.name.startswith("events of ")
-    }
-    layers = {name: Layer.of_worker(worker) for name, worker in workers.items()}
-    entries = {name: Layer.of_entry(entry) for name, entry in graph.entries.items()}
-    prefix = f"{client.FORMAT}/"
-    main = next(name for name in (client.MAIN, f"{prefix}{client.MAIN}") if name in workers)
+def _tables(graph: Graph, client: Client, tightening: tuple[Rule, ...], *, stale: str) -> Tables:
+    agents = _agents(graph, client)
+    workers = {name: graph.workers[name] for name in agents.values()}
+    entries: dict[str, list[tuple[object, ...]]] = {}
+    for entry in graph.entries.values():
+        if entry.worker and entry.worker.name in workers:
+            layer = packed.pack_layer(Layer.of_entry(entry))
+            entries.setdefault(entry.worker.name, []).append(layer)
     return Tables(
         fault="",
-        stale="",
-        base=packed.pack_base(base, [packed.pack_rule(each, theirs=_is_theirs(each)) for each in base.rules]),
-        workers={name: packed.pack_layer(layer, _packed_rules(layer)) for name, layer in layers.items()},
-        entries={name: packed.pack_layer(layer, _packed_rules(layer)) for name, layer in entries.items()},
-        agents={name.removeprefix(prefix): name for name in workers},
+        stale=stale,
+        base=packed.pack_base(Base.of(graph, tightening)),
+        workers={name: packed.pack_layer(Layer.of_worker(worker)) for name, worker in workers.items()},
+        entries={name: tuple(layers) for name, layers in entries.items()},
+        agents=agents,
         servers={name: _servers(graph, worker) for name, worker in workers.items()},
-        listed={name: _listed(workers[main]) for name in workers},
+        listed=dict.fromkeys(workers, _listed(workers[agents[client.MAIN]])),
         lines={line.tool: tuple(map(str, line.raised)) for line in table_of(formats()[client.FORMAT])},
-        governing=tuple(sorted(graph.governing)),
+        governing=tuple(sorted({*graph.governing, *graph.adopted})),
         tells_code=_tells_code(graph),
     )
-
-
-def _packed_rules(layer: Layer) -> list[tuple[str, str, str]]:
-    return [packed.pack_rule(rule, theirs=_is_theirs(rule)) for rule in layer.rules]
-
-
-def _is_theirs(rule: Rule) -> bool:
-    """Whether the client obeys a rule itself: neither the manifest, nor a policy, nor llmdo states it."""
-    if rule.origin == "built in":
-        return False
-    return rule.at is None or rule.at.location.path != MANIFEST
 
 
 def _servers(graph: Graph, worker: Worker) -> dict[str, tuple[str, ...]]:

@@ -10,7 +10,7 @@ import time
 from llmdo.base import cache
 from llmdo.base.values import dataclass
 from llmdo.policy.authority import Capability, Ceiling, FlowRule, Rule
-from llmdo.policy.composition import Base, Layer
+from llmdo.policy.composition import Base, ClientRules, Layer
 from llmdo.policy.flow import LabelledSource, Labelling
 from llmdo.version import __version__
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 VERSION = 1
+BUILT_IN = "built in"
 THEIRS = "\0"
 """The beginning of the origin of a rule that the client itself obeys; taken away where it is shown."""
 
@@ -34,8 +35,9 @@ class Tables:
     """How the lock differs from the files; empty if it does not."""
     base: tuple[Any, ...] = ()
     workers: Mapping[str, tuple[Any, ...]]
-    """The packed layer of each worker, by its name."""
+    """The packed layer of each worker."""
     entries: Mapping[str, tuple[Any, ...]]
+    """The packed layers of the entries that start each worker."""
     agents: Mapping[str, str]
     """The worker of each agent, by the agent's name for the client."""
     servers: Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -50,19 +52,25 @@ class Tables:
     """Whether the project has rules or flows about writing code, and not only about writing."""
 
 
-def pack_rule(rule: Rule, *, theirs: bool = False) -> tuple[str, str, str]:
+def _pack_rule(rule: Rule) -> tuple[str, str, str]:
     """A rule as plain values; its place is told for good."""
     at = rule.at.location if rule.at else None
     place = f"{at.path}:{at.span.line}" if at and at.span else rule.place
-    return str(rule.capability), rule.decision, f"{THEIRS if theirs else ''}{place}"
+    return str(rule.capability), rule.decision, place
+
+
+def _pack_theirs(rule: Rule) -> tuple[str, str, str]:
+    """The same of a rule that the client itself obeys, unless llmdo brings it."""
+    capability, decision, place = _pack_rule(rule)
+    return capability, decision, place if rule.origin == BUILT_IN else f"{THEIRS}{place}"
 
 
 def _rules(packed: Iterable[tuple[Any, ...]]) -> tuple[Rule, ...]:
     return tuple([Rule(Capability.parse(text), decision, origin) for text, decision, origin in packed])
 
 
-def pack_flow(flow: FlowRule) -> tuple[Any, ...]:
-    """A flow rule as plain values."""
+def _pack_flow(flow: FlowRule) -> tuple[Any, ...]:
+    """A flow rule as plain values; its place is told for good."""
     at = flow.at.location if flow.at else None
     origin = f"{at.path}:{at.span.line}" if at and at.span else flow.origin
     sources = tuple(map(str, flow.sources))
@@ -85,14 +93,16 @@ def _flows(packed: Iterable[tuple[Any, ...]]) -> tuple[FlowRule, ...]:
     )
 
 
-def pack_layer(layer: Layer, rules: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """A layer as plain values, with its packed rules."""
-    ceiling = layer.ceiling
+def pack_layer(layer: Layer) -> tuple[Any, ...]:
+    """A layer as plain values."""
+    ceiling, client = layer.ceiling, layer.client
+    pack = _pack_theirs if client else _pack_rule
     return (
-        tuple(rules),
+        tuple(map(pack, layer.rules)),
         ceiling and _pack_ceiling(ceiling),
-        tuple(map(pack_flow, layer.flows)),
+        tuple(map(_pack_flow, layer.flows)),
         layer.max_bits,
+        client and tuple(map(_pack_theirs, client.rules)),
     )
 
 
@@ -104,24 +114,26 @@ def _pack_ceiling(ceiling: Ceiling) -> tuple[Any, ...]:
 
 def layer_of(packed: tuple[Any, ...]) -> Layer:
     """The layer that was packed."""
-    rules, ceiling, flows, max_bits = packed
+    rules, ceiling, flows, max_bits, client = packed
     return Layer(
         _rules(rules),
         Ceiling(tuple(map(Capability.parse, ceiling[0])), ceiling[1]) if ceiling else None,
         _flows(flows),
         max_bits,
+        ClientRules(_rules(client)) if client is not None else None,
     )
 
 
-def pack_base(base: Base, rules: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """The base as plain values, with its packed rules."""
+def pack_base(base: Base) -> tuple[Any, ...]:
+    """The base as plain values."""
     labelling = base.labelling
     sources = [(str(each.capability), str(each.label)) for each in labelling.sources]
     return (
-        tuple(rules),
+        tuple(map(_pack_rule, base.rules)),
         base.default,
-        tuple(map(pack_rule, base.tightening)),
-        tuple(map(pack_flow, base.flows)),
+        tuple(map(_pack_rule, base.tightening)),
+        tuple(map(_pack_rule, base.strict)),
+        tuple(map(_pack_flow, base.flows)),
         (tuple(map(str, labelling.labels)), tuple(sources)),
         tuple(sorted(base.reads)),
         base.max_bits,
@@ -130,12 +142,13 @@ def pack_base(base: Base, rules: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 def base_of(packed: tuple[Any, ...]) -> Base:
     """The base that was packed."""
-    rules, default, tightening, flows, (labels, sources), reads, max_bits = packed
+    rules, default, tightening, strict, flows, (labels, sources), reads, max_bits = packed
     parse = Capability.parse
     return Base(
         _rules(rules),
         default,
         _rules(tightening),
+        _rules(strict),
         _flows(flows),
         Labelling(
             tuple(map(parse, labels)),

@@ -11,10 +11,10 @@ from llmdo.base.values import dataclass
 from llmdo.features.hook import packed
 from llmdo.features.hook.access import Places, UnknownToolError, raised_by
 from llmdo.features.hook.clients import NAMES
-from llmdo.features.hook.events import ANY_AGENT, MAIN_CONTEXT, UnreadableEventError
+from llmdo.features.hook.events import ANY_AGENT, UnreadableEventError
 from llmdo.features.hook.session import NoSessionError, SessionFile, State, UnknownCallerError
 from llmdo.policy.authority import Capability, Carried, decide
-from llmdo.policy.composition import NO_LAYER, authority_of
+from llmdo.policy.composition import Layer, authority_of
 from llmdo.policy.flow import read_by, written_by
 
 TYPE_CHECKING = False
@@ -229,15 +229,16 @@ class _Call:
 
     def answer(self) -> Answer:
         """The decision by the rules, the ceilings on the path, and the labels of the caller."""
-        main = self.state.contexts.get(MAIN_CONTEXT)
-        entry = self.tables.entries.get(self._worker(main.agent if main else self.client.MAIN))
         names = dict.fromkeys(map(self._worker, (*self.context.above, self.context.agent)))
         own = self._worker(self.context.agent)
-        layers = [
-            packed.layer_of(self.tables.workers[name])
-            for name in (*(each for each in names if each != own), own)
-        ]
-        authority = authority_of(self.base, packed.layer_of(entry) if entry else NO_LAYER, layers)
+        path = [*(name for name in names if name != own), own]
+        entries = [packed.layer_of(each) for name in path for each in self.tables.entries.get(name, ())]
+        tree = Layer(
+            tuple([rule for entry in entries for rule in entry.rules]),
+            flows=tuple([flow for entry in entries for flow in entry.flows]),
+        )
+        layers = [*entries, *(packed.layer_of(self.tables.workers[name]) for name in path)]
+        authority = authority_of(self.base, tree, layers)
         verdict = decide(self.raised, self.raised, authority, Carried(self.carried, sends=True))
         if verdict.decision == "allowed":
             return Answer(decision="allowed")

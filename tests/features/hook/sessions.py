@@ -14,11 +14,18 @@ from llmdo.features.hook.access import UnknownToolError
 from llmdo.features.hook.events import UnreadableEventError
 from llmdo.features.hook.quick import Answer, answer_to
 from llmdo.features.hook.session import NoSessionError, UnknownCallerError
+from llmdo.services import locking
+from llmdo.workspace import lock, project
 from tests.support import forking
 
 REFUSALS = (UnknownToolError, UnreadableEventError, NoSessionError, UnknownCallerError)
 AGENT = "---\nname: {name}\ndescription: Does.\n{tools}---\nDo it.\n"
 MANIFEST = 'schema = 1\n\n[workspace]\nname = "shop"\nfrom = ["claude"]\n\n'
+
+
+def relock(root: Path) -> None:
+    """Writes the lock of a project."""
+    lock.write(root, locking.derive(project.read(root)))
 
 
 def write(root: Path, manifest: str = "", **agents: str) -> Path:
@@ -29,7 +36,7 @@ def write(root: Path, manifest: str = "", **agents: str) -> Path:
         text = AGENT.format(name=name, tools=f"tools: {tools}\n" if tools else "")
         (root / f".claude/agents/{name}.md").write_text(text)
     (root / "llmdo.toml").write_text(f"{MANIFEST}{manifest}")
-    (root / "llmdo.lock").write_text("")
+    relock(root)
     return root
 
 

@@ -137,7 +137,7 @@ def test_a_change_of_the_project_counts_at_once(session: Session) -> None:
     assert session.call("Bash", command="make") == "allowed"
     assert session.call("Bash", command="make") == "allowed"
     with (session.root / "llmdo.toml").open("a") as manifest:
-        manifest.write('\n[entries.main]\nmay = ["fs.read"]\n')
+        manifest.write('\n[entries.main]\nworker = "main-session"\nmay = ["fs.read"]\n')
     assert session.call("Bash", command="make") == "blocked"
 
 
