@@ -55,16 +55,24 @@ def raised_by(access: Access, worker: str, tables: Tables, places: Places) -> fr
         UnknownToolError: The tool is in no table.
     """
     if access.server is not None:
-        known = tables.servers[worker].get(access.server)
-        if known is None:
+        own = [
+            each
+            for name, raised in tables.servers[worker].items()
+            if access.server == name or access.server.startswith(f"{name}__")
+            for each in raised
+        ]
+        if not own:
             raise UnknownToolError(
                 f"the server of `{access.server}` is not one that the project declares for this agent"
             )
-        return frozenset(map(Capability.parse, known))
+        return frozenset(map(Capability.parse, own))
     for line in (*access.lines, *access.reading):
         if line not in tables.lines:
             raise UnknownToolError(f"the tool `{line}` is not one that llmdo knows")
     lines = [Capability.parse(each) for line in access.lines for each in tables.lines[line]]
+    lines += [
+        Capability.parse(each) for tool in access.freely for each in tables.freely[worker].get(tool, ())
+    ]
     if access.command is not None:
         return frozenset(_of_command(access.command, access, lines, worker, tables, places))
     scopes = [places.scope(path) for path in access.files]

@@ -14,7 +14,7 @@ from llmdo.features.hook.packed import Tables
 from llmdo.foreign.building import EVENTS, EVERYONE
 from llmdo.foreign.commands import commands
 from llmdo.foreign.known import formats, table_of
-from llmdo.policy.authority import MANIFEST, Capability
+from llmdo.policy.authority import MANIFEST, Authority, Capability, decide
 from llmdo.policy.composition import Base, Layer
 from llmdo.policy.protection import CODE_WRITE
 from llmdo.policy.shell.rules import EXEC
@@ -87,6 +87,7 @@ def _unusable(fault: str) -> Tables:
         entries={},
         agents={},
         servers={},
+        freely={},
         listed={},
         lines={},
         governing=(),
@@ -110,6 +111,7 @@ def _tables(graph: Graph, client: Client, tightening: tuple[Rule, ...], *, stale
         entries={name: tuple(layers) for name, layers in entries.items()},
         agents=agents,
         servers={name: _servers(graph, worker) for name, worker in workers.items()},
+        freely={name: _freely(graph, worker) for name, worker in workers.items()},
         listed=dict.fromkeys(workers, _listed(workers[agents[client.MAIN]])),
         lines={line.tool: tuple(map(str, line.raised)) for line in table_of(formats()[client.FORMAT])},
         governing=tuple(sorted({*graph.governing, *graph.adopted})),
@@ -126,6 +128,21 @@ def _servers(graph: Graph, worker: Worker) -> dict[str, tuple[str, ...]]:
             raised = servers.setdefault(_NUMBER.sub("", use.name), set())
             raised.update(str(each) for tool in toolset.tools.values() for each in tool.capabilities)
     return {name: tuple(sorted(raised)) for name, raised in servers.items()}
+
+
+def _freely(graph: Graph, worker: Worker) -> dict[str, tuple[str, ...]]:
+    """The capabilities of each tool that the client's settings allow without a question."""
+    layer = Layer.of_worker(worker)
+    rules = layer.client.rules if layer.client else ()
+    settings = Authority(rules, layers=layer.rules)
+    tools: dict[str, set[str]] = {}
+    for use in worker.uses:
+        toolset = graph.toolsets.get(use.name)
+        for tool in toolset.tools.values() if toolset else ():
+            for each in tool.capabilities:
+                if decide([each], [each], settings).decision == "allowed":
+                    tools.setdefault(tool.name, set()).add(str(each))
+    return {name: tuple(sorted(raised)) for name, raised in tools.items()}
 
 
 def _listed(main: Worker) -> tuple[tuple[str, ...], ...]:

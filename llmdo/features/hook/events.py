@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
     Client: TypeAlias = ModuleType
-    """A module of `clients`: FORMAT, MAIN, SPAWNS, FORWARDS, STAND_INS, `event`, `access`, `answer` and `settings`."""
+    """A module of `clients`: what each of them says of a client: they all have the same names."""
 
 MAIN_CONTEXT = ""
 """The id of the context of a session itself."""
@@ -27,7 +27,8 @@ class UnreadableEventError(Exception):
 class Event:
     """An event that a client reports."""
 
-    kind: Literal["start", "call", "other"]
+    kind: Literal["start", "call", "question", "end", "other"]
+    """A question is what the client asks a person about a call; an end is that of an agent."""
     session: str
     folder: str
     """The current folder of the client, absolute."""
@@ -37,6 +38,8 @@ class Event:
     """The name of the agent; None for the main session."""
     tool: str = ""
     arguments: Mapping[str, object] = field(default_factory=dict)
+    server: str | None = None
+    """The MCP server whose tool it is, where the client says so."""
     is_resumed: bool = False
     """Whether a session starts that had begun before."""
 
@@ -53,7 +56,9 @@ class Access:
     """The folders that it names with all in them."""
     host: str | None = None
     server: str | None = None
-    """The MCP server whose tool it is, as agents have it."""
+    """The MCP server whose tool it is, as agents have it, perhaps with `__` and the tool."""
+    freely: tuple[str, ...] = ()
+    """Tools of the agent; it has their abilities that the client lets it have without a question."""
     command: str | None = None
     """A command for a shell."""
     reading: tuple[str, ...] = ()

@@ -42,6 +42,8 @@ class Tables:
     """The worker of each agent, by the agent's name for the client."""
     servers: Mapping[str, Mapping[str, tuple[str, ...]]]
     """The capabilities of each MCP server of each worker."""
+    freely: Mapping[str, Mapping[str, tuple[str, ...]]]
+    """The capabilities of each tool of each worker about which the client asks nobody."""
     listed: Mapping[str, tuple[tuple[str, ...], ...]]
     """The beginnings of commands that the client's settings let each worker run."""
     lines: Mapping[str, tuple[str, ...]]

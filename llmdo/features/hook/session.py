@@ -45,6 +45,8 @@ class Context:
     """The ids of the contexts that may have started it."""
     labels: frozenset[str] = frozenset()
     """Of what it has read itself, or was given at its start."""
+    is_at_work: bool = False
+    """Whether it is known to work, in a client that does not say which agent calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +113,29 @@ class State:
             count, had = types.pop(agent)
             started[callers[0]] = types if count == 1 else {**types, agent: (count - 1, had)}
         return replace(self, contexts={**self.contexts, context: new}, started=started)
+
+    @property
+    def at_work(self) -> tuple[str, ...]:
+        """The contexts of which any may make a call that the client names no caller of."""
+        return (MAIN_CONTEXT, *(name for name, each in self.contexts.items() if each.is_at_work))
+
+    def working(self, callers: Iterable[str], agent: str) -> State:
+        """The state after one of several contexts was let start an agent, which is at work at once."""
+        callers = tuple(callers)
+        above = dict.fromkeys(
+            name for caller in callers for name in (*self.contexts[caller].above, self.contexts[caller].agent)
+        )
+        labels = frozenset().union(*(self.labels_of(caller) for caller in callers))
+        new = Context(agent=agent, above=tuple(above), callers=callers, labels=labels, is_at_work=True)
+        return replace(self, contexts={**self.contexts, f"{agent}#{len(self.contexts)}": new})
+
+    def ended(self, agent: str) -> State:
+        """The state after an agent of this name has ended; of several, the last one that began."""
+        at_work = [name for name, each in self.contexts.items() if each.is_at_work and each.agent == agent]
+        if not at_work:
+            return self
+        ended = replace(self.contexts[at_work[-1]], is_at_work=False)
+        return replace(self, contexts={**self.contexts, at_work[-1]: ended})
 
     def starting(self, context: str, agent: str) -> State:
         """The state after a context was let start an agent."""
@@ -243,7 +268,7 @@ def _plain(state: State) -> dict[str, Any]:
         "root": state.root,
         "doubtful": state.is_doubtful,
         "contexts": {
-            name: [each.agent, [*each.above], [*each.callers], sorted(each.labels)]
+            name: [each.agent, [*each.above], [*each.callers], sorted(each.labels), each.is_at_work]
             for name, each in state.contexts.items()
         },
         "started": {
@@ -260,9 +285,13 @@ def _state_of(data: dict[str, Any]) -> State:
         raise ValueError(data["version"])
     contexts = {
         _text(name): Context(
-            agent=_text(agent), above=_texts(above), callers=_texts(callers), labels=frozenset(_texts(labels))
+            agent=_text(agent),
+            above=_texts(above),
+            callers=_texts(callers),
+            labels=frozenset(_texts(labels)),
+            is_at_work=at_work is not False,
         )
-        for name, (agent, above, callers, labels) in data["contexts"].items()
+        for name, (agent, above, callers, labels, at_work) in data["contexts"].items()
     }
     started = {
         name: {each: (int(count), frozenset(_texts(labels))) for each, (count, labels) in types.items()}

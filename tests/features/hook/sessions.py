@@ -11,8 +11,9 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 
 from llmdo.features.hook.access import UnknownToolError
+from llmdo.features.hook.deciding import Answer
 from llmdo.features.hook.events import UnreadableEventError
-from llmdo.features.hook.quick import Answer, answer_to
+from llmdo.features.hook.quick import answer_to, event_in
 from llmdo.features.hook.session import NoSessionError, UnknownCallerError
 from llmdo.services import locking
 from llmdo.workspace import lock, project
@@ -48,6 +49,7 @@ class Session:
     home: Path
     name: str = "11111111-aaaa"
     client: str = "claude"
+    before: str = "PreToolUse"
     environ: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,13 +76,13 @@ class Session:
     ) -> bytes:
         """The event of a call."""
         who = {} if agent is None else {"agent_type": agent, "agent_id": f"{agent}-{number or 1}"}
-        return self.event("PreToolUse", tool_name=tool, tool_input=arguments, **who)
+        return self.event(self.before, tool_name=tool, tool_input=arguments, **who)
 
     def answer(self, event: bytes) -> Answer:
         """The answer to an event; what nothing is known about is blocked."""
         client = import_module(f"llmdo.features.hook.clients.{self.client}")
         try:
-            return answer_to(client, event, self.environ)
+            return answer_to(client, event_in(client, event), self.environ)
         except REFUSALS as error:
             return Answer(decision="blocked", reason=str(error))
 

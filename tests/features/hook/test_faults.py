@@ -37,7 +37,7 @@ def of_a_later_version(session: Session) -> None:
 def without_callers(session: Session) -> None:
     [path] = states(session)
     data = json.loads(path.read_text())
-    data["contexts"]["x"] = ["fixer", [], ["gone"], []]
+    data["contexts"]["x"] = ["fixer", [], ["gone"], [], False]
     path.write_text(json.dumps(data))
 
 

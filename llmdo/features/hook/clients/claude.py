@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FORMAT = "claude"
 PRODUCT = "Claude Code"
 MAIN = "main-session"
+IDENTIFIES = True
+"""Whether events say which agent calls."""
 FORWARDS = frozenset({"SendMessage"})
 """Tools that hand an agent more words after its start."""
 STAND_INS = {
@@ -73,12 +75,13 @@ def event(data: Mapping[str, object]) -> Event:
     )
 
 
-def access(tool: str, arguments: Mapping[str, object]) -> Access:
+def access(event: Event) -> Access:
     """The access of a call.
 
     Raises:
         UnreadableEventError: An argument that says what it does is missing or of another type.
     """
+    tool, arguments = event.tool, event.arguments
     if tool in _FILES:
         return Access(lines=(tool,), files=(text(arguments.get(_FILES[tool]), _FILES[tool]),))
     if tool in _FOLDERS:
@@ -97,7 +100,7 @@ def access(tool: str, arguments: Mapping[str, object]) -> Access:
     if tool in _STARTS_ANY:
         return Access(lines=(tool,), starts=ANY_AGENT)
     if tool.startswith("mcp__"):
-        return Access(lines=(), server=f"mcp__{tool.removeprefix('mcp__').partition('__')[0]}")
+        return Access(lines=(), server=tool)
     return Access(lines=(tool,))
 
 
@@ -114,7 +117,7 @@ def _folders(tool: str, arguments: Mapping[str, object]) -> tuple[str, ...]:
     return (folder or "/" if start.startswith("/") else f"{base}/{folder}",)
 
 
-def answer(decision: Literal["ask", "deny"], reason: str) -> tuple[str, int]:
+def answer(decision: Literal["ask", "deny"], reason: str, *, is_question: bool) -> tuple[str, int]:  # noqa: ARG001
     """What is printed for a decision, and the exit code."""
     own = {"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": reason}
     return json.dumps({"hookSpecificOutput": own}), 0
