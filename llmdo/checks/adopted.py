@@ -82,7 +82,7 @@ def _stopped(project: Project) -> frozenset[str]:
 
 
 def of_ours(project: Project, findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """The findings of our own checks without those about other tools' files, whose formats have findings of their own."""
+    """Those of our own checks without the ones in files of other tools, whose formats have findings of their own."""
     graph = project.graph
     theirs = {name for name, entry in graph.entries.items() if entry.format}
     files = {worker.at.location.path for worker in graph.workers.values() if worker.format} | {*graph.adopted}

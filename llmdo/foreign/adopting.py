@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base import digest
+from llmdo.base.credentials import secrets_in, secrets_in_words
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign.building import client_rules, graph_of, named, named_events
 from llmdo.foreign.known import formats, team_or_problem
@@ -16,6 +17,8 @@ from llmdo.foreign.links import LinkedTree
 from llmdo.foreign.team import claimed, together
 from llmdo.foreign.tree import DiskTree
 from llmdo.graph.start import STARTERS, Start
+from llmdo.graph.worker import settings_of
+from llmdo.policy.authority import STRICTNESS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -25,7 +28,13 @@ if TYPE_CHECKING:
     from llmdo.extensions.spec import Extension
     from llmdo.foreign.team import Agent, Team
     from llmdo.graph.resolved import Entry, Graph
+    from llmdo.graph.toolset import Toolset
     from llmdo.graph.worker import Worker
+    from llmdo.policy.authority import Rule
+
+
+HIDDEN = "…"
+"""In place of a secret in a text that the lock holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,19 +102,55 @@ def adopted_graph(adoption: Adoption, taken: Collection[str], started: Collectio
         return replace(
             worker,
             format=form,
-            client_rules=client_rules(grants, team.starts, form),
+            client_rules=client_rules(grants, team.starts, settings_of(form)),
+            approvals=_rules(worker.approvals, settings_of(form)),
             max_depth=team.max_depth,
+            permissions={
+                word: tuple(map(_without_secrets, rules)) for word, rules in worker.permissions.items()
+            },
         )
 
     return replace(
         graph,
         workers={name: adopted(name, worker) for name, worker in graph.workers.items()},
-        toolsets={name: replace(toolset, format=team.format) for name, toolset in graph.toolsets.items()},
+        toolsets={name: _toolset(toolset, team.format) for name, toolset in graph.toolsets.items()},
         entries={
             name: _entry(entry, agents[name].format or team.format) for name, entry in graph.entries.items()
         },
         adopted=dict(sorted(adoption.files.items())),
     )
+
+
+def _rules(rules: Iterable[Rule], origin: str) -> tuple[Rule, ...]:
+    """The strictest of the rules about each capability, sorted."""
+    strictest: dict[str, Rule] = {}
+    for rule in sorted(rules, key=lambda rule: (str(rule.capability), -STRICTNESS[rule.decision])):
+        strictest.setdefault(str(rule.capability), replace(rule, origin=origin))
+    return tuple(strictest.values())
+
+
+def _toolset(toolset: Toolset, form: str) -> Toolset:
+    """The toolset as a lock may have it: without secrets that somebody wrote into the start of a server.
+
+    A tool that raises nothing decides nothing, and is left out.
+    """
+    tools = {name: tool for name, tool in toolset.tools.items() if tool.capabilities}
+    toolset = replace(toolset, format=form, tools=tools)
+    server = toolset.server
+    if server is None:
+        return toolset
+    words = list(server.args)
+    for number, _ in secrets_in_words(server.args):
+        words[number] = HIDDEN
+    args = tuple(map(_without_secrets, words))
+    server = replace(server, args=args, url=_without_secrets(server.url) if server.url else None)
+    return replace(toolset, server=server)
+
+
+def _without_secrets(text: str) -> str:
+    for secret in reversed(secrets_in(text)):
+        text = f"{text[: secret.start]}{HIDDEN}{text[secret.end :]}"
+    return text
 
 
 def _entry(entry: Entry, form: str) -> Entry:

@@ -163,11 +163,14 @@ def _base_rules(team: Team) -> Iterator[Rule]:
 
 
 def client_rules(grants: Iterable[Grant], starts: Decision, origin: str) -> tuple[Rule, ...]:
-    """The mildest decision about each capability of an agent's grants, where not as the built-in rules."""
+    """The mildest decision about each capability of an agent's grants, where milder than the built-in rules.
+
+    What is stricter is a rule of the agent itself, as far as it leaves no part out.
+    """
     decided = [
-        Rule(capability, merged.decision, merged.origin or origin)
+        Rule(capability, merged.decision, origin)
         for capability, merged in sorted(_mildest(grants).items(), key=lambda pair: str(pair[0]))
-        if not _is_usual(capability, merged) and merged.decision != "blocked"
+        if STRICTNESS[merged.decision] < STRICTNESS[_BUILT_IN.get(capability.name, "needs_approval")]
     ]
     return tuple(sorted([*decided, Rule(STARTS, starts, origin)], key=lambda rule: str(rule.capability)))
 
@@ -209,12 +212,14 @@ class _Builder:
         self.toolsets: dict[str, Toolset] = {}
         self._names: dict[object, str] = {}
         self._agents = named(team.agents)
+        self._format = team.format
         self._everyone: dict[str, str] = {}
         for form in sorted({agent.format for agent in team.agents}):
             name = f"{EVERYONE} of {form}" if form else EVERYONE
             self._everyone[form] = _free(name, self._agents)
         self._events = named_events(self._agents)
-        self._taken = {*taken, *self._agents, *self._everyone.values(), *self._events.values()}
+        self._ours = frozenset(taken)
+        self._taken = {*self._agents, *self._everyone.values(), *self._events.values()}
         self._approvals: dict[object, tuple[Rule, ...]] = {}
 
     def worker(self, name: str, agent: Agent) -> Worker:
@@ -285,7 +290,9 @@ class _Builder:
         )
 
     def _toolset(self, name: str, grants: Sequence[Grant]) -> str:
-        """The name of the toolset with these tools; numbered if the name is taken."""
+        """The name of the toolset with these tools; numbered if the name is taken, and with its format if by ours."""
+        if name in self._ours:
+            name = f"{name} of {self._format}"
         tools = _tools(grants)
         server = next((grant.server for grant in grants if grant.server), None)
         key = (name, tuple((tool.name, tool.capabilities) for tool in tools.values()), server)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NotRequired
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
 
 from annotated_types import Ge, MinLen
 from typing_extensions import TypedDict
@@ -19,7 +19,7 @@ from llmdo.formats.fields import (
     NativeTool,
     ScopedCapability,
     StricterDecision,
-    ToolsetName,
+    Text,
 )
 from llmdo.formats.flows import Flows
 from llmdo.formats.shell import LockedShell
@@ -57,8 +57,8 @@ else:
         "lock",
         {"ModelSettings": ModelSettings, "AttachmentLimits": AttachmentLimits, "Flows": Flows},
         {
-            "delegates": NotRequired[Annotated[list[Name], Doc("The workers that it may call.")]],
-            "toolsets": NotRequired[Annotated[list[ToolsetName], Doc("The toolsets that it has.")]],
+            "delegates": NotRequired[Annotated[list[Text], Doc("The workers that it may call.")]],
+            "toolsets": NotRequired[Annotated[list[Text], Doc("The toolsets that it has.")]],
             "native-tools": NotRequired[
                 Annotated[list[NativeTool], Doc("The tools that its model's provider runs.")]
             ],
@@ -82,6 +82,14 @@ else:
             "LockedServer": table("LockedServer", Server, "lock", {}),
             "LockedIdentity": table("LockedIdentity", Identity, "lock", {}),
             "LockedTool": table("LockedTool", Tool, "lock", {}),
+        },
+        {
+            "kind": NotRequired[
+                Annotated[
+                    Literal["mcp"],
+                    Doc("That it is a server of another tool, of which nothing else is known."),
+                ]
+            ]
         },
     )
 
@@ -174,13 +182,19 @@ LockFile = TypedDict(
                 ),
             ]
         ],
-        "entry": NotRequired[Annotated[dict[Name, LockedEntry], Doc("The entries.")]],
+        "adopted": NotRequired[
+            Annotated[
+                dict[str, LockedSource],
+                Doc("The files of other tools' projects that agents here were read from, each alone."),
+            ]
+        ],
+        "entry": NotRequired[Annotated[dict[Text, LockedEntry], Doc("The entries.")]],
         "schedule": NotRequired[
             Annotated[dict[Name, LockedSchedule], Doc("When entries are started by themselves.")]
         ],
-        "worker": NotRequired[Annotated[dict[Name, LockedWorker], Doc("The workers.")]],
+        "worker": NotRequired[Annotated[dict[Text, LockedWorker], Doc("The workers.")]],
         "toolset": NotRequired[
-            Annotated[dict[ToolsetName, LockedToolset], Doc("The Python toolsets and MCP servers.")]
+            Annotated[dict[Text, LockedToolset], Doc("The Python toolsets and MCP servers.")]
         ],
         "shell": NotRequired[Annotated[LockedShell, Doc("The built-in toolset that runs commands.")]],
         "notify": NotRequired[Annotated[LockedNotify, Doc("The webhook that is notified of how runs end.")]],

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from llmdo.graph.toolset import Toolset
 
 ItemKind = Literal[
+    "adopted",
     "extension",
     "judge",
     "package",
@@ -40,7 +41,7 @@ EXECUTED: frozenset[ItemKind] = frozenset({"judge", "package", "program", "pytho
 own policy lists.
 """
 NAMES_A_PATH: frozenset[ItemKind] = frozenset(
-    {"judge", "path", "policy", "program", "python", "recording", "worker"}
+    {"adopted", "judge", "path", "policy", "program", "python", "recording", "worker"}
 )
 
 EXECUTES = Capability("proc")
@@ -116,18 +117,19 @@ def shell_rules(graph: Graph) -> str:
 
 
 def _items(graph: Graph) -> Iterator[InventoryItem]:
+    yield from (InventoryItem("adopted", path, content) for path, content in graph.adopted.items())
     for path, content in graph.code.items():
         yield InventoryItem("python", path, content)
     for path, content in graph.judges.items():
         yield InventoryItem("judge", path, content)
-    for worker in graph.workers.values():
+    for worker in (each for each in graph.workers.values() if each.format is None):
         yield InventoryItem("worker", worker.path, digest.of_data([worker.config, worker.prompt]))
     for policy in graph.policies:
         if policy.path:
             yield InventoryItem("policy", policy.path, policy.digest)
     for extension in graph.extensions.values():
         yield InventoryItem("extension", extension.name, digest.of_data(extension.encoded()))
-    for toolset in graph.toolsets.values():
+    for toolset in (each for each in graph.toolsets.values() if each.format is None):
         yield from _of_toolset(toolset)
     if rules := shell_rules(graph):
         yield InventoryItem("shell", SHELL, digest.of_text(rules))

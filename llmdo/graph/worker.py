@@ -118,31 +118,29 @@ class Worker:
     )
     at: Place = field(compare=False)
     path: str = field(
-        metadata=written(
-            PLAIN, lock=Key("path", "Path", "The worker's file.", is_required=True), drift="its file moved"
-        )
+        default="",
+        metadata=written(PLAIN, lock=Key("path", "Path", "The worker's file."), drift="its file moved"),
     )
     config: str = field(
+        default="",
         metadata=written(
             PLAIN,
-            lock=Key(
-                "config", "Digest", "Of the canonical header: what decides authority.", is_required=True
-            ),
+            lock=Key("config", "Digest", "Of the canonical header: what decides authority."),
             drift="its header changed",
-        )
+        ),
     )
     """Digest of the canonical header."""
     prompt: str = field(
+        default="",
         metadata=written(
             PLAIN,
             lock=Key(
                 "prompt",
                 "Digest",
                 "Of the prompt, with LF line ends, or of the code that makes it.",
-                is_required=True,
             ),
             drift=PROMPT_CHANGED,
-        )
+        ),
     )
     """Digest of the prompt, or of the code that makes it."""
     python: str | None = field(
@@ -355,7 +353,7 @@ class Worker:
             lock=Key(
                 "client-rules",
                 "dict[ScopedCapability, Decision]",
-                "What the settings of its own tool decide, at the mildest, where not as the built-in rules.",
+                "What the settings of its own tool decide, at the mildest, where milder than the built-in rules.",
             ),
             drift="what the settings of its own tool decide changed",
         ),
@@ -413,6 +411,11 @@ class Worker:
     def own_toolset(self) -> str | None:
         """The name of the toolset with its own tools; None if it is no adopted agent."""
         return own_toolset(self.name) if self.agent else None
+
+
+def settings_of(form: str) -> str:
+    """The origin of a rule that is another tool's setting, in words for the user."""
+    return f"the settings of {form}"
 
 
 def own_toolset(worker: str) -> str:

@@ -258,7 +258,7 @@ def _servers(root: Path, graph: Graph, environ: Mapping[str, str]) -> Iterator[I
     programs = Programs.of(environ.get("PATH", os.defpath), *folders.all)
     environ = {**environ, ROOT: str(folders.root)}
     for name, toolset in graph.toolsets.items():
-        if toolset.server is None:
+        if toolset.server is None or toolset.format:
             continue
         lacks = [
             f"`{variable}` is not set" for variable in _variables(toolset.server) if not environ.get(variable)

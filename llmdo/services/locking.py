@@ -73,7 +73,9 @@ def derive_with_servers(
     in_python, unsealed = _of_python(project, consent, anew=anew, installed=True)
     known = {**_of_servers(project), **in_python}
     notes = _unsealed(unsealed)
-    toolsets = [toolset for toolset in project.graph.toolsets.values() if toolset.server]
+    toolsets = [
+        toolset for toolset in project.graph.toolsets.values() if toolset.server and toolset.format is None
+    ]
     if not toolsets:
         return Derived(graph=resolve(project.workspace, known), notes=notes)
     if offline:

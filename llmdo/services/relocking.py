@@ -185,7 +185,8 @@ def unreviewed(after: Graph, *locks: Graph | None) -> Iterator[str]:
 def _for_a_person(before: Graph | None, after: Graph) -> Iterator[str]:
     yield from unreviewed(after, before)
     for name, toolset in after.toolsets.items():
-        if toolset.server and not toolset.identity:  # known of another server, or of other programs, alone
+        is_asked = toolset.server and toolset.format is None
+        if is_asked and not toolset.identity:  # known of another server, or of other programs, alone
             yield f"what the MCP server `{shown(name)}` is and says"
     if (before.judges if before else {}) != after.judges:
         yield "a judge of evaluations"

@@ -30,6 +30,7 @@ _WORDS = {
     "schema-source": "schema",
     "module": "toolset module",
     "model": "model alias",
+    "adopted": "file",
 }
 
 _CHANGED = {
@@ -72,7 +73,7 @@ class Drift:
 
 _FEW = 5  # commands of shell rules that a message names
 _PLACED = ("worker", "toolset", "entry", "schedule")
-_FILES = ("module", "judge", "schema-source", "policy")
+_FILES = ("module", "judge", "schema-source", "policy", "adopted")
 
 
 def drift(locked: Graph, current: Graph) -> tuple[Drift, ...]:
@@ -96,6 +97,7 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
         "schema-source",
         "module",
         "judge",
+        "adopted",
         "entry",
         "schedule",
         "worker",

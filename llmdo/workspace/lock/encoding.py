@@ -23,7 +23,7 @@ from llmdo.graph.keys import (
 from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.settings import Settings, SharedPolicy
 from llmdo.graph.toolset import Toolset
-from llmdo.graph.worker import Use, Worker
+from llmdo.graph.worker import Use, Worker, settings_of
 from llmdo.policy.shell import ShellLimits, ShellRule, ShellSettings
 from llmdo.syntax.document import Place
 from llmdo.workspace import resolve
@@ -74,7 +74,10 @@ def before_workers(graph: Graph) -> dict[str, Json]:
         "schema-source": {path: {"source": source} for path, source in graph.schema_sources.items()},
         "module": {path: {"source": source} for path, source in graph.modules.items()},
         "judge": {path: {"source": source} for path, source in graph.judges.items()},
-        "entry": {entry.name: encoded(entry) for entry in graph.entries.values() if entry.declared},
+        "adopted": {path: {"source": source} for path, source in graph.adopted.items()},
+        "entry": {
+            entry.name: encoded(entry) for entry in graph.entries.values() if entry.declared or entry.format
+        },
         "schedule": {schedule.name: encoded(schedule) for schedule in graph.schedules.values()},
     }
 
@@ -82,7 +85,7 @@ def before_workers(graph: Graph) -> dict[str, Json]:
 def behind_workers(graph: Graph) -> dict[str, Json]:
     """The last part of a lock."""
     last: dict[str, Json] = {
-        "toolset": {toolset.name: encoded(toolset) for toolset in graph.toolsets.values()}
+        "toolset": {toolset.name: _encode_toolset(toolset) for toolset in graph.toolsets.values()}
     }
     if graph.shell != ShellSettings():
         last["shell"] = _shell(graph.shell)
@@ -91,6 +94,12 @@ def behind_workers(graph: Graph) -> dict[str, Json]:
     if graph.acceptances:
         last["accept"] = sorted(map(encoded, graph.acceptances), key=digest.canonical)
     return last
+
+
+def _encode_toolset(toolset: Toolset) -> dict[str, Json]:
+    """The table of a toolset. Of a server of another tool nothing may be known but that it is one."""
+    table = encoded(toolset)
+    return {**table, "kind": "mcp"} if toolset.kind == "mcp" and "mcp" not in table else table
 
 
 def encode_worker(graph: Graph, worker: Worker) -> dict[str, Json]:
@@ -151,6 +160,7 @@ def decode(document: Document, lock: Mapping[str, Json]) -> Graph:
         schema_sources=_sources(lock, "schema-source"),
         modules=_sources(lock, "module"),
         judges=_sources(lock, "judge"),
+        adopted=_sources(lock, "adopted"),
         paths={alias: text(target) for alias, target in sorted(table(lock, "paths").items())},
         entries=resolve.with_implied(entries, workers),
         workers=workers,
@@ -212,11 +222,12 @@ def _decode_worker(document: Document, name: str, stated: Mapping[str, Json]) ->
         options = table(stated, "native-options")
         tools = {name: options.get(name) for name in native}
         uses.append(resolve.provider_side(tools, Place(document, (*at, "native-tools"), of_key=True)))
+    form = text(stated.get("format"))
     return decoded(
         Worker,
         "lock",
         stated,
-        ValueOrigin(document, at, f"worker `{name}`"),
+        ValueOrigin(document, at, settings_of(form) if form else f"worker `{name}`"),
         name=name,
         at=Place(document, at, of_key=True),
         uses=tuple(sorted(uses, key=lambda use: use.name)),
@@ -233,12 +244,13 @@ def decode_toolsets(document: Document, stated: Mapping[str, Json]) -> dict[str,
 
 def _decode_toolset(document: Document, name: str, stated: Mapping[str, Json]) -> Toolset:
     at = ("toolset", name)
+    is_python = "python" in stated or not {"mcp", "kind"} & stated.keys()
     return decoded(
         Toolset,
         "lock",
-        stated,
+        {"mcp": {}, **stated} if "kind" in stated else stated,
         ValueOrigin(document, at),
         name=name,
-        kind="python" if "python" in stated else "mcp",
+        kind="python" if is_python else "mcp",
         at=Place(document, at, of_key=True),
     )

@@ -287,8 +287,8 @@ def read_beside(source: Source | None, graph: Graph, remembered: Remembered[str]
     if locked is None or locked.graph is None or not same.keys().isdisjoint(locked.graph.workers):
         return read(source)
     workers = dict(sorted({**locked.graph.workers, **same}.items()))
-    declared = {name: entry for name, entry in locked.graph.entries.items() if entry.declared}
-    merged = replace(locked.graph, workers=workers, entries=with_implied(declared, workers))
+    stated = {name: entry for name, entry in locked.graph.entries.items() if entry.declared or entry.format}
+    merged = replace(locked.graph, workers=workers, entries=with_implied(stated, workers))
     return replace(locked, graph=merged)
 
 

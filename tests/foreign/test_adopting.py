@@ -1,0 +1,70 @@
+"""A project of another tool that a manifest names reaches what `--from` says, and its lock says it all."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from llmdo import foreign
+from llmdo.foreign.building import EVERYONE
+from llmdo.workspace import lock, project
+from llmdo.workspace.reading import read_lock
+from tests.checks.test_cases import copied
+from tests.foreign.test_cases import ALL, format_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from llmdo.reach import Row
+
+MANIFEST = """schema = 1
+[workspace]
+name = "adopted"
+from = [{}]
+"""
+
+
+def named(form: str) -> str:
+    """The manifest that names a format, or each that `auto` may mean."""
+    return MANIFEST.format(f'"{form}"')
+
+
+def facts(row: Row) -> tuple[object, ...]:
+    """What a row says; a toolset with the name of a built-in one has its format in it."""
+    path = tuple(re.sub(" of [a-z-]+(?= |$)", "", hop.name) for hop in row.path if hop.name != EVERYONE)
+    return str(row.capability), row.decision, path, row.tool, row.assurance, row.elsewhere
+
+
+SINGLE = [case for case in ALL if format_of(case) != "auto"]
+EXACT = {"passes-kiro-parts", "passes-qwen-parts"}
+"""Here `--from` takes the settings of one agent for those of another as well; adopted, each has its own."""
+
+
+@pytest.mark.few(60)
+@pytest.mark.parametrize("case", SINGLE, ids=lambda case: f"{case.parent.name}/{case.name}")
+def test_it_reaches_what_its_format_says_and_its_lock_says_the_same(case: Path, tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    copied(case, root)
+    original = foreign.read(format_of(case), root, may_be_empty=True)
+    (root / "llmdo.toml").write_text(named(format_of(case)), encoding="utf-8")
+    read = project.read(root)
+    expected = {
+        name: [facts(row) for row in original.analysis.of(entry)]
+        for name, entry in original.graph.entries.items()
+    }
+    reached = {
+        name: [facts(row) for row in read.analysis.of(entry)] for name, entry in read.graph.entries.items()
+    }
+    assert reached == expected or case.name in EXACT
+    assert {*read.graph.adopted} == {*original.team.files}
+    lock.write(root, read.graph)
+    again = project.read(root)
+    assert again.is_current
+    source, _ = read_lock(root)
+    locked = lock.read(source)
+    assert locked.problems == ()
+    assert locked.graph is not None
+    assert lock.drift(locked.graph, read.graph) == ()
+    assert locked.graph == read.graph
