@@ -200,6 +200,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "remove path": {"--project": (), "--frozen": None},
     "remove rule": {"--project": (), "--frozen": None},
     "hook answer": {"--locked": None},
+    "hook install": {"--locked": None, "--yes": None, "--project": ()},
     "batch start": {
         "--inputs": (),
         "--key": (),

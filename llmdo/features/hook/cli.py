@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Annotated
 
 import typer
@@ -11,8 +12,10 @@ import typer.core
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.request_fields import argument, option
 from llmdo.cli import requests
+from llmdo.cli.console import FINDINGS, FINE, put, say
 from llmdo.features.hook import quick
 from llmdo.features.hook.clients import NAMES
+from llmdo.services.root import PROJECT, root_folder
 
 PLACE = 107
 ANSWER = "answer"
@@ -38,6 +41,34 @@ def answer(
     return quick.answered([client, *(["--locked"] if locked else [])], os.environ) or 0
 
 
+def install(
+    client: Annotated[str, CLIENT],
+    locked: Annotated[bool, option("Deny every call unless llmdo.lock is current.")] = False,
+    yes: Annotated[bool, option("Write the change without a question.")] = False,
+    project: Annotated[str | None, PROJECT] = None,
+) -> int:
+    """Show the change of a client's settings by which it asks llmdo before each tool call, and write it."""
+    from llmdo.features.hook import install as settings
+
+    root = root_folder(project)
+    change = settings.change_for(root, known(client), locked=locked)
+    if change.is_made:
+        say(f"`{change.path}` has the hooks already")
+        return FINE
+    put(change.diff, end="")
+    if not yes and not _is_wanted(f"Write this to `{change.path}`?"):
+        say("nothing was written: `--yes` writes it")
+        return FINDINGS
+    settings.write(root, change)
+    say(f"wrote `{change.path}`; review it, then run `llmdo lock` and `llmdo hook doctor {client}`")
+    return FINE
+
+
+def _is_wanted(question: str) -> bool:
+    """Whether a person at a terminal says yes."""
+    return sys.stdin.isatty() and sys.stderr.isatty() and typer.confirm(question, err=True)
+
+
 def known(client: str) -> str:
     """The name of a client.
 
@@ -60,4 +91,5 @@ def add_to(app: typer.Typer) -> None:
         cls=_Clients,
     )
     requests.add(hook, answer)
+    requests.add(hook, install)
     app.add_typer(hook, name="hook")

@@ -31,9 +31,15 @@ STAND_INS = {
 """Built-in agents with no more tools than another one, which stands for them."""
 CAN_ASK = True
 SETTINGS = ".claude/settings.json"
-EVENTS = ("SessionStart", "PreToolUse")
-SECONDS = 1
-"""What a time limit of one second is written as."""
+EVENTS = {"SessionStart": None, "PreToolUse": None}
+"""The events that it reports, each with the tools that it is about; None for all."""
+SECOND = 1
+"""A second as its settings write it."""
+FAILING = (
+    "any other exit code of a hook than 2, and one that takes longer than its time limit, lets the call through: the "
+    "command in the settings turns every failure into 2, and ends before the limit"
+)
+TRUSTING = "it reads the hooks of a project once you have trusted its folder"
 
 _FILES = {
     "Read": "file_path", "Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path",

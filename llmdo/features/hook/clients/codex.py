@@ -31,8 +31,17 @@ FORWARDS = frozenset({"send_input"})
 STAND_INS = dict.fromkeys(("awaiter", "default", "explorer", "worker"), MAIN)
 """Its built-in roles have the settings of the session."""
 SETTINGS = ".codex/hooks.json"
-EVENTS = ("SessionStart", "PreToolUse", "PermissionRequest")
-SECONDS = 1
+EVENTS = {"SessionStart": None, "PreToolUse": None, "PermissionRequest": None}
+"""The events that it reports, each with the tools that it is about; None for all."""
+SECOND = 1
+"""A second as its settings write it."""
+FAILING = (
+    "any other exit code of a hook than 2, and one that takes longer than its time limit, lets the call through: the "
+    "command in the settings turns every failure into 2, and ends before the limit"
+)
+TRUSTING = (
+    "it runs the hooks of a project once you have trusted each of them: start it, and review them in `/hooks`"
+)
 
 _NAMESPACE = "multi_agent_v1"
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (?P<path>.*)$", re.MULTILINE)

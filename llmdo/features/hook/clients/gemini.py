@@ -30,8 +30,15 @@ FORWARDS: frozenset[str] = frozenset()
 STAND_INS = dict.fromkeys(("cli_help", "codebase_investigator", "generalist", "generalist_agent"), MAIN)
 """Its built-in agents have tools of the session."""
 SETTINGS = ".gemini/settings.json"
-EVENTS = ("SessionStart", "BeforeTool", "AfterTool")
-SECONDS = 1000
+EVENTS = {"SessionStart": None, "BeforeTool": None, "AfterTool": "invoke_agent"}
+"""The events that it reports, each with the tools that it is about; None for all."""
+SECOND = 1000
+"""A second as its settings write it."""
+FAILING = (
+    "any other exit code of a hook than 2, and one that takes longer than its time limit, lets the call through: the "
+    "command in the settings turns every failure into 2, and ends before the limit"
+)
+TRUSTING = "it reads the hooks of a project once you have trusted its folder"
 
 _STARTS = "invoke_agent"
 _FILES = {"read_file": "file_path", "write_file": "file_path", "replace": "file_path"}
