@@ -21,6 +21,7 @@ class UnknownToolError(Exception):
 UNLISTED = "proc.exec.unlisted"
 EXEC = "proc.exec"
 LISTED = Capability(EXEC)
+EXEC_READ = Capability("proc.exec.read")
 
 
 class Places:
@@ -86,50 +87,62 @@ def raised_by(access: Access, worker: str, tables: Tables, places: Places) -> fr
 
 def _on_files(names: Iterable[str], scopes: Iterable[str | None], tables: Tables) -> Iterator[Capability]:
     """The capabilities of reads and changes in scopes; None is an unknown one."""
-    from llmdo.policy.protection import may_hold_secrets, raised_by_change
+    from llmdo.policy.protection import (
+        CODE_WRITE,
+        PROTECTED_READ,
+        PROTECTED_WRITE,
+        holds_protected,
+        is_code,
+        is_secret,
+    )
 
     for scope in scopes:
+        is_file = scope is not None and not scope.endswith("**")
         for name in names:
-            if name == "fs.write.protected":
+            if name == PROTECTED_WRITE:
                 continue  # that is in the path
             yield Capability(name, scope)
-            if (
-                name == "fs.read"
-                and scope is not None
-                and not scope.endswith("**")
-                and may_hold_secrets(scope)
+            if name == "fs.read" and scope is not None and is_file and is_secret(scope):
+                yield Capability(PROTECTED_READ, scope)
+            elif name in ("fs.write", "fs.delete") and (
+                scope is None or holds_protected(scope, tables.governing)
             ):
-                yield Capability("fs.read.protected", scope)
-            if name in ("fs.write", "fs.delete"):
-                if scope is None:
-                    yield Capability("fs.write.protected")
-                else:
-                    for each in raised_by_change(scope, tables.governing):
-                        if each.name == "fs.write.protected" or tables.tells_code:
-                            yield each
+                yield Capability(PROTECTED_WRITE, scope)
+            elif (
+                name in ("fs.write", "fs.delete")
+                and tables.tells_code
+                and (not is_file or is_code(scope or ""))
+            ):
+                yield Capability(CODE_WRITE, scope)
 
 
 def _of_command(
     command: str, access: Access, lines: Iterable[Capability], worker: str, tables: Tables, places: Places
 ) -> Iterator[Capability]:
-    from llmdo.policy.shell.presets import PRESETS
-    from llmdo.policy.shell.rules import Vouching, parse_rule
+    first = command.split(maxsplit=1)[:1]
+    known = tables.reading.get(first[0], ()) if access.reading and first else ()
+    if not known and not any(start[:1] == tuple(first) for start in tables.listed[worker]):
+        yield from lines  # however it is split into words
+        return
     from llmdo.policy.shell.words import CommandRefused, program_of, words
 
     parts: Sequence[str] = ()
     try:
         parts = words(command)
-        program = program_of(tuple(parts))
+        program_of(tuple(parts))
     except CommandRefused:
         yield from lines
         return
-    rules = tuple(parse_rule(rule) for rule in PRESETS["read-only"] if rule["run"][0] == program)  # type: ignore[index]
-    reads = Vouching((rules,)).raised(parts, places.of_word, isolated=True) if rules else frozenset()
-    if access.reading and Capability("proc.exec.read") in reads:
-        able = {each for line in access.reading for each in tables.lines[line]}
-        yield from (each for each in reads if each.name != "proc.exec.read")
-        yield from (Capability(name) for name in able if name != "fs.read")
-        return
+    if known:
+        from llmdo.policy.shell.rules import ShellRule, Vouching
+
+        rules = tuple(map(ShellRule.parse, known))
+        reads = Vouching((rules,)).raised(parts, places.of_word, isolated=True)
+        if EXEC_READ in reads:
+            yield from reads - {EXEC_READ}
+            names = {each for line in access.reading for each in tables.lines[line]}
+            yield from (Capability(name) for name in names if name != "fs.read")
+            return
     is_listed = any(tuple(parts[: len(start)]) == start for start in tables.listed[worker])
     for each in lines:
         yield LISTED if is_listed and each.name == UNLISTED else each

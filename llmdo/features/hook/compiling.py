@@ -17,7 +17,7 @@ from llmdo.foreign.known import formats, table_of
 from llmdo.policy.authority import MANIFEST, Authority, Capability, decide
 from llmdo.policy.composition import Base, Layer
 from llmdo.policy.protection import CODE_WRITE
-from llmdo.policy.shell.rules import EXEC
+from llmdo.policy.shell.rules import EXEC, parse_rules
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
 from llmdo.workspace.lock import drift
@@ -90,6 +90,7 @@ def _unusable(fault: str) -> Tables:
         freely={},
         listed={},
         lines={},
+        reading={},
         governing=(),
         tells_code=False,
     )
@@ -114,9 +115,19 @@ def _tables(graph: Graph, client: Client, tightening: tuple[Rule, ...], *, stale
         freely={name: _freely(graph, worker) for name, worker in workers.items()},
         listed=dict.fromkeys(workers, _listed(workers[agents[client.MAIN]])),
         lines={line.tool: tuple(map(str, line.raised)) for line in table_of(formats()[client.FORMAT])},
+        reading=_reading(),
         governing=tuple(sorted({*graph.governing, *graph.adopted})),
         tells_code=_tells_code(graph),
     )
+
+
+def _reading() -> dict[str, tuple[str, ...]]:
+    """The shell rules that vouch for commands as only reading, by their programs."""
+    rules: dict[str, list[str]] = {}
+    for rule in parse_rules({"presets": ["read-only"]}):
+        if rule.only_reads:
+            rules.setdefault(rule.program, []).append(str(rule))
+    return {program: tuple(texts) for program, texts in rules.items()}
 
 
 def _servers(graph: Graph, worker: Worker) -> dict[str, tuple[str, ...]]:

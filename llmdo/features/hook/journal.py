@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
+from importlib import import_module
 from time import gmtime, strftime, time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 _TAIL = 1024 * 1024  # bytes, of which a record is a small part
 _MOST = 200  # characters of an argument: the client's own transcript has all of it
@@ -21,8 +24,7 @@ def append(path: str, record: Mapping[str, object]) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    from hashlib import sha256
-
+    sha256 = _sha256()
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "r+b") as file:
         size = file.seek(0, os.SEEK_END)
@@ -54,6 +56,17 @@ def short(arguments: Mapping[str, object]) -> dict[str, object]:
 def _cut(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= _MOST else f"{text[:_MOST]}... ({len(text):,} characters)"
+
+
+def _sha256() -> Callable[[bytes], Any]:
+    """SHA-256 without the library of `hashlib`, which takes longer to load than all records of a session to hash."""
+    for name in ("_sha2", "_sha256"):
+        with suppress(ImportError):
+            made: Callable[[bytes], Any] = import_module(name).sha256
+            return made
+    from hashlib import sha256
+
+    return sha256
 
 
 def _text(record: Mapping[str, object]) -> str:

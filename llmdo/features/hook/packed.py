@@ -48,6 +48,8 @@ class Tables:
     """The beginnings of commands that the client's settings let each worker run."""
     lines: Mapping[str, tuple[str, ...]]
     """The capabilities of each line of the format's table."""
+    reading: Mapping[str, tuple[str, ...]]
+    """The shell rules of each program that vouch for its commands as only reading."""
     governing: tuple[str, ...]
     """The files that govern the project."""
     tells_code: bool

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from importlib import import_module
 
 from llmdo.base.nearest import MANIFEST, nearest
 from llmdo.features.hook import packed
@@ -34,8 +35,6 @@ def answered(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
     if not words or words[0] not in NAMES or not {*words[1:]} <= {"--locked"}:
         return None
     try:
-        from importlib import import_module
-
         client = import_module(f"llmdo.features.hook.clients.{words[0]}")
         output, code = _reply(client, environ, locked="--locked" in words)
         sys.stdout.write(output)
@@ -50,8 +49,7 @@ def answered(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
 
 def _reply(client: Client, environ: Mapping[str, str], *, locked: bool) -> tuple[str, int]:
     """What is printed in the client's words, and the exit code."""
-    import signal
-
+    signal = import_module("_signal")  # without the enumerations of `signal`, which take a millisecond
     signal.signal(signal.SIGALRM, _out_of_time)
     signal.alarm(SECONDS)
     is_question = False

@@ -258,7 +258,7 @@ class SessionFile:
             temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
         )
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(_plain(state), file)
+            file.write(json.dumps(_plain(state)))  # at once: in pieces it would be made by slower code
         os.replace(temporary, self.path)  # noqa: PTH105
 
 
