@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
+    from llmdo.graph.resolved import Graph
+    from llmdo.syntax.document import Place
     from llmdo.workspace.project import Project
 
 _FLOWS = ("LDO552", "LDO555")
@@ -58,6 +60,36 @@ def collisions(project: Project) -> Iterator[Diagnostic]:
             )
 
 
+def names(project: Project) -> frozenset[str]:
+    """The names of the agents of other tools, but those of workers of ours."""
+    adoption = project.workspace.adoption
+    return frozenset(adoption.agents if adoption else ()) - {file.name for file in project.workspace.workers}
+
+
+def used_by_ours(project: Project) -> Iterator[Diagnostic]:
+    """The lines of our own workers that name agents or toolsets of other tools."""
+    graph = project.graph
+    if project.workspace.adoption is None:
+        return
+    for worker in (each for each in graph.workers.values() if each.format is None):
+        for use in worker.uses:
+            used = graph.workers.get(use.name) or graph.toolsets.get(use.name)
+            if used and used.format:
+                yield not_run(f"`{worker.name}`", use.name, use.at, graph)
+
+
+def not_run(who: str, name: str, at: Place, graph: Graph) -> Diagnostic:
+    """That something of ours calls what another tool alone can run."""
+    used = graph.workers.get(name) or graph.toolsets[name]
+    kind = "an agent" if name in graph.workers else "a toolset"
+    return finding(
+        "LDO203" if who.startswith("the entry") else "LDO202",
+        at.location,
+        f"{who} calls `{name}`, {kind} of {used.format}, which llmdo cannot run",
+        hint="give it a worker or a toolset of its own",
+    )
+
+
 def of_formats(project: Project) -> Iterator[Diagnostic]:
     """The findings that `check --from` has of the adopted projects, but flows that this manifest stops."""
     adoption = project.workspace.adoption
@@ -87,5 +119,6 @@ def of_ours(project: Project, findings: Iterable[Diagnostic]) -> Iterator[Diagno
     theirs = {name for name, entry in graph.entries.items() if entry.format}
     files = {worker.at.location.path for worker in graph.workers.values() if worker.format} | {*graph.adopted}
     for each in findings:
-        if each.at.path not in files and not (each.code in _THEIRS and each.subject in theirs):
+        is_about_lock = each.code.startswith("LDO4")
+        if is_about_lock or not (each.at.path in files or (each.code in _THEIRS and each.subject in theirs)):
             yield each

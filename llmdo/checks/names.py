@@ -135,6 +135,7 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
                     hint=shown_by,
                     fix=_respelt(use.at, use.name, known),
                 )
+    yield from adopted.used_by_ours(project)
     yield from _entries_without_toolset(graph)
     yield from code.unknown_toolsets(graph)
     yield from _tables_without_toolset(project)
@@ -195,16 +196,21 @@ def unknown_worker(project: Project) -> Iterator[Diagnostic]:
         worker = "main"
     """
     graph = project.graph
+    theirs = adopted.names(project)
+    known = {name for name, worker in graph.workers.items() if worker.format is None} | theirs
+    agent = ", nor an agent of another tool" if theirs else ""
     for entry in graph.entries.values():
-        for started in entry.starts:
-            if started.name not in graph.workers and not project.gaps.names:
+        for started in (each for each in entry.starts if each not in entry.events):
+            if started.name not in known and not project.gaps.names:
                 yield finding(
                     "LDO203",
                     started.at.location,
-                    f"the entry `{entry.name}` calls `{started.name}`, which is not a worker",
-                    hint=did_you_mean(started.name, graph.workers),
-                    fix=_respelt(started.at, started.name, graph.workers),
+                    f"the entry `{entry.name}` calls `{started.name}`, which is not a worker{agent}",
+                    hint=did_you_mean(started.name, known),
+                    fix=_respelt(started.at, started.name, known),
                 )
+            elif started.name in theirs and entry.format is None:
+                yield adopted.not_run(f"the entry `{entry.name}`", started.name, started.at, graph)
 
 
 @reports("LDO204", "error")

@@ -200,6 +200,14 @@ def _is_echo(route: Route, old: Mapping[str, Json], new: Mapping[str, Json]) -> 
         case ("worker", name, "config"):
             tables = [{**parts.table(side["worker"], name), "config": None} for side in (old, new)]
             return tables[0] != tables[1]
+        case ("adopted", path, *_):
+            return any(
+                table != parts.table(new["worker"], name) and path == table.get("path")
+                for name, table in parts.tables(old["worker"]).items()
+            )
+        case ("worker", name, "approvals" | "client-rules", *_):
+            # Of another tool's agent they are our form of its settings, and rows show their effect.
+            return "format" in parts.table(new["worker"], name)
         case ("worker", name, "native-options", tool, *_):
             return any(
                 tool not in parts.texts(parts.table(side["worker"], name).get("native-tools"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.graph.code_calls import calls_below, calls_by, codes_of
 from llmdo.graph.toolkit import own_tool, reachable, tools_of
@@ -24,6 +25,19 @@ class Offer:
     tool: str
     capabilities: tuple[Capability, ...]
     """Those that the tool declares; a call never raises more."""
+
+
+def require_ours(entry: Entry) -> None:
+    """Check that llmdo itself runs an entry.
+
+    Raises:
+        LlmdoError: It is an agent of another tool.
+    """
+    if entry.format:
+        raise LlmdoError(
+            f"entry `{entry.name}` is an agent of {entry.format}, which runs it, not llmdo",
+            hint="start it there: `llmdo hook` has that tool ask this workspace before each call",
+        )
 
 
 def list_tools(graph: Graph, entry: Entry) -> tuple[Offer, ...]:

@@ -87,10 +87,13 @@ UNLIMITED = 64
 """The longest chain of calls for a tool that does not limit them: deeper than anybody looks."""
 
 _EVENTS = Codec(
-    lambda events: {
-        event: {command: list(map(str, raised)) for command, raised in commands.items()}
-        for event, commands in events.items()
-    },
+    lambda events: (
+        {
+            event: {command: list(map(str, raised)) for command, raised in commands.items()}
+            for event, commands in events.items()
+        }
+        or None
+    ),
     lambda events, _: {
         event: {
             command: tuple([Capability.parse(text) for text in raised])
@@ -100,7 +103,7 @@ _EVENTS = Codec(
     },
 )
 _PERMISSIONS = Codec(
-    lambda permissions: {word: list(rules) for word, rules in permissions.items() if rules},
+    lambda permissions: {word: list(rules) for word, rules in permissions.items() if rules} or None,
     lambda permissions, _: {word: tuple(rules) for word, rules in permissions.items()},
 )
 

@@ -16,6 +16,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
+from llmdo.graph.offers import require_ours
 from llmdo.journal.entries import ClaimedError, StoreError
 from llmdo.runtime.approvals.approver import GoneError
 from llmdo.runtime.attachments import handed_at_start
@@ -395,6 +396,7 @@ def _entry(graph: Graph, name: str) -> Entry:
     if name not in graph.entries:
         raise LlmdoError(f"there is no entry `{name}`", hint=near_or_all(name, graph.entries, "entry"))
     entry = graph.entries[name]
+    require_ours(entry)
     for start in entry.starts:
         if start.name not in graph.workers:
             raise LlmdoError(

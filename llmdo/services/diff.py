@@ -18,11 +18,12 @@ from llmdo.services import soundness
 from llmdo.services.invalid import require_extensions
 from llmdo.services.root import ORIGIN, extensions_here, root_folder
 from llmdo.syntax import commits
+from llmdo.syntax.globs import Glob
 from llmdo.workspace import lock, project
 from llmdo.workspace.root import LOCK, MANIFEST, MAX_LOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from llmdo.diff import Difference
     from llmdo.foreign import Foreign
@@ -245,8 +246,11 @@ def _disagreements(root: Path, at: str, locked: Graph) -> Iterator[str]:
 
     Nothing is checked out: the files that reading a workspace needs are written to a temporary folder.
     """
+    is_adopted = _adopting(locked)
     blobs = {
-        path: blob for path, blob in commits.files(root, at).items() if blob.is_regular and _is_read(path)
+        path: blob
+        for path, blob in commits.files(root, at).items()
+        if blob.is_regular and (_is_read(path) or (is_adopted(path) and _is_inside(path)))
     }
     sizes = [blob.size for blob in blobs.values()]
     if None in sizes:
@@ -281,7 +285,22 @@ def _disagreements(root: Path, at: str, locked: Graph) -> Iterator[str]:
         )
 
 
+def _adopting(locked: Graph) -> Callable[[str], bool]:
+    """Whether reading the agents of other tools looks at a file, as far as their formats and the lock tell."""
+    if not locked.settings.formats:
+        return lambda _: False
+    from llmdo.foreign.known import formats  # what only few comparisons need
+
+    known = formats(extensions_here())
+    globs = [Glob(text) for name in locked.settings.formats if name in known for text in known[name].files]
+    return lambda path: path in locked.adopted or any(glob.names(path) for glob in globs)
+
+
 def _is_read(path: str) -> bool:
-    """Whether reading a workspace looks at such a file; a stranger's tree may hold names that lead elsewhere."""
-    steps = path.split("/")
-    return not {"", ".", ".."}.intersection(steps) and (path.endswith(_READ) or steps[-1] in _NAMED)
+    """Whether reading a workspace looks at such a file."""
+    return _is_inside(path) and (path.endswith(_READ) or path.split("/")[-1] in _NAMED)
+
+
+def _is_inside(path: str) -> bool:
+    """Whether a path stays in the folder: a stranger's tree may hold names that lead elsewhere."""
+    return not {"", ".", ".."}.intersection(path.split("/"))

@@ -18,6 +18,7 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.base.values import fields, replace
 from llmdo.graph import offers
 from llmdo.graph.keys import Reference
+from llmdo.graph.offers import require_ours
 from llmdo.graph.resolved import Limits
 from llmdo.runtime import ModelChoice
 from llmdo.runtime.attached import attached_of
@@ -417,8 +418,9 @@ def _placed(files: Iterable[Files]) -> tuple[Path, list[str]]:
 
 
 def _only(graph: Graph) -> str:
-    if len(graph.entries) == 1:
-        return next(iter(graph.entries))
+    own = [name for name, entry in graph.entries.items() if not entry.format]
+    if len(own) == 1:
+        return own[0]
     if "main" in graph.entries:
         return "main"
     known = ", ".join(f"`{name}`" for name in graph.entries) or "none"
@@ -428,6 +430,7 @@ def _only(graph: Graph) -> str:
 def _known(graph: Graph, name: str) -> str:
     if name not in graph.entries:
         raise InvalidTeamError(f"there is no entry `{name}`", hint=near_or_all(name, graph.entries, "entry"))
+    require_ours(graph.entries[name])
     return name
 
 

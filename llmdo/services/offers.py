@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, near_or_all
+from llmdo.graph.offers import require_ours
 from llmdo.runtime.signatures import PlainInput, signatures_of
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules
@@ -74,10 +75,11 @@ def offers_of(graph: Graph, root: Path, names: Iterable[str]) -> dict[str, Offer
     Raises:
         LlmdoError: There is no such entry, or a model cannot be imported.
     """
-    chosen = tuple(names) or tuple(graph.entries)
+    chosen = tuple(names) or tuple(name for name, entry in graph.entries.items() if not entry.format)
     for name in chosen:
         if name not in graph.entries:
             raise LlmdoError(f"there is no entry `{name}`", hint=near_or_all(name, graph.entries, "entry"))
+        require_ours(graph.entries[name])
     offers: dict[str, OfferedEntry] = {}
     with closing(Root.open(root)) as files, Modules(root, files, graph.code) as modules:
         for name in sorted(chosen):

@@ -378,6 +378,7 @@ def _entry(
     name = name or _only_entry(graph, of_files=of_files)
     if name not in graph.entries:
         raise LlmdoError(f"there is no entry `{name}`", hint=near_or_all(name, graph.entries, "entry"))
+    offers.require_ours(graph.entries[name])
     if len(rest) > 1 or (rest and request.input is not None):
         raise LlmdoError("there is more than one input", hint="put it in quotes")
     text = rest[0] if rest else request.input

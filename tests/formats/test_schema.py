@@ -567,7 +567,7 @@ def test_one_fault_does_not_hide_the_next() -> None:
     text = """
     max-depth = "x"
     [entries.a]
-    worker = "a b"
+    function = "a b"
     limits = { requests = 0, seconds = 1 }
     [entries.b]
     worker = 5

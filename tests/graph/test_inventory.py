@@ -38,6 +38,7 @@ schema = 1
 [workspace]
 name = "whole"
 workers = ["workers/*.worker"]
+from = ["claude"]
 toolset-modules = ["tools/*.py"]
 model = "python:models.py:rules"
 
@@ -98,6 +99,8 @@ FILES = {
     "workers/main.worker": "---\nname: main\nentry: true\nschema_in_ref: schemas.py:Request\n"
     "toolsets: { filesystem: { write: ['**'] }, calc: {}, notes: {}, installed: {}, shell: {} }\n---\nGo.\n",
     "tools/calc.py": "import helpers\nfrom pydantic_ai import FunctionToolset\ncalc = FunctionToolset()\n",
+    ".claude/agents/reviewer.md": "---\nname: reviewer\ntools: Read\n---\nReview.\n",
+    ".claude/settings.json": '{"permissions": {"deny": ["WebFetch"]}}',
     "helpers.py": "",
     "plugins/extra.py": "",
     "models.py": WRITER,

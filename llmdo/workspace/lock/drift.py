@@ -19,6 +19,7 @@ from llmdo.workspace.stale import stale_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.values import Json
@@ -85,7 +86,11 @@ def drift(locked: Graph, current: Graph) -> tuple[Drift, ...]:
 
 def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
     others = frozenset(_other_workers(locked, current))
-    before, after = encode(locked, others), encode(current, others)
+    # An agent of another tool that differs says all that its file would.
+    agents = {
+        graph.workers[name].path for graph in (locked, current) for name in others & graph.workers.keys()
+    }
+    before, after = (_without_files(encode(graph, others), agents) for graph in (locked, current))
     for kind in ("settings", "rules", "flows", "sources", "paths"):
         if changes := tuple(_fields(parts.table(before.get(kind)), parts.table(after.get(kind)), {})):
             yield Drift(kind, "", changes, None)
@@ -120,6 +125,11 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
         yield Drift("notify", "", changes, None)
     if before.get("accept") != after.get("accept"):
         yield Drift("accept", "", ("the acceptances changed",), None)
+
+
+def _without_files(lock: Mapping[str, Json], paths: AbstractSet[str]) -> Mapping[str, Json]:
+    adopted = parts.tables(lock, "adopted")
+    return {**lock, "adopted": {path: adopted[path] for path in adopted if path not in paths}}
 
 
 def _other_workers(before: Graph, after: Graph) -> Iterator[str]:
