@@ -31,7 +31,6 @@ def relock(root: Path) -> None:
 
 def write(root: Path, manifest: str = "", **agents: str) -> Path:
     """A project of Claude Code with these agents, each with its `tools`, and a manifest that adopts it."""
-    root.mkdir(exist_ok=True)
     (root / ".claude/agents").mkdir(parents=True)
     for name, tools in agents.items():
         text = AGENT.format(name=name, tools=f"tools: {tools}\n" if tools else "")
