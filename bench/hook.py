@@ -2,8 +2,8 @@
 
 python -m bench.hook [--rounds 30] [--agents 20]
 
-The least of many rounds counts: it is what the call needs. The state of the session is that of one with some agents; the tables are in the cache,
-as after the first call, but for the row that says otherwise.
+The least of many rounds counts: it is what the call needs, and the rest is what else the machine did. The session has
+some agents; the tables are in the cache, as after the first call, but for the row that says otherwise.
 """
 
 from __future__ import annotations

@@ -6,12 +6,13 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from bench.clients import responses, servant
+from bench.clients import servant
 from bench.clients.cells import Cell, Claims, Kind, Outcome, Probe
-from bench.clients.model import Answer, Asked, Call, serving
 from bench.clients.rpc import talking
 from bench.clients.script import Script
 from llmdo.features.codex.reader import SESSION
+from llmdo.features.hook.rehearsal import responses
+from llmdo.features.hook.rehearsal.model import Answer, Asked, Call, serving
 
 if TYPE_CHECKING:
     import random

@@ -8,11 +8,12 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.clients import acp, generate_content, servant
+from bench.clients import acp, servant
 from bench.clients.cells import Cell, Claims, Kind, Probe
-from bench.clients.model import Answer, Asked, Call, serving
 from bench.clients.script import Script
 from llmdo.features.gemini.reader import SESSION
+from llmdo.features.hook.rehearsal import generate_content
+from llmdo.features.hook.rehearsal.model import Answer, Asked, Call, serving
 
 if TYPE_CHECKING:
     import random

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from bench.clients import chat, servant
 from bench.clients.cells import Cell, Claims, Kind, Probe
-from bench.clients.model import Call, serving
 from bench.clients.process import SECONDS, ClientEndedError, started
 from bench.clients.script import Script
+from llmdo.features.hook.rehearsal.model import Call, serving
 
 if TYPE_CHECKING:
     import random

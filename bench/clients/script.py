@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bench.clients.cells import Cell, Outcome, Probe, mildest, together
-from bench.clients.model import Answer, Asked, Call
+from llmdo.features.hook.rehearsal.model import Answer, Asked, Call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -201,6 +201,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "remove rule": {"--project": (), "--frozen": None},
     "hook answer": {"--locked": None},
     "hook install": {"--locked": None, "--yes": None, "--project": ()},
+    "hook doctor": {"--project": ()},
     "batch start": {
         "--inputs": (),
         "--key": (),

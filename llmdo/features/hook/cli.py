@@ -64,6 +64,18 @@ def install(
     return FINE
 
 
+def doctor(client: Annotated[str, CLIENT], project: Annotated[str | None, PROJECT] = None) -> int:
+    """See whether a client's hooks fire, in its agents too: where its terms allow it, by starting it in a copy."""
+    from llmdo.features.hook.doctor import symptoms
+
+    marks = {True: "ok", False: "WRONG", None: "note"}
+    is_fine = True
+    for symptom in symptoms(root_folder(project), known(client), os.environ):
+        is_fine &= symptom.is_fine is not False
+        put(f"{marks[symptom.is_fine]:<6} {symptom.text}")
+    return FINE if is_fine else FINDINGS
+
+
 def _is_wanted(question: str) -> bool:
     """Whether a person at a terminal says yes."""
     return sys.stdin.isatty() and sys.stderr.isatty() and typer.confirm(question, err=True)
@@ -92,4 +104,5 @@ def add_to(app: typer.Typer) -> None:
     )
     requests.add(hook, answer)
     requests.add(hook, install)
+    requests.add(hook, doctor)
     app.add_typer(hook, name="hook")

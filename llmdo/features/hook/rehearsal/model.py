@@ -48,8 +48,13 @@ class Wire(Protocol):
 
     PATH: str
 
-    def asked(self, body: Mapping[str, Any]) -> Asked: ...
-    def stream(self, answer: Answer, path: str, /) -> Iterator[str]: ...
+    def asked(self, body: Mapping[str, Any]) -> Asked:
+        """The request in a body."""
+        ...
+
+    def stream(self, answer: Answer, path: str, /) -> Iterator[str]:
+        """The events of an answer."""
+        ...
 
 
 def text_of(content: object) -> str:

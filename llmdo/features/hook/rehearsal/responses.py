@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from bench.clients.model import Answer, Asked, Call, text_of
+from llmdo.features.hook.rehearsal.model import Answer, Asked, Call, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
