@@ -12,7 +12,7 @@ from bench.clients.rpc import talking
 from bench.clients.script import Script
 from llmdo.features.codex.reader import SESSION
 from llmdo.features.hook.rehearsal import responses
-from llmdo.features.hook.rehearsal.model import Answer, Asked, Call, serving
+from llmdo.features.hook.rehearsal.model import ModelRequest, ScriptedAnswer, ScriptedCall, serving
 
 if TYPE_CHECKING:
     import random
@@ -128,21 +128,21 @@ class _Script(Script):
 
     PROBES = PROBES
 
-    def calling(self, agent: str) -> Iterable[Call]:
+    def calling(self, agent: str) -> Iterable[ScriptedCall]:
         """The session's calls of agents."""
         tool = self._tool("spawn_agent")
         for other in self.agents if agent == SESSION and tool else ():
-            yield Call(f"{agent}/{other}", tool, {"agent_type": other, "message": f"PROBE {other}"})
+            yield ScriptedCall(f"{agent}/{other}", tool, {"agent_type": other, "message": f"PROBE {other}"})
 
-    def later(self, agent: str, asked: Asked) -> Answer:
+    def later(self, agent: str, asked: ModelRequest) -> ScriptedAnswer:
         """A wait for one agent after the other."""
         begun = [self.results.get(f"{agent}/{other}", "") for other in self.agents]
         targets = [json.loads(output)["agent_id"] for output in begun if output.startswith("{")]
         waited = sum(call.startswith("wait/") for call in asked.results)
         if agent != SESSION or waited >= len(targets):
-            return Answer("done")
+            return ScriptedAnswer("done")
         arguments = {"targets": [targets[waited]], "timeout_ms": 60000}
-        return Answer(calls=(Call(f"wait/{waited}", self._tool("wait_agent"), arguments),))
+        return ScriptedAnswer(calls=(ScriptedCall(f"wait/{waited}", self._tool("wait_agent"), arguments),))
 
     def _tool(self, name: str) -> str:
         """A tool about agents, with the namespace that it is shown in; empty if it is not."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from llmdo.features.hook.rehearsal.model import Call
+    from llmdo.features.hook.rehearsal.model import ScriptedCall
 
 FORMAT = "copilot"
 PACKAGE = "@github/copilot"
@@ -97,7 +97,7 @@ class _Script(Script):
 
     PROBES = PROBES
 
-    def probing(self, _agent: str) -> Iterable[Call]:
+    def probing(self, _agent: str) -> Iterable[ScriptedCall]:
         """No calls."""
         return ()
 

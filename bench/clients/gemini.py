@@ -13,7 +13,7 @@ from bench.clients.cells import Cell, Claims, Kind, Probe
 from bench.clients.script import Script
 from llmdo.features.gemini.reader import SESSION
 from llmdo.features.hook.rehearsal import generate_content
-from llmdo.features.hook.rehearsal.model import Answer, Asked, Call, serving
+from llmdo.features.hook.rehearsal.model import ModelRequest, ScriptedAnswer, ScriptedCall, serving
 
 if TYPE_CHECKING:
     import random
@@ -142,24 +142,26 @@ class _Script(Script):
     PROBES = PROBES
     REFUSALS = ("denied by policy", "not found", "not available")
 
-    def probing(self, agent: str) -> Iterable[Call]:
+    def probing(self, agent: str) -> Iterable[ScriptedCall]:
         """The calls of the session."""
         return super().probing(agent) if agent == SESSION else ()
 
-    def calling(self, agent: str) -> Iterable[Call]:
+    def calling(self, agent: str) -> Iterable[ScriptedCall]:
         """The session's calls of agents."""
         for other in self.agents if agent == SESSION and "invoke_agent" in self.shown[agent] else ():
             arguments = {"agent_name": other, "prompt": f"PROBE {other}"}
-            yield Call(f"{agent}/{other}", "invoke_agent", arguments)
+            yield ScriptedCall(f"{agent}/{other}", "invoke_agent", arguments)
 
-    def later(self, agent: str, asked: Asked) -> Answer:
+    def later(self, agent: str, asked: ModelRequest) -> ScriptedAnswer:
         """The tool by which an agent ends."""
         end = asked.tools.get("complete_task")
         if end is None:
-            return Answer("done")
+            return ScriptedAnswer("done")
         needed = end.get("parametersJsonSchema", end.get("parameters", {})).get("required", ["result"])
-        call = Call(f"{agent}/end{len(asked.results)}", "complete_task", dict.fromkeys(needed, "done"))
-        return Answer(calls=(call,))
+        call = ScriptedCall(
+            f"{agent}/end{len(asked.results)}", "complete_task", dict.fromkeys(needed, "done")
+        )
+        return ScriptedAnswer(calls=(call,))
 
 
 def observe(folder: Path, home: Path, project: Path) -> Iterator[Cell]:

@@ -24,7 +24,7 @@ LISTED = Capability(EXEC)
 EXEC_READ = Capability("proc.exec.read")
 
 
-class Places:
+class CallPaths:
     """The paths of one call, as scopes below the root of a project."""
 
     def __init__(self, root: str, folder: str) -> None:
@@ -49,7 +49,7 @@ class Places:
         return None if scope_in_text(word) is None else self.scope(word, is_folder=True)
 
 
-def raised_by(access: Access, worker: str, tables: Tables, places: Places) -> frozenset[Capability]:
+def raised_by(access: Access, worker: str, tables: Tables, places: CallPaths) -> frozenset[Capability]:
     """The capabilities of a call by an agent.
 
     Raises:
@@ -117,7 +117,7 @@ def _on_files(names: Iterable[str], scopes: Iterable[str | None], tables: Tables
 
 
 def _of_command(
-    command: str, access: Access, lines: Iterable[Capability], worker: str, tables: Tables, places: Places
+    command: str, access: Access, lines: Iterable[Capability], worker: str, tables: Tables, places: CallPaths
 ) -> Iterator[Capability]:
     first = command.split(maxsplit=1)[:1]
     known = tables.reading.get(first[0], ()) if access.reading and first else ()

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import cache
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import replace
 from llmdo.features.hook import packed
 from llmdo.features.hook.packed import Tables
 from llmdo.foreign.building import EVENTS, EVERYONE
 from llmdo.foreign.commands import commands
 from llmdo.foreign.known import formats, table_of
-from llmdo.policy.authority import MANIFEST, Authority, Capability, decide
-from llmdo.policy.composition import Base, Layer
+from llmdo.policy.authority import MANIFEST, Capability, decide
+from llmdo.policy.composition import NO_LAYER, Base, Layer, authority_of
 from llmdo.policy.protection import CODE_WRITE
 from llmdo.policy.shell.rules import EXEC, parse_rules
 from llmdo.workspace import personal
@@ -143,9 +144,7 @@ def _servers(graph: Graph, worker: Worker) -> dict[str, tuple[str, ...]]:
 
 def _freely(graph: Graph, worker: Worker) -> dict[str, tuple[str, ...]]:
     """The capabilities of each tool that the client's settings allow without a question."""
-    layer = Layer.of_worker(worker)
-    rules = layer.client.rules if layer.client else ()
-    settings = Authority(rules, layers=layer.rules)
+    settings = authority_of(Base(()), NO_LAYER, [replace(Layer.of_worker(worker), ceiling=None)])
     tools: dict[str, set[str]] = {}
     for use in worker.uses:
         toolset = graph.toolsets.get(use.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llmdo.base.values import dataclass
 from llmdo.features.hook import packed
-from llmdo.features.hook.access import Places, UnknownToolError, raised_by
+from llmdo.features.hook.access import CallPaths, UnknownToolError, raised_by
 from llmdo.features.hook.events import ANY_AGENT, MAIN_CONTEXT
 from llmdo.features.hook.journal import short
 from llmdo.policy.authority import STRICTNESS, Capability, Carried, decide
@@ -13,15 +13,17 @@ from llmdo.policy.flow import read_by, written_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from llmdo.features.hook.events import Access, Client, Event
+    from collections.abc import Mapping
+
+    from llmdo.features.hook.events import Access, Client, ClientEvent
     from llmdo.features.hook.packed import Tables
-    from llmdo.features.hook.session import Context, State
+    from llmdo.features.hook.session import CallerContext, SessionState
     from llmdo.policy.authority import Reason, Verdict
     from llmdo.policy.vocabulary import Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HookAnswer:
     """The answer to a call."""
 
     decision: Decision
@@ -32,17 +34,17 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class HookDecision:
     """A call that was decided."""
 
-    answer: Answer
-    after: State
+    answer: HookAnswer
+    after: SessionState
     """The state of the session after it."""
-    record: dict[str, object]
+    record: Mapping[str, object]
     """Its record for an audit."""
 
 
-def decided_by(client: Client, event: Event, tables: Tables, state: State) -> Decided:
+def decided_by(client: Client, event: ClientEvent, tables: Tables, state: SessionState) -> HookDecision:
     """The decision on a call. Of a client that does not say who calls, the strictest for all who may.
 
     Raises:
@@ -58,7 +60,7 @@ def decided_by(client: Client, event: Event, tables: Tables, state: State) -> De
         state = state.seen(MAIN_CONTEXT, client.MAIN)
         callers = state.at_work
     access: Access = client.access(event)
-    calls = [_Call(client, event, access, tables, state, caller) for caller in callers]
+    calls = [_PossibleCall(client, event, access, tables, state, caller) for caller in callers]
     answers = [call.answer(is_certain=len(calls) == 1) for call in calls]
     strictest = max(range(len(calls)), key=lambda number: _strictness(answers[number]))
     answer = answers[strictest]
@@ -73,28 +75,34 @@ def decided_by(client: Client, event: Event, tables: Tables, state: State) -> De
             after = after.starting(event.context, access.starts)
         elif access.starts is not None:
             after = after.working(callers, access.starts)
-    return Decided(answer=answer, after=after, record=calls[strictest].record(answer))
+    return HookDecision(answer=answer, after=after, record=calls[strictest].record(answer))
 
 
-def _strictness(answer: Answer) -> tuple[int, bool]:
+def _strictness(answer: HookAnswer) -> tuple[int, bool]:
     return STRICTNESS[answer.decision], not answer.is_left
 
 
-class _Call:
+class _PossibleCall:
     """A call by one caller that may have made it."""
 
     def __init__(
-        self, client: Client, event: Event, access: Access, tables: Tables, state: State, caller: str
+        self,
+        client: Client,
+        event: ClientEvent,
+        access: Access,
+        tables: Tables,
+        state: SessionState,
+        caller: str,
     ) -> None:
         self.client = client
         self.event = event
         self.access = access
         self.tables = tables
         self.caller = caller
-        self.context: Context = state.contexts[caller]
+        self.context: CallerContext = state.contexts[caller]
         self.base = packed.base_of(tables.base)
         worker = self._worker(self.context.agent)
-        self.raised = raised_by(access, worker, tables, Places(state.root, event.folder))
+        self.raised = raised_by(access, worker, tables, CallPaths(state.root, event.folder))
         self.carried = frozenset(map(Capability.parse, state.labels_of(caller)))
         if state.is_doubtful:
             self.carried = frozenset(self.base.labelling.labels)
@@ -119,7 +127,7 @@ class _Call:
         """The agents on the way to the call, and its tool."""
         return "/".join((*self.context.above, self.context.agent, self.event.tool))
 
-    def answer(self, *, is_certain: bool) -> Answer:
+    def answer(self, *, is_certain: bool) -> HookAnswer:
         """The decision by the rules, the ceilings on the path, and the labels of the caller.
 
         If it is not certain that this caller called, what the client itself denies it is left to the client.
@@ -136,13 +144,13 @@ class _Call:
         authority = authority_of(self.base, tree, layers)
         verdict = decide(self.raised, self.raised, authority, Carried(self.carried, sends=True))
         if verdict.decision == "allowed":
-            return Answer(decision="allowed")
+            return HookAnswer(decision="allowed")
         reasons = "; ".join(dict.fromkeys(_text(reason) for reason in verdict.reasons))
         is_left = _is_theirs(verdict) and (verdict.decision == "needs_approval" or not is_certain)
         decision: Decision = "needs_approval" if is_left else verdict.decision
-        return Answer(decision=decision, reason=f"{reasons} (path: {self.path})", is_left=is_left)
+        return HookAnswer(decision=decision, reason=f"{reasons} (path: {self.path})", is_left=is_left)
 
-    def labelling(self, state: State) -> State:
+    def labelling(self, state: SessionState) -> SessionState:
         """The state when the call may happen: what it reads may be known from now on."""
         if not self.base.labelling.labels:
             return state
@@ -155,7 +163,7 @@ class _Call:
         state = state.labelled(self.caller, read)
         return state.telling_all(given) if self.event.tool in self.client.FORWARDS else state
 
-    def record(self, answer: Answer) -> dict[str, object]:
+    def record(self, answer: HookAnswer) -> dict[str, object]:
         """The record of the decision for an audit."""
         return {
             "kind": "decided",

@@ -24,7 +24,7 @@ class UnreadableEventError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class ClientEvent:
     """An event that a client reports."""
 
     kind: Literal["start", "call", "question", "end", "other"]

@@ -11,15 +11,15 @@ from llmdo.base.nearest import MANIFEST, nearest
 from llmdo.features.hook import packed
 from llmdo.features.hook.access import UnknownToolError
 from llmdo.features.hook.clients import NAMES
-from llmdo.features.hook.deciding import Answer, decided_by
+from llmdo.features.hook.deciding import HookAnswer, decided_by
 from llmdo.features.hook.events import UnreadableEventError
-from llmdo.features.hook.session import NoSessionError, SessionFile, State, UnknownCallerError
+from llmdo.features.hook.session import NoSessionError, SessionFile, SessionState, UnknownCallerError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from llmdo.features.hook.events import Client, Event
+    from llmdo.features.hook.events import Client, ClientEvent
 
 MAX_EVENT = 16 * 1024 * 1024  # bytes
 SECONDS = 20
@@ -58,15 +58,15 @@ def _reply(client: Client, environ: Mapping[str, str], *, locked: bool) -> tuple
         is_question = event.kind == "question"
         answer = answer_to(client, event, environ, locked=locked)
     except (UnreadableEventError, UnknownToolError, UnknownCallerError, NoSessionError) as error:
-        answer = Answer(decision="blocked", reason=f"{error}")
+        answer = HookAnswer(decision="blocked", reason=f"{error}")
     except _TooSlowError:
-        answer = Answer(decision="blocked", reason=f"no decision within {SECONDS} seconds: try again")
+        answer = HookAnswer(decision="blocked", reason=f"no decision within {SECONDS} seconds: try again")
     except MemoryError:
-        answer = Answer(decision="blocked", reason="there is not enough memory for a decision")
+        answer = HookAnswer(decision="blocked", reason="there is not enough memory for a decision")
     except RecursionError:
-        answer = Answer(decision="blocked", reason="the event is nested too deeply")
+        answer = HookAnswer(decision="blocked", reason="the event is nested too deeply")
     except Exception as error:  # a hook that fails lets the call through
-        answer = Answer(
+        answer = HookAnswer(
             decision="blocked", reason=f"{type(error).__name__}: {error}: run `llmdo hook doctor`"
         )
     signal.alarm(0)
@@ -91,7 +91,7 @@ def _event_text() -> bytes:
     return content
 
 
-def event_in(client: Client, content: bytes) -> Event:
+def event_in(client: Client, content: bytes) -> ClientEvent:
     """The event in JSON.
 
     Raises:
@@ -103,11 +103,13 @@ def event_in(client: Client, content: bytes) -> Event:
         raise UnreadableEventError("the event is not JSON") from error
     if not isinstance(data, dict):
         raise UnreadableEventError("the event is not an object")
-    event: Event = client.event(data)
+    event: ClientEvent = client.event(data)
     return event
 
 
-def answer_to(client: Client, event: Event, environ: Mapping[str, str], *, locked: bool = False) -> Answer:
+def answer_to(
+    client: Client, event: ClientEvent, environ: Mapping[str, str], *, locked: bool = False
+) -> HookAnswer:
     """The answer to an event.
 
     Raises:
@@ -117,11 +119,11 @@ def answer_to(client: Client, event: Event, environ: Mapping[str, str], *, locke
         NoSessionError: The state of the session is missing or damaged.
     """
     if event.kind == "other":
-        return Answer(decision="allowed")
+        return HookAnswer(decision="allowed")
     with SessionFile(client.FORMAT, event.session, environ) as file:
         if event.kind == "start":
             _begin(file, event)
-            return Answer(decision="allowed")
+            return HookAnswer(decision="allowed")
         if nearest(event.folder, MANIFEST) is None and not os.path.lexists(file.path):
             raise NoSessionError(
                 f"no `{MANIFEST}` is in `{event.folder}` or above it: run `llmdo init --from`"
@@ -129,7 +131,7 @@ def answer_to(client: Client, event: Event, environ: Mapping[str, str], *, locke
         state = file.read()
         if event.kind == "end":
             file.write(state.ended(str(event.agent)))
-            return Answer(decision="allowed")
+            return HookAnswer(decision="allowed")
         tables = packed.load(state.root, client.FORMAT, environ)
         agent = event.agent or client.MAIN
         if tables is None or client.STAND_INS.get(agent, agent) not in tables.agents:
@@ -150,7 +152,7 @@ def answer_to(client: Client, event: Event, environ: Mapping[str, str], *, locke
     return decided.answer
 
 
-def _begin(file: SessionFile, event: Event) -> None:
+def _begin(file: SessionFile, event: ClientEvent) -> None:
     """Notes that a session starts; one that goes on keeps what is known of it."""
     root = nearest(event.folder, MANIFEST)
     if root is None:
@@ -163,5 +165,5 @@ def _begin(file: SessionFile, event: Event) -> None:
         else:
             return
     file.write(
-        State(root=root, is_doubtful=event.is_resumed, contexts={}, started={}, written={}, servers={})
+        SessionState(root=root, is_doubtful=event.is_resumed, contexts={}, started={}, written={}, servers={})
     )

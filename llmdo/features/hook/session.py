@@ -35,7 +35,7 @@ class UnknownCallerError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class CallerContext:
     """The messages of one agent."""
 
     agent: str
@@ -50,14 +50,14 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class SessionState:
     """The state of a session."""
 
     root: str
     """The folder of the project, which stays the same whatever folder the client changes to."""
     is_doubtful: bool = False
     """Whether the session had begun before llmdo saw it: all of it may have been read then."""
-    contexts: Mapping[str, Context]
+    contexts: Mapping[str, CallerContext]
     started: Mapping[str, Mapping[str, tuple[int, frozenset[str]]]]
     """The agents of a type that each context started and that were not seen yet: how many, and the labels it had."""
     written: Mapping[str, frozenset[str]]
@@ -77,7 +77,7 @@ class State:
         known = [self.contexts[name].labels for name in below if name in self.contexts]
         return frozenset().union(*known)
 
-    def seen(self, context: str, agent: str) -> State:
+    def seen(self, context: str, agent: str) -> SessionState:
         """The state with a context, that of an agent which another one started.
 
         Raises:
@@ -90,7 +90,7 @@ class State:
         if len(self.contexts) >= MOST_CONTEXTS:
             raise UnknownCallerError(f"this session has started more than {MOST_CONTEXTS:,} agents")
         if context == MAIN_CONTEXT:
-            return replace(self, contexts={**self.contexts, context: Context(agent=agent)})
+            return replace(self, contexts={**self.contexts, context: CallerContext(agent=agent)})
         callers = [
             name for name, types in self.started.items() if not types.keys().isdisjoint((agent, ANY_AGENT))
         ]
@@ -106,7 +106,7 @@ class State:
             if name in (agent, ANY_AGENT)
         )
         labels = frozenset().union(*given)
-        new = Context(agent=agent, above=tuple(above), callers=tuple(callers), labels=labels)
+        new = CallerContext(agent=agent, above=tuple(above), callers=tuple(callers), labels=labels)
         started = dict(self.started)
         if len(callers) == 1 and agent in started[callers[0]]:
             types = dict(started[callers[0]])
@@ -119,17 +119,17 @@ class State:
         """The contexts of which any may make a call that the client names no caller of."""
         return (MAIN_CONTEXT, *(name for name, each in self.contexts.items() if each.is_at_work))
 
-    def working(self, callers: Iterable[str], agent: str) -> State:
+    def working(self, callers: Iterable[str], agent: str) -> SessionState:
         """The state after one of several contexts was let start an agent, which is at work at once."""
         callers = tuple(callers)
         above = dict.fromkeys(
             name for caller in callers for name in (*self.contexts[caller].above, self.contexts[caller].agent)
         )
         labels = frozenset().union(*(self.labels_of(caller) for caller in callers))
-        new = Context(agent=agent, above=tuple(above), callers=callers, labels=labels, is_at_work=True)
+        new = CallerContext(agent=agent, above=tuple(above), callers=callers, labels=labels, is_at_work=True)
         return replace(self, contexts={**self.contexts, f"{agent}#{len(self.contexts)}": new})
 
-    def ended(self, agent: str) -> State:
+    def ended(self, agent: str) -> SessionState:
         """The state after an agent of this name has ended; of several, the last one that began."""
         at_work = [name for name, each in self.contexts.items() if each.is_at_work and each.agent == agent]
         if not at_work:
@@ -137,14 +137,14 @@ class State:
         ended = replace(self.contexts[at_work[-1]], is_at_work=False)
         return replace(self, contexts={**self.contexts, at_work[-1]: ended})
 
-    def starting(self, context: str, agent: str) -> State:
+    def starting(self, context: str, agent: str) -> SessionState:
         """The state after a context was let start an agent."""
         types = self.started.get(context, {})
         count, had = types.get(agent, (0, frozenset()))
         now = {**types, agent: (count + 1, had | self.labels_of(context))}
         return replace(self, started={**self.started, context: now})
 
-    def labelled(self, context: str, labels: Iterable[str]) -> State:
+    def labelled(self, context: str, labels: Iterable[str]) -> SessionState:
         """The state with more labels of a context."""
         known = self.contexts[context]
         more = known.labels.union(labels)
@@ -152,12 +152,12 @@ class State:
             return self
         return replace(self, contexts={**self.contexts, context: replace(known, labels=more)})
 
-    def telling_all(self, labels: frozenset[str]) -> State:
+    def telling_all(self, labels: frozenset[str]) -> SessionState:
         """The state after every context may have been handed words with these labels."""
         contexts = {name: replace(each, labels=each.labels | labels) for name, each in self.contexts.items()}
         return replace(self, contexts=contexts)
 
-    def changing(self, scopes: Iterable[str | None], labels: frozenset[str]) -> State:
+    def changing(self, scopes: Iterable[str | None], labels: frozenset[str]) -> SessionState:
         """The state before files in these scopes are written; None is any file."""
         if not labels:
             return self
@@ -179,7 +179,7 @@ class State:
         ]
         return frozenset().union(*known)
 
-    def giving(self, server: str, labels: frozenset[str]) -> State:
+    def giving(self, server: str, labels: frozenset[str]) -> SessionState:
         """The state after a server was given arguments with these labels."""
         known = self.servers.get(server, frozenset())
         return self if labels <= known else replace(self, servers={**self.servers, server: known | labels})
@@ -231,7 +231,7 @@ class SessionFile:
     ) -> None:
         os.close(self._lock)
 
-    def read(self) -> State:
+    def read(self) -> SessionState:
         """The state.
 
         Raises:
@@ -251,7 +251,7 @@ class SessionFile:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise NoSessionError("the state of this session is damaged: start a new session") from error
 
-    def write(self, state: State) -> None:
+    def write(self, state: SessionState) -> None:
         """Replaces the state as a whole."""
         temporary = f"{self.path}.new"
         descriptor = os.open(
@@ -262,7 +262,7 @@ class SessionFile:
         os.replace(temporary, self.path)  # noqa: PTH105
 
 
-def _plain(state: State) -> dict[str, Any]:
+def _plain(state: SessionState) -> dict[str, Any]:
     return {
         "version": VERSION,
         "root": state.root,
@@ -280,11 +280,11 @@ def _plain(state: State) -> dict[str, Any]:
     }
 
 
-def _state_of(data: dict[str, Any]) -> State:
+def _state_of(data: dict[str, Any]) -> SessionState:
     if data["version"] != VERSION:
         raise ValueError(data["version"])
     contexts = {
-        _text(name): Context(
+        _text(name): CallerContext(
             agent=_text(agent),
             above=_texts(above),
             callers=_texts(callers),
@@ -302,7 +302,7 @@ def _state_of(data: dict[str, Any]) -> State:
         <= contexts.keys()
     ):
         raise ValueError("callers")
-    return State(
+    return SessionState(
         root=_text(data["root"]),
         is_doubtful=data["doubtful"] is not False,
         contexts=contexts,

@@ -11,7 +11,7 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 
 from llmdo.features.hook.access import UnknownToolError
-from llmdo.features.hook.deciding import Answer
+from llmdo.features.hook.deciding import HookAnswer
 from llmdo.features.hook.events import UnreadableEventError
 from llmdo.features.hook.quick import answer_to, event_in
 from llmdo.features.hook.session import NoSessionError, UnknownCallerError
@@ -55,6 +55,11 @@ class Session:
         path = {name: text for name, text in os.environ.items() if name == "PYTHONPATH"}
         self.environ = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", **path}
 
+    @property
+    def journal(self) -> Path:
+        """The file with the record of its decisions."""
+        return self.home / f".local/state/llmdo/hook/{self.client}-{self.name}.jsonl"
+
     def event(self, kind: str, **more: object) -> bytes:
         """An event in JSON."""
         base = {"session_id": self.name, "cwd": str(self.root), "hook_event_name": kind}
@@ -77,13 +82,13 @@ class Session:
         who = {} if agent is None else {"agent_type": agent, "agent_id": f"{agent}-{number or 1}"}
         return self.event(self.before, tool_name=tool, tool_input=arguments, **who)
 
-    def answer(self, event: bytes) -> Answer:
+    def answer(self, event: bytes) -> HookAnswer:
         """The answer to an event; what nothing is known about is blocked."""
         client = import_module(f"llmdo.features.hook.clients.{self.client}")
         try:
             return answer_to(client, event_in(client, event), self.environ)
         except REFUSALS as error:
-            return Answer(decision="blocked", reason=str(error))
+            return HookAnswer(decision="blocked", reason=str(error))
 
     def process(self, *options: str, **environ: str) -> Popen[bytes]:
         """A process of `llmdo hook` that waits for its event."""

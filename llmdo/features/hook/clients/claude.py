@@ -9,7 +9,14 @@ from __future__ import annotations
 
 import json
 
-from llmdo.features.hook.events import ANY_AGENT, MAIN_CONTEXT, Access, Event, UnreadableEventError, text
+from llmdo.features.hook.events import (
+    ANY_AGENT,
+    MAIN_CONTEXT,
+    Access,
+    ClientEvent,
+    UnreadableEventError,
+    text,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +58,7 @@ _STARTS = ("Agent", "Task")
 _STARTS_ANY = ("Skill", "SlashCommand", "TeamCreate", "Workflow")
 
 
-def event(data: Mapping[str, object]) -> Event:
+def event(data: Mapping[str, object]) -> ClientEvent:
     """The event in its JSON.
 
     Raises:
@@ -62,15 +69,15 @@ def event(data: Mapping[str, object]) -> Event:
     agent = None if data.get("agent_type") is None else text(data["agent_type"], "agent_type")
     if name == "SessionStart":
         resumed = data.get("source") not in ("startup", "clear")
-        return Event(kind="start", session=session, folder=folder, agent=agent, is_resumed=resumed)
+        return ClientEvent(kind="start", session=session, folder=folder, agent=agent, is_resumed=resumed)
     if name != "PreToolUse":
-        return Event(kind="other", session=session, folder=folder)
+        return ClientEvent(kind="other", session=session, folder=folder)
     context = MAIN_CONTEXT if data.get("agent_id") is None else text(data["agent_id"], "agent_id")
     arguments = data.get("tool_input")
     if not isinstance(arguments, dict):
         raise UnreadableEventError("`tool_input` is not an object")
     tool = text(data.get("tool_name"), "tool_name")
-    return Event(
+    return ClientEvent(
         kind="call",
         session=session,
         folder=folder,
@@ -81,7 +88,7 @@ def event(data: Mapping[str, object]) -> Event:
     )
 
 
-def access(event: Event) -> Access:
+def access(event: ClientEvent) -> Access:
     """The access of a call.
 
     Raises:

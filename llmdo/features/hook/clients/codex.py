@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 
-from llmdo.features.hook.events import MAIN_CONTEXT, Access, Event, UnreadableEventError, text
+from llmdo.features.hook.events import MAIN_CONTEXT, Access, ClientEvent, UnreadableEventError, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _FREELY = ("shell", "unsandboxed shell")
 _READING = ("shell, reading",)
 
 
-def event(data: Mapping[str, object]) -> Event:
+def event(data: Mapping[str, object]) -> ClientEvent:
     """The event in its JSON.
 
     Raises:
@@ -59,14 +59,14 @@ def event(data: Mapping[str, object]) -> Event:
     session, folder = text(data.get("session_id"), "session_id"), text(data.get("cwd"), "cwd")
     if name == "SessionStart":
         resumed = data.get("source") not in ("startup", "clear")
-        return Event(kind="start", session=session, folder=folder, is_resumed=resumed)
+        return ClientEvent(kind="start", session=session, folder=folder, is_resumed=resumed)
     if name not in ("PreToolUse", "PermissionRequest"):
-        return Event(kind="other", session=session, folder=folder)
+        return ClientEvent(kind="other", session=session, folder=folder)
     is_agent = data.get("agent_id") is not None
     arguments = data.get("tool_input")
     if not isinstance(arguments, dict):
         raise UnreadableEventError("`tool_input` is not an object")
-    return Event(
+    return ClientEvent(
         kind="call" if name == "PreToolUse" else "question",
         session=session,
         folder=folder,
@@ -77,7 +77,7 @@ def event(data: Mapping[str, object]) -> Event:
     )
 
 
-def access(event: Event) -> Access:
+def access(event: ClientEvent) -> Access:
     """The access of a call.
 
     Raises:

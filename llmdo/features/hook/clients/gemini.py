@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 
-from llmdo.features.hook.events import Access, Event, UnreadableEventError, text
+from llmdo.features.hook.events import Access, ClientEvent, UnreadableEventError, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _FOLDERS = {"list_directory": "dir_path", "glob": "dir_path", "grep_search": "di
 _ADDRESS = re.compile(r"https?://\S+")
 
 
-def event(data: Mapping[str, object]) -> Event:
+def event(data: Mapping[str, object]) -> ClientEvent:
     """The event in its JSON.
 
     Raises:
@@ -56,18 +56,18 @@ def event(data: Mapping[str, object]) -> Event:
     session, folder = text(data.get("session_id"), "session_id"), text(data.get("cwd"), "cwd")
     if name == "SessionStart":
         resumed = data.get("source") not in ("startup", "clear")
-        return Event(kind="start", session=session, folder=folder, is_resumed=resumed)
+        return ClientEvent(kind="start", session=session, folder=folder, is_resumed=resumed)
     if name not in ("BeforeTool", "AfterTool"):
-        return Event(kind="other", session=session, folder=folder)
+        return ClientEvent(kind="other", session=session, folder=folder)
     tool = text(data.get("tool_name"), "tool_name")
     arguments = data.get("tool_input")
     if not isinstance(arguments, dict):
         raise UnreadableEventError("`tool_input` is not an object")
     if name == "AfterTool":
         agent = text(arguments.get("agent_name"), "agent_name") if tool == _STARTS else None
-        return Event(kind="end" if agent else "other", session=session, folder=folder, agent=agent)
+        return ClientEvent(kind="end" if agent else "other", session=session, folder=folder, agent=agent)
     mcp = data.get("mcp_context")
-    return Event(
+    return ClientEvent(
         kind="call",
         session=session,
         folder=folder,
@@ -77,7 +77,7 @@ def event(data: Mapping[str, object]) -> Event:
     )
 
 
-def access(event: Event) -> Access:
+def access(event: ClientEvent) -> Access:
     """The access of a call.
 
     Raises:

@@ -6,14 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 from llmdo.features.hook.rehearsal import responses
-from llmdo.features.hook.rehearsal.model import Answer, Call
+from llmdo.features.hook.rehearsal.model import ScriptedAnswer, ScriptedCall
 from llmdo.features.hook.rehearsal.script import AGENT, BEGIN, SESSION, Script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from llmdo.features.hook.rehearsal.model import Asked
+    from llmdo.features.hook.rehearsal.model import ModelRequest
 
 PROGRAM = "codex"
 WIRE = responses
@@ -30,13 +30,15 @@ _MODEL = {
 class _Waiting(Script):
     """The session waits for the agent that it started."""
 
-    def later(self, who: str, asked: Asked) -> Answer:
+    def later(self, who: str, asked: ModelRequest) -> ScriptedAnswer:
         """A wait, once."""
         begun = asked.results.get(f"{SESSION}/start", "")
         if who != SESSION or not begun.startswith("{") or f"{SESSION}/wait" in asked.results:
             return super().later(who, asked)
         arguments = {"targets": [json.loads(begun)["agent_id"]], "timeout_ms": 60000}
-        return Answer(calls=(Call(f"{SESSION}/wait", self.shown(asked, "wait_agent"), arguments),))
+        return ScriptedAnswer(
+            calls=(ScriptedCall(f"{SESSION}/wait", self.shown(asked, "wait_agent"), arguments),)
+        )
 
 
 def script() -> Script:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, field
-from llmdo.features.hook.rehearsal.model import Answer, Call
+from llmdo.features.hook.rehearsal.model import ScriptedAnswer, ScriptedCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.features.hook.rehearsal.model import Asked
+    from llmdo.features.hook.rehearsal.model import ModelRequest
 
 AGENT = "llmdo-doctor"
 """The agent of the rehearsal, and the folder that it reads in."""
@@ -38,37 +38,39 @@ class Script:
     results: dict[str, str] = field(default_factory=dict)
     waits: dict[str, object] = field(default_factory=dict)
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: ModelRequest) -> ScriptedAnswer:
         """The calls of somebody who begins, or an end."""
         words = asked.prompt.split()
         if BEGIN not in words or not asked.tools:
-            return Answer("done")
+            return ScriptedAnswer("done")
         who = words[len(words) - words[::-1].index(BEGIN)]
         self.results.update(asked.results)
         if f"{who}/{OPEN}" not in asked.results:
-            return Answer(calls=(*self._reads(who, asked), *self._starts(who, asked)))
+            return ScriptedAnswer(calls=(*self._reads(who, asked), *self._starts(who, asked)))
         return self.later(who, asked)
 
-    def later(self, who: str, asked: Asked) -> Answer:
+    def later(self, who: str, asked: ModelRequest) -> ScriptedAnswer:
         """What follows the first calls."""
         end = asked.tools.get(self.ends) if self.ends else None
         if who != AGENT or self.ends is None or end is None:
-            return Answer("done")
+            return ScriptedAnswer("done")
         needed = end.get("parametersJsonSchema", end.get("parameters", {})).get("required", ["result"])
-        return Answer(calls=(Call(f"{who}/end", self.ends, dict.fromkeys(needed, "done")),))
+        return ScriptedAnswer(calls=(ScriptedCall(f"{who}/end", self.ends, dict.fromkeys(needed, "done")),))
 
-    def _reads(self, who: str, asked: Asked) -> tuple[Call, ...]:
+    def _reads(self, who: str, asked: ModelRequest) -> tuple[ScriptedCall, ...]:
         tool, key = self.reading
         return tuple(
-            Call(f"{who}/{path}", self.shown(asked, tool), {key: self.template.format(path), **self.more})
+            ScriptedCall(
+                f"{who}/{path}", self.shown(asked, tool), {key: self.template.format(path), **self.more}
+            )
             for path in (OPEN, SHUT)
         )
 
-    def _starts(self, who: str, asked: Asked) -> tuple[Call, ...]:
+    def _starts(self, who: str, asked: ModelRequest) -> tuple[ScriptedCall, ...]:
         tool, key = self.starting
         arguments = {key: AGENT, self.prompt: f"{BEGIN} {AGENT}"}
-        return (Call(f"{who}/start", self.shown(asked, tool), arguments),) if who == SESSION else ()
+        return (ScriptedCall(f"{who}/start", self.shown(asked, tool), arguments),) if who == SESSION else ()
 
-    def shown(self, asked: Asked, tool: str) -> str:
+    def shown(self, asked: ModelRequest, tool: str) -> str:
         """A tool by the name that it is shown with, which may have a namespace."""
         return next((each for each in asked.tools if each.rpartition("/")[2] == tool), tool)
