@@ -88,7 +88,7 @@ def depth_exceeded(project: Project) -> Iterator[Diagnostic]:
         return
     for entry in graph.entries.values():
         depth = depth_of(project.analysis, entry)
-        if depth.is_exceeded(graph.settings.max_depth):
+        if entry.format is None and depth.is_exceeded(graph.settings.max_depth):
             path = depth.longest
             last = graph.workers[path[-2]]
             edge = next(use for use in last.uses if use.name == path[-1])

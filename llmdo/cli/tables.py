@@ -11,7 +11,11 @@ if TYPE_CHECKING:
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "scan": {"--fail-on": (), "--many": (), "--to": (), "--format": ("text", "markdown", "json")},
-    "init": {"--template": ("minimal", "delegation", "tools", "chat", "service"), "--force": None},
+    "init": {
+        "--template": ("minimal", "delegation", "tools", "chat", "service"),
+        "--force": None,
+        "--from": (),
+    },
     "check": {
         "--locked": None,
         "--strict": None,

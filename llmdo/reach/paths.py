@@ -233,7 +233,8 @@ def paths_to(walk: Walk, target: Target) -> Iterator[CallPath]:
     graph = walk.premises.graph
     level: list[tuple[Hop, ...]] = [(Hop(name, None),) for name in sorted(walk.starts)]
     number = 0
-    for depth in range(graph.settings.max_depth + 1):
+    deepest = graph.max_depth_from(walk.starts)
+    for depth in range(deepest + 1):
         following: list[tuple[Hop, ...]] = []
         for path in level:
             for use in graph.workers[path[-1].name].uses:
@@ -248,7 +249,7 @@ def paths_to(walk: Walk, target: Target) -> Iterator[CallPath]:
                 number += 1
                 if number == MAX_PATHS:
                     return
-            if depth < graph.settings.max_depth:
+            if depth < deepest:
                 following.extend(_onwards(walk, graph, path))
         level = following[: 50 * MAX_PATHS]
 
@@ -262,7 +263,9 @@ def _mildest(walk: Walk, path: tuple[Hop, ...], use: Use, target: Target) -> Dec
         decide(raised, declared, authority).decision
         for name, tool in _named_tools(graph, worker, use)
         if target.tool in (None, name)
-        for row, raised, declared in premises.shapes.of_tool(tool, delegation=use.name in graph.workers)
+        for row, raised, declared in premises.shapes.of_tool(
+            tool, delegation=use.name in graph.workers, is_ours=worker.format is None
+        )
         if target.means(row)
     ]
     if not decisions:

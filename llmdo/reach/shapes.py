@@ -22,6 +22,7 @@ from llmdo.policy.authority import (
     scope_order,
     scopes_meet,
 )
+from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME, has_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -222,7 +223,8 @@ class Shapes:
         ]
         for tool, name, assured in offered:
             opened = "open" if tool.is_open else assured
-            for row, raised, declared in self.of_tool(tool, delegation=delegation):
+            calls = self.of_tool(tool, delegation=delegation, is_ours=is_ours)
+            for row, raised, declared in calls:
                 # Of tools that do the same, the first by name speaks for all; the least assured for none but itself.
                 if (call := (row, raised, declared, opened)) in distinct:
                     others.setdefault(call, []).append(name)
@@ -242,10 +244,13 @@ class Shapes:
         return self._rows.setdefault(Capability(row.name) if row.is_everywhere else row, row)
 
     def of_tool(
-        self, tool: Tool, *, delegation: bool
+        self, tool: Tool, *, delegation: bool, is_ours: bool = True
     ) -> Iterator[tuple[Capability, frozenset[Capability], frozenset[Capability]]]:
         """The row, the raised and the declared capabilities of each representative call of a tool."""
         declared = frozenset(tool.capabilities)
+        if not (tool.hook or is_ours or delegation):
+            yield from self._by_file(tool.capabilities)
+            return
         if not tool.hook:
             for capability in tool.capabilities:
                 rows = [row for row, _ in self._within(capability)] if self.compared else [capability]
@@ -263,6 +268,21 @@ class Shapes:
             for narrowed in (capability, *self._below(capability)):
                 for row, representative in self._within(narrowed):
                     yield row, frozenset({representative, *always}), declared
+
+    def _by_file(
+        self, declared: Sequence[Capability]
+    ) -> Iterator[tuple[Capability, frozenset[Capability], frozenset[Capability]]]:
+        """The same of a tool that an agent of another tool has: what a call is about, its arguments tell.
+
+        Most often it is none of those files that only a full name admits.
+        """
+        for capability in declared:
+            usual = [each for each in declared if each == capability or each.name not in ONLY_BY_FULL_NAME]
+            for row, representative in self._within(capability):
+                shown_as = Capability(row.name) if row.is_everywhere else row
+                for raised in (usual, declared):
+                    about = frozenset(_about(representative, each) for each in raised)
+                    yield shown_as, about, frozenset(declared)
 
     @cached_property
     def delegates(self) -> frozenset[str]:
@@ -355,6 +375,14 @@ class Shapes:
         for capability in (*self.written, *listed(self.graph)):
             scopes_by_name.setdefault(capability.name, set()).add(capability.scope or "**")
         return {name: sorted(scopes, key=scope_order) for name, scopes in scopes_by_name.items()}
+
+
+def _about(raised: Capability, other: Capability) -> Capability:
+    """`other` as a call raises it that raises `raised`: both are about the same file."""
+    is_same = has_paths(raised.name) and has_paths(other.name)
+    if not is_same or raised.scope is None or not scope_contains(other.scope, raised.scope):
+        return other
+    return Capability(other.name, raised.scope)
 
 
 def _inside(scopes: Sequence[str], outer: str | None) -> Iterator[str]:

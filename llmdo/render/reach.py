@@ -15,10 +15,11 @@ from llmdo.reach.flows import STRANGERS
 from llmdo.render.amounts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.base.colour import Screen, Shade
     from llmdo.base.jsonable import Shapes
+    from llmdo.graph.enforcement import Enforcement
     from llmdo.policy.vocabulary import Decision
     from llmdo.reach import Depth
     from llmdo.reach.paths import CallPath
@@ -45,6 +46,21 @@ def text(
     """The reach of one entry: a line a capability, the gravest first; `files_of` is the folder that tools work on."""
     where = f", {files(files_of)}" if files_of else ""
     return f"{screen.paint('strong', shown(entry))}: depth {depth}{where}\n{table(rows, screen)}"
+
+
+def obedience(enforcement: Enforcement | None) -> str:
+    """How far decisions are obeyed, for an entry that another tool runs; empty for ours."""
+    if enforcement is None:
+        return ""
+    lines = [f"  {not_enforced(enforcement.format)} until `llmdo hook` is installed; it then decides about"]
+    lines += _tools_of(enforcement.asked) or ["    nothing"]
+    if enforcement.unasked:
+        lines += ["  and never about what that tool does unasked:", *_tools_of(enforcement.unasked)]
+    return "\n".join(lines) + "\n"
+
+
+def _tools_of(agents: Mapping[str, Sequence[str]]) -> list[str]:
+    return [f"    {shown(agent)}: {', '.join(map(shown, tools))}" for agent, tools in agents.items()]
 
 
 def files(folder: str) -> str:

@@ -27,11 +27,13 @@ def rendered(outcome: ReachOutcome, form: Literal["text", "json", "markdown"], s
         if form == "text":
             return "\n".join(
                 render.text(entry.name, entry.depth, entry.rows, screen, files_of)
+                + render.obedience(entry.enforcement)
                 + ("" if entry.after is None else f"\n{flows.text(entry.after, screen)}")
                 for entry in outcome.entries
             )
         return "\n".join(
             render.markdown(entry.name, entry.depth, entry.rows, files_of)
+            + _paragraph(render.obedience(entry.enforcement))
             + ("" if entry.after is None else flows.markdown(entry.after))
             for entry in outcome.entries
         )
@@ -43,6 +45,11 @@ def rendered(outcome: ReachOutcome, form: Literal["text", "json", "markdown"], s
     if form == "text":
         return drawn.text(foreign.team.format, groups)
     return page(foreign, summary.check(foreign), groups)
+
+
+def _paragraph(lines: str) -> str:
+    """Lines for a terminal in Markdown, as they are."""
+    return f"\n```\n{lines}```\n" if lines else ""
 
 
 class _Numbered:

@@ -10,6 +10,7 @@ from llmdo.base.request_fields import argument, option
 from llmdo.base.values import dataclass, field, in_json, replace, unenforced
 from llmdo.diff import revision
 from llmdo.foreign import Foreign
+from llmdo.graph.enforcement import enforcement_of
 from llmdo.graph.resolved import Entry
 from llmdo.reach import depth_of, selectors
 from llmdo.reach.flows import after_strangers
@@ -23,6 +24,7 @@ from llmdo.workspace import project as projects
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from llmdo.graph.enforcement import Enforcement
     from llmdo.graph.resolved import Graph
     from llmdo.graph.start import Start
     from llmdo.graph.worker import Worker
@@ -88,6 +90,8 @@ class EntryReach:
     depth: Depth
     starts: tuple[Start, ...] = field(default=(), metadata=in_json(sparse=True))
     """The events that start it without a command of a person."""
+    enforcement: Enforcement | None = field(default=None, metadata=in_json(sparse=True))
+    """How far the decisions are obeyed, if another tool runs it."""
     rows: tuple[Row, ...]
     after: tuple[FlowRow, ...] | None = field(default=None, metadata=in_json(by=_after_strangers, flat=True))
     """Its abilities once something below it has read a stranger's words; None if nothing states flows."""
@@ -170,11 +174,17 @@ def reach(request: ReachRequest, tell: Tell) -> ReachOutcome:
 def reach_of(read: Opened, request: ReachRequest) -> ReachOutcome:
     """The same of a project that was read."""
     has_flows = states_flows(read.graph)
+    adoption = None if isinstance(read, Foreign) else read.workspace.adoption
+    granted = {
+        name: [grant.tool for grant in agent.grants]
+        for name, agent in (adoption.agents if adoption else {}).items()
+    }
     entries = tuple(
         EntryReach(
             name=entry.name,
             depth=depth_of(read.analysis, entry),
             starts=entry.started_by,
+            enforcement=enforcement_of(read.graph, entry, granted),
             rows=read.analysis.of(entry),
             after=after_strangers(read.analysis, entry) if has_flows else None,
         )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from llmdo import foreign
+from llmdo import checks, foreign
 from llmdo.base.colour import Screen, plain
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.features.importing.workspace import import_project
@@ -21,7 +21,10 @@ from llmdo.foreign.summary import summary_of
 from llmdo.render import foreign as render
 from llmdo.render import scan as scans
 from llmdo.render.page import page
+from llmdo.scaffold.adoption import adopt
 from llmdo.services.foreign import ScanOutcome
+from llmdo.workspace import lock, project
+from llmdo.workspace.reading import read_lock
 from tests.support.laws import examples
 
 FILES = {
@@ -143,6 +146,26 @@ def answered(form: str, root: Path) -> None:
             assert not [diagnostic for diagnostic in done.findings if diagnostic.severity == "error"], (
                 done.findings
             )
+
+    adopted(form, root)
+
+
+def adopted(form: str, root: Path) -> None:
+    """Adopts a project in place: `check` then has nothing against the manifest, and the lock says it all."""
+    if (root / "llmdo.toml").exists():
+        return
+    try:
+        adopt(root, [form])
+    except LlmdoError:
+        return
+    read = project.read(root)
+    ours = [each for each in checks.check(read) if each.at.path == "llmdo.toml" and each.severity == "error"]
+    assert ours == []
+    lock.write(root, read.graph)
+    locked = lock.read(read_lock(root)[0])
+    assert locked.problems == ()
+    assert locked.graph == read.graph
+    assert project.read(root).is_current
 
 
 def write(root: Path, path: str, content: bytes) -> None:

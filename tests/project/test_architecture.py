@@ -531,7 +531,9 @@ def test_the_clean_path_loads_nothing_heavy(words: list[str], tmp_path: Path) ->
         'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\n', encoding="utf-8"
     )
     (tmp_path / "main.worker").write_text("---\nname: main\nentry: true\n---\nGo.\n", encoding="utf-8")
-    assert not loaded_by(words, tmp_path) & HEAVY
+    loaded = loaded_by(words, tmp_path)
+    assert not loaded & HEAVY
+    assert not [name for name in loaded if name.startswith("llmdo.foreign")]
 
 
 @pytest.mark.long

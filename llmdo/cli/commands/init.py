@@ -20,17 +20,38 @@ def init(
         Literal["minimal", "delegation", "tools", "chat", "service"], option("What to start from.")
     ] = "minimal",
     force: Annotated[bool, option("Replace existing files.")] = False,
+    adopted: Annotated[
+        tuple[str, ...],
+        option(
+            "Adopt the agents of another tool in place: its format, or auto; may be repeated.",
+            "--from",
+            metavar="FORMAT",
+        ),
+    ] = (),
 ) -> int:
     """Start a workspace."""
     from llmdo import scaffold
     from llmdo.services.relocking import after_init
 
+    if adopted:
+        return _adopt(directory, adopted)
     written = scaffold.init(directory, template, force=force)
     for path in written:
         put(str(path))
     _trust(directory, written)
     after_init(directory, say, frozen=quick.is_locked(flag=False, environ=os.environ))
     say(f"a workspace from the template `{template}`; next: llmdo check, llmdo run")
+    return FINE
+
+
+def _adopt(directory: Path, names: tuple[str, ...]) -> int:
+    """Names the projects of other tools in a manifest, and locks them."""
+    from llmdo.scaffold.adoption import adopt
+    from llmdo.services.relocking import after_init
+
+    put(adopt(directory, names))
+    after_init(directory, say, frozen=quick.is_locked(flag=False, environ=os.environ))
+    say("the agents stay where they are; next: llmdo check, llmdo reach")
     return FINE
 
 
