@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.graph.worker import Worker
     from llmdo.policy.authority import Rule
+    from llmdo.policy.composition import Governed
     from llmdo.workspace.project import Project
 
 _COMMAND = re.compile(r"(?:Bash|run_shell_command|shell)\((?P<pattern>[^()]*)\)")
@@ -170,7 +171,8 @@ def _tells_code(graph: Graph) -> bool:
     code = Capability(CODE_WRITE)
     named = [rule.capability for rule in (*graph.rules, *graph.shared_rules)]
     named += [flow.to for flow in graph.all_flows]
-    for governed in (*graph.workers.values(), *graph.entries.values()):
+    everyone: list[Governed] = [*graph.workers.values(), *graph.entries.values()]
+    for governed in everyone:
         named += [*(rule.capability for rule in governed.approvals), *(governed.may or ())]
     return any(code.covers_name(each.name) for each in named)
 

@@ -72,12 +72,14 @@ def _reply(client: Client, environ: Mapping[str, str], *, locked: bool) -> tuple
     signal.alarm(0)
     if answer.decision == "allowed" or answer.is_left:
         return "", 0
+    decision, why = "deny", f"denied by llmdo: {answer.reason}"
     if answer.decision == "needs_approval" and client.CAN_ASK:
-        return client.answer("ask", f"llmdo asks: {answer.reason}", is_question=is_question)
-    why = answer.reason
-    if answer.decision == "needs_approval":
-        why = f"a person is to be asked, which hooks of {client.PRODUCT} cannot do: {why}"
-    return client.answer("deny", f"denied by llmdo: {why}", is_question=is_question)
+        decision, why = "ask", f"llmdo asks: {answer.reason}"
+    elif answer.decision == "needs_approval":
+        cannot = f"a person is to be asked, which hooks of {client.PRODUCT} cannot do"
+        why = f"denied by llmdo: {cannot}: {answer.reason}"
+    words: tuple[str, int] = client.answer(decision, why, is_question=is_question)
+    return words
 
 
 def _out_of_time(_number: int, _frame: object) -> None:

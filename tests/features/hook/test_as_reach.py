@@ -6,6 +6,7 @@ import json
 import tempfile
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,7 +99,7 @@ def expected(raised: list[str], row: Row, rows: tuple[Row, ...]) -> Decision:
 @tried(30)
 @given(settings, st.tuples(tools, tools), rules, ceiling)
 def test_every_cell_is_decided_as_reach_says(
-    permissions: dict[str, object],
+    permissions: dict[str, Any],
     agents: tuple[list[str] | None, list[str] | None],
     own: dict[str, str],
     may: list[str] | None,

@@ -66,7 +66,7 @@ def test_agents_at_the_same_time_each_have_their_own_ceiling_and_labels(session:
     read = records(session)
     assert [fault for fault in read.faults if not fault.is_end] == []
     assert len(read.records) == AGENTS + len(events)
-    assert {record["path"].split("/")[1] for record in read.records[AGENTS:]} == {
+    assert {str(record["path"]).split("/")[1] for record in read.records[AGENTS:]} == {
         f"agent{n}" for n in range(AGENTS)
     }
 

@@ -65,7 +65,7 @@ def start(program: str, project: Path, home: Path, port: int) -> tuple[list[str]
     own.mkdir(exist_ok=True)
     (own / "models.json").write_text(json.dumps({"models": [_MODEL]}))
     provider = {"name": "scripted", "base_url": f"http://127.0.0.1:{port}/v1", "wire_api": "responses"}
-    tables = {
+    tables: dict[str, dict[str, object]] = {
         "model_providers.scripted": {**provider, "env_key": "SCRIPTED_KEY", "request_max_retries": 0},
         f"projects.{json.dumps(str(project))}": {"trust_level": "trusted"},
     }
