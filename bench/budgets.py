@@ -23,7 +23,8 @@ from pydantic_ai.usage import RequestUsage, RunUsage, UsageLimits
 
 from bench.delegation import NOWHERE
 from llmdo.graph.keys import Reference
-from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.limits import Limits
+from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.settings import Settings
 from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Use, Worker

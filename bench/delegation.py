@@ -34,7 +34,8 @@ from llmdo.base import digest
 from llmdo.base.source import Source
 from llmdo.base.values import replace
 from llmdo.graph.keys import Reference
-from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.limits import Limits
+from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.settings import Settings
 from llmdo.graph.worker import Use, Worker
 from llmdo.journal import Journal

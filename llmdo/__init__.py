@@ -45,7 +45,7 @@ TYPE_CHECKING = False  # `typing` alone would cost a fifth of an answer from mem
 if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic, LlmdoError
     from llmdo.checks import check
-    from llmdo.graph.resolved import Limits
+    from llmdo.graph.limits import Limits
     from llmdo.policy.authority import Capability
     from llmdo.services.embedding import TeamEntry, build_entry, open_entry, run, run_async, run_stream
     from llmdo.services.invalid import InvalidTeamError
@@ -65,7 +65,7 @@ _HOMES = {
     "Diagnostic": "llmdo.base.diagnostic",
     "LlmdoError": "llmdo.base.diagnostic",
     "InvalidTeamError": "llmdo.services.invalid",
-    "Limits": "llmdo.graph.resolved",
+    "Limits": "llmdo.graph.limits",
     "NoEffect": "llmdo.toolsets.probes",
     "TookEffect": "llmdo.toolsets.probes",
     "Worker": "llmdo.toolsets.workers:PythonWorker",

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.checking import reports
-from llmdo.base.diagnostic import Related, finding
+from llmdo.base.diagnostic import Related, did_you_mean, finding
+from llmdo.graph.toolset import Toolset
 from llmdo.reach.risks import leaks
+from llmdo.workspace.adopted import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
-    from llmdo.graph.resolved import Graph
+    from llmdo.graph.worker import Worker
     from llmdo.syntax.document import Place
     from llmdo.workspace.project import Project
 
@@ -60,10 +62,25 @@ def collisions(project: Project) -> Iterator[Diagnostic]:
             )
 
 
-def names(project: Project) -> frozenset[str]:
-    """The names of the agents of other tools, but those of workers of ours."""
-    adoption = project.workspace.adoption
-    return frozenset(adoption.agents if adoption else ()) - {file.name for file in project.workspace.workers}
+def startable(project: Project) -> tuple[frozenset[str], str]:
+    """The names of the workers that an entry may start, and what they are, in words."""
+    graph = project.graph
+    ours = {name for name, worker in graph.workers.items() if worker.format is None}
+    if project.workspace.adoption is None:
+        return frozenset(ours), "a worker"
+    events = {event.name for entry in graph.entries.values() for event in entry.events}
+    return frozenset(
+        {*ours, *events, *project.workspace.adoption.agents}
+    ), "a worker, nor an agent of another tool"
+
+
+def started_by_ours(project: Project) -> Iterator[Diagnostic]:
+    """The agents of other tools that functions of entries call."""
+    workers = project.graph.workers
+    for entry in project.graph.entries.values():
+        for called in entry.delegates:
+            if (worker := workers.get(called.name)) and worker.format:
+                yield _not_run("LDO203", f"the entry `{entry.name}`", called.at, worker)
 
 
 def used_by_ours(project: Project) -> Iterator[Diagnostic]:
@@ -75,19 +92,36 @@ def used_by_ours(project: Project) -> Iterator[Diagnostic]:
         for use in worker.uses:
             used = graph.workers.get(use.name) or graph.toolsets.get(use.name)
             if used and used.format:
-                yield not_run(f"`{worker.name}`", use.name, use.at, graph)
+                yield _not_run("LDO202", f"`{worker.name}`", use.at, used)
 
 
-def not_run(who: str, name: str, at: Place, graph: Graph) -> Diagnostic:
-    """That something of ours calls what another tool alone can run."""
-    used = graph.workers.get(name) or graph.toolsets[name]
-    kind = "an agent" if name in graph.workers else "a toolset"
-    return finding(
-        "LDO203" if who.startswith("the entry") else "LDO202",
-        at.location,
-        f"{who} calls `{name}`, {kind} of {used.format}, which llmdo cannot run",
-        hint="give it a worker or a toolset of its own",
-    )
+def _not_run(code: str, who: str, at: Place, used: Worker | Toolset) -> Diagnostic:
+    kind = "a toolset" if isinstance(used, Toolset) else "an agent"
+    message = f"{who} calls `{used.name}`, {kind} of {used.format}, which llmdo cannot run"
+    return finding(code, at.location, message, hint="give it a worker or a toolset of its own")
+
+
+def without_agent(project: Project) -> Iterator[Diagnostic]:
+    """The tables of `[workers]` that name neither code nor an agent of another tool."""
+    adoption = project.workspace.adoption
+    agents = adoption.agents if adoption else {}
+    for name, table in project.workspace.tables("workers").items():
+        if "python" not in table and name not in agents and not project.gaps.names:
+            hint = did_you_mean(name, agents) or 'add `python = "FILE.py:NAME"`, a pydantic-ai agent'
+            at = project.workspace.document.key("workers", name)
+            yield finding("LDO104", at, f"`python` is missing in `[workers.{name}]`", hint=hint)
+
+
+def without_effect(project: Project) -> Iterator[Diagnostic]:
+    """The keys of `[workers.NAME]` that nothing obeys, as another tool runs the agent."""
+    for name, table in project.workspace.tables("workers").items():
+        for key in () if "python" in table else table:
+            if key not in LIMITS:
+                at = project.workspace.document.key("workers", name, key)
+                message = f"`{key}` of an agent of another tool is what its own file says"
+                yield finding(
+                    "LDO103", at, message, hint=f"here are {', '.join(f'`{each}`' for each in LIMITS)}"
+                )
 
 
 def of_formats(project: Project) -> Iterator[Diagnostic]:

@@ -287,7 +287,8 @@ def block_without_ceiling(project: Project) -> Iterator[Diagnostic]:
     """
     for name, worker in project.graph.workers.items():
         blocked = [rule for rule in worker.approvals if rule.decision == "blocked"]
-        if not blocked or worker.may is not None:
+        # An agent of another tool has no file of ours: there such a rule is how one may delegate what it may not do.
+        if not blocked or worker.may is not None or worker.format:
             continue
         rows = [
             row for row in project.analysis.of_worker(name) if row.decision != "blocked" and len(row.path) > 2

@@ -8,7 +8,7 @@ from llmdo.base import parts
 from llmdo.base.checking import reports
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import replace
-from llmdo.checks import acceptance, code, descriptions, schedules, shell
+from llmdo.checks import acceptance, adopted, code, descriptions, schedules, shell
 from llmdo.checks.code import without_meaning
 from llmdo.syntax import toml
 from llmdo.syntax.tool_metadata import READ, means_capabilities
@@ -107,6 +107,7 @@ def invalid_value(project: Project) -> Iterator[Diagnostic]:
     yield from without_meaning(project)
     yield from code.unused_configuration(project)
     yield from schedules.without_meaning(project)
+    yield from adopted.without_effect(project)
     document = project.workspace.document
     workspace = project.workspace
     for name, table in workspace.tables("toolsets").items():
@@ -151,6 +152,7 @@ def missing_key(project: Project) -> Iterator[Diagnostic]:
     yield from schedules.without_input(project)
     document = project.workspace.document
     starts = {"worker", "function", "tool"}
+    yield from adopted.without_agent(project)
     # Where the agents of another tool are adopted, such an entry starts the one of its name.
     entries = {} if project.workspace.adoption else project.workspace.tables("entries")
     for name, table in entries.items():

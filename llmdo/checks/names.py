@@ -9,7 +9,7 @@ from llmdo.base import parts
 from llmdo.base.checking import reports
 from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding, nearest, only_match
 from llmdo.checks import adopted, code
-from llmdo.checks.naming import declared_capabilities, named_capabilities
+from llmdo.checks.naming import declared_capabilities, entry_collisions, named_capabilities
 from llmdo.graph import builtin, models, servers, toolkit
 from llmdo.graph.keys import Reference
 from llmdo.policy.authority import BUILT_IN, Capability
@@ -62,7 +62,7 @@ def name_collision(project: Project) -> Iterator[Diagnostic]:
                 hint="rename one of them: workers and toolsets share one namespace",
                 related=[Related(places[0][1].location, f"the other `{name}`")],
             )
-    yield from _entry_collisions(project.graph)
+    yield from entry_collisions(project.graph)
     yield from adopted.collisions(project)
 
 
@@ -80,19 +80,6 @@ def _toolsets(project: Project) -> Iterator[tuple[str, str, Place]]:
     for name, toolset in project.graph.toolsets.items():
         if toolset.kind == "mcp":
             yield name, "toolset", toolset.at
-
-
-def _entry_collisions(graph: Graph) -> Iterator[Diagnostic]:
-    for name, entry in graph.entries.items():
-        worker = graph.workers.get(name)
-        if entry.declared and worker and worker.entry and (not entry.worker or entry.worker.name != name):
-            yield finding(
-                "LDO201",
-                entry.at.location,
-                f"the entry `{name}` starts something other than the worker `{name}`, which is an entry itself",
-                hint="rename the entry, or remove `entry: true` from the worker",
-                related=[Related(worker.at.location, f"the worker `{name}`")],
-            )
 
 
 @reports("LDO202", "error")
@@ -196,21 +183,18 @@ def unknown_worker(project: Project) -> Iterator[Diagnostic]:
         worker = "main"
     """
     graph = project.graph
-    theirs = adopted.names(project)
-    known = {name for name, worker in graph.workers.items() if worker.format is None} | theirs
-    agent = ", nor an agent of another tool" if theirs else ""
+    known, kinds = adopted.startable(project)
     for entry in graph.entries.values():
-        for started in (each for each in entry.starts if each not in entry.events):
+        for started in entry.starts:
             if started.name not in known and not project.gaps.names:
                 yield finding(
                     "LDO203",
                     started.at.location,
-                    f"the entry `{entry.name}` calls `{started.name}`, which is not a worker{agent}",
+                    f"the entry `{entry.name}` calls `{started.name}`, which is not {kinds}",
                     hint=did_you_mean(started.name, known),
                     fix=_respelt(started.at, started.name, known),
                 )
-            elif started.name in theirs and entry.format is None:
-                yield adopted.not_run(f"the entry `{entry.name}`", started.name, started.at, graph)
+    yield from adopted.started_by_ours(project)
 
 
 @reports("LDO204", "error")

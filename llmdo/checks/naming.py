@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base import parts
+from llmdo.base.diagnostic import Related, finding
 from llmdo.graph import servers
 from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
@@ -12,10 +13,25 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.graph.toolset import Tool
     from llmdo.graph.worker import Worker
     from llmdo.workspace.project import Project
+
+
+def entry_collisions(graph: Graph) -> Iterator[Diagnostic]:
+    """The entries with the name of a worker that is an entry itself, and that they do not start."""
+    for name, entry in graph.entries.items():
+        worker = graph.workers.get(name)
+        if entry.declared and worker and worker.entry and (not entry.worker or entry.worker.name != name):
+            yield finding(
+                "LDO201",
+                entry.at.location,
+                f"the entry `{name}` starts something other than the worker `{name}`, which is an entry itself",
+                hint="rename the entry, or remove `entry: true` from the worker",
+                related=[Related(worker.at.location, f"the worker `{name}`")],
+            )
 
 
 def named_capabilities(project: Project) -> Iterator[tuple[Capability, Place]]:

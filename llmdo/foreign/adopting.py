@@ -16,8 +16,8 @@ from llmdo.foreign.known import formats, team_or_problem
 from llmdo.foreign.links import LinkedTree
 from llmdo.foreign.team import claimed, together
 from llmdo.foreign.tree import DiskTree
+from llmdo.graph.clients import settings_of
 from llmdo.graph.start import STARTERS, Start
-from llmdo.graph.worker import settings_of
 from llmdo.policy.authority import STRICTNESS
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def adopted_graph(adoption: Adoption, taken: Collection[str], started: Collectio
             worker,
             format=form,
             client_rules=client_rules(grants, team.starts, settings_of(form)),
-            approvals=_rules(worker.approvals, settings_of(form)),
+            approvals=strictest_of(worker.approvals, f"worker `{name}`"),
             max_depth=team.max_depth,
             permissions={
                 word: tuple(map(_without_secrets, rules)) for word, rules in worker.permissions.items()
@@ -121,7 +121,7 @@ def adopted_graph(adoption: Adoption, taken: Collection[str], started: Collectio
     )
 
 
-def _rules(rules: Iterable[Rule], origin: str) -> tuple[Rule, ...]:
+def strictest_of(rules: Iterable[Rule], origin: str) -> tuple[Rule, ...]:
     """The strictest of the rules about each capability, sorted."""
     strictest: dict[str, Rule] = {}
     for rule in sorted(rules, key=lambda rule: (str(rule.capability), -STRICTNESS[rule.decision])):

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, field, replace
+from llmdo.graph.clients import UNLIMITED
 from llmdo.graph.start import events_by_starter
-from llmdo.graph.worker import UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.formats.flows import Flows
 from llmdo.formats.tables import table
 from llmdo.formats.worker import CodeToolsets
-from llmdo.graph import resolved, settings
+from llmdo.graph import limits, resolved, settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     KNOWN: Mapping[str, object]
     Acceptance = Mapping[str, Json]
 else:
-    Limits = table("Limits", resolved.Limits, "lock", {})
+    Limits = table("Limits", limits.Limits, "lock", {})
 
-    ConversationLimits = table("ConversationLimits", resolved.ConversationLimits, "lock", {})
+    ConversationLimits = table("ConversationLimits", limits.ConversationLimits, "lock", {})
 
     KNOWN = {
         "Limits": Limits,

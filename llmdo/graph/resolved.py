@@ -22,6 +22,7 @@ from llmdo.graph.keys import (
     table_of,
     written,
 )
+from llmdo.graph.limits import ConversationLimits, Limits
 from llmdo.graph.start import STARTS
 from llmdo.graph.worker import Use
 from llmdo.policy.authority import Capability
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.extensions.spec import CapabilityFamily
     from llmdo.graph.extension import UsedExtension
-    from llmdo.graph.keys import Reference, Written
+    from llmdo.graph.keys import Reference
     from llmdo.graph.settings import Acceptance, Notify, Schedule, Settings, SharedPolicy
     from llmdo.graph.start import Start
     from llmdo.graph.toolset import Toolset
@@ -42,69 +43,6 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import FlowRule, Rule
     from llmdo.policy.flow import LabelledSource
     from llmdo.syntax.document import Place
-
-
-def _budget(key: str, form: str, doc: str) -> dict[str, Written]:
-    return written(PLAIN, lock=Key(key, form, doc), effect="amount")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Budgets that the whole tree of an entry shares; None is no limit."""
-
-    requests: int | None = field(
-        default=None, metadata=_budget("requests", "Positive", "Model requests of the whole tree.")
-    )
-    input_tokens: int | None = field(
-        default=None, metadata=_budget("input-tokens", "Positive", "Tokens sent, of the whole tree.")
-    )
-    output_tokens: int | None = field(
-        default=None, metadata=_budget("output-tokens", "Positive", "Tokens received, of the whole tree.")
-    )
-    total_tokens: int | None = field(
-        default=None, metadata=_budget("total-tokens", "Positive", "Tokens of the whole tree.")
-    )
-    tool_calls: int | None = field(
-        default=None, metadata=_budget("tool-calls", "Positive", "Tool calls of the whole tree.")
-    )
-    cost_usd: float | None = field(
-        default=None,
-        metadata=_budget("cost-usd", "Annotated[float, Gt(0)]", "Cost of the whole tree in US dollars."),
-    )
-    seconds: float | None = field(
-        default=None, metadata=_budget("seconds", "Annotated[float, Gt(0)]", "Time for the whole run.")
-    )
-    requests_per_minute: int | None = field(
-        default=None, metadata=_budget("requests-per-minute", "Positive", "Model requests a minute.")
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationLimits:
-    """Budgets that all runs of a conversation share; None is no limit."""
-
-    requests: int | None = field(
-        default=None, metadata=_budget("requests", "Positive", "Model requests of all its runs.")
-    )
-    input_tokens: int | None = field(
-        default=None, metadata=_budget("input-tokens", "Positive", "Tokens sent, of all its runs.")
-    )
-    output_tokens: int | None = field(
-        default=None, metadata=_budget("output-tokens", "Positive", "Tokens received, of all its runs.")
-    )
-    total_tokens: int | None = field(
-        default=None, metadata=_budget("total-tokens", "Positive", "Tokens of all its runs.")
-    )
-    tool_calls: int | None = field(
-        default=None, metadata=_budget("tool-calls", "Positive", "Tool calls of all its runs.")
-    )
-    cost_usd: float | None = field(
-        default=None,
-        metadata=_budget("cost-usd", "Annotated[float, Gt(0)]", "Cost of all its runs in US dollars."),
-    )
-    seconds: float | None = field(
-        default=None, metadata=_budget("seconds", "Annotated[float, Gt(0)]", "Time of all its runs.")
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.values import dataclass, field
+from llmdo.graph.clients import CLIENT_EVENTS, PERMISSIONS, UNLIMITED
 from llmdo.graph.keys import (
     CAPABILITIES,
     FLOWS,
@@ -17,12 +18,10 @@ from llmdo.graph.keys import (
     SETTINGS,
     SEVERAL,
     SORTED_WORDS,
-    Codec,
     Key,
     table_of,
     written,
 )
-from llmdo.policy.authority import Capability
 from llmdo.policy.flow import NO_FLOWS, Flows
 from llmdo.syntax.unchanged import DESCRIPTION_CHANGED, PROMPT_CHANGED
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.values import Json
     from llmdo.graph.keys import Reference
-    from llmdo.policy.authority import Rule
+    from llmdo.policy.authority import Capability, Rule
     from llmdo.syntax.document import Place
 
 
@@ -81,31 +80,6 @@ class Attachments:
     def are_refused(self) -> bool:
         """Whether callers may pass none; without a limit they may."""
         return self.max == 0
-
-
-UNLIMITED = 64
-"""The longest chain of calls for a tool that does not limit them: deeper than anybody looks."""
-
-_EVENTS = Codec(
-    lambda events: (
-        {
-            event: {command: list(map(str, raised)) for command, raised in commands.items()}
-            for event, commands in events.items()
-        }
-        or None
-    ),
-    lambda events, _: {
-        event: {
-            command: tuple([Capability.parse(text) for text in raised])
-            for command, raised in commands.items()
-        }
-        for event, commands in events.items()
-    },
-)
-_PERMISSIONS = Codec(
-    lambda permissions: {word: list(rules) for word, rules in permissions.items() if rules} or None,
-    lambda permissions, _: {word: tuple(rules) for word, rules in permissions.items()},
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +132,8 @@ class Worker:
             agent=Key(
                 "python",
                 "FileAttribute",
-                "FILE.py:NAME, a pydantic-ai agent; its tools go behind the gate.",
-                is_required=True,
+                "FILE.py:NAME, a pydantic-ai agent; its tools go behind the gate. Left out, it is an agent of another "
+                "tool by its name, which takes `may`, `approvals` and `flows`.",
             ),
             lock=Key("agent", "FileAttribute", "The pydantic-ai agent that it is."),
         ),
@@ -376,7 +350,7 @@ class Worker:
     events: Mapping[str, Mapping[str, tuple[Capability, ...]]] = field(
         default_factory=dict,
         metadata=written(
-            _EVENTS,
+            CLIENT_EVENTS,
             lock=Key(
                 "events",
                 "dict[Text, dict[Text, list[ScopedCapability]]]",
@@ -398,7 +372,7 @@ class Worker:
     permissions: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict,
         metadata=written(
-            _PERMISSIONS,
+            PERMISSIONS,
             lock=Key("permissions", "dict[Text, list[str]]", "The rules in its own tool's settings."),
             drift="the rules in its own tool's settings changed",
         ),
@@ -414,11 +388,6 @@ class Worker:
     def own_toolset(self) -> str | None:
         """The name of the toolset with its own tools; None if it is no adopted agent."""
         return own_toolset(self.name) if self.agent else None
-
-
-def settings_of(form: str) -> str:
-    """The origin of a rule that is another tool's setting, in words for the user."""
-    return f"the settings of {form}"
 
 
 def own_toolset(worker: str) -> str:

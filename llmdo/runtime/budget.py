@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
     from pydantic_ai.usage import RequestUsage
 
-    from llmdo.graph.resolved import Limits
+    from llmdo.graph.limits import Limits
     from llmdo.journal.spent import Spent
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.gate.call import Call

@@ -18,8 +18,8 @@ from llmdo.base.values import fields, replace
 from llmdo.graph.code_calls import own_uses, uses_with_calls
 from llmdo.graph.inventory import Inventory
 from llmdo.graph.keys import NOWHERE, decoded
+from llmdo.graph.limits import Limits
 from llmdo.graph.models import python_reference, recording_file
-from llmdo.graph.resolved import Limits
 from llmdo.graph.toolkit import delegating, reachable
 from llmdo.journal.spent import spent
 from llmdo.journal.unsettled import commands_of

@@ -18,8 +18,8 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.base.values import fields, replace
 from llmdo.graph import offers
 from llmdo.graph.keys import Reference
+from llmdo.graph.limits import Limits
 from llmdo.graph.offers import require_ours
-from llmdo.graph.resolved import Limits
 from llmdo.runtime import ModelChoice
 from llmdo.runtime.attached import attached_of
 from llmdo.runtime.listening import listening

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from typing_extensions import Unpack
 
-    from llmdo.graph.resolved import Limits
+    from llmdo.graph.limits import Limits
     from llmdo.journal.questions import Waiting
     from llmdo.runtime import Approver, RunOutcome, RunPolicy
     from llmdo.runtime.telemetry.events import Sink

@@ -14,7 +14,7 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.request_fields import argument, option
 from llmdo.base.values import also_in_json, in_json
 from llmdo.graph.keys import names_of
-from llmdo.graph.resolved import Limits
+from llmdo.graph.limits import Limits
 from llmdo.journal import SUFFIX, read_journal
 from llmdo.journal.opening import claimed, read_run
 from llmdo.journal.questions import waiting

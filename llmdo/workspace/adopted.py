@@ -8,6 +8,10 @@ from llmdo.base import parts
 from llmdo.base.diagnostic import did_you_mean, finding
 from llmdo.base.values import replace
 from llmdo.graph import builtin
+from llmdo.graph.keys import Reference, ValueOrigin, decoded
+from llmdo.graph.worker import Worker
+from llmdo.syntax.document import Place
+from llmdo.workspace.extensions import REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -15,11 +19,11 @@ if TYPE_CHECKING:
 
     from llmdo.base.cache import Seen
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.base.values import Json
-    from llmdo.extensions.spec import Extension
     from llmdo.foreign.adopting import Adoption
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.syntax.document import Document
+    from llmdo.workspace.installed import InstalledExtension
+    from llmdo.workspace.workspace import Lack, Workspace
 
 Item = TypeVar("Item")
 
@@ -29,18 +33,29 @@ SHOWN = 3
 
 
 def read_adopted(
-    root: Path, manifest: Mapping[str, Json], seen: Seen | None, extensions: Iterable[Extension]
+    root: Path,
+    document: Document,
+    problems: list[Diagnostic],
+    lacks: set[Lack],
+    extensions: Iterable[InstalledExtension],
+    seen: Seen | None,
 ) -> Adoption | None:
-    """The projects of other tools that the manifest names; None if it names none."""
-    names = parts.texts(parts.table(manifest, "workspace").get("from"))
+    """The projects of other tools that a manifest names; None if it names none. Notes problems and what is unknown."""
+    names = parts.texts(parts.table(document.data, "workspace").get("from"))
     if not names:
         return None
     from llmdo.foreign import adopting  # what most workspaces have no use for
 
-    return adopting.read(root, names, seen, extensions)
+    adoption = adopting.read(root, names, seen, [each.extension for each in extensions])
+    is_refused = any(problem.code == REFUSED for problem in problems)
+    wrong = [*_problems_with(document, adoption, has_all_extensions=not is_refused)]
+    problems.extend(wrong)
+    if wrong or is_refused or any(problem.severity == "error" for problem in adoption.team.problems):
+        lacks.update(("names", "contents"))
+    return adoption
 
 
-def problems_with(
+def _problems_with(
     document: Document, adoption: Adoption, *, has_all_extensions: bool
 ) -> Iterator[Diagnostic]:
     """The named formats that there are not, and those without a file here."""
@@ -57,7 +72,18 @@ def problems_with(
             yield finding("LDO214", at, f"there is no format `{name}`", hint=hint)
 
 
-def with_adopted(own: Graph, adoption: Adoption) -> Graph:
+def after_its_name(entry: Entry) -> Entry:
+    """The entry; without anything that it starts, it starts the agent of its own name."""
+    if entry.worker or entry.function or entry.tool:
+        return entry
+    return replace(entry, worker=Reference(entry.name, entry.at))
+
+
+LIMITS = ("may", "approvals", "flows")
+"""The keys of `[workers.NAME]` for an agent of another tool: they only tighten."""
+
+
+def with_adopted(own: Graph, workspace: Workspace, adoption: Adoption) -> Graph:
     """The graph of our own with the agents of other tools, in place of those that it may have already.
 
     An entry of ours that names such an agent starts it; the others that their tools start are entries too. Where two
@@ -76,13 +102,44 @@ def with_adopted(own: Graph, adoption: Adoption) -> Graph:
         for name, entry in declared.items()
     }
     named = {entry.worker.name for entry in entries.values() if entry.worker}
-    others = {name: entry for name, entry in foreign.entries.items() if name not in named}
+    others = {
+        f"{name} of {entry.format}" if name in entries else name: entry
+        for name, entry in foreign.entries.items()
+        if name not in named
+    }
+    agents = {name: _limited(worker, workspace) for name, worker in foreign.workers.items()}
     return replace(
         own,
-        workers=_sorted({**foreign.workers, **workers}),
+        workers=_sorted({**agents, **workers}),
         toolsets=_sorted({**foreign.toolsets, **toolsets}),
-        entries=_sorted({**others, **entries}),
+        entries=_sorted({**{name: replace(entry, name=name) for name, entry in others.items()}, **entries}),
         adopted=foreign.adopted,
+    )
+
+
+def _limited(agent: Worker, workspace: Workspace) -> Worker:
+    """The agent with what `[workers]` of the manifest says of its own calls, and of all below it."""
+    table = workspace.table("workers", agent.name)
+    if not table or "python" in table:
+        return agent
+    at = ("workers", agent.name)
+    owner = f"worker `{agent.name}`"
+    stated = decoded(
+        Worker,
+        "agent",
+        {key: table[key] for key in LIMITS if key in table},
+        ValueOrigin(workspace.document, at, owner),
+        name=agent.name,
+        at=agent.at,
+    )
+    from llmdo.foreign.adopting import strictest_of
+
+    return replace(
+        agent,
+        may=stated.may,
+        may_at=Place(workspace.document, (*at, "may")) if "may" in table else None,
+        approvals=strictest_of((*agent.approvals, *stated.approvals), owner),
+        flows=stated.flows,
     )
 
 

@@ -20,9 +20,9 @@ from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import is_pattern
 from llmdo.syntax.imports import import_candidates
 from llmdo.workspace import older
-from llmdo.workspace.adopted import problems_with, read_adopted
+from llmdo.workspace.adopted import read_adopted
 from llmdo.workspace.evals import GOVERNING, judging_files
-from llmdo.workspace.extensions import REFUSED, read_extensions
+from llmdo.workspace.extensions import read_extensions
 from llmdo.workspace.policies import read_policies
 from llmdo.workspace.references import (
     class_paths,
@@ -48,9 +48,7 @@ if TYPE_CHECKING:
     from llmdo.base.cache import Seen
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.values import Json
-    from llmdo.foreign.adopting import Adoption
     from llmdo.syntax.module import Outline
-    from llmdo.workspace.installed import InstalledExtension
     from llmdo.workspace.modules import Module
     from llmdo.workspace.references import ClassPath
     from llmdo.workspace.source_files import Memory
@@ -103,16 +101,13 @@ def load(
     recordings = reader.recordings([*named_models(document, manifest), *models_of(workers)])
     executed = reader.executed(manifest, copy_of)
     loaded = executed["extensions"]
-    adoption = reader.adopted(manifest, loaded)
     policies, asks_packages = read_policies(root, document, files.source, reader.problems, loaded)
     reader.report_compiled(outlines)
     reader.problems.extend(wrong_targets(root, document, manifest, seen))
     reader.problems.extend(discovery.case_collisions([*paths, *outlines]))
     listed = tuple(path for path in modules if path in outlines)
     read = reader.workspace(manifest, workers, listed, outlines, recordings)
-    return replace(
-        read, class_paths=named, policies=policies, asks_packages=asks_packages, adoption=adoption, **executed
-    )
+    return replace(read, class_paths=named, policies=policies, asks_packages=asks_packages, **executed)
 
 
 def _names_in(root: Path, paths: Iterable[str]) -> frozenset[str]:
@@ -361,31 +356,22 @@ class _WorkspaceReader:
                     self.problems.append(finding("LDO112", Location(path), message, hint=hint))
 
     def executed(self, manifest: Mapping[str, Json], copy_of: Path | None) -> dict[str, Any]:
-        """The fields of a workspace about executed code other than its modules."""
+        """The fields of a workspace about executed code other than its modules, and about agents of other tools."""
         programs: Mapping[str, ServerPrograms] = {}
         if any("mcp" in table for table in parts.tables(manifest, "toolsets").values()):
             from llmdo.workspace.programs import programs_in  # few workspaces start a server
 
             programs, problems = programs_in(self.document, manifest, self.files)
             self.problems.extend(problems)
+        extensions = read_extensions(self.root, self.document, self.problems, copy_of)
+        adoption = read_adopted(self.root, self.document, self.problems, self.lacks, extensions, self.seen)
         return {
-            "extensions": read_extensions(self.root, self.document, self.problems, copy_of),
+            "extensions": extensions,
+            "adoption": adoption,
             "programs": programs,
             "judges": read_modules(self.root, judging_files(self.files), self.files),
             "places": GOVERNING | environments_in(self.root) | globs_of(manifest),
         }
-
-    def adopted(
-        self, manifest: Mapping[str, Json], extensions: Iterable[InstalledExtension]
-    ) -> Adoption | None:
-        """The projects of other tools that the manifest names; None if it names none."""
-        adoption = read_adopted(self.root, manifest, self.seen, [each.extension for each in extensions])
-        if adoption is not None:
-            is_refused = any(problem.code == REFUSED for problem in self.problems)
-            self.problems.extend(problems_with(self.document, adoption, has_all_extensions=not is_refused))
-            if any(problem.severity == "error" for problem in adoption.team.problems):
-                self.lacks.update(("names", "contents"))
-        return adoption
 
     def packages(self, manifest: Mapping[str, Json]) -> Iterator[str]:
         """The workspace's own files among the toolsets given as `package.module:NAME`."""

@@ -101,6 +101,8 @@ def manifest_references(document: Document, manifest: Mapping[str, Json]) -> Ite
         if path := python_file(text(toolset.get("python"))):
             yield path, Place(document, ("toolsets", name, "python"))
     for name, worker in tables(manifest, "workers").items():
+        if "python" not in worker:
+            continue
         yield text(worker["python"]).rpartition(":")[0], Place(document, ("workers", name, "python"))
     for name, entry in tables(manifest, "entries").items():
         if path := python_file(text(entry.get("function"))):

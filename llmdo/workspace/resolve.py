@@ -20,7 +20,7 @@ from llmdo.graph.worker import Use, Worker, own_toolset
 from llmdo.policy.authority import BUILT_IN_VERSION, Capability
 from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
-from llmdo.workspace.adopted import with_adopted
+from llmdo.workspace.adopted import after_its_name, with_adopted
 from llmdo.workspace.extensions import used
 from llmdo.workspace.modules import source_digests, text_digests
 from llmdo.workspace.references import package_files, python_file
@@ -48,7 +48,7 @@ def resolve(
     are not made again.
     """
     own = _own(workspace, facts, known)
-    return with_adopted(own, workspace.adoption) if workspace.adoption else own
+    return with_adopted(own, workspace, workspace.adoption) if workspace.adoption else own
 
 
 def _own(workspace: Workspace, facts: Facts | None, known: Remembered[Worker] | None) -> Graph:
@@ -143,7 +143,7 @@ def shell(table: Mapping[str, Any]) -> ShellSettings:
 def with_facts(graph: Graph, workspace: Workspace, facts: Facts) -> Graph:
     """The result of `resolve` for `workspace` and `facts`, made from its result for `workspace` alone."""
     own = replace(graph, toolsets=_toolsets(workspace, facts))
-    return with_adopted(own, workspace.adoption) if workspace.adoption else own
+    return with_adopted(own, workspace, workspace.adoption) if workspace.adoption else own
 
 
 _NOTHING: Mapping[str, Json] = {}
@@ -266,15 +266,8 @@ def _entries(
         name: _entry(document, name, table, sources) for name, table in workspace.tables("entries").items()
     }
     if workspace.adoption:
-        entries = {name: _after_its_name(entry) for name, entry in entries.items()}
+        entries = {name: after_its_name(entry) for name, entry in entries.items()}
     return with_implied(entries, workers)
-
-
-def _after_its_name(entry: Entry) -> Entry:
-    """The entry; without anything that it starts, it starts the agent of its own name."""
-    if entry.worker or entry.function or entry.tool:
-        return entry
-    return replace(entry, worker=Reference(entry.name, entry.at))
 
 
 def with_implied(entries: Mapping[str, Entry], workers: Mapping[str, Worker]) -> dict[str, Entry]:

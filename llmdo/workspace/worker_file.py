@@ -101,6 +101,8 @@ def from_python(python: str, outline: WorkerOutline) -> tuple[WorkerFile | None,
 def adopted(manifest: Document, tables: Mapping[str, Mapping[str, Json]]) -> Iterator[WorkerFile]:
     """The workers of `[workers]`, each a pydantic-ai agent; the manifest was judged with them in it."""
     for name, agent in tables.items():
+        if "python" not in agent:
+            continue
         data: dict[str, Json] = {
             "name": name,
             **{key: value for key, value in agent.items() if key not in _OWN},

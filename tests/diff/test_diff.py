@@ -14,7 +14,8 @@ from llmdo.diff import Difference, RowChange, diff, entry_rows
 from llmdo.diff.rows import Comparison, scopes_of
 from llmdo.graph.described import Server
 from llmdo.graph.keys import Reference
-from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.limits import Limits
+from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.settings import Acceptance, Notify, Schedule, Settings
 from llmdo.graph.toolkit import tools_of
 from llmdo.graph.toolset import Tool, Toolset

@@ -13,7 +13,8 @@ from llmdo.base.values import fields
 from llmdo.diff import diff
 from llmdo.graph.described import Definition, Identity, Server
 from llmdo.graph.keys import written_fields
-from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.limits import Limits
+from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.settings import Acceptance, Notify, Schedule, Settings
 from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Attachments, Worker

@@ -12,7 +12,7 @@ import pytest
 from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.usage import RequestUsage
 
-from llmdo.graph.resolved import Limits
+from llmdo.graph.limits import Limits
 from llmdo.policy.authority import Authority
 from llmdo.runtime import CallFrame, RunOptions, RunOutcome, run
 from llmdo.runtime.budget import Budget, TreeLimits

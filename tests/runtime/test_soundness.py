@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.graph.keys import Reference, ValueOrigin, flows, labelled_sources
-from llmdo.graph.resolved import Graph, Limits
+from llmdo.graph.limits import Limits
+from llmdo.graph.resolved import Graph
 from llmdo.policy.authority import STRICTNESS
 from llmdo.policy.flow import Flows
 from llmdo.reach import Analysis

@@ -14,7 +14,8 @@ from typing import Any
 from llmdo.base.source import Source
 from llmdo.base.values import replace
 from llmdo.graph.keys import Reference
-from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.limits import Limits
+from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.settings import Settings
 from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Attachments, Use, Worker

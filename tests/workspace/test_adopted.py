@@ -36,7 +36,7 @@ may = ["fs.read", "fs.list", "agent.delegate"]
 
 FILES = {
     "llmdo.toml": MANIFEST,
-    "workers/desk.worker": "---\nname: desk\ntoolsets: { filesystem: { read: ['**'], write: ['**'] } }\n---\nSort.\n",
+    "workers/desk.worker": "---\nname: desk\ntoolsets: { filesystem: { read: ['**'], write: ['out/**'] } }\n---\nSort.\n",
     ".claude/agents/triage.md": "---\nname: triage\ndescription: Triages.\ntools: Read, Grep\n---\nTriage.\n",
     ".claude/agents/fixer.md": "---\nname: fixer\ndescription: Fixes.\ntools: Read, Edit, Bash\n---\nFix.\n",
     ".claude/settings.json": '{"permissions": {"allow": ["Edit", "Bash"], "deny": ["WebFetch"]},'
@@ -72,7 +72,7 @@ def messages(root: Path, code: str) -> list[str]:
 def test_the_settings_of_a_tool_give_workers_of_ours_nothing(shop: Path) -> None:
     assert decisions(shop, "fixer")["fs.write"] == "allowed"
     assert decisions(shop, "fixer")["proc.exec.unlisted"] == "allowed"
-    assert decisions(shop, "desk")["fs.write"] == "needs_approval"
+    assert decisions(shop, "desk")["fs.write:out/**"] == "needs_approval"
 
 
 def test_a_rule_of_the_manifest_only_tightens_them(shop: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_rule_of_the_manifest_only_tightens_them(shop: Path) -> None:
         MANIFEST + '[approvals.rules]\n"fs.write" = "allowed"\n"proc.exec" = "blocked"\n"net" = "allowed"\n',
         encoding="utf-8",
     )
-    assert decisions(shop, "desk")["fs.write"] == "allowed"
+    assert decisions(shop, "desk")["fs.write:out/**"] == "allowed"
     assert decisions(shop, "fixer")["fs.write"] == "allowed"
     assert decisions(shop, "fixer")["proc.exec.unlisted"] == "blocked"
     edit(shop, ".claude/settings.json", '"Edit", "Bash"', '"Bash"')
@@ -92,7 +92,7 @@ def test_the_default_of_the_manifest_only_tightens_what_they_leave_open(shop: Pa
     edit(shop, ".claude/settings.json", '"allow": ["Edit", "Bash"]', '"ask": ["Bash"]')
     edit(shop, ".claude/agents/fixer.md", "Bash", "Bash, mcp__tickets")
     (shop / "llmdo.toml").write_text(MANIFEST + '[approvals]\ndefault = "allowed"\n', encoding="utf-8")
-    assert decisions(shop, "desk")["fs.write"] == "allowed"
+    assert decisions(shop, "desk")["fs.write:out/**"] == "allowed"
     assert decisions(shop, "fixer")["proc.exec.unlisted"] == "needs_approval"
 
 
@@ -145,8 +145,8 @@ def test_a_changed_agent_makes_the_lock_stale_and_what_it_gains_is_named(shop: P
     assert "worker `triage`" in message
     assert "`toolsets` +`WebSearch`" in message
     edit(shop, ".claude/agents/fixer.md", "Bash", "Bash, WebSearch")
-    (message,) = messages(shop, "LDO401")
-    assert "entry `fixer` gains `net.search` by fixer > WebSearch" in message
+    message = " ".join(messages(shop, "LDO401"))
+    assert "entry `fixer` gains `net.search`" in message
     assert commands.llmdo(shop, "check", "--locked").returncode == 1
 
 

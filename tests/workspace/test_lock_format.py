@@ -10,7 +10,7 @@ import pytest
 from llmdo import checks
 from llmdo.base.source import Source
 from llmdo.graph.described import Server
-from llmdo.graph.resolved import Limits
+from llmdo.graph.limits import Limits
 from llmdo.policy.authority import Capability
 from llmdo.workspace import lock, project
 from llmdo.workspace.lock.encoding import REVISION, VERSION

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from llmdo.base import digest
 from llmdo.base.backtrace import Frame
 from llmdo.base.values import fields
-from llmdo.graph.resolved import ConversationLimits
+from llmdo.graph.limits import ConversationLimits
 from llmdo.journal.binding import Binding, reached
 from llmdo.journal.decided import decided_in, record_of
 from llmdo.journal.entries import ClaimedError, JournalError, StoreError

@@ -9,6 +9,7 @@ from llmdo.base import digest
 from llmdo.base.parts import items, table, tables, text, texts
 from llmdo.base.values import fields, replace
 from llmdo.graph.builtin import PROVIDER_SIDE
+from llmdo.graph.clients import settings_of
 from llmdo.graph.extension import UsedExtension
 from llmdo.graph.keys import (
     ValueOrigin,
@@ -23,7 +24,7 @@ from llmdo.graph.keys import (
 from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.settings import Settings, SharedPolicy
 from llmdo.graph.toolset import Toolset
-from llmdo.graph.worker import Use, Worker, settings_of
+from llmdo.graph.worker import Use, Worker
 from llmdo.policy.shell import ShellLimits, ShellRule, ShellSettings
 from llmdo.syntax.document import Place
 from llmdo.workspace import resolve
@@ -223,15 +224,20 @@ def _decode_worker(document: Document, name: str, stated: Mapping[str, Json]) ->
         tools = {name: options.get(name) for name in native}
         uses.append(resolve.provider_side(tools, Place(document, (*at, "native-tools"), of_key=True)))
     form = text(stated.get("format"))
-    return decoded(
+    worker = decoded(
         Worker,
         "lock",
         stated,
-        ValueOrigin(document, at, settings_of(form) if form else f"worker `{name}`"),
+        ValueOrigin(document, at, f"worker `{name}`"),
         name=name,
         at=Place(document, at, of_key=True),
         uses=tuple(sorted(uses, key=lambda use: use.name)),
         may_at=Place(document, (*at, "may")),
+    )
+    if not form:
+        return worker
+    return replace(
+        worker, client_rules=tuple(replace(rule, origin=settings_of(form)) for rule in worker.client_rules)
     )
 
 
