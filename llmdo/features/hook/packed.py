@@ -9,7 +9,7 @@ import time
 
 from llmdo.base import cache
 from llmdo.base.values import dataclass
-from llmdo.policy.authority import Capability, Ceiling, FlowRule, Rule
+from llmdo.policy.authority import MANIFEST, Capability, Ceiling, FlowRule, Rule
 from llmdo.policy.composition import Base, ClientRules, Layer
 from llmdo.policy.flow import LabelledSource, Labelling
 from llmdo.version import __version__
@@ -64,9 +64,10 @@ def _pack_rule(rule: Rule) -> tuple[str, str, str]:
 
 
 def _pack_theirs(rule: Rule) -> tuple[str, str, str]:
-    """The same of a rule that the client itself obeys, unless llmdo brings it."""
+    """The same of a rule that the client itself obeys, unless llmdo brings it, or the manifest states it."""
     capability, decision, place = _pack_rule(rule)
-    return capability, decision, place if rule.origin == BUILT_IN else f"{THEIRS}{place}"
+    is_ours = rule.origin == BUILT_IN or (rule.at is not None and rule.at.location.path == MANIFEST)
+    return capability, decision, place if is_ours else f"{THEIRS}{place}"
 
 
 def _rules(packed: Iterable[tuple[Any, ...]]) -> tuple[Rule, ...]:

@@ -56,6 +56,26 @@ def test_an_agent_is_under_the_ceilings_of_all_above_it(session: Session) -> Non
     assert session.call("Write", "fixer", "1", file_path="a.txt") == "allowed"
 
 
+COORDINATOR = """\
+[workers.main-session]
+approvals = { "fs.write" = "blocked", "net" = "needs_approval" }
+
+[workers.fixer]
+may = ["fs.read", "fs.write"]
+"""
+
+
+def test_a_coordinator_that_may_not_write_has_a_worker_that_may(tmp_path: Path) -> None:
+    session = Session(write(tmp_path / "shop", COORDINATOR, fixer=""), tmp_path)
+    session.start()
+    assert session.call("Write", file_path="a.txt") == "blocked"
+    asked = session.answer(session.calling("WebFetch", url="https://example.com/"))
+    assert (asked.decision, asked.is_left) == ("needs_approval", False)
+    assert session.call("Agent", subagent_type="fixer") == "allowed"
+    assert session.call("Write", "fixer", file_path="a.txt") == "allowed"
+    assert session.call("Bash", "fixer", command="make") == "blocked"
+
+
 def test_of_an_agent_that_two_may_have_started_both_ceilings_hold(session: Session) -> None:
     session.call("Agent", subagent_type="triage")
     session.call("Read", "triage", file_path="a.txt")
