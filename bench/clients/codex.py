@@ -123,7 +123,7 @@ def generate(folder: Path, chance: random.Random) -> None:
             settings.write(f"[agents]\nenabled = {chance.choice(('true', 'false', 'false'))}\n")
 
 
-class _Script(Script):
+class CodexScript(Script):
     """The script of Codex: the session waits for the agents that it spawns."""
 
     PROBES = PROBES
@@ -178,7 +178,9 @@ class _Script(Script):
 
 def observe(folder: Path, home: Path, project: Path) -> Iterator[Cell]:
     """The cells of a project."""
-    script = _Script(project, [path.stem for path in sorted((project / ".codex" / "agents").glob("*.toml"))])
+    script = CodexScript(
+        project, [path.stem for path in sorted((project / ".codex" / "agents").glob("*.toml"))]
+    )
     with serving(responses, script.answer) as script.port:
         _run(folder, home, script)
     claims = Claims(FORMAT, project)
@@ -231,3 +233,6 @@ def _run(folder: Path, home: Path, script: Script) -> None:
         thread = talk.request("thread/start", {"cwd": str(script.project)})["thread"]["id"]
         prompt = [{"type": "text", "text": f"PROBE {SESSION}", "text_elements": []}]
         talk.request("turn/start", {"threadId": thread, "input": prompt}, until=("turn/completed", thread))
+
+
+SCRIPT = CodexScript

@@ -136,7 +136,7 @@ def generate(folder: Path, chance: random.Random) -> None:
         (folder / ".gemini" / "agents" / f"agent-{number}.md").write_text(_agent(chance, f"agent-{number}"))
 
 
-class _Script(Script):
+class GeminiScript(Script):
     """The script of Gemini CLI. An agent calls nothing: its protocol for editors forwards none of its questions."""
 
     PROBES = PROBES
@@ -168,7 +168,7 @@ def observe(folder: Path, home: Path, project: Path) -> Iterator[Cell]:
     """The cells of a project."""
     files = sorted((project / ".gemini" / "agents").glob("*.md"))
     _settle(home, project, files)
-    script = _Script(project, [path.stem for path in files])
+    script = GeminiScript(project, [path.stem for path in files])
     node = shutil.which("node") or "node"
     environ = {
         "HOME": str(home),
@@ -209,3 +209,14 @@ def _cells(script: Script, claims: Claims) -> Iterator[Cell]:
     for other in script.agents:
         outcome = script.outcome(SESSION, f"{SESSION}/{other}", "invoke_agent")
         yield Cell(script.project.name, SESSION, "invoke_agent", outcome, claims.calls(SESSION, other))
+
+
+class HookedGeminiScript(GeminiScript):
+    """The same under hooks, without that protocol: agents call their tools, too."""
+
+    def probing(self, agent: str) -> Iterable[ScriptedCall]:
+        """The calls of the session, and of each agent."""
+        return Script.probing(self, agent)
+
+
+SCRIPT = HookedGeminiScript

@@ -175,6 +175,7 @@ class _PossibleCall:
             "decision": answer.decision,
             "allowed": answer.decision == "allowed",
             "by": "client" if answer.decision == "needs_approval" else "rules",
+            "left": answer.is_left,
             "reasons": [answer.reason] if answer.reason else [],
             "labels": sorted(map(str, self.carried)),
             "arguments": short(self.event.arguments),
