@@ -90,16 +90,10 @@ def test_an_agent_that_nobody_started_may_do_nothing(session: Session) -> None:
 
 
 def test_an_id_stays_that_of_its_agent(session: Session) -> None:
-    session.call("Agent", subagent_type="triage")
     session.call("Agent", subagent_type="fixer")
-    session.call("Read", "triage", file_path="a.txt")
-    event = session.event(
-        "PreToolUse",
-        tool_name="Write",
-        tool_input={"file_path": "a"},
-        agent_id="triage-1",
-        agent_type="fixer",
-    )
+    assert session.call("Write", "fixer", file_path="a.txt") == "allowed"
+    call = {"tool_name": "Write", "tool_input": {"file_path": "a.txt"}}
+    event = session.event("PreToolUse", **call, agent_id="fixer-1", agent_type="triage")
     assert session.answer(event).decision == "blocked"
 
 

@@ -130,6 +130,7 @@ def test_a_project_or_a_state_that_cannot_be_used(session: Session, fault: Calla
     answer = json.loads(text)["hookSpecificOutput"]
     assert answer["permissionDecision"] == "deny", text
     assert answer["permissionDecisionReason"].startswith("denied by llmdo: ")
+    assert "is not one of this project" not in answer["permissionDecisionReason"]
 
 
 EVENTS = {
@@ -202,7 +203,8 @@ def test_an_answer_that_nobody_reads_stops_the_call(session: Session) -> None:
     assert child.returncode == 2
 
 
-def test_an_answer_that_takes_too_long_denies(session: Session) -> None:
+@pytest.mark.parametrize("is_early", [True, pytest.param(False, marks=pytest.mark.long)])
+def test_an_answer_that_takes_too_long_denies(session: Session, is_early: bool) -> None:
     [path] = states(session)
     lock = path.with_name(f"{path.name}.lock")
     with lock.open("w") as file, session.process() as child:
@@ -212,6 +214,7 @@ def test_an_answer_that_takes_too_long_denies(session: Session) -> None:
         child.stdin.close()
         child.stdin = None
         until(lambda: any(each.readlink() == lock for each in Path(f"/proc/{child.pid}/fd").iterdir()))
-        child.send_signal(signal.SIGALRM)
+        if is_early:
+            child.send_signal(signal.SIGALRM)
         output, _ = child.communicate()
     assert "within" in json.loads(output)["hookSpecificOutput"]["permissionDecisionReason"]
