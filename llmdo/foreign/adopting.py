@@ -15,7 +15,7 @@ from llmdo.foreign.building import client_rules, graph_of, named, named_events
 from llmdo.foreign.known import formats, team_or_problem
 from llmdo.foreign.links import LinkedTree
 from llmdo.foreign.team import claimed, together
-from llmdo.foreign.tree import DiskTree
+from llmdo.foreign.tree import DiskTree, is_published
 from llmdo.graph.clients import settings_of
 from llmdo.graph.start import STARTERS, Start
 from llmdo.policy.authority import STRICTNESS
@@ -57,6 +57,14 @@ class Adoption:
         """The agents by their names in the graph."""
         return named(self.team.agents)
 
+    def name_of(self, form: str, name: str) -> str | None:
+        """The name in the graph of the agent that the tool of the format `form` calls `name`; None if there is none."""
+        for known, agent in self.agents.items():
+            own = agent.name.removeprefix(f"{agent.format}/") if agent.format else agent.name
+            if (agent.format or self.team.format) == form and own == name:
+                return known
+        return None
+
 
 def read(
     root: Path, names: Iterable[str], seen: Seen | None = None, extensions: Iterable[Extension] = ()
@@ -73,6 +81,8 @@ def read(
         for form, team in zip(wanted, teams, strict=True)
         if not (team.files or team.problems)
     }
+    if any(agent.in_checkout for team in teams for agent in team.agents):
+        is_published(tree)  # which findings ask about, so a licence that changes is a change
     there = claimed([team for team in teams if team.format not in absent])
     team = together(there)
     texts = {path: tree.read(path) for path in team.files}

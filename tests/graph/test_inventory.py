@@ -38,7 +38,6 @@ schema = 1
 [workspace]
 name = "whole"
 workers = ["workers/*.worker"]
-from = ["claude"]
 toolset-modules = ["tools/*.py"]
 model = "python:models.py:rules"
 
@@ -99,8 +98,6 @@ FILES = {
     "workers/main.worker": "---\nname: main\nentry: true\nschema_in_ref: schemas.py:Request\n"
     "toolsets: { filesystem: { write: ['**'] }, calc: {}, notes: {}, installed: {}, shell: {} }\n---\nGo.\n",
     "tools/calc.py": "import helpers\nfrom pydantic_ai import FunctionToolset\ncalc = FunctionToolset()\n",
-    ".claude/agents/reviewer.md": "---\nname: reviewer\ntools: Read\n---\nReview.\n",
-    ".claude/settings.json": '{"permissions": {"deny": ["WebFetch"]}}',
     "helpers.py": "",
     "plugins/extra.py": "",
     "models.py": WRITER,
@@ -146,7 +143,9 @@ def sample(name: str) -> str:
 
 def test_the_workspace_has_something_of_every_kind(whole: Path) -> None:
     kinds = {item.kind for item in inventory_of(whole).items}
-    assert kinds == {*NAMES_A_PATH, "package", "server", "shell"}
+    assert kinds == {*NAMES_A_PATH, "package", "server", "shell"} - {
+        "adopted"
+    }  # `tests/foreign/test_adopted.py`
     names = {item.key for item in inventory_of(whole).items}
     assert {
         "judge evals/own.py", "judge evals/words.py", "program server.py", "program srvlib.py", "python helpers.py",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,13 +11,14 @@ from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.inventory import Inventory
 from llmdo.graph.offers import require_ours
-from llmdo.policy.authority import decide
+from llmdo.policy.authority import Capability, decide
+from llmdo.policy.composition import Base, Layer, authority_of
+from llmdo.reach.flows import after_strangers
 from llmdo.workspace import lock, project
 from tests.support import commands
 from tests.support.waiting import aged
 
-if TYPE_CHECKING:
-    from pathlib import Path
+WRITE = Capability("fs.write", "src/a.py")
 
 MANIFEST = """schema = 1
 [workspace]
@@ -97,8 +98,6 @@ def test_the_default_of_the_manifest_only_tightens_what_they_leave_open(shop: Pa
 
 
 def test_a_flow_rule_of_the_manifest_holds_for_them(shop: Path) -> None:
-    from llmdo.reach.flows import after_strangers
-
     edit(shop, ".claude/agents/fixer.md", "Bash", "Bash, mcp__tickets")
     flow = '[flows]\n"data.untrusted -> proc.exec" = "blocked"\n'
     (shop / "llmdo.toml").write_text(MANIFEST + flow, encoding="utf-8")
@@ -120,9 +119,6 @@ def test_a_file_that_a_scoped_ceiling_admits_is_allowed_and_another_is_not(shop:
 
 
 def test_what_reach_says_of_a_file_is_what_decide_says_of_the_call(shop: Path) -> None:
-    from llmdo.policy.authority import Capability
-    from llmdo.policy.composition import Base, Layer, authority_of
-
     edit(shop, "llmdo.toml", "[entries.fixer]\n", '[entries.fixer]\nmay = ["fs.read", "fs.write:src/**"]\n')
     graph = project.read(shop).graph
     layers = [Layer.of_worker(graph.workers["fixer"])]
@@ -135,6 +131,30 @@ def test_what_reach_says_of_a_file_is_what_decide_says_of_the_call(shop: Path) -
         ).decision
 
     assert (decided("src/a.py"), decided("README.md")) == ("allowed", "blocked")
+
+
+def test_the_manifest_of_the_docs_says_what_they_say(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs/adopt.md").read_text(encoding="utf-8")
+    writer = "---\nname: writer\ndescription: Writes.\ntools: Read, Edit\n---\nWrite.\n"
+    (tmp_path / ".claude/agents").mkdir(parents=True)
+    (tmp_path / ".claude/agents/writer.md").write_text(writer, encoding="utf-8")
+    (tmp_path / "llmdo.toml").write_text(text.split("```toml\n")[1].split("```")[0], encoding="utf-8")
+    assert not [each for each in checks.check(project.read(tmp_path)) if each.severity != "note"]
+    done = commands.llmdo(tmp_path, "why", "main-session", "fs.write")
+    assert done.stdout.startswith(text.split("$ llmdo why main-session fs.write\n")[1].split("```")[0])
+    graph = project.read(tmp_path).graph
+    held = [
+        decide(
+            [WRITE], [WRITE], authority_of(Base.of(graph), Layer.of_entry(entry), [Layer.of_worker(worker)])
+        )
+        for entry in [graph.entries["main-session"]]
+        for worker in (
+            graph.workers["main-session"],
+            graph.workers["general-purpose"],
+            graph.workers["writer"],
+        )
+    ]
+    assert [verdict.decision for verdict in held] == ["blocked", "blocked", "allowed"]
 
 
 def test_a_changed_agent_makes_the_lock_stale_and_what_it_gains_is_named(shop: Path) -> None:
@@ -207,6 +227,23 @@ def test_an_agent_is_an_entry_whether_the_manifest_names_it_or_not(shop: Path) -
         "main-session": False,
     }
     assert [event.name for event in entries["main-session"].events] == ["events of main-session"]
+
+
+def test_the_agent_that_a_client_names_is_found_whatever_else_is_adopted(shop: Path) -> None:
+    adoption = project.read(shop).workspace.adoption
+    assert adoption is not None
+    assert adoption.name_of("claude", "fixer") == "fixer"
+    assert adoption.name_of("codex", "fixer") is None
+    (shop / ".opencode/agent").mkdir(parents=True)
+    (shop / ".opencode/agent/fixer.md").write_text("---\ndescription: Fixes.\n---\nFix.\n", encoding="utf-8")
+    edit(shop, "llmdo.toml", 'from = ["claude"]', 'from = ["claude", "opencode"]')
+    read = project.read(shop)
+    adoption = read.workspace.adoption
+    assert adoption is not None
+    names = [adoption.name_of(form, "fixer") for form in ("claude", "opencode")]
+    assert names == ["claude/fixer", "opencode/fixer"]
+    assert [read.graph.workers[name or ""].format for name in names] == ["claude", "opencode"]
+    assert [each.code for each in checks.check(read) if each.severity == "error"] == ["LDO203", "LDO203"]
 
 
 def test_a_secret_in_the_files_of_a_tool_is_not_in_the_lock(shop: Path) -> None:
