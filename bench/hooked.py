@@ -38,7 +38,7 @@ CLIENTS = ("codex", "gemini")
 CAPABILITIES = (
     "fs.read", "fs.write", "fs.list", "net", "proc", "mcp.call", "x.sandbox", "fs", "data.untrusted", "net.search",
 )  # fmt: skip
-SECONDS = 240
+SECONDS = 60
 DENIED = "denied by llmdo"
 
 
@@ -140,15 +140,18 @@ def _run(
         path = f"{BIN}:/usr/bin:/bin:{Path(node).parent}"
         own = {each: os.environ[each] for each in ("PYTHONPATH",) if each in os.environ}
         environ = {**variables, **own, "HOME": str(home), "PATH": path}
-        subprocess.run(
-            words,
-            cwd=root,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-        )
+        try:
+            subprocess.run(
+                words,
+                cwd=root,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            print(f"{root.name} was ended after {SECONDS} s")
     yield script
     yield _records(home)
 

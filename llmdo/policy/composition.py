@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
 
 from llmdo.base.values import dataclass
 from llmdo.policy.authority import MOST_BITS, Authority, Ceiling, FlowRule, Rule, base_rules, strictest
 from llmdo.policy.flow import Labelling
 from llmdo.policy.vocabulary import ONLY_READS
 
+TYPE_CHECKING = False  # `typing` alone would cost a quarter of what `llmdo hook` may
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Protocol
@@ -177,10 +177,11 @@ class Layer:
     def of_own(cls, own: Iterable[OwnRule]) -> Layer:
         """A layer with the same rules, without a ceiling."""
         own = tuple(own)
-        if all(isinstance(each, Rule) for each in own):
-            return cls(cast("tuple[Rule, ...]", own))
+        rules = tuple([each for each in own if isinstance(each, Rule)])
+        if len(rules) == len(own):
+            return cls(rules)
         return cls(
-            tuple([each for each in own if isinstance(each, Rule)]),
+            rules,
             flows=tuple([each for each in own if isinstance(each, FlowRule)]),
             client=next((each for each in own if isinstance(each, ClientRules)), None),
         )

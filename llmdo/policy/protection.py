@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
 
+from llmdo.base.values import dataclass
 from llmdo.policy.authority import Capability
 
+TYPE_CHECKING = False  # `typing` alone would cost a quarter of what `llmdo hook` may
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -48,7 +49,7 @@ class NamePatterns:
     Not as one regular expression: to compile it takes longer than all else that a single call needs.
     """
 
-    __slots__ = ("_ends", "_names", "_others", "_paths", "_starts")
+    __slots__ = ("_ends", "_firsts", "_inner", "_lasts", "_names", "_others", "_paths", "_starts")
 
     def __init__(self, patterns: Iterable[str]) -> None:
         split = {pattern: pattern.split("*") for pattern in patterns}
@@ -64,6 +65,10 @@ class NamePatterns:
         self._others = [
             pieces for pieces in split.values() if len(pieces) > 1 and (len(pieces) > 2 or all(pieces))
         ]
+        # Most names are none of these, which one look at their beginning and end tells.
+        self._firsts = tuple([pieces[0] for pieces in self._others if pieces[0]])
+        self._lasts = tuple([pieces[-1] for pieces in self._others if pieces[-1] and not pieces[0]])
+        self._inner = tuple([pieces[1] for pieces in self._others if not pieces[0] and not pieces[-1]])
 
     def match(self, parts: tuple[str, ...]) -> bool:
         """Whether one of the parts of a folded path has such a name, or several have such a path."""
@@ -72,10 +77,13 @@ class NamePatterns:
         for name in parts:
             if name.startswith(self._starts) or name.endswith(self._ends):
                 return True
-            if any(_fits(name, pieces) for pieces in self._others):
+            may_fit = name.startswith(self._firsts) or name.endswith(self._lasts)
+            for piece in self._inner:
+                may_fit |= piece in name
+            if may_fit and any(_fits(name, pieces) for pieces in self._others):
                 return True
-        path = f"/{'/'.join(parts)}/"
-        return any(each in path for each in self._paths)
+        path = f"/{'/'.join(parts)}/" if len(parts) > 1 else ""
+        return bool(path) and any(each in path for each in self._paths)
 
 
 def _fits(name: str, pieces: Sequence[str]) -> bool:
@@ -281,7 +289,8 @@ def _may_change(name: str) -> bool:
     return any(raised.covers_name(each) or Capability(each).covers_name(name) for each in CHANGES)
 
 
-class _Governing(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Governing:
     """The paths and globs that govern a run, as paths are compared."""
 
     paths: frozenset[tuple[str, ...]]

@@ -9,10 +9,21 @@ table of a tool to one call, `session` is the state of one session, `journal` th
 
 from __future__ import annotations
 
-from llmdo.extensions.spec import Extension
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from llmdo.extensions.spec import Extension
 
-EXTENSION = Extension(
-    name="hook",
-    commands={"hook": "llmdo.features.hook.cli"},
-    pages=("hook.md",),
-)
+    EXTENSION: Extension
+
+
+def __getattr__(name: str) -> object:
+    """`EXTENSION`, for who asks: an answer to a call does without it, and without `typing`."""
+    if name != "EXTENSION":
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    from llmdo.extensions.spec import Extension
+
+    return Extension(
+        name="hook",
+        commands={"hook": "llmdo.features.hook.cli"},
+        pages=("hook.md",),
+    )

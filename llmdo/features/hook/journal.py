@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
 from importlib import import_module
 from time import gmtime, strftime, time
 
@@ -61,9 +60,11 @@ def _cut(value: object) -> str:
 def _sha256() -> Callable[[bytes], Any]:
     """SHA-256 without the library of `hashlib`, which takes longer to load than all records of a session to hash."""
     for name in ("_sha2", "_sha256"):
-        with suppress(ImportError):
+        try:
             made: Callable[[bytes], Any] = import_module(name).sha256
-            return made
+        except ImportError:
+            continue
+        return made
     from hashlib import sha256
 
     return sha256
