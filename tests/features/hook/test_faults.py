@@ -218,3 +218,16 @@ def test_an_answer_that_takes_too_long_denies(session: Session, is_early: bool) 
             child.send_signal(signal.SIGALRM)
         output, _ = child.communicate()
     assert "within" in json.loads(output)["hookSpecificOutput"]["permissionDecisionReason"]
+
+
+def test_a_lock_that_is_out_of_date_denies_where_that_is_asked_for(session: Session) -> None:
+    call = session.calling("Read", file_path="a.txt")
+    assert session.printed(call, "--locked") == (0, "")
+    path = session.root / ".claude/agents/fixer.md"
+    path.write_text(f"{path.read_text()}And more.\n")
+    assert session.printed(call) == (0, "")
+    code, text = session.printed(call, "--locked")
+    reason = json.loads(text)["hookSpecificOutput"]["permissionDecisionReason"]
+    assert code == 0
+    assert "out of date" in reason
+    assert "fixer" in reason
