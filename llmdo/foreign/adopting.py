@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from llmdo.base import digest
 from llmdo.base.credentials import secrets_in, secrets_in_words
 from llmdo.base.values import dataclass, replace
-from llmdo.foreign.building import client_rules, graph_of, named, named_events
+from llmdo.foreign.building import client_rules, graph_of, named, named_events, with_few_hosts
 from llmdo.foreign.known import formats, team_or_problem
 from llmdo.foreign.links import LinkedTree
 from llmdo.foreign.team import claimed, together
@@ -102,7 +102,7 @@ def adopted_graph(adoption: Adoption, taken: Collection[str], started: Collectio
     """
     team = adoption.team
     graph = graph_of(team, taken, started)
-    agents = adoption.agents
+    agents = {name: with_few_hosts(agent) for name, agent in adoption.agents.items()}
     events = {name: agents[agent] for agent, name in named_events(agents).items()}
 
     def adopted(name: str, worker: Worker) -> Worker:

@@ -49,7 +49,7 @@ def of_choice(team: Team) -> Team:
     return replace(team, agents=tuple(map(_of_choice, team.agents)))
 
 
-def _with_few_hosts(agent: Agent) -> Agent:
+def with_few_hosts(agent: Agent) -> Agent:
     """The agent; if events connect to more hosts than anybody wrote, as if they connected to any."""
     scoped = {each for event in agent.events for each in event.capabilities if each.scope}
     if len(scoped) <= MAX_HOSTS:
@@ -73,7 +73,7 @@ def graph_of(team: Team, taken: Collection[str] = (), started: Collection[str] =
 
     No toolset has one of the `taken` names. The agents that are `started` are entries, whatever their format says.
     """
-    team = replace(team, agents=tuple(map(_with_few_hosts, team.agents)))
+    team = replace(team, agents=tuple(map(with_few_hosts, team.agents)))
     builder = _Builder(team, taken)
     workers = {name: builder.worker(name, agent) for name, agent in named(team.agents).items()}
     for form in sorted({agent.format for agent in team.agents if agent.everyone}):
