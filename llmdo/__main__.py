@@ -22,6 +22,7 @@ _BRIEF = frozenset(
         "diff",
         "explain",
         "graph",
+        "hook",
         "reach",
         "scan",
         "schema",
@@ -122,7 +123,21 @@ def _answered_quickly(words: Sequence[str]) -> int | None:
 
         if options := check.parse(words[1:]):
             return check.run(options)
+    elif quick_module := _quick_module(words):
+        from importlib import import_module
+
+        code: int | None = import_module(quick_module).answered(words[1:], os.environ)
+        return code
     return None
+
+
+def _quick_module(words: Sequence[str]) -> str | None:
+    """The module `quick` of the feature that is called as its command, if it has one: nothing else is imported."""
+    if not words or not words[0].isidentifier():
+        return None
+    folder = os.path.dirname(__file__)  # noqa: PTH120
+    is_there = os.path.isfile(f"{folder}/features/{words[0]}/quick.py")  # noqa: PTH113
+    return f"llmdo.features.{words[0]}.quick" if is_there else None
 
 
 def script() -> None:

@@ -1,6 +1,6 @@
 """Real clients beside what llmdo says of their projects: `make clients`, or `python -m bench.clients CLIENT ...`.
 
-A scripted model (`model`) on 127.0.0.1 speaks the API that a client asks (`chat`, `generate_content`, `responses`):
+A scripted model on 127.0.0.1 speaks the API that a client asks (`chat`, and those of `llmdo.features.hook.rehearsal`):
 each agent calls each tool once, harmlessly, in a folder of its own. What the client shows, asks about and denies is a
 cell of agent by tool (`cells`), against the team from which reach is worked out. `script` is what the model does in a
 project. `codex`, `copilot`, `gemini` and `opencode` write projects by chance and run the client, with an environment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bench.clients.model import Answer, Asked, Call, text_of
+from llmdo.features.hook.rehearsal.model import ModelRequest, ScriptedAnswer, ScriptedCall, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 PATH = "/chat/completions"
 
 
-def asked(body: Mapping[str, object]) -> Asked:
+def asked(body: Mapping[str, object]) -> ModelRequest:
     """The request in a body."""
     messages = [each for each in _list(body.get("messages")) if isinstance(each, dict)]
     tools = [each["function"] for each in _list(body.get("tools")) if isinstance(each, dict)]
-    return Asked(
+    return ModelRequest(
         instructions="\n".join(text_of(each["content"]) for each in messages if each["role"] == "system"),
         prompt="\n".join(text_of(each["content"]) for each in messages if each["role"] == "user"),
         tools={tool["name"]: tool for tool in tools},
@@ -27,7 +27,7 @@ def asked(body: Mapping[str, object]) -> Asked:
     )
 
 
-def stream(answer: Answer, _path: str) -> Iterator[str]:
+def stream(answer: ScriptedAnswer, _path: str) -> Iterator[str]:
     """The events of an answer."""
     delta: dict[str, object] = {"role": "assistant", "content": answer.text}
     if answer.calls:
@@ -40,7 +40,7 @@ def stream(answer: Answer, _path: str) -> Iterator[str]:
     yield "data: [DONE]\n\n"
 
 
-def _call(number: int, call: Call) -> dict[str, object]:
+def _call(number: int, call: ScriptedCall) -> dict[str, object]:
     function = {"name": call.name, "arguments": json.dumps(call.arguments)}
     return {"index": number, "id": call.id, "type": "function", "function": function}
 

@@ -6,12 +6,13 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from bench.clients import responses, servant
+from bench.clients import servant
 from bench.clients.cells import Cell, Claims, Kind, Outcome, Probe
-from bench.clients.model import Answer, Asked, Call, serving
 from bench.clients.rpc import talking
 from bench.clients.script import Script
 from llmdo.features.codex.reader import SESSION
+from llmdo.features.hook.rehearsal import responses
+from llmdo.features.hook.rehearsal.model import ModelRequest, ScriptedAnswer, ScriptedCall, serving
 
 if TYPE_CHECKING:
     import random
@@ -122,26 +123,26 @@ def generate(folder: Path, chance: random.Random) -> None:
             settings.write(f"[agents]\nenabled = {chance.choice(('true', 'false', 'false'))}\n")
 
 
-class _Script(Script):
+class CodexScript(Script):
     """The script of Codex: the session waits for the agents that it spawns."""
 
     PROBES = PROBES
 
-    def calling(self, agent: str) -> Iterable[Call]:
+    def calling(self, agent: str) -> Iterable[ScriptedCall]:
         """The session's calls of agents."""
         tool = self._tool("spawn_agent")
         for other in self.agents if agent == SESSION and tool else ():
-            yield Call(f"{agent}/{other}", tool, {"agent_type": other, "message": f"PROBE {other}"})
+            yield ScriptedCall(f"{agent}/{other}", tool, {"agent_type": other, "message": f"PROBE {other}"})
 
-    def later(self, agent: str, asked: Asked) -> Answer:
+    def later(self, agent: str, asked: ModelRequest) -> ScriptedAnswer:
         """A wait for one agent after the other."""
         begun = [self.results.get(f"{agent}/{other}", "") for other in self.agents]
         targets = [json.loads(output)["agent_id"] for output in begun if output.startswith("{")]
         waited = sum(call.startswith("wait/") for call in asked.results)
         if agent != SESSION or waited >= len(targets):
-            return Answer("done")
+            return ScriptedAnswer("done")
         arguments = {"targets": [targets[waited]], "timeout_ms": 60000}
-        return Answer(calls=(Call(f"wait/{waited}", self._tool("wait_agent"), arguments),))
+        return ScriptedAnswer(calls=(ScriptedCall(f"wait/{waited}", self._tool("wait_agent"), arguments),))
 
     def _tool(self, name: str) -> str:
         """A tool about agents, with the namespace that it is shown in; empty if it is not."""
@@ -177,7 +178,9 @@ class _Script(Script):
 
 def observe(folder: Path, home: Path, project: Path) -> Iterator[Cell]:
     """The cells of a project."""
-    script = _Script(project, [path.stem for path in sorted((project / ".codex" / "agents").glob("*.toml"))])
+    script = CodexScript(
+        project, [path.stem for path in sorted((project / ".codex" / "agents").glob("*.toml"))]
+    )
     with serving(responses, script.answer) as script.port:
         _run(folder, home, script)
     claims = Claims(FORMAT, project)
@@ -230,3 +233,6 @@ def _run(folder: Path, home: Path, script: Script) -> None:
         thread = talk.request("thread/start", {"cwd": str(script.project)})["thread"]["id"]
         prompt = [{"type": "text", "text": f"PROBE {SESSION}", "text_elements": []}]
         talk.request("turn/start", {"threadId": thread, "input": prompt}, until=("turn/completed", thread))
+
+
+SCRIPT = CodexScript

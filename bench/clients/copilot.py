@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from bench.clients import chat, servant
 from bench.clients.cells import Cell, Claims, Kind, Outcome, Probe
-from bench.clients.model import serving
 from bench.clients.process import SECONDS, ClientEndedError
 from bench.clients.script import Script
+from llmdo.features.hook.rehearsal.model import serving
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from bench.clients.model import Call
+    from llmdo.features.hook.rehearsal.model import ScriptedCall
 
 FORMAT = "copilot"
 PACKAGE = "@github/copilot"
@@ -97,7 +97,7 @@ class _Script(Script):
 
     PROBES = PROBES
 
-    def probing(self, _agent: str) -> Iterable[Call]:
+    def probing(self, _agent: str) -> Iterable[ScriptedCall]:
         """No calls."""
         return ()
 

@@ -8,11 +8,12 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.clients import acp, generate_content, servant
+from bench.clients import acp, servant
 from bench.clients.cells import Cell, Claims, Kind, Probe
-from bench.clients.model import Answer, Asked, Call, serving
 from bench.clients.script import Script
 from llmdo.features.gemini.reader import SESSION
+from llmdo.features.hook.rehearsal import generate_content
+from llmdo.features.hook.rehearsal.model import ModelRequest, ScriptedAnswer, ScriptedCall, serving
 
 if TYPE_CHECKING:
     import random
@@ -135,37 +136,39 @@ def generate(folder: Path, chance: random.Random) -> None:
         (folder / ".gemini" / "agents" / f"agent-{number}.md").write_text(_agent(chance, f"agent-{number}"))
 
 
-class _Script(Script):
+class GeminiScript(Script):
     """The script of Gemini CLI. An agent calls nothing: its protocol for editors forwards none of its questions."""
 
     PROBES = PROBES
     REFUSALS = ("denied by policy", "not found", "not available")
 
-    def probing(self, agent: str) -> Iterable[Call]:
+    def probing(self, agent: str) -> Iterable[ScriptedCall]:
         """The calls of the session."""
         return super().probing(agent) if agent == SESSION else ()
 
-    def calling(self, agent: str) -> Iterable[Call]:
+    def calling(self, agent: str) -> Iterable[ScriptedCall]:
         """The session's calls of agents."""
         for other in self.agents if agent == SESSION and "invoke_agent" in self.shown[agent] else ():
             arguments = {"agent_name": other, "prompt": f"PROBE {other}"}
-            yield Call(f"{agent}/{other}", "invoke_agent", arguments)
+            yield ScriptedCall(f"{agent}/{other}", "invoke_agent", arguments)
 
-    def later(self, agent: str, asked: Asked) -> Answer:
+    def later(self, agent: str, asked: ModelRequest) -> ScriptedAnswer:
         """The tool by which an agent ends."""
         end = asked.tools.get("complete_task")
         if end is None:
-            return Answer("done")
+            return ScriptedAnswer("done")
         needed = end.get("parametersJsonSchema", end.get("parameters", {})).get("required", ["result"])
-        call = Call(f"{agent}/end{len(asked.results)}", "complete_task", dict.fromkeys(needed, "done"))
-        return Answer(calls=(call,))
+        call = ScriptedCall(
+            f"{agent}/end{len(asked.results)}", "complete_task", dict.fromkeys(needed, "done")
+        )
+        return ScriptedAnswer(calls=(call,))
 
 
 def observe(folder: Path, home: Path, project: Path) -> Iterator[Cell]:
     """The cells of a project."""
     files = sorted((project / ".gemini" / "agents").glob("*.md"))
     _settle(home, project, files)
-    script = _Script(project, [path.stem for path in files])
+    script = GeminiScript(project, [path.stem for path in files])
     node = shutil.which("node") or "node"
     environ = {
         "HOME": str(home),
@@ -206,3 +209,14 @@ def _cells(script: Script, claims: Claims) -> Iterator[Cell]:
     for other in script.agents:
         outcome = script.outcome(SESSION, f"{SESSION}/{other}", "invoke_agent")
         yield Cell(script.project.name, SESSION, "invoke_agent", outcome, claims.calls(SESSION, other))
+
+
+class HookedGeminiScript(GeminiScript):
+    """The same under hooks, without that protocol: agents call their tools, too."""
+
+    def probing(self, agent: str) -> Iterable[ScriptedCall]:
+        """The calls of the session, and of each agent."""
+        return Script.probing(self, agent)
+
+
+SCRIPT = HookedGeminiScript

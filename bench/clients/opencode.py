@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from bench.clients import chat, servant
 from bench.clients.cells import Cell, Claims, Kind, Probe
-from bench.clients.model import Call, serving
 from bench.clients.process import SECONDS, ClientEndedError, started
 from bench.clients.script import Script
+from llmdo.features.hook.rehearsal.model import ScriptedCall, serving
 
 if TYPE_CHECKING:
     import random
@@ -140,16 +140,16 @@ class _Script(Script):
     PROBES = PROBES
     REFUSALS = ("prevents you from using", "Subagent depth limit reached")
 
-    def probing(self, agent: str) -> Iterable[Call]:
+    def probing(self, agent: str) -> Iterable[ScriptedCall]:
         """The calls of tools of an agent that a person talks to, or that the caller called."""
         return super().probing(agent) if agent.endswith(_BY) else ()
 
-    def calling(self, agent: str) -> Iterable[Call]:
+    def calling(self, agent: str) -> Iterable[ScriptedCall]:
         """An agent's calls of others."""
         name = agent.partition("/")[0]
         for other in self.some(name) if agent.endswith(_BY) and "task" in self.shown[agent] else ():
             arguments = {"description": "x", "prompt": f"PROBE {other}/{name}", "subagent_type": other}
-            yield Call(f"{agent}/task/{other}", "task", arguments)
+            yield ScriptedCall(f"{agent}/task/{other}", "task", arguments)
 
     def some(self, agent: str) -> list[str]:
         """The agents that one calls: the caller each other, an agent three of them."""

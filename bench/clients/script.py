@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bench.clients.cells import Cell, Outcome, Probe, mildest, together
-from bench.clients.model import Answer, Asked, Call
+from llmdo.features.hook.rehearsal.model import ModelRequest, ScriptedAnswer, ScriptedCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,35 +34,35 @@ class Script:
         self.asked: set[str] = set()
         """The calls that a person was asked about; the answer is always yes."""
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: ModelRequest) -> ScriptedAnswer:
         """The calls of an agent that begins, or an end."""
         words = asked.prompt.split()
         if "PROBE" not in words or not asked.tools:
-            return Answer("done")
+            return ScriptedAnswer("done")
         agent = words[len(words) - words[::-1].index("PROBE")]
         self.results.update(asked.results)
         if agent not in self.shown:
             self.shown[agent] = asked.tools
             if calls := (*self.probing(agent), *self.calling(agent)):
-                return Answer(calls=calls)
+                return ScriptedAnswer(calls=calls)
         return self.later(agent, asked)
 
-    def probing(self, agent: str) -> Iterable[Call]:
+    def probing(self, agent: str) -> Iterable[ScriptedCall]:
         """The calls of the tools that an agent is shown; AGENT, PORT and PROJECT in them stand for what they say."""
         for probe in self.PROBES:
             # A provider runs its own tools itself.
             if self.shown[agent].get(probe.called, {"type": "none"}).get("type", "function") in _CALLABLE:
                 text = json.dumps(probe.arguments).replace("PROJECT", str(self.project))
                 arguments = json.loads(text.replace("AGENT", agent).replace("PORT", str(self.port)))
-                yield Call(self._id(agent, probe), probe.called, arguments)
+                yield ScriptedCall(self._id(agent, probe), probe.called, arguments)
 
-    def calling(self, _agent: str) -> Iterable[Call]:
+    def calling(self, _agent: str) -> Iterable[ScriptedCall]:
         """An agent's calls of others."""
         return ()
 
-    def later(self, _agent: str, _asked: Asked) -> Answer:
+    def later(self, _agent: str, _asked: ModelRequest) -> ScriptedAnswer:
         """The answer to an agent that has called its tools."""
-        return Answer("done")
+        return ScriptedAnswer("done")
 
     def cells(self, agent: str, claims: Claims) -> Iterator[Cell]:
         """A cell for each tool, or part of one, of an agent."""

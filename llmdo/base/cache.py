@@ -71,7 +71,7 @@ def mode_of(known: bytes) -> int:
 
 def is_young(known: bytes, now: int) -> bool:
     """Whether the last change in these packed facts is so close to `now` that they may miss another one."""
-    return _is_recent(marshal.loads(known), now)  # noqa: S302  # what this process packed
+    return is_recent(marshal.loads(known), now)  # noqa: S302  # what this process packed
 
 
 def is_off(environ: Mapping[str, str]) -> bool:
@@ -111,12 +111,12 @@ def answer(
     since, key = time.time_ns(), question.name
     try:
         path = _file(root, environ)
-        head, answers, code, seen, of_files = _known(path)
+        head, answers, code, seen, of_files = read_own(path)
         if head != _head(root) or key not in answers or _edited(code, ""):
             return None
         before = answers[key]
         if edited := _edited(seen, f"{root}/"):
-            meanings, listings = marshal.loads(of_files)  # noqa: S302  # our own, as all that `_known` reads
+            meanings, listings = marshal.loads(of_files)  # noqa: S302  # our own, as all that `read_own` reads
             now = _meanings_now(root, edited, meanings, listings, meaning_now)
             if now is None:
                 return None
@@ -128,13 +128,13 @@ def answer(
             # What was written to since may have been shown at a line that it has no more.
             if after is None or _edited(facts_now.items(), f"{root}/"):
                 return None
-            if not any(_is_recent(state, since) for _, _, state in edited):
+            if not any(is_recent(state, since) for _, _, state in edited):
                 answers = answers if after is before else {key: after}
                 of_files = _packed_meanings(now, listings)
-                _write(path, marshal.dumps((head, answers, code, tuple(facts_now.items()), of_files)))
+                write_own(path, marshal.dumps((head, answers, code, tuple(facts_now.items()), of_files)))
             before = after
         exit_code, text, _ = before
-    except _MISSES:
+    except MISSES:
         return None
     return (exit_code, text) if isinstance(exit_code, int) and isinstance(text, str) else None
 
@@ -202,7 +202,7 @@ def keep(
     try:
         ourselves = {path: facts(os.lstat(path)) for path in sorted(set(code))}
         seen = tuple((path, marshal.loads(content)) for path, content in fingerprint.seen.items())  # noqa: S302  # as above
-        if any(_is_recent(state, fingerprint.since) for _, state in (*ourselves.items(), *seen)):
+        if any(is_recent(state, fingerprint.since) for _, state in (*ourselves.items(), *seen)):
             return
         folder, path = _folder(root, environ), _file(root, environ)
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
@@ -214,7 +214,7 @@ def keep(
         listings = {name: listing(f"{root}/{name}") for name in folders}
         of_files = _packed_meanings(meanings, listings)
         known: Any = (_head(root), {**answers, question.name: answer}, code_seen, seen, of_files)
-        _write(path, marshal.dumps(known))
+        write_own(path, marshal.dumps(known))
     except OSError:
         return  # a memory is a convenience: without one the next check takes longer
 
@@ -239,8 +239,8 @@ class Fingerprint:
             return False
 
 
-def _known(path: str) -> tuple[Any, ...]:
-    """The content of a memory file.
+def read_own(path: str) -> tuple[Any, ...]:
+    """The values in a file of the person's own.
 
     Raises:
         OSError: there is no such file, or somebody else could have written it.
@@ -256,7 +256,7 @@ def _known(path: str) -> tuple[Any, ...]:
     return known
 
 
-_MISSES = (OSError, ValueError, EOFError, TypeError, KeyError, IndexError, MemoryError)
+MISSES = (OSError, ValueError, EOFError, TypeError, KeyError, IndexError, MemoryError)
 """The errors from reading a damaged file, or one from another time."""
 
 
@@ -276,15 +276,20 @@ def _edited(before: Iterable[tuple[str, Facts]], base: str) -> Edited:
 def _answers(path: str, head: object, seen: object) -> tuple[dict[str, Answer], dict[str, Facts]]:
     """The answers to other questions with the same fingerprint, and the code that gave them."""
     try:
-        known = _known(path)
+        known = read_own(path)
         if known[0] == head and known[3] == seen and not _edited(known[2], ""):
             return dict(known[1]), dict(known[2])
-    except _MISSES:
+    except MISSES:
         pass
     return {}, {}
 
 
-def _write(path: str, content: bytes) -> None:
+def write_own(path: str, content: bytes) -> None:
+    """Replaces a file of the person's own, with a checksum.
+
+    Raises:
+        OSError: It cannot be written.
+    """
     temporary = f"{path}.{os.getpid()}"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -305,7 +310,8 @@ def _head(root: str) -> tuple[object, ...]:
     return (VERSION, __version__, sys.version, root)
 
 
-def _is_recent(state: Facts, since: int) -> bool:
+def is_recent(state: Facts, since: int) -> bool:
+    """Whether the last change in these facts is so close to `since` that they may miss another one."""
     # The last is when the file changed in any way, which nobody can set; elsewhere it is when it was made.
     changed = state[-1] if os.name == "posix" else state[-2]
     tick = _COARSE_TICK if changed % 1_000_000_000 == 0 else _FINE_TICK
@@ -320,9 +326,12 @@ def _is_own(status: os.stat_result) -> bool:
 
 
 def _file(root: str, environ: Mapping[str, str]) -> str:
-    # Short, and no secret: a workspace with the same number only takes the other one's place.
-    number = int.from_bytes(root.encode("utf-8", "surrogateescape"), "big") % (2**89 - 1)
-    return f"{_folder(root, environ)}/{number:x}"
+    return f"{_folder(root, environ)}/{number_of(root)}"
+
+
+def number_of(root: str) -> str:
+    """A short name for the files about a folder, in which another folder may only take its place."""
+    return f"{int.from_bytes(root.encode('utf-8', 'surrogateescape'), 'big') % (2**89 - 1):x}"
 
 
 def folder_of_person(environ: Mapping[str, str]) -> str:

@@ -203,6 +203,9 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "remove entry": {"--project": (), "--frozen": None},
     "remove path": {"--project": (), "--frozen": None},
     "remove rule": {"--project": (), "--frozen": None},
+    "hook answer": {"--locked": None},
+    "hook install": {"--locked": None, "--yes": None, "--project": ()},
+    "hook doctor": {"--project": ()},
     "batch start": {
         "--inputs": (),
         "--key": (),
@@ -379,6 +382,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "editor": ("lsp",),
     "evaluation": ("eval",),
     "fleet": ("fleet", "worker"),
+    "hook": ("hook",),
     "importing": ("import",),
     "mcp_server": ("serve",),
     "page": ("page",),

@@ -59,6 +59,8 @@ _FETCHES = re.compile(
     r"\b(?:axios|curl|fetch|gh|httpx|npx|requests|socket|urllib|urlopen|uvx|wget)\b", re.IGNORECASE
 )
 """Words of an inline script that may connect somewhere."""
+OWN_HOOK = re.compile(r"llmdo hook [a-z]+(?: --locked)? \|\| \{ echo '[^'$`\\]*' >&2; exit 2; \}")
+"""The command by which a client asks llmdo about a call: it denies or asks, and brings no words."""
 _INLINE = frozenset({"-c", "-e"})
 """Options of interpreters whose value is the script itself."""
 _OUTSIDE = ("/", "~", "..")
@@ -144,7 +146,7 @@ class ClientEvents:
         """
         for place in tables:
             for hook in hooks_in(place):
-                if hook.called in off or hook.command in off:
+                if hook.called in off or hook.command in off or OWN_HOOK.fullmatch(hook.command):
                     continue
                 is_read = hook.event in reads
                 if hook.is_address:
@@ -259,7 +261,9 @@ def script_abilities(path: str, script: str) -> tuple[Capability, ...]:
 
 
 def is_harmless(command: str) -> bool:
-    """Whether a command runs only programs that answer nothing of their own."""
+    """Whether a command runs only programs that answer nothing of their own, or llmdo, which allows nothing."""
+    if OWN_HOOK.fullmatch(command):
+        return True
     steps = (_WORD.findall(step) for step in _STEP.split(command))
     programs = (next((word for word in words if "=" not in word), ":") for words in steps)
     return all(program in HARMLESS or program.isdigit() for program in programs)

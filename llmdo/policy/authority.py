@@ -6,8 +6,6 @@ rules add up without surprise. Nothing here reads a file, and both `reach` and t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llmdo.base.values import dataclass, field
 from llmdo.policy.vocabulary import (
     FACTS,
@@ -21,6 +19,7 @@ from llmdo.policy.vocabulary import (
     UNTRUSTED,
 )
 
+TYPE_CHECKING = False  # `typing` alone would cost a quarter of what `llmdo hook` may
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 

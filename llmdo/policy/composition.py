@@ -3,112 +3,109 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol, cast
 
 from llmdo.base.values import dataclass
 from llmdo.policy.authority import MOST_BITS, Authority, Ceiling, FlowRule, Rule, base_rules, strictest
 from llmdo.policy.flow import Labelling
 from llmdo.policy.vocabulary import ONLY_READS
 
+TYPE_CHECKING = False  # `typing` alone would cost a quarter of what `llmdo hook` may
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Protocol
 
     from llmdo.policy.authority import Capability
     from llmdo.policy.flow import Flows, LabelledSource
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
+    class Governed(Protocol):
+        """An entry or a worker, as far as it restricts calls."""
 
-class Governed(Protocol):
-    """An entry or a worker, as far as it restricts calls."""
+        @property
+        def name(self) -> str:
+            """As the user wrote it."""
+            ...
 
-    @property
-    def name(self) -> str:
-        """As the user wrote it."""
-        ...
+        @property
+        def may(self) -> tuple[Capability, ...] | None:
+            """Its ceiling; None if it has none."""
+            ...
 
-    @property
-    def may(self) -> tuple[Capability, ...] | None:
-        """Its ceiling; None if it has none."""
-        ...
+        @property
+        def may_at(self) -> Place | None:
+            """The place of the ceiling."""
+            ...
 
-    @property
-    def may_at(self) -> Place | None:
-        """The place of the ceiling."""
-        ...
+        @property
+        def approvals(self) -> tuple[Rule, ...]:
+            """Its rules."""
+            ...
 
-    @property
-    def approvals(self) -> tuple[Rule, ...]:
-        """Its rules."""
-        ...
+        @property
+        def flows(self) -> Flows:
+            """Its flow rules."""
+            ...
 
-    @property
-    def flows(self) -> Flows:
-        """Its flow rules."""
-        ...
+    class GovernedWorker(Governed, Protocol):
+        """A worker, which may be an agent of another tool."""
 
+        @property
+        def format(self) -> str | None:
+            """The format of that tool's projects; None for our own."""
+            ...
 
-class GovernedWorker(Governed, Protocol):
-    """A worker, which may be an agent of another tool."""
+        @property
+        def client_rules(self) -> tuple[Rule, ...]:
+            """The decisions in that tool's settings."""
+            ...
 
-    @property
-    def format(self) -> str | None:
-        """The format of that tool's projects; None for our own."""
-        ...
+    class _Settings(Protocol):
+        @property
+        def default(self) -> Decision: ...
 
-    @property
-    def client_rules(self) -> tuple[Rule, ...]:
-        """The decisions in that tool's settings."""
-        ...
+    class Governing(Protocol):
+        """A graph, as far as it decides about calls."""
 
+        @property
+        def rules(self) -> tuple[Rule, ...]:
+            """The manifest's."""
+            ...
 
-class _Settings(Protocol):
-    @property
-    def default(self) -> Decision: ...
+        @property
+        def family_rules(self) -> tuple[Rule, ...]:
+            """The rules for the capabilities that extensions bring."""
+            ...
 
+        @property
+        def shared_rules(self) -> tuple[Rule, ...]:
+            """The rules of the policies that the manifest extends."""
+            ...
 
-class Governing(Protocol):
-    """A graph, as far as it decides about calls."""
+        @property
+        def settings(self) -> _Settings:
+            """Settings, with the default."""
+            ...
 
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        """The manifest's."""
-        ...
+        @property
+        def flows(self) -> Flows:
+            """The manifest's flow rules."""
+            ...
 
-    @property
-    def family_rules(self) -> tuple[Rule, ...]:
-        """The rules for the capabilities that extensions bring."""
-        ...
+        @property
+        def all_flows(self) -> tuple[FlowRule, ...]:
+            """The flow rules of the manifest, of entries and of workers."""
+            ...
 
-    @property
-    def shared_rules(self) -> tuple[Rule, ...]:
-        """The rules of the policies that the manifest extends."""
-        ...
+        @property
+        def reading(self) -> frozenset[str]:
+            """The names of capabilities of toolsets that only read."""
+            ...
 
-    @property
-    def settings(self) -> _Settings:
-        """Settings, with the default."""
-        ...
-
-    @property
-    def flows(self) -> Flows:
-        """The manifest's flow rules."""
-        ...
-
-    @property
-    def all_flows(self) -> tuple[FlowRule, ...]:
-        """The flow rules of the manifest, of entries and of workers."""
-        ...
-
-    @property
-    def reading(self) -> frozenset[str]:
-        """The names of capabilities of toolsets that only read."""
-        ...
-
-    @property
-    def sources(self) -> tuple[LabelledSource, ...]:
-        """The results of calls, as the manifest labels them."""
-        ...
+        @property
+        def sources(self) -> tuple[LabelledSource, ...]:
+            """The results of calls, as the manifest labels them."""
+            ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +177,11 @@ class Layer:
     def of_own(cls, own: Iterable[OwnRule]) -> Layer:
         """A layer with the same rules, without a ceiling."""
         own = tuple(own)
-        if all(isinstance(each, Rule) for each in own):
-            return cls(cast("tuple[Rule, ...]", own))
+        rules = tuple([each for each in own if isinstance(each, Rule)])
+        if len(rules) == len(own):
+            return cls(rules)
         return cls(
-            tuple([each for each in own if isinstance(each, Rule)]),
+            rules,
             flows=tuple([each for each in own if isinstance(each, FlowRule)]),
             client=next((each for each in own if isinstance(each, ClientRules)), None),
         )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
 from llmdo.base.values import dataclass, field
 from llmdo.policy.authority import Capability, FlowRule
 from llmdo.policy.vocabulary import EFFECTS, LEGS, OWN, UNTRUSTED
 
+TYPE_CHECKING = False  # `typing` alone would cost a quarter of what `llmdo hook` may
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Literal
 
     from llmdo.syntax.document import Place
 
-Preset = Literal["rule-of-two", "strict"]
+    Preset = Literal["rule-of-two", "strict"]
 
 _WAYS_OUT = (*LEGS["a way out"], OWN)
 

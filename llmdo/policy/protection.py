@@ -5,16 +5,17 @@ A write, a deletion or a renaming of the first raises `fs.write.protected` as we
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
 
+from llmdo.base.values import dataclass
 from llmdo.policy.authority import Capability
-from llmdo.syntax.globs import Glob, is_pattern
 
+TYPE_CHECKING = False  # `typing` alone would cost a quarter of what `llmdo hook` may
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmdo.syntax.globs import Glob
 
 PROTECTED_READ = "fs.read.protected"
 
@@ -42,18 +43,69 @@ def folded(path: str) -> tuple[str, ...]:
     return tuple(name.rstrip(". ") for name in plain.split("/") if name not in ("", "."))
 
 
-def any_named(patterns: Iterable[str]) -> re.Pattern[str]:
-    """An expression found in a folded path if one of its parts has a name of these `patterns`."""
-    named = "|".join("[^/]*".join(map(re.escape, pattern.split("*"))) for pattern in patterns)
-    return re.compile(f"(?:^|/)(?:{named})(?:/|$)")
+class NamePatterns:
+    """Patterns of names, in which `*` is any part of one, and of paths, in which `/` stands between names.
+
+    Not as one regular expression: to compile it takes longer than all else that a single call needs.
+    """
+
+    __slots__ = ("_ends", "_firsts", "_inner", "_lasts", "_names", "_others", "_paths", "_starts")
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        split = {pattern: pattern.split("*") for pattern in patterns}
+        self._names = frozenset(
+            [each for each, pieces in split.items() if len(pieces) == 1 and "/" not in each]
+        )
+        self._paths = tuple(
+            [f"/{each}/" for each, pieces in split.items() if len(pieces) == 1 and "/" in each]
+        )
+        pairs = [pieces for pieces in split.values() if len(pieces) == 2]
+        self._starts = tuple([start for start, end in pairs if not end])
+        self._ends = tuple([end for start, end in pairs if not start])
+        self._others = [
+            pieces for pieces in split.values() if len(pieces) > 1 and (len(pieces) > 2 or all(pieces))
+        ]
+        # Most names are none of these, which one look at their beginning and end tells.
+        self._firsts = tuple([pieces[0] for pieces in self._others if pieces[0]])
+        self._lasts = tuple([pieces[-1] for pieces in self._others if pieces[-1] and not pieces[0]])
+        self._inner = tuple([pieces[1] for pieces in self._others if not pieces[0] and not pieces[-1]])
+
+    def match(self, parts: tuple[str, ...]) -> bool:
+        """Whether one of the parts of a folded path has such a name, or several have such a path."""
+        if not self._names.isdisjoint(parts):
+            return True
+        for name in parts:
+            if name.startswith(self._starts) or name.endswith(self._ends):
+                return True
+            may_fit = name.startswith(self._firsts) or name.endswith(self._lasts)
+            for piece in self._inner:
+                may_fit |= piece in name
+            if may_fit and any(_fits(name, pieces) for pieces in self._others):
+                return True
+        path = f"/{'/'.join(parts)}/" if len(parts) > 1 else ""
+        return bool(path) and any(each in path for each in self._paths)
 
 
-_SECRET = any_named(SECRET_FILES)
+def _fits(name: str, pieces: Sequence[str]) -> bool:
+    """Whether a name consists of the pieces of a pattern, in their order, with anything between them."""
+    first, *middle, last = pieces
+    at, end = len(first), len(name) - len(last)
+    if end < at or not (name.startswith(first) and name.endswith(last)):
+        return False
+    for piece in middle:
+        at = name.find(piece, at, end)
+        if at < 0:
+            return False
+        at += len(piece)
+    return True
+
+
+_SECRET = NamePatterns(SECRET_FILES)
 
 
 def is_secret(path: str) -> bool:
     """Whether `path`, or a folder on it, has one of these names."""
-    return bool(_SECRET.search("/".join(folded(path))))
+    return _SECRET.match(folded(path))
 
 
 def may_hold_secrets(scope: str) -> bool:
@@ -149,11 +201,12 @@ CODE_FILES = (
 _LAST = frozenset({"build", "workspace", "dune", "head"})
 """Names that count for files alone, not for folders: of Bazel and Dune, and the mark of a repository for git."""
 
-_IS_PROTECTED = any_named(PROTECTED_FILES)
-_IS_CODE = any_named(CODE_FILES)
+_PROTECTED = NamePatterns(PROTECTED_FILES)
+_CODE = NamePatterns(CODE_FILES)
 _PERSONAL = ("llmdo", "policy.toml")  # where the workspace is a home folder
 _COMPILED = (".pyc", ".so", ".pyd")  # modules that Python may take instead of the source of the same name
 _EVERYWHERE = "**"
+_WILDCARDS = frozenset("*?[")
 
 
 def is_protected(path: str, governing: Iterable[str] = ()) -> bool:
@@ -162,7 +215,7 @@ def is_protected(path: str, governing: Iterable[str] = ()) -> bool:
     `governing` are paths and globs. Names are compared as the least strict file system compares them.
     """
     parts = folded(path)
-    if _IS_PROTECTED.search("/".join(parts)) or parts[-2:] == _PERSONAL:
+    if _PROTECTED.match(parts) or parts[-2:] == _PERSONAL:
         return True
     named = _named(frozenset(governing))
     of_source = _of_source(parts)
@@ -191,7 +244,7 @@ def holds_protected(scope: str, governing: Iterable[str] = ()) -> bool:
 def is_code(path: str) -> bool:
     """Whether a part of `path` has the name of an executed file."""
     parts = folded(path)
-    return bool(_IS_CODE.search("/".join(parts))) or parts[-1:] in {(name,) for name in _LAST}
+    return _CODE.match(parts) or parts[-1:] in {(name,) for name in _LAST}
 
 
 def raised_by_change(
@@ -236,7 +289,8 @@ def _may_change(name: str) -> bool:
     return any(raised.covers_name(each) or Capability(each).covers_name(name) for each in CHANGES)
 
 
-class _Governing(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Governing:
     """The paths and globs that govern a run, as paths are compared."""
 
     paths: frozenset[tuple[str, ...]]
@@ -245,9 +299,13 @@ class _Governing(NamedTuple):
 
 @lru_cache(maxsize=64)  # a run asks about thousands of paths, and what governs it stays the same
 def _named(governing: frozenset[str]) -> _Governing:
-    globs = sorted("/".join(folded(text)) for text in governing if is_pattern(text))
-    paths = frozenset(folded(text) for text in governing if not is_pattern(text))
-    return _Governing(paths - {()}, tuple(map(Glob, globs)))
+    patterns = {text for text in governing if not _WILDCARDS.isdisjoint(text)}
+    paths = frozenset(folded(text) for text in governing - patterns)
+    if not patterns:
+        return _Governing(paths - {()}, ())
+    from llmdo.syntax.globs import Glob  # which takes longer than all else that a single call needs
+
+    return _Governing(paths - {()}, tuple(map(Glob, sorted("/".join(folded(text)) for text in patterns))))
 
 
 def _may_match_below(glob: Glob, folder: tuple[str, ...]) -> bool:

@@ -5,16 +5,26 @@ The most harmful without supervision come first: running any program, then chang
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
 from llmdo.base.values import dataclass, replace
 
+TYPE_CHECKING = False  # `typing` alone would cost a quarter of what `llmdo hook` may
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Literal
 
-Decision = Literal["allowed", "needs_approval", "blocked"]
-Leg = Literal["private data", "untrusted input", "a way out"]
-"""The three that must not meet in one tree."""
+    Decision = Literal["allowed", "needs_approval", "blocked"]
+    Leg = Literal["private data", "untrusted input", "a way out"]
+    """The three that must not meet in one tree."""
+else:
+
+    def __getattr__(name: str) -> object:
+        """`Decision` as a type, for who holds values against it."""
+        if name != "Decision":
+            raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+        from typing import Literal
+
+        return Literal["allowed", "needs_approval", "blocked"]
+
 
 OWN = "x"
 """The family of the capabilities that authors of toolsets name themselves: `x.TOOLSET.NAME`."""

@@ -75,6 +75,8 @@ def _lines(record: Mapping[str, object]) -> Iterator[str]:
 
 
 def _word(record: Mapping[str, object]) -> str:
+    if record.get("by") == "client":
+        return "asks"
     if record.get("changed") is not None:
         return "changed"
     return "allowed" if record.get("allowed") is True else "denied"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.extensions.registry import features
 from llmdo.graph.inventory import Inventory
-from llmdo.policy.protection import declared_by_change, is_code, is_protected, raised_by_change
+from llmdo.policy.protection import NamePatterns, declared_by_change, is_code, is_protected, raised_by_change
 from llmdo.workspace import project
+from tests.support.laws import tried
 
 GOVERNING = {"tools/calc.py", "schemas", "Prüfer.py"}
 
@@ -201,3 +204,16 @@ def test_what_an_import_would_find_is_protected_before_it_lies_there(tmp_path):
         assert is_protected(path, governing), path
     for path in ("reports/a.md", "helpers/data.txt", "fastpath.txt", "tools/notes.md", "other.py"):
         assert not is_protected(path, governing), path
+
+
+NAMES = st.text(alphabet="ab.*-", min_size=1, max_size=8)
+
+
+@tried(100)
+@given(patterns=st.lists(NAMES, min_size=1, max_size=5), path=st.lists(NAMES, min_size=1, max_size=3))
+def test_patterns_of_names_match_as_the_regular_expression_that_they_are(
+    patterns: list[str], path: list[str]
+) -> None:
+    named = "|".join("[^/]*".join(map(re.escape, pattern.split("*"))) for pattern in patterns)
+    expected = re.search(f"(?:^|/)(?:{named})(?:/|$)", "/".join(path))
+    assert NamePatterns(patterns).match(tuple(path)) == bool(expected)

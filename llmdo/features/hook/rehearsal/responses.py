@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from bench.clients.model import Answer, Asked, Call, text_of
+from llmdo.features.hook.rehearsal.model import ModelRequest, ScriptedAnswer, ScriptedCall, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ PATH = "/responses"
 _USAGE = {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20}
 
 
-def asked(body: Mapping[str, Any]) -> Asked:
+def asked(body: Mapping[str, Any]) -> ModelRequest:
     """The request in a body; a tool in a namespace is called NAMESPACE/NAME, one of the provider by its type."""
     messages = [item for item in body["input"] if item.get("type", "message") == "message"]
     outputs = [item for item in body["input"] if str(item.get("type")).endswith("_call_output")]
@@ -24,7 +24,7 @@ def asked(body: Mapping[str, Any]) -> Asked:
             tools |= {f"{tool['name']}/{each['name']}": each for each in tool["tools"]}
         else:
             tools[tool.get("name", tool["type"])] = tool
-    return Asked(
+    return ModelRequest(
         instructions=body.get("instructions") or "",
         prompt="\n".join(text_of(item["content"]) for item in messages if item["role"] == "user"),
         tools=tools,
@@ -32,7 +32,7 @@ def asked(body: Mapping[str, Any]) -> Asked:
     )
 
 
-def stream(answer: Answer, _path: str) -> Iterator[str]:
+def stream(answer: ScriptedAnswer, _path: str) -> Iterator[str]:
     """The events of an answer."""
     items = [_call(call) for call in answer.calls]
     message: dict[str, object] = {
@@ -47,7 +47,7 @@ def stream(answer: Answer, _path: str) -> Iterator[str]:
     yield _event("response.completed", response={"id": "r", "usage": _USAGE})
 
 
-def _call(call: Call) -> dict[str, object]:
+def _call(call: ScriptedCall) -> dict[str, object]:
     namespace, _, name = call.name.rpartition("/")
     within = {"namespace": namespace} if namespace else {}
     if "input" in call.arguments and len(call.arguments) == 1:

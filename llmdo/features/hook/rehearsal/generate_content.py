@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from bench.clients.model import Answer, Asked
+from llmdo.features.hook.rehearsal.model import ModelRequest, ScriptedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 PATH = "enerateContent"
 
 
-def asked(body: Mapping[str, Any]) -> Asked:
+def asked(body: Mapping[str, Any]) -> ModelRequest:
     """The request in a body."""
     parts = [(content["role"], part) for content in body["contents"] for part in content["parts"]]
     responses = [part["functionResponse"] for _, part in parts if "functionResponse" in part]
     declared = [tool for each in body.get("tools", ()) for tool in each.get("functionDeclarations", ())]
-    return Asked(
+    return ModelRequest(
         instructions="\n".join(
             part.get("text", "") for part in body.get("systemInstruction", {}).get("parts", ())
         ),
@@ -28,7 +28,7 @@ def asked(body: Mapping[str, Any]) -> Asked:
     )
 
 
-def stream(answer: Answer, path: str) -> Iterator[str]:
+def stream(answer: ScriptedAnswer, path: str) -> Iterator[str]:
     """The events of an answer, or all of it at once."""
     parts: list[dict[str, object]] = [
         {"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}} for call in answer.calls

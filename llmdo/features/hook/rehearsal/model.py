@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ScriptedCall:
     """A call of a tool that the model asks for."""
 
     id: str
@@ -24,15 +24,15 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScriptedAnswer:
     """What the model says: calls, or a text."""
 
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ScriptedCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ModelRequest:
     """A request of a client."""
 
     instructions: str
@@ -48,8 +48,13 @@ class Wire(Protocol):
 
     PATH: str
 
-    def asked(self, body: Mapping[str, Any]) -> Asked: ...
-    def stream(self, answer: Answer, path: str, /) -> Iterator[str]: ...
+    def asked(self, body: Mapping[str, Any]) -> ModelRequest:
+        """The request in a body."""
+        ...
+
+    def stream(self, answer: ScriptedAnswer, path: str, /) -> Iterator[str]:
+        """The events of an answer."""
+        ...
 
 
 def text_of(content: object) -> str:
@@ -60,7 +65,7 @@ def text_of(content: object) -> str:
 
 
 @contextmanager
-def serving(wire: Wire, script: Callable[[Asked], Answer]) -> Iterator[int]:
+def serving(wire: Wire, script: Callable[[ModelRequest], ScriptedAnswer]) -> Iterator[int]:
     """The port of a model that answers by a script; it ends with the block."""
 
     class _Handler(BaseHTTPRequestHandler):

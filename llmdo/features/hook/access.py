@@ -1,0 +1,160 @@
+"""The capabilities that one call raises: those of its tool's lines, narrowed to the paths, host or command named."""
+
+from __future__ import annotations
+
+import os
+
+from llmdo.policy.authority import Capability
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmdo.features.hook.events import Access
+    from llmdo.features.hook.packed import Tables
+
+
+class UnknownToolError(Exception):
+    """A tool, a server or an agent that the project does not have as llmdo read it; the text is a sentence."""
+
+
+UNLISTED = "proc.exec.unlisted"
+EXEC = "proc.exec"
+LISTED = Capability(EXEC)
+EXEC_READ = Capability("proc.exec.read")
+
+
+class CallPaths:
+    """The paths of one call, as scopes below the root of a project."""
+
+    def __init__(self, root: str, folder: str) -> None:
+        self.root = os.path.realpath(root)
+        self.folder = folder
+
+    def scope(self, path: str, *, is_folder: bool = False) -> str | None:
+        """The scope of a path, with links followed; None if it is not in the project."""
+        joined = os.path.join(self.folder, os.path.expanduser(path))  # noqa: PTH111, PTH118
+        real = os.path.realpath(joined)
+        if real == self.root:
+            return "**"
+        if not real.startswith(f"{self.root}/"):
+            return "**" if is_folder and f"{self.root}/".startswith(f"{real.rstrip('/')}/") else None
+        inside = real[len(self.root) + 1 :]
+        return f"{inside}/**" if is_folder or os.path.isdir(real) else inside  # noqa: PTH112
+
+    def of_word(self, word: str) -> str | None:
+        """The scope of a word of a command; None if it is not plainly in the project."""
+        from llmdo.policy.shell.rules import scope_in_text
+
+        return None if scope_in_text(word) is None else self.scope(word, is_folder=True)
+
+
+def raised_by(access: Access, worker: str, tables: Tables, places: CallPaths) -> frozenset[Capability]:
+    """The capabilities of a call by an agent.
+
+    Raises:
+        UnknownToolError: The tool is in no table.
+    """
+    if access.server is not None:
+        own = [
+            each
+            for name, raised in tables.servers[worker].items()
+            if access.server == name or access.server.startswith(f"{name}__")
+            for each in raised
+        ]
+        if not own:
+            raise UnknownToolError(
+                f"the server of `{access.server}` is not one that the project declares for this agent"
+            )
+        return frozenset(map(Capability.parse, own))
+    for line in (*access.lines, *access.reading):
+        if line not in tables.lines:
+            raise UnknownToolError(f"the tool `{line}` is not one that llmdo knows")
+    lines = [Capability.parse(each) for line in access.lines for each in tables.lines[line]]
+    lines += [
+        Capability.parse(each) for tool in access.freely for each in tables.freely[worker].get(tool, ())
+    ]
+    if access.command is not None:
+        return frozenset(_of_command(access.command, access, lines, worker, tables, places))
+    scopes = [places.scope(path) for path in access.files]
+    scopes += [places.scope(path, is_folder=True) for path in access.folders]
+    raised = [each for each in lines if not each.name.startswith("fs.") and each.name != "net.connect"]
+    if any(each.name == "net.connect" for each in lines):
+        raised.append(Capability("net.connect", _host(access.host)))
+    names = [each.name for each in lines if each.name.startswith("fs.")]
+    return frozenset((*raised, *_on_files(names, scopes or [None], tables)))
+
+
+def _on_files(names: Iterable[str], scopes: Iterable[str | None], tables: Tables) -> Iterator[Capability]:
+    """The capabilities of reads and changes in scopes; None is an unknown one."""
+    from llmdo.policy.protection import (
+        CODE_WRITE,
+        PROTECTED_READ,
+        PROTECTED_WRITE,
+        holds_protected,
+        is_code,
+        is_secret,
+    )
+
+    for scope in scopes:
+        is_file = scope is not None and not scope.endswith("**")
+        for name in names:
+            if name == PROTECTED_WRITE:
+                continue  # that is in the path
+            yield Capability(name, scope)
+            if name == "fs.read" and scope is not None and is_file and is_secret(scope):
+                yield Capability(PROTECTED_READ, scope)
+            elif name in ("fs.write", "fs.delete") and (
+                scope is None or holds_protected(scope, tables.governing)
+            ):
+                yield Capability(PROTECTED_WRITE, scope)
+            elif (
+                name in ("fs.write", "fs.delete")
+                and tables.tells_code
+                and (not is_file or is_code(scope or ""))
+            ):
+                yield Capability(CODE_WRITE, scope)
+
+
+def _of_command(
+    command: str, access: Access, lines: Iterable[Capability], worker: str, tables: Tables, places: CallPaths
+) -> Iterator[Capability]:
+    first = command.split(maxsplit=1)[:1]
+    known = tables.reading.get(first[0], ()) if access.reading and first else ()
+    if not known and not any(start[:1] == tuple(first) for start in tables.listed[worker]):
+        yield from lines  # however it is split into words
+        return
+    from llmdo.policy.shell.words import CommandRefused, program_of, words
+
+    parts: Sequence[str] = ()
+    try:
+        parts = words(command)
+        program_of(tuple(parts))
+    except CommandRefused:
+        yield from lines
+        return
+    if known:
+        from llmdo.policy.shell.rules import ShellRule, Vouching
+
+        rules = tuple(map(ShellRule.parse, known))
+        reads = Vouching((rules,)).raised(parts, places.of_word, isolated=True)
+        if EXEC_READ in reads:
+            yield from reads - {EXEC_READ}
+            names = {each for line in access.reading for each in tables.lines[line]}
+            yield from (Capability(name) for name in names if name != "fs.read")
+            return
+    is_listed = any(tuple(parts[: len(start)]) == start for start in tables.listed[worker])
+    for each in lines:
+        yield LISTED if is_listed and each.name == UNLISTED else each
+
+
+def _host(address: str | None) -> str | None:
+    """The host of an address; None if there is none to be sure of."""
+    if address is None:
+        return None
+    scheme, slashes, rest = address.partition("://")
+    host = rest.partition("/")[0]
+    if not slashes or scheme.lower() not in ("http", "https") or not host.isascii():
+        return None
+    name = host.partition(":")[0].lower()
+    return name if name.replace("-", "").replace(".", "").isalnum() else None

@@ -1,0 +1,107 @@
+"""Gemini CLI: https://geminicli.com/docs/hooks/reference.
+
+Nothing printed is no opinion; `ask` puts the call before a person whatever the rules say, `deny` stops it. Of failures
+only exit code 2 stops a call, so the command in the settings turns every other one into it, and ends in time. Hooks of
+a project count where its folder is trusted.
+
+Events do not say which agent calls. Agents work while `invoke_agent` does: then a call is decided for the session and
+for all agents at work, and the strictest counts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from llmdo.features.hook.events import Access, ClientEvent, UnreadableEventError, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Literal
+
+FORMAT = "gemini"
+PRODUCT = "Gemini CLI"
+MAIN = "main-session"
+IDENTIFIES = False
+"""Whether events say which agent calls."""
+CAN_ASK = True
+FORWARDS: frozenset[str] = frozenset()
+STAND_INS = dict.fromkeys(("cli_help", "codebase_investigator", "generalist", "generalist_agent"), MAIN)
+"""Its built-in agents have tools of the session."""
+SETTINGS = ".gemini/settings.json"
+EVENTS = {"SessionStart": None, "BeforeTool": None, "AfterTool": "invoke_agent"}
+"""The events that it reports, each with the tools that it is about; None for all."""
+SECOND = 1000
+"""A second as its settings write it."""
+FAILING = (
+    "any other exit code of a hook than 2, and one that takes longer than its time limit, lets the call through: the "
+    "command in the settings turns every failure into 2, and ends before the limit"
+)
+TRUSTING = "it reads the hooks of a project once you have trusted its folder"
+
+_STARTS = "invoke_agent"
+_FILES = {"read_file": "file_path", "write_file": "file_path", "replace": "file_path"}
+_FOLDERS = {"list_directory": "dir_path", "glob": "dir_path", "grep_search": "dir_path"}
+_ADDRESS = re.compile(r"https?://\S+")
+
+
+def event(data: Mapping[str, object]) -> ClientEvent:
+    """The event in its JSON.
+
+    Raises:
+        UnreadableEventError: A part of it is missing or of another type.
+    """
+    name = data.get("hook_event_name")
+    session, folder = text(data.get("session_id"), "session_id"), text(data.get("cwd"), "cwd")
+    if name == "SessionStart":
+        resumed = data.get("source") not in ("startup", "clear")
+        return ClientEvent(kind="start", session=session, folder=folder, is_resumed=resumed)
+    if name not in ("BeforeTool", "AfterTool"):
+        return ClientEvent(kind="other", session=session, folder=folder)
+    tool = text(data.get("tool_name"), "tool_name")
+    arguments = data.get("tool_input")
+    if not isinstance(arguments, dict):
+        raise UnreadableEventError("`tool_input` is not an object")
+    if name == "AfterTool":
+        agent = text(arguments.get("agent_name"), "agent_name") if tool == _STARTS else None
+        return ClientEvent(kind="end" if agent else "other", session=session, folder=folder, agent=agent)
+    mcp = data.get("mcp_context")
+    return ClientEvent(
+        kind="call",
+        session=session,
+        folder=folder,
+        tool=tool,
+        arguments=arguments,
+        server=text(mcp.get("server_name"), "server_name") if isinstance(mcp, dict) else None,
+    )
+
+
+def access(event: ClientEvent) -> Access:
+    """The access of a call.
+
+    Raises:
+        UnreadableEventError: An argument that says what it does is missing or of another type.
+    """
+    tool, arguments = event.tool, event.arguments
+    if event.server is not None:
+        return Access(lines=(), server=event.server)
+    if tool in _FILES:
+        return Access(lines=(tool,), files=(text(arguments.get(_FILES[tool]), _FILES[tool]),))
+    if tool in _FOLDERS:
+        given = arguments.get(_FOLDERS[tool])
+        folder = "." if given is None else text(given, _FOLDERS[tool])
+        return Access(lines=(tool,), folders=("/",) if ".." in str(arguments.get("pattern")) else (folder,))
+    if tool == "run_shell_command":
+        return Access(lines=(tool,), command=text(arguments.get("command"), "command"))
+    if tool == "web_fetch":
+        addresses = _ADDRESS.findall(text(arguments.get("prompt"), "prompt"))
+        return Access(lines=(tool,), host=addresses[0] if len(addresses) == 1 else None)
+    if tool == _STARTS:
+        return Access(lines=(tool,), starts=text(arguments.get("agent_name"), "agent_name"))
+    return Access(lines=(tool,))
+
+
+def answer(decision: Literal["ask", "deny"], reason: str, *, is_question: bool) -> tuple[str, int]:  # noqa: ARG001
+    """What is printed for a decision, and the exit code."""
+    return json.dumps({"decision": decision, "reason": reason, "systemMessage": reason}), 0

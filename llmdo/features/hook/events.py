@@ -1,0 +1,78 @@
+"""The event of a client, and the access that a call of a tool asks for: values that no client has a word in."""
+
+from __future__ import annotations
+
+from llmdo.base.values import dataclass, field
+
+TYPE_CHECKING = False  # a call is answered before `typing` would be needed for this alone
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
+    from typing import Literal, TypeAlias
+
+    Client: TypeAlias = ModuleType
+    """A module of `clients`: what each of them says of a client: they all have the same names."""
+
+MAIN_CONTEXT = ""
+"""The id of the context of a session itself."""
+ANY_AGENT = "*"
+"""The type of an agent that a tool starts without naming it."""
+
+
+class UnreadableEventError(Exception):
+    """An event that is not in the form of its client; the text is a clause."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientEvent:
+    """An event that a client reports."""
+
+    kind: Literal["start", "call", "question", "end", "other"]
+    """A question is what the client asks a person about a call; an end is that of an agent."""
+    session: str
+    folder: str
+    """The current folder of the client, absolute."""
+    context: str = MAIN_CONTEXT
+    """The id of the agent at work."""
+    agent: str | None = None
+    """The name of the agent; None for the main session."""
+    tool: str = ""
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    server: str | None = None
+    """The MCP server whose tool it is, where the client says so."""
+    is_resumed: bool = False
+    """Whether a session starts that had begun before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """The part of a tool's abilities that one call asks for."""
+
+    lines: tuple[str, ...]
+    """The lines of the format's table whose abilities it has."""
+    files: tuple[str, ...] = ()
+    """The paths that it names."""
+    folders: tuple[str, ...] = ()
+    """The folders that it names with all in them."""
+    host: str | None = None
+    server: str | None = None
+    """The MCP server whose tool it is, as agents have it, perhaps with `__` and the tool."""
+    freely: tuple[str, ...] = ()
+    """Tools of the agent; it has their abilities that the client lets it have without a question."""
+    command: str | None = None
+    """A command for a shell."""
+    reading: tuple[str, ...] = ()
+    """The lines instead of all others for a command that only reads."""
+    starts: str | None = None
+    """The agent that it starts."""
+
+
+def text(value: object, what: str) -> str:
+    """A text of an event.
+
+    Raises:
+        UnreadableEventError: It is none, or empty.
+    """
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise UnreadableEventError(f"`{what}` is not a text")
+    return value

@@ -1,0 +1,102 @@
+"""Events of Codex, as it was seen to write them, and answers that it understands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.features.hook.sessions import Session, relock
+
+MANIFEST = """\
+schema = 1
+
+[workspace]
+name = "shop"
+from = ["codex"]
+
+[approvals.rules]
+"fs.write:docs/**" = "needs_approval"
+"fs.write:secret/**" = "blocked"
+
+[entries.reader]
+may = ["fs.read", "fs.list"]
+"""
+SETTINGS = """\
+sandbox_mode = "workspace-write"
+approval_policy = "on-request"
+
+[mcp_servers.github]
+command = "github-mcp-server"
+"""
+AGENT = 'name = "{}"\ndescription = "Does."\ndeveloper_instructions = "Do it."\n'
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    root = tmp_path / "shop"
+    (root / ".codex/agents").mkdir(parents=True)
+    (root / ".codex/config.toml").write_text(SETTINGS)
+    for name in ("reader", "fixer"):
+        (root / f".codex/agents/{name}.toml").write_text(AGENT.format(name))
+    (root / "llmdo.toml").write_text(MANIFEST)
+    relock(root)
+    session = Session(root, tmp_path, client="codex")
+    session.start()
+    return session
+
+
+def patch(path: str, doing: str = "Add") -> str:
+    return f"*** Begin Patch\n*** {doing} File: {path}\n+x\n*** End Patch\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "decision"),
+    [
+        ("Bash", {"command": "make"}, "blocked"),  # which may write in `secret`
+        ("Bash", {"command": "cat a.txt"}, "allowed"),
+        ("apply_patch", {"command": patch("a.txt")}, "allowed"),
+        ("apply_patch", {"command": patch("docs/a.txt")}, "needs_approval"),
+        ("apply_patch", {"command": patch("secret/a.txt", "Delete")}, "blocked"),
+        ("apply_patch", {"command": patch("a.txt") + patch("secret/a.txt")}, "blocked"),
+        ("apply_patch", {"command": "nonsense"}, "blocked"),
+        ("view_image", {"path": "a.png"}, "allowed"),
+        ("mcp__github__get_issue", {}, "allowed"),
+        ("mcp__gitlab__get_issue", {}, "blocked"),
+        ("spawn_agent", {"agent_type": "reader", "message": "x"}, "allowed"),
+        ("spawn_agent", {"message": "x"}, "allowed"),
+        ("spawn_agent", {"agent_type": "nobody", "message": "x"}, "blocked"),
+        ("multi_agent_v1wait_agent", {"targets": []}, "allowed"),
+    ],
+)
+def test_a_call_of_the_session(
+    session: Session, tool: str, arguments: dict[str, object], decision: str
+) -> None:
+    assert session.call(tool, **arguments) == decision
+
+
+def test_an_agent_is_under_its_ceiling(session: Session) -> None:
+    session.call("spawn_agent", agent_type="reader", message="x")
+    assert session.call("Bash", "reader", command="cat a.txt") == "allowed"
+    assert session.call("Bash", "reader", command="touch a.txt") == "blocked"
+    assert session.call("apply_patch", "reader", command=patch("a.txt")) == "blocked"
+    assert session.call("apply_patch", command=patch("a.txt")) == "allowed"
+
+
+def test_a_command_that_asks_to_leave_the_sandbox_is_one_that_nothing_limits(session: Session) -> None:
+    session.call("spawn_agent", agent_type="reader", message="x")
+    who = {"agent_id": "reader-1", "agent_type": "reader"}
+    asked = session.event("PermissionRequest", tool_name="Bash", tool_input={"command": "cat a.txt"}, **who)
+    code, text = session.printed(asked)
+    own = json.loads(text)["hookSpecificOutput"]
+    assert (code, own["hookEventName"], own["decision"]["behavior"]) == (0, "PermissionRequest", "deny")
+    asked = session.event("PermissionRequest", tool_name="Bash", tool_input={"command": "cat a.txt"})
+    assert session.printed(asked) == (0, "")
+
+
+def test_what_it_cannot_ask_about_is_denied(session: Session) -> None:
+    code, text = session.printed(session.calling("apply_patch", command=patch("docs/a.txt")))
+    own = json.loads(text)["hookSpecificOutput"]
+    assert (code, own["permissionDecision"]) == (0, "deny")
+    assert "hooks of Codex cannot" in own["permissionDecisionReason"]

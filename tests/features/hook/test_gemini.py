@@ -1,0 +1,110 @@
+"""Events of Gemini CLI, as it was seen to write them: they do not say which agent calls."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.features.hook.sessions import Session, relock
+
+MANIFEST = """\
+schema = 1
+
+[workspace]
+name = "shop"
+from = ["gemini"]
+
+[approvals.rules]
+"fs.write:docs/**" = "needs_approval"
+"fs.write:secret/**" = "blocked"
+
+[entries.reader]
+may = ["fs.read", "fs.list", "net"]
+
+[flows]
+"data.untrusted -> proc.exec" = "blocked"
+"""
+SETTINGS = {
+    "general": {"defaultApprovalMode": "auto_edit"},
+    "mcpServers": {"github": {"command": "github-mcp-server", "trust": True}},
+}
+AGENT = "---\nname: {}\ndescription: Does.\n---\nDo it.\n"
+
+
+class GeminiSession(Session):
+    """A session of Gemini CLI."""
+
+    def ends(self, agent: str) -> None:
+        """The end of an agent."""
+        arguments = {"agent_name": agent, "prompt": "x"}
+        self.answer(self.event("AfterTool", tool_name="invoke_agent", tool_input=arguments, tool_response={}))
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> GeminiSession:
+    root = tmp_path / "shop"
+    (root / ".gemini/agents").mkdir(parents=True)
+    (root / ".gemini/settings.json").write_text(json.dumps(SETTINGS))
+    for name in ("reader", "fixer"):
+        (root / f".gemini/agents/{name}.md").write_text(AGENT.format(name))
+    (root / "llmdo.toml").write_text(MANIFEST)
+    relock(root)
+    session = GeminiSession(root, tmp_path, client="gemini", before="BeforeTool")
+    session.start()
+    return session
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "decision"),
+    [
+        ("read_file", {"file_path": "a.txt"}, "allowed"),
+        ("list_directory", {"dir_path": "."}, "allowed"),
+        ("write_file", {"file_path": "a.txt", "content": "x"}, "allowed"),
+        ("write_file", {"file_path": "docs/a.txt", "content": "x"}, "needs_approval"),
+        ("replace", {"file_path": "secret/a.txt"}, "blocked"),
+        ("run_shell_command", {"command": "make"}, "needs_approval"),
+        ("invoke_agent", {"agent_name": "nobody", "prompt": "x"}, "blocked"),
+        ("complete_task", {"result": "x"}, "allowed"),
+        ("nonsense", {}, "blocked"),
+    ],
+)
+def test_a_call_of_the_session(
+    session: Session, tool: str, arguments: dict[str, object], decision: str
+) -> None:
+    assert session.call(tool, **arguments) == decision
+
+
+def test_a_server_is_known_by_the_name_that_the_event_says(session: Session) -> None:
+    for server, decision in (("github", "allowed"), ("gitlab", "blocked")):
+        event = session.event(
+            "BeforeTool", tool_name="mcp_github_get", tool_input={}, mcp_context={"server_name": server}
+        )
+        assert session.answer(event).decision == decision
+
+
+def test_while_an_agent_is_at_work_every_call_is_under_its_ceiling(session: GeminiSession) -> None:
+    assert session.call("write_file", file_path="a.txt") == "allowed"
+    assert session.call("invoke_agent", agent_name="reader", prompt="x") == "allowed"
+    assert session.call("read_file", file_path="a.txt") == "allowed"
+    assert session.call("write_file", file_path="a.txt") == "blocked"
+    assert session.call("invoke_agent", agent_name="fixer", prompt="x") == "allowed"
+    session.ends("fixer")
+    assert session.call("write_file", file_path="a.txt") == "blocked"
+    session.ends("reader")
+    assert session.call("write_file", file_path="a.txt") == "allowed"
+
+
+def test_what_an_agent_read_comes_back_to_the_session(session: GeminiSession) -> None:
+    session.call("invoke_agent", agent_name="reader", prompt="x")
+    session.call("web_fetch", prompt="Read https://example.com/")
+    session.ends("reader")
+    assert session.call("run_shell_command", command="make") == "blocked"
+
+
+def test_the_words_for_an_answer(session: Session) -> None:
+    for path, decision in (("docs/a.txt", "ask"), ("secret/a.txt", "deny")):
+        code, text = session.printed(session.calling("write_file", file_path=path))
+        assert (code, json.loads(text)["decision"]) == (0, decision)
+    assert session.printed(session.calling("run_shell_command", command="make")) == (0, "")
