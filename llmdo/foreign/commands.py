@@ -17,6 +17,10 @@ _RUN_BY_OPTION = frozenset({"fd", "find"})
 """Programs that run others by an option, which may follow as well."""
 
 
+_SHOWING = frozenset({("command", "-V"), ("command", "-v")})
+"""Beginnings of commands that only show the program of a name."""
+
+
 def commands(pattern: str, *, is_prefix: bool = False) -> Capability:
     """The capability of the matching commands: every command, if a launcher or an interpreter may be given anything.
 
@@ -27,5 +31,7 @@ def commands(pattern: str, *, is_prefix: bool = False) -> Capability:
     if not words or "*" in words[0]:
         return UNLISTED if is_open else EXEC
     words = tuple(itertools.takewhile(lambda word: "*" not in word, words))
+    if words[:2] in _SHOWING:
+        return EXEC
     runs_others = words[0] in _RUN_BY_OPTION or ShellRule(run=words, positional="any").is_open_launcher
     return UNLISTED if is_open and runs_others else EXEC
