@@ -11,8 +11,6 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.base.values import replace
-from llmdo.graph.resolved import Graph
 from llmdo.policy.authority import Capability, strictest
 from llmdo.policy.vocabulary import Decision
 from llmdo.reach import Analysis
@@ -67,15 +65,6 @@ def probe(row: Row, *, is_listed: bool) -> tuple[str, dict[str, object]] | None:
     return None
 
 
-def narrowing(graph: Graph) -> Graph:
-    """The graph for reach that knows of calls which name what they are about: then each part of a tool is a row."""
-    toolsets = {
-        name: replace(toolset, tools={each: replace(tool, hook=True) for each, tool in toolset.tools.items()})
-        for name, toolset in graph.toolsets.items()
-    }
-    return replace(graph, toolsets=toolsets)
-
-
 def chain_of(row: Row) -> list[str] | None:
     """The agents on the way to a row, if none is called again, and nobody is asked about their calls."""
     chain = [hop.name for hop in row.path[:-1] if not hop.name.startswith("every agent")]
@@ -122,7 +111,7 @@ def test_every_cell_is_decided_as_reach_says(
         write(root, "\n".join([*lines, ""]), **named)
         aged(root)
         is_listed = "Bash(git log:*)" in lists["allow"] and permissions["mode"] != "acceptEdits"
-        graph = narrowing(project.read(root).graph)
+        graph = project.read(root).graph
         entry = next(
             each for each in graph.entries.values() if each.worker and each.worker.name == "main-session"
         )
