@@ -11,9 +11,10 @@ from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS
 from llmdo.reach.flows import after_strangers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from llmdo.graph.resolved import Entry
+    from llmdo.graph.worker import Worker
     from llmdo.policy.authority import Capability, Reason, Rule
     from llmdo.reach import Analysis
 
@@ -40,6 +41,48 @@ class Suggestion:
     """The rules that decided nothing, and in how many runs; those of the workspace in the runs of all entries."""
     unused: tuple[tuple[str, Capability], ...] = ()
     """The capabilities that ceilings admit and these runs never used, with the owner of the ceiling."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentUse:
+    """The rights that an agent of another tool, and all below it, used in recorded sessions."""
+
+    calls: int = 0
+    """The number of its own calls."""
+    used: frozenset[Capability] = frozenset()
+    refused: frozenset[Capability] = frozenset()
+    """What blocks calls of its own now, though they were made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionUse:
+    """The rights that recorded sessions used."""
+
+    sessions: int
+    agents: Mapping[str, AgentUse]
+    """By the names of their workers."""
+    notes: tuple[str, ...] = ()
+    """Sentences about what was not counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedCeiling:
+    """The lines to write into the manifest for one agent of another tool."""
+
+    table: str
+    may: tuple[Capability, ...]
+    granted: tuple[Capability, ...] | None
+    """The ceiling that it has; None without one."""
+    cut: tuple[Capability, ...]
+    """The used capabilities that the ceiling cuts off unless it names them in full, as the present one does not."""
+    unused: tuple[Capability, ...]
+    """What is granted and was never used."""
+    refused: tuple[Capability, ...]
+    """What was used and is blocked now: nothing is suggested that undoes a decision."""
+    whole: tuple[tuple[Capability, int], ...]
+    """What stands for many scopes, and for how many."""
+    calls: int
+    sessions: int
 
 
 def suggest(analysis: Analysis, entry: Entry) -> Suggestion:
@@ -93,6 +136,56 @@ def suggest_for(
         and not any(admitted.contains(row.capability) for admitted in may)
     )
     return Suggestion(entry.name, may, cut, smallest(asked_about), outside=outside)
+
+
+MOST_SCOPES = 8
+"""The scopes of a capability that a ceiling lists; where sessions used more, it has the granted scope instead."""
+
+
+def suggest_used(analysis: Analysis, worker: Worker, use: AgentUse, sessions: int) -> UsedCeiling:
+    """The smallest ceiling under which an agent, and all below it, can do what they did in these sessions."""
+    entry = analysis.graph.entries.get(worker.name)
+    is_of_entry = entry is not None and (entry.may is not None or worker.may is None)
+    granted = entry.may if entry is not None and is_of_entry else worker.may
+    grants = granted
+    if grants is None:
+        rows = analysis.of(entry) if entry else ()
+        grants = tuple(row.capability for row in rows if row.decision != "blocked")
+    may, whole = _bounded([each for each in use.used if each.name not in OUTSIDE_CEILINGS], grants)
+    cut = [
+        each
+        for each in may
+        if each.name in ONLY_BY_FULL_NAME and not any(grant.name == each.name for grant in granted or ())
+    ]
+    return UsedCeiling(
+        table=f"{'entries' if is_of_entry else 'workers'}.{worker.name}",
+        may=tuple(each for each in may if each not in cut),
+        granted=granted,
+        cut=tuple(cut),
+        unused=smallest(
+            grant
+            for grant in grants
+            if grant.name not in OUTSIDE_CEILINGS and not any(map(grant.touches, use.used))
+        ),
+        refused=smallest(use.refused),
+        whole=whole,
+        calls=use.calls,
+        sessions=sessions,
+    )
+
+
+def _bounded(
+    used: Iterable[Capability], grants: Iterable[Capability]
+) -> tuple[tuple[Capability, ...], tuple[tuple[Capability, int], ...]]:
+    """The used capabilities, with the narrowest granted scope instead of many within it, and the numbers of those."""
+    narrowest = sorted(grants, key=lambda each: len(each.scope or ""), reverse=True)
+    within: dict[Capability, list[Capability]] = {}
+    for each in smallest(used):
+        scope = next((grant.scope for grant in narrowest if grant.contains(each)), None)
+        within.setdefault(replace(each, scope=scope), []).append(each)
+    whole = {around: len(parts) for around, parts in within.items() if len(parts) > MOST_SCOPES}
+    kept = [each for around, parts in within.items() for each in ([around] if around in whole else parts)]
+    return smallest(kept), tuple(whole.items())
 
 
 def _is_unnamed(reason: Reason) -> bool:

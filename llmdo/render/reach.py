@@ -15,15 +15,16 @@ from llmdo.reach.flows import STRANGERS
 from llmdo.render.amounts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.colour import Screen, Shade
     from llmdo.base.jsonable import Shapes
     from llmdo.graph.enforcement import Enforcement
+    from llmdo.policy.authority import Capability
     from llmdo.policy.vocabulary import Decision
     from llmdo.reach import Depth
     from llmdo.reach.paths import CallPath
-    from llmdo.reach.suggest import Suggestion
+    from llmdo.reach.suggest import Suggestion, UsedCeiling
     from llmdo.services.reach import WhyOutcome
 
 UNKNOWN = "unknown"
@@ -289,6 +290,29 @@ def suggestion(suggested: Suggestion) -> str:
             for owner, grant in suggested.unused
         ]
     return "\n".join(lines) + "\n"
+
+
+def used_ceiling(ceiling: UsedCeiling) -> str:
+    """A ceiling for what sessions used, as lines of a manifest."""
+    table, _, name = ceiling.table.partition(".")
+    lines = [f"[{table}.{name if name.replace('-', '').isalnum() else _quoted(name)}]"]
+    lines.append(f"may = [{_listed(ceiling.may)}]")
+    if ceiling.granted is not None:
+        lines.append(f"# instead of: may = [{_listed(ceiling.granted)}]")
+    rests = f"{counted(ceiling.calls, 'call')} of its own in {counted(ceiling.sessions, 'session')}"
+    lines.append(f"# rests on {rests}, and on what it called")
+    lines += [f"# {_quoted(str(each))} stands for {number:,} scopes" for each, number in ceiling.whole]
+    if ceiling.cut:
+        lines.append(f"# used, and blocked by this ceiling unless it names them: {_listed(ceiling.cut)}")
+    if ceiling.unused:
+        lines.append(f"# granted, and never used: {_listed(ceiling.unused)}")
+    if ceiling.refused:
+        lines.append(f"# used, and blocked now, so left out: {_listed(ceiling.refused)}")
+    return "\n".join(lines) + "\n"
+
+
+def _listed(capabilities: Iterable[Capability]) -> str:
+    return ", ".join(_quoted(str(each)) for each in capabilities)
 
 
 def _quoted(text: str) -> str:
