@@ -58,6 +58,8 @@ def used(project: Project, paths: Sequence[str], environ: Mapping[str, str]) -> 
     for path in recent:
         sessions.read(path)
     for name, recordings in sessions.by_client.items():
+        if not any(each.calls for each in recordings):
+            continue
         if name not in formats:
             sessions.notes.append(f"sessions of `{name}` were left out: `[workspace] from` does not name it")
             continue
@@ -128,9 +130,11 @@ class _Sessions:
 
     def use(self) -> SessionUse:
         """All of it."""
-        elsewhere = sum(each.elsewhere for parts in self.by_client.values() for each in parts)
-        if elsewhere:
-            self.notes.append(f"{counted(elsewhere, 'call')} outside of this project left out")
+        parts = [*chain.from_iterable(self.by_client.values())]
+        if sessions := sum(each.is_elsewhere for each in parts):
+            self.notes.append(f"{counted(sessions, 'session')} of other projects left out")
+        if calls := sum(each.elsewhere for each in parts):
+            self.notes.append(f"{counted(calls, 'call')} outside of this project left out")
         more = len(self.notes) - MOST_NOTES
         notes = [*self.notes[:MOST_NOTES], *([f"and {more:,} more of such notes"] if more > 0 else ())]
         return SessionUse(sessions=len(self.sessions), agents=self.agents, notes=tuple(notes))

@@ -125,9 +125,9 @@ def test_nothing_is_suggested_that_undoes_a_decision(claude: Claude, tmp_path: P
 def test_a_call_that_was_refused_or_failed_is_no_use(claude: Claude, tmp_path: Path) -> None:
     claude.call("Read", {"file_path": "a.md"})
     claude.call("Write", {"file_path": "b.md"}, error=True, result="User rejected tool use")
-    printed, told = suggested(claude.root, tmp_path / "home")
+    printed, notes = suggested(claude.root, tmp_path / "home")
     assert 'may = ["fs.read:a.md"]\n' in printed
-    assert "1 call in Claude Code that failed, were refused or did not end left out" in told
+    assert "1 call in Claude Code that failed, were refused or did not end left out" in notes
 
 
 def test_what_is_not_counted_is_named(claude: Claude, tmp_path: Path) -> None:
@@ -140,14 +140,16 @@ def test_what_is_not_counted_is_named(claude: Claude, tmp_path: Path) -> None:
     claude.call("Read", {"file_path": "a.md"}, "ghost")
     with claude.file.open("a") as file:
         file.write('{"type": "assist\n[]\n')
-    printed, told = suggested(claude.root, tmp_path / "home")
+    printed, notes = suggested(claude.root, tmp_path / "home")
     assert printed.startswith('[entries.main-session]\nmay = ["fs.read:a.md"]\n')
-    assert "2 lines are not objects of JSON and left out (the first is line 13)" in told
-    assert "1 call outside of this project left out" in told
-    assert "2 calls in Claude Code left out: a path in it could be taken for a pattern" in told
-    assert "1 call in Claude Code left out: the tool `Nonsense\\u{1b}[2J` is not one that llmdo knows" in told
-    assert "1 call in Claude Code left out: `file_path` is not a text" in told
-    assert "1 call in Claude Code left out: the transcript does not name the agent" in told
+    assert "2 lines are not objects of JSON and left out (the first is line 13)" in notes
+    assert "1 call outside of this project left out" in notes
+    assert "2 calls in Claude Code left out: a path in it could be taken for a pattern" in notes
+    assert (
+        "1 call in Claude Code left out: the tool `Nonsense\\u{1b}[2J` is not one that llmdo knows" in notes
+    )
+    assert "1 call in Claude Code left out: `file_path` is not a text" in notes
+    assert "1 call in Claude Code left out: the transcript does not name the agent" in notes
 
 
 def test_many_paths_are_written_as_what_is_granted(claude: Claude, tmp_path: Path) -> None:
@@ -176,9 +178,9 @@ def test_no_link_is_followed_out_of_a_folder(claude: Claude, tmp_path: Path) -> 
     claude.call("Read", {"file_path": "a.md"})
     claude.file.rename(tmp_path / "outside.jsonl")
     claude.file.symlink_to(tmp_path / "outside.jsonl")
-    printed, told = suggested(claude.root, tmp_path / "home")
+    printed, notes = suggested(claude.root, tmp_path / "home")
     assert not printed
-    assert "could not be read" in told
+    assert "could not be read" in notes
     assert (
         'may = ["fs.read:a.md"]'
         in suggested(claude.root, tmp_path, "--sessions", str(tmp_path / "outside.jsonl"))[0]
@@ -191,6 +193,29 @@ def test_the_journal_of_the_hook_is_read_too(session: Session) -> None:
     session.call("Write", "triage", file_path="b.txt")
     printed, _ = suggested(session.root, session.home)
     assert '[entries.triage]\nmay = ["fs.read:a.txt"]\n' in printed
+
+
+def test_a_session_of_another_project_is_none_of_this(session: Session, tmp_path: Path) -> None:
+    session.call("Read", file_path="a.txt")
+    other = write(tmp_path / "other", MANIFEST, triage="")
+    printed, notes = suggested(other, session.home)
+    assert not printed
+    assert "1 session of other projects left out" in notes
+    assert "nothing is suggested" in notes
+
+
+def test_check_accepts_the_ceilings(claude: Claude, tmp_path: Path) -> None:
+    claude.start("a1", "triage")
+    claude.call("Read", {"file_path": "docs/a.md"}, "a1")
+    printed, _ = suggested(claude.root, tmp_path / "home")
+    manifest = claude.root / "llmdo.toml"
+    manifest.write_text(manifest.read_text()[: manifest.read_text().index("[entries.triage]")] + printed)
+    relock(claude.root)
+    done = commands.llmdo(claude.root, "check", "--format", "json")
+    codes = {each["code"] for each in json.loads(done.stdout)["findings"] if each["severity"] == "error"}
+    assert not [code for code in codes if code.startswith(("LDO1", "LDO2"))], done.stdout
+    again, _ = suggested(claude.root, tmp_path / "home")
+    assert again.startswith(printed.partition("#")[0])
 
 
 def written(path: Path, records: Iterable[object]) -> Path:
@@ -241,10 +266,10 @@ def test_threads_of_codex(tmp_path: Path) -> None:
         folder / "rollout-2.jsonl",
         [meta("t2", source=spawn), *call("c4", "exec_command", {"cmd": "cat docs/b.md"})],
     )
-    printed, told = suggested(root, home)
+    printed, notes = suggested(root, home)
     assert "fs.read:docs/b.md" in printed[printed.index("[workers.reader]") :]
     main = printed[printed.index("[entries.codex]") : printed.index("[workers.reader]")]
-    assert '"fs.write:src/a.py"' in main, told
+    assert '"fs.write:src/a.py"' in main, notes
     assert '"fs.read:docs/a.md/**"' in main
     assert "fs.read:docs/b.md" in main
 

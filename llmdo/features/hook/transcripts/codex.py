@@ -59,6 +59,8 @@ def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> 
         if kind == "session_meta" and not contexts:  # a thread that was forked repeats those of its parent
             context = word(payload.get("id")) or name
             contexts[context] = _context(payload)
+            if not is_within(payload.get("cwd"), root):
+                return Recording(client=FORMAT, session=context, is_elsewhere=True)
         if kind in ("session_meta", "turn_context"):
             folder = word(payload.get("cwd")) or folder
         elif kind == "response_item" and payload.get("type") in _CALLS:

@@ -66,7 +66,9 @@ def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> 
     for record in records:
         if "projectHash" in record:
             session = word(record.get("sessionId")) or session
-            is_here = record["projectHash"] == _digest(root)
+            if record["projectHash"] != _digest(root):
+                return Recording(client=FORMAT, session=session, is_elsewhere=True)
+            is_here = True
         updated = mapping(record.get("$set")).get("messages")
         for message in (record, *objects(record.get("messages")), *objects(updated)):
             for call in objects(message.get("toolCalls")):

@@ -44,16 +44,17 @@ def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> 
     calls: list[RecordedCall] = []
     contexts: dict[str, RecordedContext] = {}
     done: set[str] = set()
-    is_here, elsewhere = False, 0
+    is_here = False
     for record in records:
         if "root" in record:
-            is_here = word(record["root"]) == root
+            if word(record["root"]) != root:
+                return Recording(client=client, session=session, is_elsewhere=True)
+            is_here = True
             continue
         path, tool, key = word(record.get("path")), word(record.get("tool")), f"{name} {record.get('n')}"
-        if record.get("kind") != "decided" or not path.endswith(f"/{tool}") or client not in NAMES:
-            continue
         if not is_here:
-            elsewhere += 1
+            return Recording(client=client, session=session, is_elsewhere=True)
+        if record.get("kind") != "decided" or not path.endswith(f"/{tool}") or client not in NAMES:
             continue
         agents = path.removesuffix(f"/{tool}").split("/")
         above: str | None = None
@@ -80,5 +81,4 @@ def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> 
         calls=tuple(calls),
         contexts=contexts,
         done=frozenset(done),
-        elsewhere=elsewhere,
     )

@@ -53,6 +53,8 @@ class Recording:
     """The keys of the calls that were carried out, as far as the file says."""
     elsewhere: int = 0
     """The number of calls in folders outside of the project."""
+    is_elsewhere: bool = False
+    """Whether the whole session is of another project, so that nothing else was read."""
 
 
 def is_within(folder: object, root: str) -> bool:
