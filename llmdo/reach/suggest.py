@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, replace
-from llmdo.policy.authority import decide, scope_order
+from llmdo.policy.authority import Capability, decide, scope_order
 from llmdo.policy.composition import Layer
-from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS
+from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, has_paths
 from llmdo.reach.flows import after_strangers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from llmdo.graph.resolved import Entry
     from llmdo.graph.worker import Worker
-    from llmdo.policy.authority import Capability, Reason, Rule
+    from llmdo.policy.authority import Reason, Rule
     from llmdo.reach import Analysis
 
 
@@ -81,6 +81,8 @@ class UsedCeiling:
     """What was used and is blocked now: nothing is suggested that undoes a decision."""
     whole: tuple[tuple[Capability, int], ...]
     """What stands for many scopes, and for how many."""
+    outside: tuple[Capability, ...]
+    """The declared capabilities beyond that ceiling: `check` names them unless somebody accepts the cut."""
     calls: int
     sessions: int
 
@@ -128,14 +130,18 @@ def suggest_for(
         capability for capability in raised if capability.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME
     )
     cut = smallest(capability for capability in raised if capability.name in ONLY_BY_FULL_NAME)
-    outside = smallest(
+    return Suggestion(entry.name, may, cut, smallest(asked_about), outside=_outside(analysis, entry, may))
+
+
+def _outside(analysis: Analysis, entry: Entry, may: Collection[Capability]) -> tuple[Capability, ...]:
+    """What is declared below an entry, and is beyond that ceiling."""
+    return smallest(
         row.capability
         for row in analysis.of(entry, ceiling=False)
         if row.decision != "blocked"
         and row.capability.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME
         and not any(admitted.contains(row.capability) for admitted in may)
     )
-    return Suggestion(entry.name, may, cut, smallest(asked_about), outside=outside)
 
 
 MOST_SCOPES = 8
@@ -151,17 +157,20 @@ def suggest_used(analysis: Analysis, worker: Worker, use: AgentUse, sessions: in
     if grants is None:
         rows = analysis.of(entry) if entry else ()
         grants = tuple(row.capability for row in rows if row.decision != "blocked")
-    may, whole = _bounded([each for each in use.used if each.name not in OUTSIDE_CEILINGS], grants)
-    cut = [
-        each
-        for each in may
-        if each.name in ONLY_BY_FULL_NAME and not any(grant.name == each.name for grant in granted or ())
+    used = [
+        each if has_paths(each.name) else Capability(each.name)  # as a manifest writes it
+        for each in use.used
+        if each.name not in OUTSIDE_CEILINGS
     ]
+    unnamed = ONLY_BY_FULL_NAME - {grant.name for grant in granted or ()}
+    may, whole = _bounded([each for each in used if each.name not in ONLY_BY_FULL_NAME], grants)
+    in_full = smallest(each for each in used if each.name in ONLY_BY_FULL_NAME - unnamed)
+    may = tuple(sorted((*may, *in_full), key=str))
     return UsedCeiling(
         table=f"{'entries' if is_of_entry else 'workers'}.{worker.name}",
-        may=tuple(each for each in may if each not in cut),
+        may=may,
         granted=granted,
-        cut=tuple(cut),
+        cut=smallest(each for each in used if each.name in unnamed),
         unused=smallest(
             grant
             for grant in grants
@@ -169,6 +178,7 @@ def suggest_used(analysis: Analysis, worker: Worker, use: AgentUse, sessions: in
         ),
         refused=smallest(use.refused),
         whole=whole,
+        outside=_outside(analysis, entry, may) if entry is not None and is_of_entry else (),
         calls=use.calls,
         sessions=sessions,
     )

@@ -268,15 +268,7 @@ def suggestion(suggested: Suggestion) -> str:
     if suggested.rules:
         lines += ["", "# these ask now; only what nobody has to see belongs here", "[approvals.rules]"]
         lines += [f'{_quoted(str(each))} = "allowed"' for each in suggested.rules]
-    for each in suggested.outside:
-        lines += [
-            "",
-            "[[check.accept]]",
-            'code = "LDO501"',
-            f"entry = {_quoted(suggested.entry)}",
-            f"capability = {_quoted(str(each))}",
-            f'reason = "nothing in {counted(suggested.runs, "run")} needed it, and the ceiling cuts it off"',
-        ]
+    lines += _accepted(suggested.entry, suggested.outside, counted(suggested.runs, "run"))
     if suggested.runs:
         lines += ["", f"# in {counted(suggested.runs, 'run')}, each worker with those that it called used"]
         for name, may in suggested.workers:
@@ -290,6 +282,14 @@ def suggestion(suggested: Suggestion) -> str:
             for owner, grant in suggested.unused
         ]
     return "\n".join(lines) + "\n"
+
+
+def _accepted(entry: str, outside: Iterable[Capability], where: str) -> Iterator[str]:
+    """The acceptances of what a ceiling cuts off from an entry."""
+    for each in outside:
+        yield from ("", "[[check.accept]]", 'code = "LDO501"', f"entry = {_quoted(entry)}")
+        yield f"capability = {_quoted(str(each))}"
+        yield f'reason = "nothing in {where} needed it, and the ceiling cuts it off"'
 
 
 def used_ceiling(ceiling: UsedCeiling) -> str:
@@ -308,6 +308,7 @@ def used_ceiling(ceiling: UsedCeiling) -> str:
         lines.append(f"# granted, and never used: {_listed(ceiling.unused)}")
     if ceiling.refused:
         lines.append(f"# used, and blocked now, so left out: {_listed(ceiling.refused)}")
+    lines += _accepted(name, ceiling.outside, counted(ceiling.sessions, "session"))
     return "\n".join(lines) + "\n"
 
 
