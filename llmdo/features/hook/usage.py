@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from llmdo.features.hook.events import Access, Client
     from llmdo.features.hook.packed import Tables
-    from llmdo.features.hook.transcripts.recorded import RecordedCall, Recording
+    from llmdo.features.hook.transcripts.recorded import RecordedCall, Transcript
     from llmdo.policy.authority import Capability
     from llmdo.workspace.project import Project
 
@@ -55,6 +55,8 @@ def used(project: Project, paths: Sequence[str], environ: Mapping[str, str]) -> 
     sessions = _Sessions(root)
     files = [*_given(paths)] if paths else [*_known(root, formats, environ)]
     recent = sorted(files, key=_changed, reverse=True)[:MOST_FILES]
+    if len(recent) < len(files):
+        sessions.notes.append(f"only the {MOST_FILES:,} most recent of {len(files):,} transcripts were read")
     for path in recent:
         sessions.read(path)
     for name, recordings in sessions.by_client.items():
@@ -66,8 +68,6 @@ def used(project: Project, paths: Sequence[str], environ: Mapping[str, str]) -> 
         client = import_module(f"llmdo.features.hook.clients.{name}")
         tables = tables_of(project.graph, client, personal.read(environ).rules, stale="")
         ClientUse(client, tables, root, recordings).add_to(sessions)
-    if len(recent) < len(files):
-        sessions.notes.append(f"only the {MOST_FILES:,} most recent of {len(files):,} transcripts were read")
     return sessions.use()
 
 
@@ -105,7 +105,7 @@ class _Sessions:
 
     def __init__(self, root: str) -> None:
         self.root = root
-        self.by_client: defaultdict[str, list[Recording]] = defaultdict(list)
+        self.by_client: defaultdict[str, list[Transcript]] = defaultdict(list)
         self.notes: list[str] = []
         self.sessions: set[tuple[str, str]] = set()
         self.agents: dict[str, AgentUse] = {}
@@ -143,7 +143,7 @@ class _Sessions:
 class ClientUse:
     """The use of rights in sessions of one client."""
 
-    def __init__(self, client: Client, tables: Tables, root: str, recordings: Iterable[Recording]) -> None:
+    def __init__(self, client: Client, tables: Tables, root: str, recordings: Iterable[Transcript]) -> None:
         self._client = client
         self._tables = tables
         self._root = root

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from llmdo.features.hook import usage
-from llmdo.features.hook.transcripts import files
-from llmdo.workspace import project
+from llmdo.features.hook.transcripts.files import MOST_BYTES
+from llmdo.features.hook.transcripts.recorded import MOST_FILES
 from tests.features.hook.sessions import Session, relock, write
 from tests.support import commands
 
@@ -135,6 +135,7 @@ def test_what_is_not_counted_is_named(claude: Claude, tmp_path: Path) -> None:
     claude.call("Read", {"file_path": "b.md"}, cwd="/elsewhere")
     claude.call("Read", {"file_path": "app/[id].ts"})
     claude.call("Write", {"file_path": "**", "content": ""})
+    claude.call("Read", {"file_path": "a\u202e.md"})
     claude.call("Nonsense\x1b[2J", {})
     claude.call("Read", {"file_path": 7})
     claude.call("Read", {"file_path": "a.md"}, "ghost")
@@ -142,9 +143,9 @@ def test_what_is_not_counted_is_named(claude: Claude, tmp_path: Path) -> None:
         file.write('{"type": "assist\n[]\n')
     printed, notes = suggested(claude.root, tmp_path / "home")
     assert printed.startswith('[entries.main-session]\nmay = ["fs.read:a.md"]\n')
-    assert "2 lines are not objects of JSON and left out (the first is line 13)" in notes
+    assert "2 lines are not objects of JSON and left out (the first is line 15)" in notes
     assert "1 call outside of this project left out" in notes
-    assert "2 calls in Claude Code left out: a path in it could be taken for a pattern" in notes
+    assert "3 calls in Claude Code left out: a path in it could be taken for a pattern" in notes
     assert (
         "1 call in Claude Code left out: the tool `Nonsense\\u{1b}[2J` is not one that llmdo knows" in notes
     )
@@ -184,13 +185,28 @@ def test_what_must_be_named_in_full_is_a_comment_unless_the_ceiling_names_it(
     assert 'so left out: "fs.write.protected:.claude/settings.json"\n' in printed
 
 
-def test_a_long_file_is_read_in_part(claude: Claude, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_file_is_read_in_part(claude: Claude, tmp_path: Path) -> None:
     claude.call("Read", {"file_path": "a.md"})
-    monkeypatch.setattr(files, "MOST_BYTES", claude.file.stat().st_size)
+    with claude.file.open("r+b") as file:
+        file.seek(MOST_BYTES)
+        file.write(b"\n")
     claude.call("Read", {"file_path": "b.md"})
-    use = usage.used(project.read(claude.root), [], {"HOME": str(tmp_path / "home")})
-    assert [str(each) for each in use.agents["main-session"].used] == ["fs.read:a.md"]
-    assert [each for each in use.notes if "only its first" in each]
+    printed, notes = suggested(claude.root, tmp_path / "home")
+    assert 'may = ["fs.read:a.md"]\n' in printed
+    assert "s1.jsonl`: only its first 64 MiB were read" in notes
+
+
+def test_of_many_files_the_recent_ones_are_read(claude: Claude, tmp_path: Path) -> None:
+    claude.call("Read", {"file_path": "a.md"})
+    os.utime(claude.file, (1, 1))
+    for number in range(MOST_FILES):
+        (claude.folder / f"{number}.jsonl").write_text("{}\n")
+    printed, notes = suggested(claude.root, tmp_path / "home")
+    assert not printed
+    assert f"`{claude.folder}/" in notes
+    assert ": is no transcript that llmdo knows" in notes
+    assert "more of such notes" in notes
+    assert "only the 2,000 most recent of 2,001 transcripts were read" in notes
 
 
 def test_no_link_is_followed_out_of_a_folder(claude: Claude, tmp_path: Path) -> None:

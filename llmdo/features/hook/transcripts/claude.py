@@ -15,7 +15,7 @@ from llmdo.features.hook.events import ClientEvent
 from llmdo.features.hook.transcripts.recorded import (
     RecordedCall,
     RecordedContext,
-    Recording,
+    Transcript,
     files_below,
     home,
     is_within,
@@ -49,7 +49,7 @@ def recognizes(record: Mapping[str, object]) -> bool:
     return "sessionId" in record or "agentType" in record or "leafUuid" in record or "snapshot" in record
 
 
-def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> Recording:
+def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> Transcript:
     """What one file records."""
     calls: list[RecordedCall] = []
     contexts: dict[str, RecordedContext] = {}
@@ -75,7 +75,7 @@ def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> 
                 done.add(key)
                 if started := word(mapping(record.get("toolUseResult")).get("agentId")):
                     contexts[started] = RecordedContext(parent=context, started_by=key)
-    return Recording(
+    return Transcript(
         client=FORMAT,
         session=session,
         calls=tuple(calls),

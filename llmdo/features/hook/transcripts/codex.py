@@ -15,7 +15,7 @@ from llmdo.features.hook.events import ClientEvent
 from llmdo.features.hook.transcripts.recorded import (
     RecordedCall,
     RecordedContext,
-    Recording,
+    Transcript,
     files_below,
     home,
     is_within,
@@ -48,7 +48,7 @@ def recognizes(record: Mapping[str, object]) -> bool:
     return isinstance(record.get("payload"), dict) and "type" in record
 
 
-def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> Recording:
+def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> Transcript:
     """What one file records."""
     context, folder, elsewhere = name, "", 0
     contexts: dict[str, RecordedContext] = {}
@@ -60,7 +60,7 @@ def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> 
             context = word(payload.get("id")) or name
             contexts[context] = _context(payload)
             if not is_within(payload.get("cwd"), root):
-                return Recording(client=FORMAT, session=context, is_elsewhere=True)
+                return Transcript(client=FORMAT, session=context, is_elsewhere=True)
         if kind in ("session_meta", "turn_context"):
             folder = word(payload.get("cwd")) or folder
         elif kind == "response_item" and payload.get("type") in _CALLS:
@@ -70,7 +70,7 @@ def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> 
                 elsewhere += 1
         elif kind == "response_item" and word(payload.get("type")).endswith("_output"):
             done.add(word(payload.get("call_id")))
-    return Recording(
+    return Transcript(
         client=FORMAT,
         session=context,
         calls=tuple(calls),

@@ -15,7 +15,7 @@ from llmdo.features.hook.events import ClientEvent
 from llmdo.features.hook.transcripts.recorded import (
     RecordedCall,
     RecordedContext,
-    Recording,
+    Transcript,
     files_below,
     home,
     mapping,
@@ -58,7 +58,7 @@ def recognizes(record: Mapping[str, object]) -> bool:
     return "projectHash" in record
 
 
-def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> Recording:
+def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> Transcript:
     """What one file records; a message that was changed is there again as a whole."""
     session, is_here, elsewhere = name, False, 0
     calls: dict[str, RecordedCall] = {}
@@ -67,7 +67,7 @@ def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> 
         if "projectHash" in record:
             session = word(record.get("sessionId")) or session
             if record["projectHash"] != _digest(root):
-                return Recording(client=FORMAT, session=session, is_elsewhere=True)
+                return Transcript(client=FORMAT, session=session, is_elsewhere=True)
             is_here = True
         updated = mapping(record.get("$set")).get("messages")
         for message in (record, *objects(record.get("messages")), *objects(updated)):
@@ -79,7 +79,7 @@ def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> 
                 calls[key] = _call(call, key, session, root)
                 if call.get("status") == "success":
                     done.add(key)
-    return Recording(
+    return Transcript(
         client=FORMAT,
         session=session,
         calls=tuple(calls.values()),

@@ -11,7 +11,7 @@ from llmdo.features.hook.session import folder_of
 from llmdo.features.hook.transcripts.recorded import (
     RecordedCall,
     RecordedContext,
-    Recording,
+    Transcript,
     mapping,
     word,
 )
@@ -38,7 +38,7 @@ def recognizes(record: Mapping[str, object]) -> bool:
     return {"n", "kind", "prev", "hash"} <= record.keys()
 
 
-def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> Recording:
+def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> Transcript:
     """What one file records; the root of its session is put before the records."""
     client, _, session = name.removesuffix(".jsonl").partition("-")
     calls: list[RecordedCall] = []
@@ -48,12 +48,12 @@ def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> 
     for record in records:
         if "root" in record:
             if word(record["root"]) != root:
-                return Recording(client=client, session=session, is_elsewhere=True)
+                return Transcript(client=client, session=session, is_elsewhere=True)
             is_here = True
             continue
         path, tool, key = word(record.get("path")), word(record.get("tool")), f"{name} {record.get('n')}"
         if not is_here:
-            return Recording(client=client, session=session, is_elsewhere=True)
+            return Transcript(client=client, session=session, is_elsewhere=True)
         if record.get("kind") != "decided" or not path.endswith(f"/{tool}") or client not in NAMES:
             continue
         agents = path.removesuffix(f"/{tool}").split("/")
@@ -75,7 +75,7 @@ def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> 
         calls.append(RecordedCall(key=key, event=event, raised=raised))
         if record.get("decision") != "blocked":
             done.add(key)
-    return Recording(
+    return Transcript(
         client=client,
         session=session,
         calls=tuple(calls),

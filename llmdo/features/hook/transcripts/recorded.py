@@ -42,8 +42,8 @@ class RecordedContext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recording:
-    """A part of the sessions of a client: what one file records."""
+class Transcript:
+    """The calls that one file records: a session of a client, or a part of it."""
 
     client: str
     session: str = ""
