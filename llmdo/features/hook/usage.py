@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from importlib import import_module
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
 
-    from llmdo.features.hook.events import Access, Client
+    from llmdo.features.hook.events import Client
     from llmdo.features.hook.packed import Tables
     from llmdo.features.hook.transcripts.recorded import RecordedCall, Transcript
     from llmdo.policy.authority import Capability
@@ -65,7 +65,7 @@ def used(project: Project, paths: Sequence[str], environ: Mapping[str, str]) -> 
         if name not in formats:
             sessions.notes.append(f"sessions of `{name}` were left out: `[workspace] from` does not name it")
             continue
-        client = import_module(f"llmdo.features.hook.clients.{name}")
+        client = _client(name)
         tables = tables_of(project.graph, client, personal.read(environ).rules, stale="")
         ClientUse(client, tables, root, recordings).add_to(sessions)
     return sessions.use()
@@ -93,6 +93,10 @@ def _kind(name: str) -> ModuleType:
     return import_module(f"llmdo.features.hook.transcripts.{name}")
 
 
+def _client(name: str) -> Client:
+    return import_module(f"llmdo.features.hook.clients.{name}")
+
+
 def _changed(path: str) -> float:
     try:
         return os.lstat(path).st_mtime
@@ -107,6 +111,7 @@ class _Sessions:
         self.root = root
         self.by_client: defaultdict[str, list[Transcript]] = defaultdict(list)
         self.notes: list[str] = []
+        self.faults: list[str] = []
         self.sessions: set[tuple[str, str]] = set()
         self.agents: dict[str, AgentUse] = {}
 
@@ -114,19 +119,20 @@ class _Sessions:
         """Reads the calls of one file."""
         file = TranscriptFile(path)
         records = file.records()
-        first = [record for record, _ in zip(records, range(_FIRST), strict=False)]
+        first = [*islice(records, _FIRST)]
         kinds = (_kind(name) for name in transcripts.NAMES)
         kind = next((each for each in kinds if any(map(each.recognizes, first))), None)
         if kind is None and first:
-            self.notes.append(f"`{excerpt(path, 200)}`: is no transcript that llmdo knows")
+            self.faults.append(f"`{excerpt(path, 200)}`: is no transcript that llmdo knows")
         elif kind is not None:
             before: list[Mapping[str, object]] = []
             if kind.FORMAT not in clients.NAMES:
                 state = TranscriptFile(f"{path.removesuffix('.jsonl')}.json")
                 before = [{"root": word(each.get("root"))} for each in state.records()]
-            recording = kind.recording(chain(before, first, records), file.name, self.root)
-            self.by_client[recording.client].append(recording)
-        self.notes += file.notes()
+            read = kind.recording(chain(before, first, records), file.name, self.root)
+            calls = tuple(call.read_by(_client(read.client)) for call in read.calls)
+            self.by_client[read.client].append(replace(read, calls=calls))
+        self.faults += file.notes()
 
     def use(self) -> SessionUse:
         """All of it."""
@@ -135,9 +141,9 @@ class _Sessions:
             self.notes.append(f"{counted(sessions, 'session')} of other projects left out")
         if calls := sum(each.elsewhere for each in parts):
             self.notes.append(f"{counted(calls, 'call')} outside of this project left out")
-        more = len(self.notes) - MOST_NOTES
-        notes = [*self.notes[:MOST_NOTES], *([f"and {more:,} more of such notes"] if more > 0 else ())]
-        return SessionUse(sessions=len(self.sessions), agents=self.agents, notes=tuple(notes))
+        more = len(self.faults) - MOST_NOTES
+        notes = [*self.faults[:MOST_NOTES], *([f"and {more:,} more notes on files"] if more > 0 else ())]
+        return SessionUse(sessions=len(self.sessions), agents=self.agents, notes=(*notes, *self.notes))
 
 
 class ClientUse:
@@ -174,13 +180,17 @@ class ClientUse:
             sessions.notes.append(
                 f"{counted(undone, 'call')} in {product} that failed, were refused or did not end left out"
             )
-        for reason, number in self._unmapped.most_common():
+        known = self._unmapped.most_common(MOST_NOTES)
+        for reason, number in known:
             sessions.notes.append(f"{counted(number, 'call')} in {product} left out: {reason}")
+        if rest := self._unmapped.total() - sum(number for _, number in known):
+            sessions.notes.append(f"{counted(rest, 'call')} in {product} left out for other such reasons")
 
     def _count(self, call: RecordedCall, agents: dict[str, AgentUse]) -> None:
         path = [worker_of(agent, self._client, self._tables) for agent in self._agents(call.event.context)]
-        access: Access = self._client.access(call.event)
-        raised = call.raised
+        access, raised = call.access, call.raised
+        if access is None:
+            raise UnreadableEventError(call.fault)
         if raised is None:
             places = CallPaths(self._root, call.event.folder)
             raised = raised_by(access, path[-1], self._tables, places)
@@ -206,8 +216,8 @@ class ClientUse:
             seen.add(at)
             start = self._calls.get(known.started_by or "")
             agent = known.agent or (self._client.MAIN if known.is_main else None)
-            if agent is None and start is not None:
-                agent = self._client.access(start.event).starts
+            if agent is None and start is not None and start.access is not None:
+                agent = start.access.starts
             if agent is None:
                 raise UnknownToolError("the transcript does not name the agent")
             names.insert(0, agent)

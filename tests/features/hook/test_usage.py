@@ -154,11 +154,11 @@ def test_what_is_not_counted_is_named(claude: Claude, tmp_path: Path) -> None:
 
 
 def test_many_paths_are_written_as_what_is_granted(claude: Claude, tmp_path: Path) -> None:
-    for number in range(9):
+    for number in range(12):
         claude.call("Read", {"file_path": f"docs/{number}.md"})
     printed, _ = suggested(claude.root, tmp_path / "home")
     assert 'may = ["fs.read"]\n' in printed
-    assert '# "fs.read" stands for 9 scopes\n' in printed
+    assert '# "fs.read" stands for 12 scopes\n' in printed
     manifest = claude.root / "llmdo.toml"
     manifest.write_text(manifest.read_text() + '\n[entries.main-session]\nmay = ["fs.read:docs/**"]\n')
     relock(claude.root)
@@ -205,7 +205,7 @@ def test_of_many_files_the_recent_ones_are_read(claude: Claude, tmp_path: Path) 
     assert not printed
     assert f"`{claude.folder}/" in notes
     assert ": is no transcript that llmdo knows" in notes
-    assert "more of such notes" in notes
+    assert "and 1,980 more notes on files" in notes
     assert "only the 2,000 most recent of 2,001 transcripts were read" in notes
 
 

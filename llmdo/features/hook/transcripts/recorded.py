@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, replace
+from llmdo.features.hook.events import UnreadableEventError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.features.hook.events import ClientEvent
+    from llmdo.features.hook.events import Access, Client, ClientEvent
     from llmdo.policy.authority import Capability
 
 MOST_FILES = 2000
@@ -26,6 +27,18 @@ class RecordedCall:
     """As a hook would be told of it; its context is one of the recording's, whose agent is named there."""
     raised: frozenset[Capability] | None = None
     """What it raised, where that is recorded."""
+    access: Access | None = None
+    """What it asks for, once its arguments were read."""
+    fault: str = ""
+    """Why they could not be."""
+
+    def read_by(self, client: Client) -> RecordedCall:
+        """The call with its access, and without its arguments, which may be whole files."""
+        bare = replace(self.event, arguments={})
+        try:
+            return replace(self, event=bare, access=client.access(self.event))
+        except UnreadableEventError as error:
+            return replace(self, event=bare, fault=str(error))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
