@@ -52,7 +52,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "schema": {},
     "doctor": {"--format": ("text", "json"), "--project": ()},
     "completion": {},
-    "suggest": {"--from-runs": None, "--project": ()},
+    "suggest": {"--from-runs": None, "--from-sessions": None, "--sessions": (), "--project": ()},
     "graph": {
         "--select": (),
         "--to": (),

@@ -86,6 +86,8 @@ class Extension:
     """The module that passes items of batches to workers elsewhere: a `llmdo.services.queue.BatchQueue`."""
     survey: str | None = None
     """The module that scans the projects of a list: `llmdo.cli.scanning.SurveyCommand`."""
+    sessions: str | None = None
+    """The module that reads recorded sessions of other tools: a `llmdo.services.sessions.SessionReader`."""
     views: tuple[str, ...] = ()
     """Modules with `ENDPOINTS` of the page, and `STREAMS` if there are any."""
     extras: Mapping[str, str] = field(default_factory=dict)

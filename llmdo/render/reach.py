@@ -15,15 +15,16 @@ from llmdo.reach.flows import STRANGERS
 from llmdo.render.amounts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.colour import Screen, Shade
     from llmdo.base.jsonable import Shapes
     from llmdo.graph.enforcement import Enforcement
+    from llmdo.policy.authority import Capability
     from llmdo.policy.vocabulary import Decision
     from llmdo.reach import Depth
     from llmdo.reach.paths import CallPath
-    from llmdo.reach.suggest import Suggestion
+    from llmdo.reach.suggest import Suggestion, UsedCeiling
     from llmdo.services.reach import WhyOutcome
 
 UNKNOWN = "unknown"
@@ -267,15 +268,7 @@ def suggestion(suggested: Suggestion) -> str:
     if suggested.rules:
         lines += ["", "# these ask now; only what nobody has to see belongs here", "[approvals.rules]"]
         lines += [f'{_quoted(str(each))} = "allowed"' for each in suggested.rules]
-    for each in suggested.outside:
-        lines += [
-            "",
-            "[[check.accept]]",
-            'code = "LDO501"',
-            f"entry = {_quoted(suggested.entry)}",
-            f"capability = {_quoted(str(each))}",
-            f'reason = "nothing in {counted(suggested.runs, "run")} needed it, and the ceiling cuts it off"',
-        ]
+    lines += _accepted(suggested.entry, suggested.outside, counted(suggested.runs, "run"))
     if suggested.runs:
         lines += ["", f"# in {counted(suggested.runs, 'run')}, each worker with those that it called used"]
         for name, may in suggested.workers:
@@ -289,6 +282,38 @@ def suggestion(suggested: Suggestion) -> str:
             for owner, grant in suggested.unused
         ]
     return "\n".join(lines) + "\n"
+
+
+def _accepted(entry: str, outside: Iterable[Capability], where: str) -> Iterator[str]:
+    """The acceptances of what a ceiling cuts off from an entry."""
+    for each in outside:
+        yield from ("", "[[check.accept]]", 'code = "LDO501"', f"entry = {_quoted(entry)}")
+        yield f"capability = {_quoted(str(each))}"
+        yield f'reason = "nothing in {where} needed it, and the ceiling cuts it off"'
+
+
+def used_ceiling(ceiling: UsedCeiling) -> str:
+    """A ceiling for what sessions used, as lines of a manifest."""
+    table, _, name = ceiling.table.partition(".")
+    lines = [f"[{table}.{name if name.replace('-', '').isalnum() else _quoted(name)}]"]
+    lines.append(f"may = [{_listed(ceiling.may)}]")
+    if ceiling.granted is not None:
+        lines.append(f"# instead of: may = [{_listed(ceiling.granted)}]")
+    rests = f"{counted(ceiling.calls, 'call')} of its own in {counted(ceiling.sessions, 'session')}"
+    lines.append(f"# rests on {rests}, and on what it called")
+    lines += [f"# {_quoted(str(each))} stands for {number:,} scopes" for each, number in ceiling.whole]
+    if ceiling.cut:
+        lines.append(f"# used, and blocked by this ceiling unless it names them: {_listed(ceiling.cut)}")
+    if ceiling.unused:
+        lines.append(f"# granted, and never used: {_listed(ceiling.unused)}")
+    if ceiling.refused:
+        lines.append(f"# used, and blocked now, so left out: {_listed(ceiling.refused)}")
+    lines += _accepted(name, ceiling.outside, counted(ceiling.sessions, "session"))
+    return "\n".join(lines) + "\n"
+
+
+def _listed(capabilities: Iterable[Capability]) -> str:
+    return ", ".join(_quoted(str(each)) for each in capabilities)
 
 
 def _quoted(text: str) -> str:

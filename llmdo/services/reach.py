@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from llmdo.reach.flows import FlowRow
     from llmdo.reach.paths import CallPath, Target
     from llmdo.reach.selectors import Selection
-    from llmdo.reach.suggest import Suggestion
+    from llmdo.reach.suggest import Suggestion, UsedCeiling
     from llmdo.services.root import Tell
     from llmdo.workspace.project import Project
 
@@ -74,6 +74,16 @@ class SuggestRequest:
     entry: str | None = field(default=None, metadata=ENTRY)
     from_runs: bool = field(
         default=False, metadata=option("Suggest what past runs needed, instead of what is declared.")
+    )
+    from_sessions: bool = field(
+        default=False,
+        metadata=option("Suggest ceilings of another tool's agents by what recorded sessions used."),
+    )
+    sessions: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "Transcripts, or folders of them, instead of those in the clients' own folders.", metavar="PATH"
+        ),
     )
     project: str | None = field(default=None, metadata=PROJECT)
 
@@ -259,11 +269,20 @@ def _ways(
             yield entry.name, (after or rows)[0]
 
 
+def suggest_used(request: SuggestRequest, tell: Tell) -> tuple[UsedCeiling, ...]:
+    """The smallest ceilings of another tool's agents for what recorded sessions used."""
+    from llmdo.services import sessions
+
+    if request.from_runs:
+        raise LlmdoError("`--from-runs` and `--from-sessions` cannot be combined")
+    return sessions.suggested(_own(request.project, tell), request.entry, request.sessions, tell)
+
+
 def suggest(request: SuggestRequest, tell: Tell) -> tuple[Suggestion, ...]:
     """The smallest ceilings and rules for the workers' declarations, or for the needs of runs."""
     from llmdo.reach import suggest as suggesting
 
-    read = _opened(request.project, None, tell, unseen_too=False)  # which nobody should allow
+    read = _own(request.project, tell)
     chosen = _chosen(read, ReachRequest(entry=request.entry))
     if not request.from_runs:
         return tuple(suggesting.suggest(read.analysis, entry) for entry in chosen)
@@ -344,14 +363,18 @@ def _modified(read: Project, at: str) -> frozenset[str]:
     return workers & {drift.name for drift in lock.drift(before, read.graph) if drift.kind == "worker"}
 
 
-def _opened(
-    project: str | None, origin: tuple[str, str] | None, tell: Tell, *, unseen_too: bool = True
-) -> Opened:
+def _opened(project: str | None, origin: tuple[str, str] | None, tell: Tell) -> Opened:
     """The project, read. A warning says if errors in its files may leave something out of the answer."""
     if origin:
         if project:
             raise LlmdoError("`--project` applies to llmdo workspaces and cannot be combined with `--from`")
         return foreign.opened(origin, tell)
+    read = _own(project, tell)
+    return soundness.shown_as_unknown(read)
+
+
+def _own(project: str | None, tell: Tell) -> Project:
+    """The workspace, read, without what nobody has seen: no one should allow that."""
     read = projects.read(root_folder(project))
     require_extensions(read.workspace.problems)
     errors = sum(finding.severity == "error" for finding in checks.check(read))
@@ -362,7 +385,7 @@ def _opened(
         )
     for note in soundness.notes_on(read):
         tell(note)
-    return soundness.shown_as_unknown(read) if unseen_too else read
+    return read
 
 
 def _chosen(read: Opened, request: ReachRequest) -> list[Entry]:

@@ -19,7 +19,11 @@ def suggest(request: service.SuggestRequest) -> int:
     """Print the smallest ceiling and rules under which an entry can do all that its workers declare."""
     from llmdo.render import reach as render
 
-    put("\n".join(map(render.suggestion, service.suggest(request, say))), end="")
+    if request.from_sessions or request.sessions:
+        ceilings = service.suggest_used(request, say)
+        put("\n".join(map(render.used_ceiling, ceilings)), end="")
+    else:
+        put("\n".join(map(render.suggestion, service.suggest(request, say))), end="")
     return FINE
 
 

@@ -4,7 +4,8 @@
 form of its events, the meaning of its tools' arguments, its words for an answer, and its settings. `packed` are the
 tables of a project in the person's cache, `compiling` makes them of the project and its lock. `access` narrows the
 table of a tool to one call, `session` is the state of one session, `journal` the chained record of its decisions.
-`install` writes the settings of a client, `doctor` starts it and sees its hooks fire.
+`install` writes the settings of a client, `doctor` starts it and sees its hooks fire. `usage` gathers the rights that
+recorded sessions used, by `transcripts`, which has a module for each client as well.
 """
 
 from __future__ import annotations
@@ -25,5 +26,6 @@ def __getattr__(name: str) -> object:
     return Extension(
         name="hook",
         commands={"hook": "llmdo.features.hook.cli"},
+        sessions="llmdo.features.hook.usage",
         pages=("hook.md",),
     )

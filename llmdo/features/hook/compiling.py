@@ -51,7 +51,7 @@ def compiled(root: str, client: Client, environ: Mapping[str, str]) -> Tables:
         return _unusable(fault)
     graph = project.graph
     drifts = drift(project.locked.graph, graph) if project.locked.graph else ()
-    tables = _tables(graph, client, policy.rules, stale=drifts[0].problem.message if drifts else "")
+    tables = tables_of(graph, client, policy.rules, stale=drifts[0].problem.message if drifts else "")
     files = (MANIFEST, LOCK, *graph.adopted, *(each.name for each in graph.policies))
     seen, missing = _inputs(root, files, client, personal.path_of(environ))
     packed.keep(tables, root, client.FORMAT, environ, seen, missing, since)
@@ -98,7 +98,8 @@ def _unusable(fault: str) -> Tables:
     )
 
 
-def _tables(graph: Graph, client: Client, tightening: tuple[Rule, ...], *, stale: str) -> Tables:
+def tables_of(graph: Graph, client: Client, tightening: tuple[Rule, ...], *, stale: str) -> Tables:
+    """The tables for a client's agents in a project, for a person with these rules."""
     agents = _agents(graph, client)
     workers = {name: graph.workers[name] for name in agents.values()}
     entries: dict[str, list[tuple[object, ...]]] = {}

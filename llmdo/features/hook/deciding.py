@@ -13,12 +13,12 @@ from llmdo.policy.flow import read_by, written_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from llmdo.features.hook.events import Access, Client, ClientEvent
     from llmdo.features.hook.packed import Tables
     from llmdo.features.hook.session import CallerContext, SessionState
-    from llmdo.policy.authority import Reason, Verdict
+    from llmdo.policy.authority import Authority, Reason, Verdict
     from llmdo.policy.vocabulary import Decision
 
 
@@ -82,6 +82,33 @@ def _strictness(answer: HookAnswer) -> tuple[int, bool]:
     return STRICTNESS[answer.decision], not answer.is_left
 
 
+def worker_of(agent: str, client: Client, tables: Tables) -> str:
+    """The name of the worker that an agent is, or counts as.
+
+    Raises:
+        UnknownToolError: It is none of this project.
+    """
+    for name in (agent, client.STAND_INS.get(agent, agent)):
+        if name in tables.agents:
+            return tables.agents[name]
+    raise UnknownToolError(
+        f"the agent `{agent}` is not one of this project: add its file, then run `llmdo lock`"
+    )
+
+
+def authority_on(workers: Sequence[str], tables: Tables) -> Authority:
+    """The authority over the calls of the last of these workers, each of which called the next."""
+    own = workers[-1]
+    path = [*(name for name in dict.fromkeys(workers[:-1]) if name != own), own]
+    entries = [packed.layer_of(each) for name in path for each in tables.entries.get(name, ())]
+    tree = Layer(
+        tuple([rule for entry in entries for rule in entry.rules]),
+        flows=tuple([flow for entry in entries for flow in entry.flows]),
+    )
+    layers = [*entries, *(packed.layer_of(tables.workers[name]) for name in path)]
+    return authority_of(packed.base_of(tables.base), tree, layers)
+
+
 class _PossibleCall:
     """A call by one caller that may have made it."""
 
@@ -101,26 +128,13 @@ class _PossibleCall:
         self.caller = caller
         self.context: CallerContext = state.contexts[caller]
         self.base = packed.base_of(tables.base)
-        worker = self._worker(self.context.agent)
+        worker = worker_of(self.context.agent, client, tables)
         self.raised = raised_by(access, worker, tables, CallPaths(state.root, event.folder))
         self.carried = frozenset(map(Capability.parse, state.labels_of(caller)))
         if state.is_doubtful:
             self.carried = frozenset(self.base.labelling.labels)
         if access.starts not in (None, ANY_AGENT):
-            self._worker(str(access.starts))
-
-    def _worker(self, agent: str) -> str:
-        """The name of the worker that an agent is, or counts as.
-
-        Raises:
-            UnknownToolError: It is none of this project.
-        """
-        for name in (agent, self.client.STAND_INS.get(agent, agent)):
-            if name in self.tables.agents:
-                return self.tables.agents[name]
-        raise UnknownToolError(
-            f"the agent `{agent}` is not one of this project: add its file, then run `llmdo lock`"
-        )
+            worker_of(str(access.starts), client, tables)
 
     @property
     def path(self) -> str:
@@ -132,16 +146,9 @@ class _PossibleCall:
 
         If it is not certain that this caller called, what the client itself denies it is left to the client.
         """
-        own = self._worker(self.context.agent)
-        above = dict.fromkeys(map(self._worker, self.context.above))
-        path = [*(name for name in above if name != own), own]
-        entries = [packed.layer_of(each) for name in path for each in self.tables.entries.get(name, ())]
-        tree = Layer(
-            tuple([rule for entry in entries for rule in entry.rules]),
-            flows=tuple([flow for entry in entries for flow in entry.flows]),
-        )
-        layers = [*entries, *(packed.layer_of(self.tables.workers[name]) for name in path)]
-        authority = authority_of(self.base, tree, layers)
+        agents = (*self.context.above, self.context.agent)
+        path = [worker_of(agent, self.client, self.tables) for agent in agents]
+        authority = authority_on(path, self.tables)
         verdict = decide(self.raised, self.raised, authority, Carried(self.carried, sends=True))
         if verdict.decision == "allowed":
             return HookAnswer(decision="allowed")
