@@ -97,7 +97,7 @@ def _below(pattern: str, folder: str) -> Iterator[str]:
         yield from _below(rest, deeper)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class PluginFolder:
     """A plugin, or a set of agents, that is not installed yet."""
 

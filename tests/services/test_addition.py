@@ -52,11 +52,11 @@ def written(folder: Path, files: Mapping[str, str]) -> Path:
 def added(
     tmp_path: Path, plugin: Mapping[str, str], project: Mapping[str, str] = PROJECT, entry: str = ""
 ) -> tuple[DiffOutcome, list[str]]:
-    """What the plugin adds to the project, and what was told."""
+    """What the plugin adds to the project, and what was said aside."""
     root, folder = written(tmp_path / "project", project), written(tmp_path / "plug", plugin)
-    told: list[str] = []
-    outcome = addition(AdditionRequest(plugin=f"{folder}{entry}", project=str(root)), told.append)
-    return outcome, told
+    lines: list[str] = []
+    outcome = addition(AdditionRequest(plugin=f"{folder}{entry}", project=str(root)), lines.append)
+    return outcome, lines
 
 
 def text_of(outcome: DiffOutcome) -> str:
@@ -71,7 +71,7 @@ def test_agents_servers_and_hooks_widen_what_mine_reach_and_nothing_is_written(t
     written(tmp_path / "project", PROJECT)
     written(tmp_path / "plug", PLUGIN)
     before = snapshot(tmp_path)
-    outcome, told = added(tmp_path, PLUGIN)
+    outcome, lines = added(tmp_path, PLUGIN)
     assert snapshot(tmp_path) == before
     assert outcome.difference.verdict == "widened"
     verdicts = {entry.name: (entry.verdict, entry.status) for entry in outcome.difference.entries}
@@ -86,7 +86,7 @@ def test_agents_servers_and_hooks_widen_what_mine_reach_and_nothing_is_written(t
     assert ".claude/plugins/plug/agents/runner.md:4:8   fmt:runner uses Write" in shown
     assert ".claude/plugins/plug/hooks/hooks.json:1:" in shown
     assert "managed-settings" not in shown
-    assert not [line for line in told if line.startswith("warning: an agent")]
+    assert not [line for line in lines if line.startswith("warning: an agent")]
 
 
 def test_a_plugin_without_anything_new_is_no_difference(tmp_path: Path) -> None:
@@ -120,15 +120,15 @@ def test_settings_that_switch_hooks_off_do_so_for_a_plugin(tmp_path: Path) -> No
 
 def test_a_plugin_that_is_here_already_collides(tmp_path: Path) -> None:
     here = {f".claude/plugins/mine/{path}": text for path, text in PLUGIN.items()}
-    outcome, told = added(tmp_path, PLUGIN, {**PROJECT, **here})
-    assert "warning: an agent `fmt:runner` is here already, and the plugin has another" in told
+    outcome, lines = added(tmp_path, PLUGIN, {**PROJECT, **here})
+    assert "warning: an agent `fmt:runner` is here already, and the plugin has another" in lines
     assert outcome.difference.verdict == "widened"
 
 
 def test_a_file_of_the_same_path_takes_its_place(tmp_path: Path) -> None:
-    outcome, told = added(tmp_path, {".claude/agents/reader.md": RUNNER.replace("runner", "reader")})
+    outcome, lines = added(tmp_path, {".claude/agents/reader.md": RUNNER.replace("runner", "reader")})
     assert (
-        "warning: `.claude/agents/reader.md` is here already, and that of the plugin takes its place" in told
+        "warning: `.claude/agents/reader.md` is here already, and that of the plugin takes its place" in lines
     )
     assert "reader: WIDENED" in text_of(outcome)
 
